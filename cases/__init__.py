@@ -1,0 +1,1 @@
+"""Curated cases, one YAML file each, and every divergence ever found, minimised."""

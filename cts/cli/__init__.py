@@ -1,0 +1,1 @@
+"""The `cts` command: one verb per module."""

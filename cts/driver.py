@@ -1,0 +1,93 @@
+"""The driver interface: anything that can run a case.
+
+See docs/your-own-driver.md for a driver of 60 lines in a package of its own.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.job import ModuleJob
+
+# For type checkers only: module drivers must not depend on the case model (see ARCHITECTURE.md).
+if TYPE_CHECKING:
+    from cts.capabilities import Capabilities
+    from cts.model import Case
+
+
+class Status(enum.Enum):
+    """How a run on a driver ended; whether the result is right is not the driver's to say."""
+
+    DONE = "done"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    DEVICE_LOST = "device-lost"
+    UNSUPPORTED = "unsupported"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a driver hands back.
+
+    `memory` holds every buffer of the job after the run, guard bytes included (dtype uint8), when
+    `status` is DONE; `detail` says what happened otherwise. `matrices` are intermediate results by
+    id, shaped as in `cts.expectation.Expectation`, from drivers that can look inside.
+    """
+
+    status: Status
+    memory: dict[str, npt.NDArray[np.uint8]] = field(default_factory=dict)
+    detail: str = ""
+    matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case for one driver. `memory` is every buffer before the run, guard bytes included.
+
+    A driver that runs SPIR-V calls `module()`, which lowers the case on demand, for the subgroup
+    size of the driver's capabilities.
+    """
+
+    case: Case
+    memory: dict[str, npt.NDArray[np.uint8]]
+    module: Callable[[], ModuleJob]
+
+
+@dataclass(frozen=True)
+class Described:
+    """A named choice that a driver offers: an emulator's variant or mutant."""
+
+    name: str
+    area: str
+    description: str
+
+
+class Driver(Protocol):
+    """Runs cases. Constructed by the factory registered under entry point group `cts.drivers`."""
+
+    name: str
+
+    def capabilities(self) -> Capabilities: ...
+
+    def run(self, job: Job) -> Outcome:
+        """Run one case. Must not raise for anything the case or the device does."""
+
+    def close(self) -> None:
+        """Give back what the driver holds."""
+
+
+class DriverFactory(Protocol):
+    """What the entry point names: builds a driver from the options of its spec string.
+
+    `options` are the `key=value` pairs after the colon; a bare word arrives under the key "".
+    Raises `cts.errors.BadInput` for an option it does not know.
+    """
+
+    def __call__(self, options: dict[str, str]) -> Driver: ...

@@ -1,0 +1,112 @@
+"""The oracle's answer: for every byte of every buffer the set of allowed values."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.model import Case, ComponentType
+
+
+class Freedom(enum.IntFlag):
+    """What one element may be beside a value of its interval."""
+
+    NONE = 0
+    ANY = 1
+    NAN = 2
+    EITHER_ZERO = 4
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Elements with more than one allowed value, all of one component type.
+
+    `offsets` are byte offsets into the buffer's contents, shape (n,). `lo` and `hi` are the bit
+    patterns of a closed interval in the type's numeric order (-0 below +0); a NaN is in no
+    interval and allowed only by `Freedom.NAN` or `Freedom.ANY` in `flags`, shape (n,), uint8.
+    """
+
+    component: ComponentType
+    offsets: npt.NDArray[np.int64]
+    lo: npt.NDArray[Any]
+    hi: npt.NDArray[Any]
+    flags: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Allowed contents of one buffer, guard bytes excluded.
+
+    `exact` holds the one allowed value of each byte, shape (size,), dtype uint8; bytes of
+    elements named in `intervals` are judged by those instead.
+    """
+
+    exact: npt.NDArray[np.uint8]
+    intervals: tuple[Intervals, ...] = ()
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a case may leave behind.
+
+    `matrices` maps each matrix id to its bit patterns, shape (instances, rows, cols), dtype the
+    component's `bits_dtype`; instances are the matrix scope's, workgroup index major (x fastest),
+    subgroup minor.
+    """
+
+    buffers: dict[str, Allowed]
+    matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that a well-formed case breaks: undefined behaviour, or invalid in Vulkan.
+
+    `rule` is the fact ID, `path` the YAML path (`program[3].offset`).
+    """
+
+    rule: str
+    path: str
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """One step of an address calculation: spec function or rule, fact ID, and what came out."""
+
+    fact: str
+    what: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How one byte of memory came to be expected as it is.
+
+    `instruction` is the index of the store that writes it (None: no instruction writes it);
+    `instance`, `row` and `col` are the matrix element stored there.
+    """
+
+    instruction: int | None
+    instance: int | None
+    row: int | None
+    col: int | None
+    steps: tuple[TraceStep, ...]
+
+
+class Oracle(Protocol):
+    """The reference executor, found through `cts.registry.oracle()`."""
+
+    def violations(self, case: Case) -> list[Violation]:
+        """Every rule the well-formed case breaks; empty when it may be run and judged."""
+
+    def expect(self, case: Case) -> Expectation:
+        """Allowed contents of all buffers, and of every matrix. The case must have no violations."""
+
+    def trace(self, case: Case, buffer: str, offset: int) -> Trace:
+        """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure."""

@@ -1,0 +1,130 @@
+"""Typed buffers and their initial contents."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+from msgspec import Meta, Struct
+
+from cts.model.component import Bits, ComponentType, Number, encode
+from cts.model.operand import StorageClass
+
+#: The largest buffer a case may declare, in bytes.
+MAX_BUFFER_BYTES = 1 << 28
+
+
+class _Data(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    pass
+
+
+class Iota(_Data, frozen=True):
+    """Component i holds start + step * (i mod modulo), a number."""
+
+    start: int = 0
+    step: int = 1
+    modulo: Annotated[int, Meta(ge=1)] | None = None
+
+
+class Counter(_Data, frozen=True):
+    """Component i holds the bit pattern (start + step * (i mod modulo)) mod 2^width.
+
+    Tells where a component came from even in types too narrow for an iota of numbers.
+    """
+
+    start: int = 0
+    step: int = 1
+    modulo: Annotated[int, Meta(ge=1)] | None = None
+
+
+class RandomBits(_Data, frozen=True):
+    """Component i holds low bits of splitmix64(seed, i): any bit pattern, NaNs included."""
+
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
+class Data(_Data, frozen=True):
+    """Exactly one source of initial contents."""
+
+    fill: Number | None = None
+    values: tuple[Number, ...] | None = None
+    iota: Iota | None = None
+    counter: Counter | None = None
+    random_bits: RandomBits | None = None
+
+    def __post_init__(self) -> None:
+        given = [f for f in self.__struct_fields__ if getattr(self, f) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"give exactly one of {', '.join(self.__struct_fields__)}; got {', '.join(given) or 'none'}"
+            )
+
+
+Shape: TypeAlias = tuple[Annotated[int, Meta(ge=1)], ...]
+
+
+class Buffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A buffer of prod(shape) elements (pointees), each `components` components of `type`.
+
+    The innermost extent of `shape` is last. The shape is for people and reports; memory is flat.
+    """
+
+    type: ComponentType
+    shape: Shape
+    data: Data
+    components: Annotated[int, Meta(ge=1, le=4)] = 1
+    storage: StorageClass = StorageClass.StorageBuffer
+
+    def __post_init__(self) -> None:
+        if self.components == 3:
+            raise ValueError("components must be 1, 2 or 4: a 3-vector has no tight array stride")
+
+    @property
+    def element_size(self) -> int:
+        """Bytes of one element (pointee)."""
+        return self.type.size * self.components
+
+    @property
+    def elements(self) -> int:
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole buffer."""
+        return self.elements * self.element_size
+
+
+def splitmix64(seed: int, index: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Steele et al.'s counter-based generator: stable over platforms and NumPy versions."""
+    with np.errstate(over="ignore"):
+        z = np.uint64(seed) + (index + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+def initial_bits(buffer: Buffer) -> Bits:
+    """The buffer's initial components as bit patterns, 1-D, dtype `buffer.type.bits_dtype`.
+
+    Raises ValueError for numbers that the type does not represent, and for a wrong number of values.
+    """
+    data, component = buffer.data, buffer.type
+    count = buffer.elements * buffer.components
+    if data.fill is not None:
+        return np.repeat(encode(component, [data.fill]), count)
+    if data.values is not None:
+        if len(data.values) != count:
+            raise ValueError(f"values has {len(data.values)} numbers where the buffer has {count} components")
+        return encode(component, data.values)
+    index = np.arange(count, dtype=np.int64)
+    if data.iota is not None:
+        period = index if data.iota.modulo is None else index % data.iota.modulo
+        return encode(component, data.iota.start + data.iota.step * period)
+    if data.counter is not None:
+        period = index if data.counter.modulo is None else index % data.counter.modulo
+        return (data.counter.start + data.counter.step * period).astype(component.bits_dtype)
+    assert data.random_bits is not None
+    return splitmix64(data.random_bits.seed, index.astype(np.uint64)).astype(component.bits_dtype)

@@ -1,0 +1,133 @@
+"""Cases as YAML: reading with errors that name file, path and line; writing in one canonical form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from cts.errors import BadInput
+from cts.model.case import Case
+from cts.model.types import resolve
+
+#: The largest case file read, in bytes.
+MAX_FILE_BYTES = 4 << 20
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def load_case(path: Path) -> Case:
+    """Read and check a case file. Raises BadInput naming the file, the YAML path and the remedy."""
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise BadInput(
+                "case-too-large", "the file is too large for a case", str(path), f"at most {MAX_FILE_BYTES} bytes"
+            )
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as e:
+        raise BadInput("case-not-utf8", str(e), str(path), "a YAML file in UTF-8") from e
+    except OSError as e:
+        raise BadInput("case-unreadable", e.strerror or str(e), str(path), "the path of a readable case file") from e
+    return loads_case(text, str(path))
+
+
+def loads_case(text: str, where: str = "<string>") -> Case:
+    """Parse and check a case; `where` names its origin in errors."""
+    try:
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - CSafeLoader or SafeLoader
+    except yaml.YAMLError as e:
+        mark = getattr(e, "problem_mark", None)
+        line = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise BadInput(
+            "yaml", f"not YAML: {getattr(e, 'problem', None) or e}", where + line, "see docs/writing-a-case.md"
+        ) from e
+    except RecursionError as e:
+        raise BadInput("yaml", "nested too deeply", where, "see docs/writing-a-case.md") from e
+    if not isinstance(data, dict) or "program" not in data:
+        raise BadInput(
+            "not-a-case",
+            "not a case: no mapping with `schema`, `name`, `buffers` and `program`",
+            where,
+            "see docs/writing-a-case.md",
+        )
+    try:
+        case = msgspec.convert(data, Case)
+    except msgspec.ValidationError as e:
+        message, _, path = str(e).partition(" - at `$")
+        path = path.rstrip("`").lstrip(".")
+        raise BadInput("case-invalid", message, _at(where, text, path), _remedy(message)) from e
+    _, problems = resolve(case)
+    if problems:
+        first = problems[0]
+        rule = f" [{first.rule}]" if first.rule else ""
+        raise BadInput("case-malformed", first.what + rule, _at(where, text, first.path), first.remedy)
+    return case
+
+
+def dumps_case(case: Case) -> str:
+    """The canonical YAML of a case: fixed field order, defaults left out, one instruction a line."""
+    data = msgspec.to_builtins(case)
+    lines = [f"{key}: {_flow(data[key])}" for key in ("schema", "name") if key in data]
+    lines += [f"{key}: {_flow(data[key])}" for key in ("description", "covers", "dispatch") if key in data]
+    lines += (
+        ["buffers:", *(f"  {_flow(name)}: {_flow(b)}" for name, b in data["buffers"].items())]
+        if data["buffers"]
+        else ["buffers: {}"]
+    )
+    lines += ["program:", *(f"  - {_flow(i)}" for i in data["program"])] if data["program"] else ["program: []"]
+    return "\n".join(lines) + "\n"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Flow style on one line."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _flow(value: Any) -> str:
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True
+    )
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]")
+
+
+def _steps(path: str, root: yaml.Node) -> Iterator[yaml.Node]:
+    node = root
+    for match in _STEP.finditer(path):
+        key, index = match.group(1), match.group(2)
+        if isinstance(node, yaml.SequenceNode) and index is not None and int(index) < len(node.value):
+            node = node.value[int(index)]
+        elif isinstance(node, yaml.MappingNode) and key is not None:
+            found = [v for k, v in node.value if k.value == key]
+            if not found:
+                return
+            node = found[0]
+        else:
+            return
+        yield node
+
+
+def _at(where: str, text: str, path: str) -> str:
+    """`file:line: path`, with the line of the deepest part of `path` that exists."""
+    root = yaml.compose(text, Loader=_Loader)
+    assert root is not None, "parsed before, so not empty"
+    *_, node = root, *_steps(path, root)
+    return f"{where}:{node.start_mark.line + 1}: {path or 'top level'}"
+
+
+def _remedy(message: str) -> str:
+    if "tag" in message or "Invalid value" in message:
+        return "an operation or value of the schema: `cts schema` prints it"
+    if "unknown field" in message:
+        return "remove the field or correct its name: `cts schema` lists the fields"
+    if "missing required field" in message:
+        return "add the field"
+    return "what the message asks for; `cts schema` prints the whole schema"

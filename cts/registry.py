@@ -1,0 +1,80 @@
+"""Where the core finds what it does not import: drivers, the oracle, generators, corpora."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cts.driver import Driver, DriverFactory
+from cts.errors import BadInput
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from cts.capabilities import Capabilities
+    from cts.expectation import Oracle
+    from cts.model import Case
+
+#: The embedded parts, by name, so that a plain checkout needs no installation. Others come by entry point.
+_EMBEDDED = {
+    "cts.drivers": {
+        "emulator": "cts.drivers.emulator:create",
+        "interpreter": "cts.drivers.interpreter:create",
+    },
+    "cts.areas": {
+        "tensor_addressing": "cts.generators.tensor_addressing:cases",
+    },
+    "cts.oracles": {"reference": "cts.reference:ORACLE"},
+}
+
+
+class Area(Protocol):
+    """What a `cts.areas` entry point names: a strategy of valid cases that such a driver can run."""
+
+    def __call__(self, capabilities: Capabilities) -> SearchStrategy[Case]: ...
+
+
+def names(group: str) -> list[str]:
+    """Everything registered under an entry point group, sorted."""
+    return sorted({*_EMBEDDED[group], *(e.name for e in entry_points(group=group))})
+
+
+def _load(group: str, name: str, noun: str) -> Any:
+    if name in _EMBEDDED[group]:
+        module, _, attribute = _EMBEDDED[group][name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+    for entry in entry_points(group=group):
+        if entry.name == name:
+            return entry.load()
+    known = names(group)
+    close = difflib.get_close_matches(name, known, n=1)
+    remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
+    raise BadInput(f"unknown-{noun}", f"no {noun} named {name!r}", remedy=remedy)
+
+
+def driver(spec: str) -> Driver:
+    """A driver by spec string: `emulator`, `emulator:subgroup_size=64,order=reversed`, `vulkan:0`."""
+    name, _, rest = spec.partition(":")
+    options: dict[str, str] = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        key, value = (key.strip(), value.strip()) if equals else ("", item.strip())
+        if key in options:
+            raise BadInput("driver-option", f"option {key or value!r} is given twice", spec, "give each option once")
+        options[key] = value
+    factory: DriverFactory = _load("cts.drivers", name, "driver")
+    return factory(options)
+
+
+def area(name: str) -> Area:
+    """The generator of an area by name."""
+    found: Area = _load("cts.areas", name, "area")
+    return found
+
+
+def oracle() -> Oracle:
+    """The reference executor."""
+    found: Oracle = _load("cts.oracles", "reference", "oracle")
+    return found

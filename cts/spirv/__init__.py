@@ -1,0 +1,1 @@
+"""SPIR-V: grammar, word emitter, lowering of cases, in-process validation."""

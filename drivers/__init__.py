@@ -1,0 +1,1 @@
+"""Embedded drivers: emulator and interpreter."""

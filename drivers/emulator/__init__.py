@@ -1,0 +1,1 @@
+"""Runs cases invocation by invocation, with legal variants and planted bugs."""

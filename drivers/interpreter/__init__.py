@@ -1,0 +1,1 @@
+"""Executes SPIR-V words; knows nothing of cases."""

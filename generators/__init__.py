@@ -1,0 +1,1 @@
+"""Hypothesis strategies of valid cases, one module per area."""

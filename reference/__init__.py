@@ -1,0 +1,1 @@
+"""The oracle: expected memory and matrix contents as whole-array NumPy."""
