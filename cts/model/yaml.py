@@ -11,13 +11,32 @@ import msgspec
 import yaml
 
 from cts.errors import BadInput
+from cts.model.buffer import Buffer
 from cts.model.case import Case
 from cts.model.types import resolve
 
 #: The largest case file read, in bytes.
 MAX_FILE_BYTES = 4 << 20
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):  # type: ignore[misc]
+    """Safe YAML without aliases (few bytes can stand for gigabytes) and duplicate keys (one would be lost)."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark
+            raise yaml.MarkedYAMLError(problem="aliases are not part of a case", problem_mark=mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"key {key.value!r} is given twice", problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 def load_case(path: Path) -> Case:
@@ -58,7 +77,7 @@ def loads_case(text: str, where: str = "<string>") -> Case:
         case = msgspec.convert(data, Case)
     except msgspec.ValidationError as e:
         message, _, path = str(e).partition(" - at `$")
-        path = path.rstrip("`").lstrip(".")
+        path = _named(path.rstrip("`").lstrip("."), data)
         raise BadInput("case-invalid", message, _at(where, text, path), _remedy(message)) from e
     _, problems = resolve(case)
     if problems:
@@ -96,7 +115,19 @@ def _flow(value: Any) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]")
+def _named(path: str, data: dict[str, Any]) -> str:
+    """The path with the buffer's name, which msgspec leaves out of a mapping's path."""
+    prefix = "buffers[...]"
+    if path.startswith(prefix) and isinstance(data["buffers"], dict):
+        for name, buffer in data["buffers"].items():
+            try:
+                msgspec.convert(buffer, Buffer)
+            except msgspec.ValidationError:
+                return f"buffers.{name}" + path.removeprefix(prefix)
+    return path
+
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 def _steps(path: str, root: yaml.Node) -> Iterator[yaml.Node]:

@@ -1,0 +1,68 @@
+"""What a case needs is derived from the case; what a driver lacks is named."""
+
+import dataclasses
+
+from cts.capabilities import Feature, MatrixSupport, everything, required_features
+from cts.model import ComponentType, Scope, Use, loads_case
+
+CASE = """\
+schema: 1
+name: x
+dispatch: {workgroups: [1, 1, 1], subgroups: 2, subgroup_size: 32}
+buffers:
+  src: {type: uint8, shape: [64], data: {iota: {}}, storage: PhysicalStorageBuffer}
+  dst: {type: uint8, shape: [64], data: {fill: 0}}
+program:
+  - {op: TensorLayout, id: t, dim: 1}
+  - {op: TensorLayoutSetBlockSize, id: t0, of: t, block_size: [2]}
+  - {op: TensorLayoutSetDimension, id: t1, of: t0, dims: [64]}
+  - {op: MatrixConstant, id: z, type: {component: uint8, scope: Workgroup, rows: 4, cols: 12, use: A}, value: 0}
+  - {op: MatrixLoadTensor, id: m, object: z, buffer: src, layout: t1}
+  - {op: MatrixStore, matrix: m, buffer: dst, stride: 12}
+"""
+
+
+def test_required_features_follow_from_the_program() -> None:
+    case = loads_case(CASE)
+    assert required_features(case) == frozenset(Feature)
+    plain = loads_case(
+        CASE.replace("Workgroup", "Subgroup")
+        .replace("storage: PhysicalStorageBuffer", "storage: StorageBuffer")
+        .replace("  - {op: TensorLayoutSetBlockSize, id: t0, of: t, block_size: [2]}\n", "")
+        .replace("of: t0", "of: t")
+    )
+    assert required_features(plain) == {Feature.TENSOR_ADDRESSING}
+
+
+def test_everything_runs_it_and_less_names_what_is_missing() -> None:
+    case = loads_case(CASE)
+    full = everything()
+    assert full.missing(case) == []
+    assert full.missing(loads_case(CASE.replace("subgroup_size: 32", "subgroup_size: 64"))) == [
+        "subgroup size 64 (has 32)"
+    ]
+    no_blocks = dataclasses.replace(full, features=full.features - {Feature.BLOCK_LOADS})
+    assert no_blocks.missing(case) == ["feature cooperativeMatrixBlockLoads"]
+    small = dataclasses.replace(full, max_dimension=8, max_subgroups=1)
+    assert small.missing(case) == [
+        "2 subgroups per workgroup (at most 1)",
+        "matrix 4x12 uint8 A at Workgroup scope (dimensions at most 8, VK-023)",
+    ]
+
+
+def test_matrix_rows_admit_multiples_exact_sizes_and_workgroup_sizes() -> None:
+    case = loads_case(CASE)
+
+    def admitted(row: MatrixSupport) -> bool:
+        return not dataclasses.replace(everything(), matrices=(row,)).missing(case)
+
+    base = MatrixSupport(ComponentType.uint8, Use.A, Scope.Workgroup, rows=4, cols=4)
+    assert admitted(base)
+    assert admitted(dataclasses.replace(base, subgroups=2))
+    assert not admitted(dataclasses.replace(base, subgroups=4))
+    assert not admitted(dataclasses.replace(base, exact=True))
+    assert admitted(dataclasses.replace(base, cols=12, exact=True))
+    assert not admitted(dataclasses.replace(base, cols=8))
+    assert not admitted(dataclasses.replace(base, use=Use.B))
+    assert not admitted(dataclasses.replace(base, component=ComponentType.int8))
+    assert not admitted(dataclasses.replace(base, scope=Scope.Subgroup))

@@ -1,0 +1,131 @@
+# ruff: noqa: E501 - one instruction a line, one bad case a line
+"""Reading and writing cases: exact round trip, errors that name file, line, YAML path and remedy."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cts.errors import BadInput
+from cts.model import Case, MatrixLoadTensor, Scalar, dumps_case, dynamic_words, load_case, loads_case
+
+GOOD = """\
+schema: 1
+name: tensor_addressing.example
+description: 'Colons: quoted, and #hashes'
+covers: [TA-031, TA-044]
+dispatch: {workgroups: [2, 1, 1]}
+buffers:
+  src: {type: float16, shape: [9, 14], data: {iota: {modulo: 2039}}}
+  dst: {type: float16, shape: [32, 16], data: {fill: -5}}
+program:
+  - {op: TensorLayout, id: t, dim: 2, clamp: ClampToEdge}
+  - {op: TensorLayoutSetDimension, id: t1, of: t, dims: [9, 14]}
+  - {op: TensorLayoutSlice, id: t2, of: t1, offset: [{dynamic: -3}, {spec: 12}], span: [16, 16]}
+  - {op: MatrixConstant, id: z, type: {component: float16, scope: Subgroup, rows: 16, cols: {spec: 16}, use: Accumulator}, value: -7}
+  - {op: MatrixLoadTensor, id: m, object: z, buffer: src, layout: t2}
+  - {op: MatrixStore, matrix: m, buffer: dst, stride: 16, offset: {literal: 0, wg.x: 256}}
+"""
+
+
+def test_canonical_text_survives_a_round_trip() -> None:
+    assert dumps_case(loads_case(GOOD)) == GOOD
+
+
+def test_block_style_reads_as_the_same_case() -> None:
+    block = GOOD.replace(
+        "  - {op: TensorLayout, id: t, dim: 2, clamp: ClampToEdge}\n",
+        "  - op: TensorLayout\n    id: t\n    dim: 2\n    clamp: ClampToEdge\n",
+    )
+    assert block != GOOD
+    assert loads_case(block) == loads_case(GOOD)
+
+
+def test_operands_keep_constness_and_factors() -> None:
+    case = loads_case(GOOD)
+    assert case.program[2].offset == (Scalar(dynamic=-3), Scalar(spec=12))  # type: ignore[union-attr]
+    assert case.program[5].offset == Scalar(literal=0, wg_x=256)  # type: ignore[union-attr]
+    assert isinstance(case.program[4], MatrixLoadTensor)
+    assert dynamic_words(case).tolist() == [0xFFFFFFFD]
+
+
+def test_identity_is_content_not_words() -> None:
+    case = loads_case(GOOD)
+    renamed = loads_case(GOOD.replace("tensor_addressing.example", "other").replace("TA-031", "TA-030"))
+    changed = loads_case(GOOD.replace("dynamic: -3", "dynamic: -4"))
+    assert case.content_hash == renamed.content_hash == "37aa196f27d718c4"
+    assert changed.content_hash != case.content_hash
+
+
+def without(line: str) -> str:
+    return "".join(x for x in GOOD.splitlines(keepends=True) if line not in x)
+
+
+BAD = {
+    "truncated": (GOOD[:-3], "yaml", r"f\.yaml:\d+:\d+", "docs/writing-a-case.md"),
+    "alias": (GOOD.replace("[9, 14]}", "*x}"), "yaml", r"f\.yaml:11:\d+", ""),
+    "duplicate key": (GOOD.replace("  dst:", "  src:"), "yaml", r"f\.yaml:8:3", ""),
+    "a list": ("[1, 2]", "not-a-case", r"f\.yaml", "schema"),
+    "empty": ("", "not-a-case", r"f\.yaml", ""),
+    "another document": ("kind: Pod\nspec: {}\n", "not-a-case", r"f\.yaml", ""),
+    "unknown operation": (GOOD.replace("MatrixLoadT", "MatrixLodT"), "case-invalid", r"f\.yaml:14: program\[4\]\.op", "cts schema"),
+    "wrong type": (GOOD.replace("dims: [9, 14]", "dims: [9, x]"), "case-invalid", r"f\.yaml:11: program\[1\]\.dims\[1\]", ""),
+    "unknown field": (GOOD.replace("layout: t2}", "layout: t2, vue: v}"), "case-invalid", r"f\.yaml:14: program\[4\]", "vue"),
+    "unknown data": (GOOD.replace("iota", "iot"), "case-invalid", r"f\.yaml:7: buffers\.src\.data", "iot"),
+    "missing field": (GOOD.replace("layout: t2}", "}"), "case-invalid", r"f\.yaml:14: program\[4\]", "layout"),
+    "two bases": (GOOD.replace("{dynamic: -3}", "{dynamic: -3, spec: 3}"), "case-invalid", r"program\[2\]\.offset\[0\]", "exactly one"),
+    "plain literal": (GOOD.replace("{dynamic: -3}", "{literal: -3}"), "case-invalid", r"program\[2\]\.offset\[0\]", "the number itself"),
+    "33 bits": (GOOD.replace("{dynamic: -3}", "4294967296"), "case-invalid", r"program\[2\]\.offset\[0\]", "4294967295"),
+    "future schema": (GOOD.replace("schema: 1", "schema: 2"), "case-invalid", r"f\.yaml:1: schema", ""),
+    "undefined name": (GOOD.replace("of: t1", "of: tt1"), "case-malformed", r"f\.yaml:12: program\[2\]\.of", "did you mean 't1'"),
+    "used before": (without("id: t1"), "case-malformed", r"program\[1\]\.of", "did you mean 't'"),
+    "wrong kind": (GOOD.replace("layout: t2", "layout: z"), "case-malformed", r"program\[4\]\.layout", "tensor layout"),
+    "defined twice": (GOOD.replace("id: t1", "id: t"), "case-malformed", r"program\[1\]\.id", "SSA"),
+    "operand count": (GOOD.replace("dims: [9, 14]", "dims: [9]"), "case-malformed", r"program\[1\]\.dims", "TA-022"),
+    "six dimensions": (GOOD.replace("dim: 2", "dim: 6"), "case-malformed", r"program\[0\]\.dim", "TA-010"),
+    "unknown buffer": (GOOD.replace("buffer: src", "buffer: sc"), "case-malformed", r"program\[4\]\.buffer", "did you mean 'src'"),
+    "a tebibyte": (GOOD.replace("[9, 14], data", "[1048576, 524288], data"), "case-malformed", r"f\.yaml:7: buffers\.src\.shape", "256 MiB"),
+    "inexact": (GOOD.replace("modulo: 2039", "modulo: 9999, start: 2040"), "case-malformed", r"buffers\.src\.data", "float16"),
+    "huge matrix": (GOOD.replace("rows: 16", "rows: 100000"), "case-malformed", r"program\[3\]\.type\.rows", "KM-010"),
+    "inexact constant": (GOOD.replace("value: -7", "value: 2049"), "case-malformed", r"program\[3\]\.value", "float16"),
+    "wide bits": (GOOD.replace("value: -7", "value: '0x1ffff'"), "case-malformed", r"program\[3\]\.value", "16 bits"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_cases_are_refused_with_place_and_remedy(name: str) -> None:
+    text, code, where, says = BAD[name]
+    assert text != GOOD
+    with pytest.raises(BadInput) as caught:
+        loads_case(text, "f.yaml")
+    error = caught.value
+    assert error.code == code
+    assert re.search(where, error.where), error.where
+    assert error.remedy
+    assert says in str(error)
+    assert len(str(error).splitlines()) <= 5
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="case-unreadable"):
+        load_case(tmp_path / "none.yaml")
+    latin = tmp_path / "latin.yaml"
+    latin.write_bytes(b"name: \xff\n")
+    with pytest.raises(BadInput, match="case-not-utf8"):
+        load_case(latin)
+    large = tmp_path / "large.yaml"
+    large.write_bytes(b"#" * (4 << 20) + b"\n")
+    with pytest.raises(BadInput, match="case-too-large"):
+        load_case(large)
+
+
+def test_deep_nesting_is_an_error_not_a_crash() -> None:
+    with pytest.raises(BadInput, match="yaml"):
+        loads_case("program: " + "[" * 20000)
+
+
+def test_case_is_immutable_and_hashable_by_content() -> None:
+    case = loads_case(GOOD)
+    assert isinstance(case, Case)
+    with pytest.raises(AttributeError):
+        case.name = "x"  # type: ignore[misc]
