@@ -99,7 +99,7 @@ class Instruction(Struct, frozen=True, rename={"name": "opname", "group": "class
 class _Kind(Struct):
     kind: str
     category: Category
-    enumerants: list[Enumerant] = []  # noqa: RUF012 - msgspec copies mutable defaults
+    enumerants: list[Enumerant] = []
     bases: tuple[str, ...] = ()
 
 

@@ -1,0 +1,192 @@
+"""Words to instructions, by the grammar: the inverse of the emitter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.spirv.encode import Id, NumberType, Value
+from cts.spirv.grammar import MAGIC, Instruction, Operand, grammar
+
+
+class DecodeError(ValueError):
+    """Words that are not a module of the grammar; the text says at which word."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The five words before the first instruction. `version` is (major, minor)."""
+
+    version: tuple[int, int]
+    generator: int
+    bound: int
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """One instruction at word `at`. `values` are as the emitter takes them: result type first, no result id."""
+
+    rule: Instruction
+    result: Id | None
+    values: tuple[Value, ...]
+    at: int
+
+    @property
+    def name(self) -> str:
+        return self.rule.name
+
+
+def decode_header(words: npt.NDArray[np.uint32]) -> Header:
+    """The header of a module. Raises DecodeError."""
+    if len(words) < 5 or words[0] != MAGIC:
+        raise DecodeError("not a SPIR-V module: it must start with the magic number 0x07230203 and have a header")
+    return Header((int(words[1]) >> 16 & 0xFF, int(words[1]) >> 8 & 0xFF), int(words[2]), int(words[3]))
+
+
+def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
+    """The instructions of a module in order. Raises DecodeError."""
+    decode_header(words)
+    plain: list[int] = words.tolist()
+    numbers: dict[Id, NumberType] = {}
+    at = 5
+    while at < len(plain):
+        count, opcode = plain[at] >> 16, plain[at] & 0xFFFF
+        rule = grammar().by_opcode.get(opcode)
+        if rule is None:
+            raise DecodeError(f"word {at}: opcode {opcode} is unknown to the grammar")
+        if count == 0 or at + count > len(plain):
+            raise DecodeError(f"word {at}: {rule.name} claims {count} words; {len(plain) - at} are left")
+        reader = _Reader(rule, plain[at + 1 : at + count], numbers, at)
+        values = tuple(reader.operands(rule.operands))
+        if reader.more():
+            raise DecodeError(f"word {at}: {rule.name} has {count} words, {reader.position + 1} expected")
+        decoded = Decoded(rule, reader.result, values, at)
+        note_number_type(numbers, rule, reader.result, values)
+        yield decoded
+        at += count
+
+
+def note_number_type(
+    numbers: dict[Id, NumberType], rule: Instruction, result: Id | None, values: tuple[Value, ...]
+) -> None:
+    """Remember what OpTypeInt and OpTypeFloat say about literals."""
+    if rule.name in ("OpTypeInt", "OpTypeFloat"):
+        is_float = rule.name == "OpTypeFloat"
+        assert result is not None
+        width = values[0]
+        assert isinstance(width, int)
+        numbers[result] = NumberType(width, is_float, not is_float and values[1] == 1)
+
+
+class _Reader:
+    """The words of one instruction after its first, consumed from left to right."""
+
+    def __init__(self, rule: Instruction, words: list[int], numbers: dict[Id, NumberType], at: int) -> None:
+        self.rule = rule
+        self.words = words
+        self.numbers = numbers
+        self.at = at
+        self.position = 0
+        self.result: Id | None = None
+        self.type: Id | None = None
+        self.kinds = grammar().kinds
+
+    def more(self) -> bool:
+        return self.position < len(self.words)
+
+    def error(self, what: str) -> DecodeError:
+        return DecodeError(f"word {self.at + 1 + self.position}: {self.rule.name}: {what}")
+
+    def take(self, kind: str) -> int:
+        if not self.more():
+            raise self.error(f"a {kind} is missing")
+        self.position += 1
+        return self.words[self.position - 1]
+
+    def operands(self, operands: tuple[Operand, ...]) -> Iterator[Value]:
+        for operand in operands:
+            if operand.kind == "IdResult":
+                self.result = Id(self.take("IdResult"))
+            elif operand.kind == "IdResultType":
+                self.type = Id(self.take("IdResultType"))
+                yield self.type
+            elif operand.quantifier == "*":
+                while self.more():
+                    yield from self.operand(operand.kind)
+            elif operand.quantifier == "" or self.more():
+                yield from self.operand(operand.kind)
+
+    def operand(self, kind: str) -> Iterator[Value]:
+        category = self.kinds[kind].category
+        if category == "Id":
+            yield Id(self.take(kind))
+        elif category == "ValueEnum":
+            yield from self.value_enum(kind)
+        elif category == "BitEnum":
+            yield from self.mask(kind)
+        elif category == "Composite":
+            for base in self.kinds[kind].bases:
+                yield from self.operand(base)
+        else:
+            yield from self.literal(kind)
+
+    def value_enum(self, kind: str) -> Iterator[Value]:
+        number = self.take(kind)
+        found = self.kinds[kind].by_number.get(number)
+        if found is None:
+            raise self.error(f"{number} is no {kind} of the grammar")
+        yield found.enumerant
+        for parameter in found.parameters:
+            yield from self.operand(parameter.kind)
+
+    def mask(self, kind: str) -> Iterator[Value]:
+        value = self.take(kind)
+        known = self.kinds[kind].by_number
+        bits = [1 << i for i in range(32) if value >> i & 1]
+        unknown = [bit for bit in bits if bit not in known]
+        if unknown:
+            raise self.error(f"bit {unknown[0]:#x} is no {kind} of the grammar")
+        yield "|".join(known[bit].enumerant for bit in bits) or known[0].enumerant
+        for bit in bits:
+            for parameter in known[bit].parameters:
+                yield from self.operand(parameter.kind)
+
+    def literal(self, kind: str) -> Iterator[Value]:
+        if kind == "LiteralString":
+            yield self.string()
+        elif kind == "LiteralContextDependentNumber":
+            yield self.number()
+        elif kind == "LiteralFloat":
+            yield float(np.uint32(self.take(kind)).view(np.float32))
+        elif kind == "LiteralSpecConstantOpInteger":
+            operation = grammar().by_opcode.get(self.take(kind))
+            if operation is None:
+                raise self.error("the operation is unknown to the grammar")
+            yield operation.name
+            yield from self.operands(
+                tuple(o for o in operation.operands if o.kind not in ("IdResultType", "IdResult"))
+            )
+        else:
+            yield self.take(kind)
+
+    def string(self) -> str:
+        data = bytearray()
+        while not data.endswith(b"\0"):
+            data += self.take("LiteralString").to_bytes(4, "little")
+            if 0 in data:
+                return data[: data.index(0)].decode(errors="replace")
+        raise self.error("the string has no end")
+
+    def number(self) -> int:
+        declared = self.numbers.get(self.type) if self.type is not None else None
+        if declared is None:
+            raise self.error(f"the result type {self.type!r} is no number type declared before")
+        value = 0
+        for shift in range(0, declared.width, 32):
+            value |= self.take("literal") << shift
+        value &= (1 << declared.width) - 1
+        negative = declared.is_signed and value >> declared.width - 1
+        return value - (1 << declared.width) if negative else value

@@ -1,0 +1,190 @@
+"""One instruction to words, checked against the grammar."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cts.spirv.grammar import Instruction, Operand, OperandKind, grammar
+
+#: An operand in a call of the emitter: an `Id`, a number, an enumerant's name or a string.
+Value: TypeAlias = "Id | int | float | str"
+
+
+class Id(int):
+    """A result id. Not interchangeable with a number, so that mixing them up is an error."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"%{int(self)}"
+
+
+class EmitError(ValueError):
+    """An instruction that the grammar does not allow: a bug in whoever emits it."""
+
+
+@dataclass(frozen=True)
+class NumberType:
+    """What OpTypeInt or OpTypeFloat declared: how the literals of that type are written."""
+
+    width: int
+    is_float: bool
+    is_signed: bool
+
+
+NumberTypes: TypeAlias = Mapping[Id, NumberType]
+
+
+def encode(instruction: Instruction, result: Id | None, values: Sequence[Value], numbers: NumberTypes) -> list[int]:
+    """The words of one instruction, its first word included.
+
+    `values` are the operands in grammar order without the result id: the result type comes first.
+    A mask is written like in assembly, as names joined by "|" followed by the operands of its bits in
+    increasing bit order; a mask without bits is "None". A literal of a floating-point type is given
+    as its bit pattern. `numbers` holds the number types declared so far. Raises EmitError.
+    """
+    call = _Call(instruction, result, values, numbers)
+    words = [0, *call.operands(instruction.operands)]
+    if call.more():
+        raise call.error(f"{len(values)} operands given, {call.position} expected; the first extra: {call.next()!r}")
+    if len(words) > 0xFFFF:
+        raise call.error(f"{len(words)} words; an instruction has at most 65535")
+    words[0] = len(words) << 16 | instruction.opcode
+    return words
+
+
+class _Call:
+    """The operands given for one instruction, consumed from left to right."""
+
+    def __init__(
+        self, instruction: Instruction, result: Id | None, values: Sequence[Value], numbers: NumberTypes
+    ) -> None:
+        self.instruction = instruction
+        self.result = result
+        self.values = values
+        self.numbers = numbers
+        self.position = 0
+        self.kinds = grammar().kinds
+
+    def more(self) -> bool:
+        return self.position < len(self.values)
+
+    def next(self) -> Value:
+        return self.values[self.position]
+
+    def error(self, what: str) -> EmitError:
+        given = " ".join(map(repr, self.values))
+        return EmitError(f"{self.instruction.name} {given}: {what}")
+
+    def take(self, kind: str, name: str) -> Value:
+        where = f"operand {self.position + 1} ({name or kind})"
+        if not self.more():
+            raise self.error(f"{where} is missing")
+        value = self.values[self.position]
+        self.position += 1
+        return value
+
+    def wrong(self, kind: str, name: str, value: Value, right: str) -> EmitError:
+        return self.error(f"operand {self.position} ({name or kind}) is {value!r}; it must be {right}")
+
+    def operands(self, operands: Iterable[Operand]) -> Iterator[int]:
+        for operand in operands:
+            if operand.kind == "IdResult":
+                if self.result is None:
+                    raise self.error("the instruction has a result: give it an id")
+                yield self.result
+            elif operand.quantifier == "*":
+                while self.more():
+                    yield from self.operand(operand.kind, operand.name)
+            elif operand.quantifier == "" or self.more():
+                yield from self.operand(operand.kind, operand.name)
+
+    def operand(self, kind: str, name: str) -> Iterator[int]:
+        category = self.kinds[kind].category
+        if category == "Id":
+            yield self.id(kind, name)
+        elif category == "ValueEnum":
+            yield from self.value_enum(self.kinds[kind], name)
+        elif category == "BitEnum":
+            yield from self.mask(self.kinds[kind], name)
+        elif category == "Composite":
+            for base in self.kinds[kind].bases:
+                yield from self.operand(base, name)
+        else:
+            yield from self.literal(kind, name)
+
+    def id(self, kind: str, name: str) -> int:
+        value = self.take(kind, name)
+        if not isinstance(value, Id):
+            raise self.wrong(kind, name, value, "an id")
+        return value
+
+    def value_enum(self, kind: OperandKind, name: str) -> Iterator[int]:
+        value = self.take(kind.name, name)
+        found = kind.by_name.get(value) if isinstance(value, str) else None
+        if found is None:
+            raise self.wrong(kind.name, name, value, f"the name of a {kind.name}")
+        yield found.number
+        for parameter in found.parameters:
+            yield from self.operand(parameter.kind, parameter.name or found.enumerant)
+
+    def mask(self, kind: OperandKind, name: str) -> Iterator[int]:
+        value = self.take(kind.name, name)
+        names = value.split("|") if isinstance(value, str) else [""]
+        if not all(n in kind.by_name for n in names):
+            raise self.wrong(kind.name, name, value, f"names of {kind.name} joined by '|', or 'None'")
+        bits = sorted({kind.by_name[n].number: kind.by_name[n] for n in names}.items())
+        yield sum(number for number, _ in bits)
+        for _, bit in bits:
+            for parameter in bit.parameters:
+                yield from self.operand(parameter.kind, parameter.name or bit.enumerant)
+
+    def literal(self, kind: str, name: str) -> Iterator[int]:
+        value = self.take(kind, name)
+        if kind == "LiteralString":
+            if not isinstance(value, str):
+                raise self.wrong(kind, name, value, "a string")
+            yield from string_words(value)
+        elif kind == "LiteralFloat":
+            if isinstance(value, (str, Id)):
+                raise self.wrong(kind, name, value, "a number")
+            yield int.from_bytes(struct.pack("<f", value), "little")
+        elif kind == "LiteralContextDependentNumber":
+            yield from self.number(name, value)
+        elif kind == "LiteralSpecConstantOpInteger":
+            yield from self.spec_constant_op(value)
+        elif isinstance(value, (Id, str, float)) or not -(2**31) <= value < 2**32:
+            raise self.wrong(kind, name, value, "an integer of 32 bits")
+        else:
+            yield value & 0xFFFFFFFF
+
+    def number(self, name: str, value: Value) -> Iterator[int]:
+        """A literal of the result type (or of the selector's type in OpSwitch, of which we emit 32 bits only)."""
+        declared = self.values[0]
+        type_ = self.numbers.get(declared) if isinstance(declared, Id) else None
+        if type_ is None:
+            raise self.error(f"the result type {declared!r} is not an OpTypeInt or OpTypeFloat of this module")
+        signed = type_.is_signed and not type_.is_float
+        low, high = (-(1 << type_.width - 1), 1 << type_.width - 1) if signed else (0, 1 << type_.width)
+        if isinstance(value, (Id, str, float)) or not low <= value < high:
+            what = "the bit pattern of a float" if type_.is_float else "a signed int" if signed else "an unsigned int"
+            raise self.wrong("Value", name, value, f"{what} of {type_.width} bits")
+        for shift in range(0, type_.width, 32):
+            yield value >> shift & 0xFFFFFFFF  # a narrow signed value is sign-extended to a word
+
+    def spec_constant_op(self, value: Value) -> Iterator[int]:
+        operation = grammar().by_name.get(value) if isinstance(value, str) else None
+        if operation is None:
+            raise self.wrong("Opcode", "", value, "the name of an instruction")
+        yield operation.opcode
+        yield from self.operands(o for o in operation.operands if o.kind not in ("IdResultType", "IdResult"))
+
+
+def string_words(text: str) -> Iterator[int]:
+    """UTF-8, zero-terminated and zero-padded to words."""
+    data = text.encode() + b"\0"
+    data += b"\0" * (-len(data) % 4)
+    yield from struct.unpack(f"<{len(data) // 4}I", data)

@@ -1,0 +1,150 @@
+"""A module under construction: instructions by name, each put into its section of the logical layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.spirv.decode import note_number_type
+from cts.spirv.encode import EmitError, Id, NumberType, Value, encode
+from cts.spirv.grammar import MAGIC, Instruction, grammar
+
+#: Sections of the logical layout (SPIR-V 2.4), in order.
+SECTIONS = (
+    "capabilities",
+    "extensions",
+    "imports",
+    "memory_model",
+    "entry_points",
+    "execution_modes",
+    "debug",
+    "names",
+    "annotations",
+    "globals",
+    "functions",
+)
+
+_SECTION_OF_OPCODE = {
+    "OpCapability": "capabilities",
+    "OpExtension": "extensions",
+    "OpExtInstImport": "imports",
+    "OpMemoryModel": "memory_model",
+    "OpEntryPoint": "entry_points",
+    "OpExecutionMode": "execution_modes",
+    "OpExecutionModeId": "execution_modes",
+    "OpString": "debug",
+    "OpSource": "debug",
+    "OpName": "names",
+    "OpMemberName": "names",
+}
+_SECTION_OF_GROUP = {"Annotation": "annotations", "Type-Declaration": "globals", "Constant-Creation": "globals"}
+
+#: Instructions that stand for the same thing when written twice; SPIR-V forbids most of these duplicates.
+_SHARED_GROUPS = ("Type-Declaration", "Constant-Creation", "Annotation")
+_SHARED_OPCODES = ("OpCapability", "OpExtension", "OpExtInstImport")
+
+#: Extensions that an extension depends on, to be declared as well (CM-003, DV).
+_DEPENDS_ON = {
+    "SPV_NV_cooperative_matrix2": ("SPV_KHR_cooperative_matrix",),
+    "SPV_NV_cooperative_matrix_decode_vector": ("SPV_NV_cooperative_matrix2",),
+}
+
+
+class ModuleBuilder:
+    """Collects the instructions of one module.
+
+    >>> b = ModuleBuilder()
+    >>> uint = b.op("OpTypeInt", 32, 0)
+    >>> b.op("OpConstant", uint, 7) == b.op("OpConstant", uint, 7)
+    True
+    """
+
+    def __init__(self, version: tuple[int, int] = (1, 6)) -> None:
+        self._version = version
+        self._sections: dict[str, list[int]] = {name: [] for name in SECTIONS}
+        self._bound = 1
+        self._numbers: dict[Id, NumberType] = {}
+        self._shared: dict[tuple[str, tuple[Value, ...]], Id] = {}
+        self._in_function = False
+
+    def id(self) -> Id:
+        """A fresh id, for results that are referred to before they are emitted."""
+        self._bound += 1
+        return Id(self._bound - 1)
+
+    def op(self, name: str, *values: Value, result: Id | None = None) -> Id:
+        """Emit an instruction and return its result id (%0 where it has none).
+
+        `values` are the operands in grammar order without the result id, see `cts.spirv.encode`.
+        A type, constant, decoration, capability or extension written before is not written again;
+        its id comes back. OpSpecConstant is always new: its SpecId makes it different from others.
+        Raises EmitError.
+        """
+        rule = grammar().by_name.get(name)
+        if rule is None:
+            raise EmitError(f"{name} is unknown to the grammar")
+        shared = result is None and self._is_shared(rule)
+        if shared and (known := self._shared.get((rule.name, values))) is not None:
+            return known
+        if rule.has_result and result is None:
+            result = self.id()
+        words = encode(rule, result, values, self._numbers)
+        self._section(rule, values).extend(words)
+        note_number_type(self._numbers, rule, result, values)
+        done = result if result is not None else Id(0)
+        if shared:
+            self._shared[rule.name, values] = done
+        self._in_function = rule.name != "OpFunctionEnd" and (self._in_function or rule.name == "OpFunction")
+        return done
+
+    def capability(self, *names: str) -> None:
+        """Declare capabilities together with the extensions they come from, where the core lacks them."""
+        for name in names:
+            found = grammar().kinds["Capability"].by_name.get(name)
+            if found is None:
+                raise EmitError(f"{name} is no capability of the grammar")
+            self.op("OpCapability", name)
+            in_core = found.version != "None" and tuple(map(int, found.version.split("."))) <= self._version
+            if found.extensions and not in_core:
+                self.extension(found.extensions[0])
+
+    def extension(self, name: str) -> None:
+        """Declare an extension and those it depends on."""
+        for needed in _DEPENDS_ON.get(name, ()):
+            self.extension(needed)
+        self.op("OpExtension", name)
+
+    def name(self, target: Id, text: str) -> Id:
+        """Give an id its name for people, and return it."""
+        self.op("OpName", target, text)
+        return target
+
+    def decorate(self, target: Id, decoration: str, *values: Value) -> None:
+        self.op("OpDecorate", target, decoration, *values)
+
+    def words(self) -> npt.NDArray[np.uint32]:
+        """The whole module."""
+        major, minor = self._version
+        header: list[int] = [MAGIC, major << 16 | minor << 8, 0, self._bound, 0]
+        return np.fromiter(_chain(header, self._sections.values()), np.uint32)
+
+    def _section(self, rule: Instruction, values: tuple[Value, ...]) -> list[int]:
+        section = _SECTION_OF_OPCODE.get(rule.name) or _SECTION_OF_GROUP.get(rule.group)
+        if section is None and rule.name == "OpVariable" and len(values) > 1 and values[1] != "Function":
+            section = "globals"
+        if section is None and not self._in_function and rule.name not in ("OpFunction", "OpUndef"):
+            raise EmitError(f"{rule.name} belongs into a function: emit OpFunction before it")
+        return self._sections[section or "functions"]
+
+    def _is_shared(self, rule: Instruction) -> bool:
+        if rule.name in ("OpSpecConstant", "OpSpecConstantTrue", "OpSpecConstantFalse"):
+            return False
+        return rule.group in _SHARED_GROUPS or rule.name in _SHARED_OPCODES
+
+
+def _chain(header: list[int], sections: Iterable[list[int]]) -> Iterable[int]:
+    yield from header
+    for section in sections:
+        yield from section

