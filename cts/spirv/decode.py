@@ -166,9 +166,7 @@ class _Reader:
             if operation is None:
                 raise self.error("the operation is unknown to the grammar")
             yield operation.name
-            yield from self.operands(
-                tuple(o for o in operation.operands if o.kind not in ("IdResultType", "IdResult"))
-            )
+            yield from self.operands(tuple(o for o in operation.operands if o.kind not in ("IdResultType", "IdResult")))
         else:
             yield self.take(kind)
 

@@ -1,0 +1,11 @@
+"""Lowering: a case to one SPIR-V 1.6 module for Vulkan 1.3.
+
+>>> from cts.spirv.lower import lower, module_job
+"""
+
+# The rooms register their lowering functions when they are imported.
+from cts.spirv.lower import layouts, matrices, views
+from cts.spirv.lower.context import PARAMETERS, SpecSlot
+from cts.spirv.lower.lowered import Lowered, bind, lower, module_job
+
+__all__ = ["PARAMETERS", "Lowered", "SpecSlot", "bind", "layouts", "lower", "matrices", "module_job", "views"]

@@ -1,0 +1,128 @@
+"""A lowered case: words that depend on its structure only, and how its values are delivered to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.errors import HarnessTrouble
+from cts.job import Address, Memory, ModuleJob
+from cts.model import (
+    GUARD_BYTES,
+    Case,
+    MatrixConstant,
+    Scalar,
+    SpecNumber,
+    StorageClass,
+    constant_of,
+    dynamic_words,
+    encode,
+    guard_pattern,
+)
+from cts.spirv import tools
+from cts.spirv.lower import buffers
+from cts.spirv.lower.context import PARAMETERS, Lowering, SpecSlot
+from cts.spirv.lower.instruction import lower_instruction
+from cts.spirv.lower.structure import Structure, structure_of
+from cts.spirv.lower.type_constants import word_of
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A module and the places where a case's values go.
+
+    `bindings` names the buffer of each binding of set 0, `addresses` the buffer of each 64-bit
+    address in the push constants, `spec_slots` the operand of each specialization constant.
+    """
+
+    words: npt.NDArray[np.uint32]
+    subgroup_size: int
+    bindings: tuple[str, ...]
+    addresses: tuple[str, ...]
+    spec_slots: tuple[SpecSlot, ...]
+
+
+def lower(case: Case, subgroup_size: int) -> Lowered:
+    """The module of a well-formed case. The same object for cases of equal structure.
+
+    Raises HarnessTrouble where spirv-val refuses the module: a bug of the lowering, or a case that
+    breaks a rule that only the validator knows.
+    """
+    return _lower(structure_of(case), subgroup_size)
+
+
+@lru_cache(maxsize=1024)
+def _lower(structure: Structure, subgroup_size: int) -> Lowered:
+    lowering = Lowering(structure, subgroup_size)
+    module, op = lowering.module, lowering.module.op
+    module.capability("Shader", "VulkanMemoryModel")
+    buffers.declare(lowering)
+    main = module.name(module.id(), "main")
+    op("OpExecutionMode", main, "LocalSize", structure.subgroups * subgroup_size, 1, 1)
+    void = op("OpTypeVoid")
+    op("OpFunction", void, "None", op("OpTypeFunction", void), result=main)
+    op("OpLabel")
+    for lowering.at, instruction in enumerate(structure.program):
+        lower_instruction(instruction, lowering)
+    op("OpReturn")
+    op("OpFunctionEnd")
+    op("OpEntryPoint", "GLCompute", main, "main", *lowering.interface)
+    physical = buffers.of_storage(lowering, StorageClass.PhysicalStorageBuffer)
+    op("OpMemoryModel", "PhysicalStorageBuffer64" if physical else "Logical", "Vulkan")
+    words = module.words()
+    words.flags.writeable = False
+    message = tools.validate(words)
+    if message:
+        raise HarnessTrouble("invalid-module", message, remedy="this is a bug in cts/spirv/lower; please report it")
+    bound = [b.name for b in buffers.of_storage(lowering, StorageClass.StorageBuffer)]
+    if lowering.parameters:
+        bound.append(PARAMETERS)
+    return Lowered(words, subgroup_size, tuple(bound), tuple(b.name for b in physical), tuple(lowering.spec_slots))
+
+
+def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
+    """One dispatch of the module with the values of `case`.
+
+    `memory` holds every buffer of the case with its guard bytes; the parameter buffer is added.
+    """
+    contents = {name: Memory(memory[name], GUARD_BYTES, buffer.size) for name, buffer in case.buffers.items()}
+    if PARAMETERS in lowered.bindings:
+        guard, words = guard_pattern(), dynamic_words(case)
+        data = np.concatenate([guard, words.view(np.uint8), guard])
+        contents[PARAMETERS] = Memory(data, GUARD_BYTES, words.nbytes)
+    return ModuleJob(
+        words=lowered.words,
+        workgroups=case.dispatch.workgroups,
+        buffers=contents,
+        bindings={(0, binding): name for binding, name in enumerate(lowered.bindings)},
+        spec_constants={slot.spec_id: _spec_bytes(case, slot) for slot in lowered.spec_slots},
+        push_constants=bytes(8 * len(lowered.addresses)),
+        push_addresses=tuple(Address(8 * i, name) for i, name in enumerate(lowered.addresses)),
+        subgroup_size=lowered.subgroup_size,
+    )
+
+
+def module_job(case: Case, memory: dict[str, Bytes], subgroup_size: int) -> ModuleJob:
+    """Lower and bind a case in one go."""
+    return bind(lower(case, subgroup_size), case, memory)
+
+
+def _spec_bytes(case: Case, slot: SpecSlot) -> bytes:
+    """The value of a spec constant, little-endian, as wide as its type."""
+    at, *path = slot.path
+    assert isinstance(at, int)
+    operand: Any = case.program[at]
+    for step in path:
+        operand = operand[step] if isinstance(step, int) else getattr(operand, step)
+    if isinstance(operand, SpecNumber):
+        instruction = case.program[at]
+        assert isinstance(instruction, MatrixConstant)
+        return encode(instruction.type.component, [operand.number]).tobytes()
+    word = operand.base & 0xFFFFFFFF if isinstance(operand, Scalar) else word_of(constant_of(operand))
+    return word.to_bytes(4, "little")

@@ -1,0 +1,42 @@
+"""The constant operands of types: dimensions, clamp modes, scopes, uses, permutations."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from cts.model import ClampMode, Scope, SpecBool, SpecClampMode, SpecInt, SpecScope, SpecUse, Use, constant_of
+from cts.spirv.encode import Id
+from cts.spirv.grammar import grammar
+from cts.spirv.lower.context import Lowering
+
+Constant: TypeAlias = int | bool | ClampMode | Scope | Use
+Declared: TypeAlias = Constant | SpecInt | SpecBool | SpecClampMode | SpecScope | SpecUse
+
+
+def word_of(value: object) -> int:
+    """The 32-bit word of a type's constant; a boolean is 0 or 1."""
+    match value:
+        case ClampMode():
+            return grammar().value("TensorClampMode", value.value)
+        case Scope():
+            return grammar().value("Scope", value.value)
+        case Use():
+            name = "MatrixAccumulatorKHR" if value is Use.Accumulator else f"Matrix{value.value}KHR"
+            return grammar().value("CooperativeMatrixUse", name)
+        case int():
+            return value & 0xFFFFFFFF
+    raise TypeError(f"{value!r} is no constant of a type")
+
+
+def type_constant(lowering: Lowering, declared: Declared, *path: int | str) -> Id:
+    """A constant, or a spec constant whose default is the case's value (so that the type can be validated)."""
+    value = constant_of(declared)
+    is_spec = value is not declared
+    if isinstance(value, bool):
+        type_ = lowering.module.op("OpTypeBool")
+        if is_spec:
+            return lowering.spec_constant("OpSpecConstantTrue" if value else "OpSpecConstantFalse", type_, (), *path)
+        return lowering.module.op("OpConstantTrue" if value else "OpConstantFalse", type_)
+    if is_spec:
+        return lowering.spec_constant("OpSpecConstant", lowering.uint, (word_of(value),), *path)
+    return lowering.constant(word_of(value))
