@@ -1,0 +1,64 @@
+"""The driver: options in, outcomes out. Numba is imported by the first run, not before."""
+
+from __future__ import annotations
+
+from cts.capabilities import Capabilities, everything
+from cts.driver import Described, Job, Outcome, Status
+from cts.drivers.emulator import mutants as m
+from cts.drivers.emulator import options as opt
+
+#: Subgroups of one dispatch that fit into this emulator.
+MAX_SUBGROUPS = 1 << 16
+
+
+class Emulator:
+    """Runs cases invocation by invocation, as a GPU would, on the CPU."""
+
+    name = "emulator"
+
+    def __init__(self, options: opt.Options) -> None:
+        self._options = options
+
+    def capabilities(self) -> Capabilities:
+        """Every feature and every matrix type, for the subgroup size chosen."""
+        return everything(self._options.subgroup_size)
+
+    def run(self, job: Job) -> Outcome:
+        """Run the case. An access outside a buffer's memory is a CRASH that names it."""
+        from cts.drivers.emulator.machine import Machine, MemoryFault
+
+        x, y, z = job.case.dispatch.workgroups
+        subgroups = x * y * z * job.case.dispatch.subgroups
+        if subgroups > MAX_SUBGROUPS:
+            return Outcome(Status.UNSUPPORTED, detail=f"{subgroups} subgroups in a dispatch (at most {MAX_SUBGROUPS})")
+        memory = {name: data.copy() for name, data in job.memory.items()}
+        machine = Machine(job.case, memory, self._options)
+        try:
+            machine.run()
+        except MemoryFault as fault:
+            return Outcome(Status.CRASH, detail=str(fault))
+        return Outcome(Status.DONE, memory, matrices={name: m.elements() for name, m in machine.matrices.items()})
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+class Factory:
+    """Builds emulators from options, and lists the options that tests choose among.
+
+    `variants` and `mutants` are how `cts drivers` finds them on any driver's factory: optional
+    methods without arguments, each returning a list of `cts.driver.Described`. A variant's name is
+    the option text (`subgroup_size=64`), a mutant's the value of the option `mutant`.
+    """
+
+    def __call__(self, options: dict[str, str]) -> Emulator:
+        return Emulator(opt.parse(options))
+
+    def variants(self) -> list[Described]:
+        return opt.variants()
+
+    def mutants(self) -> list[Described]:
+        return m.mutants()
+
+
+create = Factory()
