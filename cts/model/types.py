@@ -94,6 +94,8 @@ def types_of(case: Case) -> dict[str, ResultType]:
 def _buffer_problems(case: Case) -> Iterator[Problem]:
     for name, buffer in case.buffers.items():
         path = f"buffers.{name}"
+        if name.startswith("$"):
+            yield Problem(path, f"the name {name!r} is reserved", "a name that does not begin with $")
         if buffer.size > MAX_BUFFER_BYTES:
             yield Problem(
                 f"{path}.shape",

@@ -145,8 +145,8 @@ class _Call:
     def literal(self, kind: str, name: str) -> Iterator[int]:
         value = self.take(kind, name)
         if kind == "LiteralString":
-            if not isinstance(value, str):
-                raise self.wrong(kind, name, value, "a string")
+            if not isinstance(value, str) or "\0" in value:
+                raise self.wrong(kind, name, value, "a string without NUL")
             yield from string_words(value)
         elif kind == "LiteralFloat":
             if isinstance(value, (str, Id)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cts.model import ComponentType, Operand, StorageClass
 from cts.spirv.encode import Id, Value
-from cts.spirv.lower.context import PARAMETERS, Lowering
+from cts.spirv.lower.context import ADDRESSES, PARAMETERS, Lowering
 from cts.spirv.lower.structure import BufferStructure
 from cts.spirv.lower.types import stored
 
@@ -37,8 +37,8 @@ def declare(lowering: Lowering) -> None:
             op("OpMemberDecorate", block, i, "Offset", 8 * i)
             op("OpMemberName", block, i, buffer.name)
         variable = op("OpVariable", op("OpTypePointer", "PushConstant", block), "PushConstant")
-        lowering.interface.append(name(variable, "addresses"))
-        lowering.variables["$addresses"] = variable
+        lowering.interface.append(name(variable, ADDRESSES))
+        lowering.variables[ADDRESSES] = variable
 
 
 def _block(lowering: Lowering, element: Id, size: int) -> Id:
@@ -78,18 +78,17 @@ def element(
     buffer's scalars, which every element has.
     """
     op = lowering.module.op
-    position, buffer = next((i, b) for i, b in enumerate(lowering.structure.buffers) if b.name == name)
-    storage = buffer.storage.value
+    buffer = next(b for b in lowering.structure.buffers if b.name == name)
     memory: tuple[Value, ...] = ()
     if buffer.storage is StorageClass.StorageBuffer:
         base = lowering.variables[name]
     else:
         physical = of_storage(lowering, StorageClass.PhysicalStorageBuffer)
-        member = lowering.constant(physical.index(lowering.structure.buffers[position]))
+        member = lowering.constant(physical.index(buffer))
         pointer = _block_pointer(lowering, buffer)
         in_block = op("OpTypePointer", "PushConstant", pointer)
-        base = op("OpLoad", pointer, op("OpAccessChain", in_block, lowering.variables["$addresses"], member))
+        base = op("OpLoad", pointer, op("OpAccessChain", in_block, lowering.variables[ADDRESSES], member))
         memory = ("Aligned", alignment or buffer.type.size)
     index = lowering.operand("offset", offset)
-    to_element = op("OpTypePointer", storage, stored(lowering.module, buffer.type, buffer.components))
+    to_element = op("OpTypePointer", buffer.storage.value, stored(lowering.module, buffer.type, buffer.components))
     return op("OpAccessChain", to_element, base, lowering.constant(0), index), memory

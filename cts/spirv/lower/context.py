@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from cts.model import ComponentType, Operand, Scalar, base_of, factors_of
 from cts.model.instructions import dynamic_operands
@@ -16,8 +16,11 @@ from cts.spirv.module import ModuleBuilder
 #: The buffer that holds the values of dynamic operands, one 32-bit word each.
 PARAMETERS = "$parameters"
 
+#: The push constant block of the addresses of physical buffers.
+ADDRESSES = "$addresses"
+
 #: Where an operand stands in a case: instruction index, then field names and indices.
-Path = tuple[int | str, ...]
+Path: TypeAlias = tuple[int | str, ...]
 
 
 class SpecSlot(NamedTuple):
@@ -43,8 +46,11 @@ class Lowering:
         self.module = ModuleBuilder()
         self.results: dict[str, Result] = {}
         self.spec_slots: list[SpecSlot] = []
+        #: Types of layouts, views and matrices by how the case declares them.
         self.types: dict[object, Id] = {}
+        #: Variables of buffers by name, of PARAMETERS and of ADDRESSES.
         self.variables: dict[str, Id] = {}
+        self.builtins: dict[str, Id] = {}
         self.interface: list[Id] = []
         #: The index in the program of the instruction being lowered.
         self.at = 0
@@ -117,10 +123,10 @@ class Lowering:
 
     def builtin(self, name: str, type_: Id) -> Id:
         """The input variable of a built-in."""
-        if name not in self.types:
+        if name not in self.builtins:
             pointer = self.module.op("OpTypePointer", "Input", type_)
             variable = self.module.name(self.module.op("OpVariable", pointer, "Input"), name)
             self.module.decorate(variable, "BuiltIn", name)
             self.interface.append(variable)
-            self.types[name] = variable
-        return self.types[name]
+            self.builtins[name] = variable
+        return self.builtins[name]
