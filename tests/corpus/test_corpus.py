@@ -1,0 +1,63 @@
+"""Each corpus file by itself: loads, canonical, named after its place, valid, and citing known facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cts.cases
+from cts import registry
+from cts.model import Case, dumps_case, initial_memory, load_case
+
+ROOT = Path(cts.cases.__file__).parent
+FILES = {".".join(f.relative_to(ROOT).with_suffix("").parts): f for f in sorted(ROOT.rglob("*.yaml"))}
+IDS = list(FILES)
+CASES: dict[str, Case] = {name: load_case(file) for name, file in FILES.items()}
+
+
+def test_the_corpus_has_every_topic() -> None:
+    topics = {name.split(".")[1] for name in IDS}
+    assert topics == {
+        "block", "clamp", "clip", "constness", "dispatch", "layout", "load", "memory", "slice", "store", "types",
+        "view", "wrap",
+    }  # fmt: skip
+    assert len(IDS) >= 80
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_file_is_canonical_and_named_after_its_place(name: str) -> None:
+    assert FILES[name].read_text(encoding="utf-8") == dumps_case(CASES[name])
+    assert CASES[name].name == name
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_case_breaks_no_rule(name: str) -> None:
+    assert registry.oracle().violations(CASES[name]) == []
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_description_is_one_sentence_for_a_reader(name: str) -> None:
+    description = CASES[name].description
+    assert description[:1].isupper() or description[:1].isdigit() or description.startswith("float")
+    assert description.endswith(".") and ". " not in description
+    assert 20 <= len(description) <= 160
+
+
+def test_contents_are_distinct() -> None:
+    seen: dict[str, str] = {}
+    for name, case in CASES.items():
+        assert seen.setdefault(case.content_hash, name) == name, f"{name} repeats {seen[case.content_hash]}"
+
+
+#: Cases whose point is that nothing is written.
+WRITE_NOTHING = {"tensor_addressing.clip.store_outside", "tensor_addressing.store.never_given_dimensions"}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_case_changes_memory(name: str) -> None:
+    """A case that leaves memory as it was cannot tell a driver that works from one that does nothing."""
+    case = CASES[name]
+    allowed, before = registry.oracle().expect(case).buffers, initial_memory(case)
+    changed = [b for b in case.buffers if (allowed[b].exact != before[b][1024:-1024]).any()]
+    assert (not changed) == (name in WRITE_NOTHING)
