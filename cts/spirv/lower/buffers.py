@@ -6,7 +6,7 @@ from cts.model import ComponentType, Operand, StorageClass
 from cts.spirv.encode import Id, Value
 from cts.spirv.lower.context import ADDRESSES, PARAMETERS, Lowering
 from cts.spirv.lower.structure import BufferStructure
-from cts.spirv.lower.types import stored
+from cts.spirv.lower.types import scalar, stored
 
 #: The alignment that tensor addressing asks of every pointer, in bytes (TA-043).
 TENSOR_ALIGNMENT = 16
@@ -30,6 +30,10 @@ def declare(lowering: Lowering) -> None:
     physical = of_storage(lowering, StorageClass.PhysicalStorageBuffer)
     if physical:
         lowering.module.capability("PhysicalStorageBufferAddresses")
+        for buffer in physical:
+            # spirv-val 2025.5 takes a push constant that points to narrow elements for a narrow push
+            # constant, unless the module may compute with the type.
+            scalar(lowering.module, buffer.type)
         pointers = [_block_pointer(lowering, buffer) for buffer in physical]
         block = name(op("OpTypeStruct", *pointers), "Addresses")
         lowering.module.decorate(block, "Block")
