@@ -54,7 +54,7 @@ SPEC_TYPES = {
 }
 
 
-def operand(value: int, constness: Constness, **factors: int) -> Operand:
+def operand(value: int, constness: Constness, factors: dict[str, int]) -> Operand:
     """A scalar operand of the given constness."""
     if constness == "literal" and not factors:
         return value
@@ -70,13 +70,13 @@ def every_instruction(
     spec_types: bool = False,
     components: int = 1,
     values: Iterator[int] | None = None,
-    **factors: int,
+    factors: dict[str, int] | None = None,
 ) -> Case:
     """A case with every instruction of the model; operands take their values from `values` (1, 2, 3, ...)."""
     numbers = values or iter(range(1, 1000))
 
     def v() -> Operand:
-        return operand(next(numbers), constness, **factors)
+        return operand(next(numbers), constness, factors or {})
 
     def t(value: Any) -> Any:
         return SPEC_TYPES[type(value)](value) if spec_types else value

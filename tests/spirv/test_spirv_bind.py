@@ -64,7 +64,7 @@ program: []
         (numbered("literal", 1), numbered("literal", 1, use=Use.A)),
         (numbered("literal", 1), numbered("literal", 1, components=2)),
         (numbered("literal", 1), numbered("literal", 1, storage=StorageClass.PhysicalStorageBuffer)),
-        (numbered("dynamic", 1, sg=1), numbered("dynamic", 1, sg=2)),
+        (numbered("dynamic", 1, factors={"sg": 1}), numbered("dynamic", 1, factors={"sg": 2})),
         (numbered("dynamic", 1), numbered("dynamic", 1, spec_types=True)),
     ],
     ids=str,
@@ -83,8 +83,8 @@ def test_subgroup_sizes_have_their_own_words() -> None:
 )
 def test_literal_components_that_compare_equal_are_told_apart(one: float | str, other: float | str) -> None:
     matrix = MatrixType(ComponentType.float16, Scope.Subgroup, 16, 16, Use.A)
-    words = [lower(Case(1, "x", {}, (MatrixConstant("z", matrix, v),)), 32).words for v in (one, other)]
-    assert not np.array_equal(*words)
+    a, b = (lower(Case(1, "x", {}, (MatrixConstant("z", matrix, v),)), 32).words for v in (one, other))
+    assert not np.array_equal(a, b)
 
 
 def test_words_cannot_be_changed_by_a_driver() -> None:

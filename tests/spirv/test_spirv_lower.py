@@ -26,7 +26,9 @@ from cts.model import (
 from cts.model.operand import ClampMode, Constness
 from cts.spirv import tools
 from cts.spirv.lower import PARAMETERS, lower
+from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
+from cts.spirv.lower.structure import structure_of
 
 CASES = sorted((Path(__file__).parents[2] / "cases").rglob("*.yaml"))
 
@@ -46,7 +48,7 @@ def test_an_instruction_without_lowering_is_named() -> None:
         pass
 
     with pytest.raises(NotImplementedError, match="no lowering of Strange: see docs"):
-        lower_instruction(Strange(), None)
+        lower_instruction(Strange(), Lowering(structure_of(every_instruction()), 32))
 
 
 @pytest.mark.parametrize("component", ComponentType)
@@ -60,7 +62,9 @@ def test_every_instruction_validates(component: ComponentType, storage: StorageC
     for constness, components in product((literal, "spec", "dynamic"), (2, 4)):
         lower(every_instruction(component, storage, constness, components=components, spec_types=True), 8)
     for constness in (literal, "spec", "dynamic"):
-        lower(every_instruction(component, storage, constness, **{"wg.x": 16, "wg.y": -3, "wg.z": 5, "sg": 7}), 64)
+        lower(
+            every_instruction(component, storage, constness, factors={"wg.x": 16, "wg.y": -3, "wg.z": 5, "sg": 7}), 64
+        )
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
@@ -228,7 +232,7 @@ UNCHECKED = {
 
 @pytest.mark.parametrize("component", ComponentType)
 def test_no_capability_is_superfluous(component: ComponentType) -> None:
-    words = lower(every_instruction(component, sg=1), 32).words
+    words = lower(every_instruction(component, factors={"sg": 1}), 32).words
     declared = Module(words).all("OpCapability")
     needed = [d for d in declared if d.values[0] not in UNCHECKED]
     assert len(needed) >= 4
@@ -248,7 +252,7 @@ def test_local_size_is_subgroups_times_subgroup_size(subgroups: int, size: int) 
 
 def test_storage_buffers_are_blocks_of_one_runtime_array() -> None:
     m = module(every_instruction(ComponentType.int16, constness="dynamic", components=4))
-    variables = {m.names[v.result]: v for v in m.all("OpVariable")}
+    variables = {m.names[v.result or 0]: v for v in m.all("OpVariable")}
     for binding, (name, stride) in enumerate({"src": 8, "dst": 8, PARAMETERS: 4}.items()):
         variable = variables[name]
         assert {("DescriptorSet", 0), ("Binding", binding)} <= m.decorations(variable.result or 0)
