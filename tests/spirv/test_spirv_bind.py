@@ -225,3 +225,10 @@ def test_an_invalid_module_is_our_trouble_and_says_why() -> None:
 def test_physical_buffers_need_no_matrix_of_their_type(component: ComponentType) -> None:
     buffer = every_instruction(component, StorageClass.PhysicalStorageBuffer).buffers["src"]
     assert lower(Case(1, "x", {"b": buffer}, ()), 32).addresses == ("b",)
+
+
+def test_memory_without_guards_is_refused() -> None:
+    case = numbered("literal", 1)
+    memory = {name: np.zeros(buffer.size, np.uint8) for name, buffer in case.buffers.items()}
+    with pytest.raises(ValueError, match=r"memory of 'src' has 128 bytes; with its guards it has 2176"):
+        module_job(case, memory, 32)

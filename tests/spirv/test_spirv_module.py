@@ -1,8 +1,10 @@
+import doctest
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.spirv import tools
+from cts.spirv import module, tools
 from cts.spirv.decode import DecodeError, decode, decode_header
 from cts.spirv.encode import EmitError, Id, Value
 from cts.spirv.module import ModuleBuilder
@@ -209,3 +211,7 @@ def test_an_unknown_bit_is_refused() -> None:
     words[store.at + 3] |= 1 << 30
     with pytest.raises(DecodeError, match="bit 0x40000000 is no MemoryAccess"):
         list(decode(words))
+
+
+def test_the_examples_in_docstrings() -> None:
+    assert doctest.testmod(module) == (0, 3)

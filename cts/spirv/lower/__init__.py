@@ -1,7 +1,4 @@
-"""Lowering: a case to one SPIR-V 1.6 module for Vulkan 1.3.
-
->>> from cts.spirv.lower import lower, module_job
-"""
+"""Lowering: a case to one SPIR-V 1.6 module for Vulkan 1.3. See docs/adding-an-instruction.md."""
 
 # The rooms register their lowering functions when they are imported.
 from cts.spirv.lower import layouts, matrices, views  # noqa: F401

@@ -90,8 +90,14 @@ def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
     """One dispatch of the module with the values of `case`.
 
     `memory` holds every buffer of the case with its guard bytes; the parameter buffer is added.
+    Raises ValueError for memory of another size.
     """
-    contents = {name: Memory(memory[name], GUARD_BYTES, buffer.size) for name, buffer in case.buffers.items()}
+    contents = {}
+    for name, buffer in case.buffers.items():
+        expected = buffer.size + 2 * GUARD_BYTES
+        if memory[name].nbytes != expected:
+            raise ValueError(f"memory of {name!r} has {memory[name].nbytes} bytes; with its guards it has {expected}")
+        contents[name] = Memory(memory[name], GUARD_BYTES, buffer.size)
     if PARAMETERS in lowered.bindings:
         guard, words = guard_pattern(), dynamic_words(case)
         data = np.concatenate([guard, words.view(np.uint8), guard])
