@@ -154,8 +154,6 @@ def set_clip(v: Ints, operands: Ints, bug: int) -> None:
     v[VIEW_CLIP, ROW_SPAN] = operands[row + 1]
     v[VIEW_CLIP, COL_OFFSET] = operands[col]
     v[VIEW_CLIP, COL_SPAN] = operands[col + 1]
-    if bug == m.VIEW_CLIP_RESETS_STRIDE:
-        dense_view_strides(v)
 
 
 @kernel("void(int64, int64[:,:,::1], int64[:,::1], int64)")

@@ -49,7 +49,6 @@ CLAMP_VALUE_ZERO = mutant("clamp-value-zero", "SetClampValue has no effect: out 
 # Tensor views (layout.py)
 VIEW_DIMENSION_KEEPS_STRIDE = mutant("view-dimension-keeps-stride", "a view's SetDimension keeps strides already set")
 VIEW_STRIDE_IGNORED = mutant("view-stride-ignored", "a view's SetStride has no effect: strides are always dense")
-VIEW_CLIP_RESETS_STRIDE = mutant("view-clip-resets-stride", "SetClip recomputes the view's strides from its dimensions")
 VIEW_CLIP_SWAPPED = mutant("view-clip-swapped", "SetClip's row and column operands change places")
 
 # Matrix element to linear index (address.py)

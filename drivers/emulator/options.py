@@ -95,5 +95,6 @@ def _keys(value: str, known: dict[str, list[str]]) -> str:
 
 def _nearest(word: str, known: list[str]) -> str:
     close = difflib.get_close_matches(word, known, n=1)
-    listed = f"one of: {', '.join(known)}"
-    return f"did you mean {close[0]!r}? ({listed})" if close else listed
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"one of: {', '.join(known)}" if len(known) < 12 else f"one of the {len(known)} in `cts drivers --json`"

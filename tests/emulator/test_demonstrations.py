@@ -1,0 +1,119 @@
+"""Small cases whose expected memory is written by hand, and the mutants that each of them finds.
+
+demonstrations/*.yaml: `expected` lists the numbers in a buffer after the run; buffers not listed,
+and every guard byte, must be as they were. `kills` names mutants that must not get that far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import yaml
+
+from cts import registry
+from cts.driver import Driver, Job, Outcome, Status
+from cts.drivers.emulator import create
+from cts.drivers.emulator import mutants as catalogue
+from cts.model import GUARD_BYTES, Case, encode, initial_memory, loads_case
+
+MAX_INSTRUCTIONS = 8
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    case: Case
+    expected: dict[str, Any]
+    kills: tuple[str, ...]
+
+
+def _read() -> dict[str, Demonstration]:
+    found = {}
+    for path in sorted((Path(__file__).parent / "demonstrations").glob("*.yaml")):
+        for entry in yaml.safe_load(path.read_text())["demonstrations"]:
+            expected, kills = entry.pop("expected"), entry.pop("kills")
+            # JSON is YAML without the aliases that a case may not have.
+            case = loads_case(msgspec.json.encode({"schema": 1, **entry}).decode(), f"{path.name}: {entry['name']}")
+            found[case.name] = Demonstration(case, expected, tuple(kills))
+    return found
+
+
+DEMONSTRATIONS = _read()
+KILLS = [(mutant, name) for name, d in DEMONSTRATIONS.items() for mutant in d.kills]
+
+
+def run(driver: Driver, case: Case) -> Outcome:
+    def module() -> Any:
+        raise AssertionError("the emulator runs cases, not modules")
+
+    return driver.run(Job(case, initial_memory(case), module))
+
+
+@cache
+def expected_memory(name: str) -> dict[str, Any]:
+    demonstration = DEMONSTRATIONS[name]
+    memory = initial_memory(demonstration.case)
+    for buffer, numbers in demonstration.expected.items():
+        contents = encode(demonstration.case.buffers[buffer].type, numbers).view(np.uint8)
+        memory[buffer][GUARD_BYTES:-GUARD_BYTES] = contents
+    return memory
+
+
+def differing(name: str, outcome: Outcome) -> list[str]:
+    """The buffers that are not as expected, guard bytes included."""
+    return [b for b, data in expected_memory(name).items() if not np.array_equal(outcome.memory[b], data)]
+
+
+@pytest.mark.parametrize("name", DEMONSTRATIONS)
+def test_expected_memory(name: str) -> None:
+    outcome = run(create({}), DEMONSTRATIONS[name].case)
+    assert outcome.status is Status.DONE, outcome.detail
+    assert differing(name, outcome) == []
+
+
+@pytest.mark.parametrize("variant", [v.name for v in create.variants()])
+def test_every_variant_gives_the_expected_memory(variant: str) -> None:
+    driver = registry.driver(f"emulator:{variant}")
+    for name, demonstration in DEMONSTRATIONS.items():
+        outcome = run(driver, demonstration.case)
+        assert outcome.status is Status.DONE, (name, outcome.detail)
+        assert differing(name, outcome) == [], name
+
+
+@pytest.mark.parametrize(("mutant", "name"), KILLS)
+def test_mutant_is_seen(mutant: str, name: str) -> None:
+    outcome = run(create({"mutant": mutant}), DEMONSTRATIONS[name].case)
+    assert outcome.status is Status.CRASH or differing(name, outcome)
+
+
+def test_every_mutant_has_a_demonstration() -> None:
+    assert sorted(m.name for m in create.mutants()) == sorted(mutant for mutant, _ in KILLS)
+
+
+@pytest.mark.parametrize("name", DEMONSTRATIONS)
+def test_demonstrations_are_minimal(name: str) -> None:
+    assert len(DEMONSTRATIONS[name].case.program) <= MAX_INSTRUCTIONS
+
+
+def test_mutants_are_named_like_their_constants() -> None:
+    constants = {v: k for k, v in vars(catalogue).items() if k.isupper() and isinstance(v, int) and k != "NONE"}
+    for number, mutant in enumerate(create.mutants(), start=1):
+        assert constants[number] == mutant.name.upper().replace("-", "_")
+
+
+@pytest.mark.parametrize("name", DEMONSTRATIONS)
+def test_oracle_agrees(name: str) -> None:
+    case, oracle = DEMONSTRATIONS[name].case, registry.oracle()
+    assert oracle.violations(case) == []
+    expectation = oracle.expect(case)
+    for buffer, data in expected_memory(name).items():
+        allowed = expectation.buffers[buffer]
+        assert allowed.intervals == ()
+        np.testing.assert_array_equal(allowed.exact, data[GUARD_BYTES:-GUARD_BYTES], buffer)
+    for matrix, bits in run(create({}), case).matrices.items():
+        np.testing.assert_array_equal(bits, expectation.matrices[matrix], matrix)
