@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Protocol, TypeVar
 
 from hypothesis import strategies as st
@@ -17,7 +17,7 @@ class Draw(Protocol):
     def __call__(self, strategy: st.SearchStrategy[T]) -> T: ...
 
 
-@lru_cache(maxsize=None)
+@cache
 def _integers(low: int, high: int) -> st.SearchStrategy[int]:
     return st.integers(low, high)
 

@@ -115,7 +115,7 @@ def draw_layout(choices: Choices, start: LayoutState, purpose: Purpose) -> Layou
         state = state.after(step)
 
     dim = start.dim
-    bare = start.clamp is ClampMode.Constant and geometry.sliced and not kept and choices.rarely(12)
+    bare = start.clamp is ClampMode.Constant and max(start.dims) == 0 and geometry.sliced and choices.rarely(12)
     if not kept and not bare and choices.chance(2):
         for step in choices.group(lambda c: _draw_overridden(c, dim)):
             take(step)
@@ -163,7 +163,7 @@ def fitted(shape: tuple[int, int], dim: int) -> tuple[int, ...]:
 
 
 def _draw_wide(choices: Choices, start: LayoutState, purpose: Purpose) -> str:
-    if not choices.chance(1):
+    if not choices.chance(2):
         return ""
     wide = choices.pick(WIDE)
     undefined = start.clamp is ClampMode.Undefined
@@ -187,6 +187,13 @@ def _draw_geometry(choices: Choices, start: LayoutState, purpose: Purpose, wide:
         for d in range(dim):
             dims[d] = start.dims[d] if kept else choices.between(1, limit)
             offset[d] = choices.pick(OFFSETS)(dims[d], span[d])
+        # In half of the layouts one dimension goes where it likes and the others stay in bounds, so that
+        # what becomes of this one is not hidden behind another.
+        focus = choices.between(-dim, dim - 1) if dim > 1 and not kept and not undefined else -1
+        for d in range(dim) if focus >= 0 else ():
+            if d != focus:
+                offset[d] = abs(offset[d]) % 4
+                dims[d] = max(dims[d], offset[d] + span[d])
     if start.clamp is ClampMode.RepeatMirrored and sliced and not kept:
         dims = [max(d, 2) for d in dims]  # TA-063
     if kept and undefined:
@@ -204,6 +211,9 @@ def _draw_geometry(choices: Choices, start: LayoutState, purpose: Purpose, wide:
         dims[0] = max(dims[0], offset[0] + 1)
     elif wide == "dims":
         span[-2], offset[-2], dims[-1] = min(span[-2], limit), abs(offset[-2]) % 4, 4
+        if undefined:
+            span[-1] = min(span[-1], 4)
+            offset[-1] %= 5 - span[-1]
     growing = 1 if wide == "stride" else 0
     span[growing] = max(span[growing], -(-purpose.needed * span[growing] // math.prod(span)))
     factors, tiled_x = [Factors()] * dim, False
@@ -220,7 +230,8 @@ def _draw_geometry(choices: Choices, start: LayoutState, purpose: Purpose, wide:
     elif undefined and not kept:
         dims = [max(v.range(purpose.grid)[1] + s + d % 3, d) for d, s, v in zip(dims, span, varying, strict=True)]
     if wide == "dims":
-        dims[-2] = 2**30 + offset[-2] + span[-2] + 1
+        # The stride of the dimension outside these two is 4 * (2^30 + n) = 4n mod 2^32.
+        dims[-2:] = [2**30 + offset[-2] + span[-2] + 1, 4]
     return _Geometry(tuple(dims), tuple(span), varying, sliced, tiled_x)
 
 

@@ -19,6 +19,9 @@ from cts.model.operand import Factors
 #: Alignment of the pointer of a tensor load or store, in bytes (TA-043).
 TENSOR_ALIGNMENT = 16
 
+#: More than any generated case should need: exceeding it is a mistake of the generator.
+MAX_BYTES = 1 << 24
+
 #: Contents of sources: distinct near one another, with a prime period where the type cannot tell all places
 #: apart, and never a value of `OBJECT` or `FILL`.
 _C = ComponentType
@@ -36,13 +39,21 @@ _COUNTER = Data(counter=Counter(start=1, modulo=251))
 #: What clipped elements keep, and what destinations hold before the run.
 OBJECT: dict[ComponentType, Number] = {
     **dict.fromkeys(ComponentType, -7),
-    **{_C.uint32: 0xFFFFFFFE, _C.uint16: 0xFFFE, _C.uint8: 0xFE, _C.int8: -2},
-    **{_C.float8_e4m3fn: "0xfe", _C.float8_e5m2: "0xfe"},
+    _C.uint32: 0xFFFFFFFE,
+    _C.uint16: 0xFFFE,
+    _C.uint8: 0xFE,
+    _C.int8: -2,
+    _C.float8_e4m3fn: "0xfe",
+    _C.float8_e5m2: "0xfe",
 }
 FILL: dict[ComponentType, Number] = {
     **dict.fromkeys(ComponentType, -5),
-    **{_C.uint32: 0xFFFFFFFF, _C.uint16: 0xFFFF, _C.uint8: 0xFF, _C.int8: -1},
-    **{_C.float8_e4m3fn: "0xff", _C.float8_e5m2: "0xff"},
+    _C.uint32: 0xFFFFFFFF,
+    _C.uint16: 0xFFFF,
+    _C.uint8: 0xFF,
+    _C.int8: -1,
+    _C.float8_e4m3fn: "0xff",
+    _C.float8_e5m2: "0xff",
 }
 
 
@@ -62,6 +73,7 @@ class Region:
         return self.type.size * self.components
 
     def buffer(self) -> Buffer:
+        assert self.size <= MAX_BYTES, f"{self.name} grew to {self.size} bytes"
         return Buffer(
             type=self.type,
             shape=(-(-self.size // self.element_size),),

@@ -57,12 +57,16 @@ class Grid:
         return Factors(*factors)
 
 
+#: Factors of an operand that is the same everywhere.
+NOWHERE = Factors()
+
+
 @dataclass(frozen=True)
 class Varying:
     """An operand's value: `base` plus factors times the instance's place in the dispatch."""
 
     base: int
-    factors: Factors = Factors()
+    factors: Factors = NOWHERE
 
     def range(self, grid: Grid) -> tuple[int, int]:
         """Smallest and largest value over all instances, before any wrap."""

@@ -28,13 +28,24 @@ from cts.model import (
     MatrixType,
     Order,
     Scope,
+    Use,
 )
 
 #: Most matrix elements, over all instances, that one instruction of a generated case handles.
 MAX_ELEMENTS = 4096
 
+#: Most matrices that one generated case brings from somewhere to somewhere else.
+MAX_TRANSFERS = 4
+
+#: Ranks of layouts: the higher ones, in which more can go wrong, more often.
+RANKS = (1, 2, 3, 4, 5, 3, 4, 5)
+
 #: Pointee types that every device with shaders for these cases has, beside those of its matrices.
 POINTEES = (ComponentType.uint32, ComponentType.int32, ComponentType.float32)
+
+
+#: Constant twice: its clamp value has rules of its own.
+CLAMPS = (*ClampMode, ClampMode.Constant)
 
 
 @dataclass(frozen=True)
@@ -57,12 +68,17 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
         raise ValueError(
             f"no matrix type of at most {MAX_ELEMENTS} elements among the driver's {capabilities.matrices}"
         )
-    return _cases(capabilities, supports)
+
+    @st.composite
+    def tensor_addressing(draw: Draw) -> Case:
+        return _draw_case(Choices(draw), capabilities, supports)
+
+    return tensor_addressing()
 
 
 def _supports(capabilities: Capabilities) -> list[MatrixSupport]:
     """Usable rows of the capabilities, simplest first."""
-    components, scopes = list(_SIMPLEST_FIRST), list(Scope)
+    components, scopes, uses = list(_SIMPLEST_FIRST), list(Scope), [Use.Accumulator, Use.A, Use.B]
     usable = [
         row
         for row in capabilities.matrices
@@ -72,7 +88,8 @@ def _supports(capabilities: Capabilities) -> list[MatrixSupport]:
         and (row.scope is Scope.Subgroup or (row.subgroups or 1) <= capabilities.max_subgroups)
     ]
     return sorted(
-        usable, key=lambda row: (scopes.index(row.scope), components.index(row.component), row.rows, row.cols)
+        usable,
+        key=lambda r: (scopes.index(r.scope), components.index(r.component), uses.index(r.use), r.rows, r.cols),
     )
 
 
@@ -91,9 +108,7 @@ _SIMPLEST_FIRST = (
 )
 
 
-@st.composite
-def _cases(draw: Draw, capabilities: Capabilities, supports: Sequence[MatrixSupport]) -> Case:
-    choices = Choices(draw)
+def _draw_case(choices: Choices, capabilities: Capabilities, supports: Sequence[MatrixSupport]) -> Case:
     support = choices.pick(supports)
     rows, cols = choices.group(lambda c: _draw_shape(c, support, capabilities.max_dimension))
     dispatch = choices.group(lambda c: _draw_dispatch(c, support, capabilities, rows * cols))
@@ -105,16 +120,16 @@ def _cases(draw: Draw, capabilities: Capabilities, supports: Sequence[MatrixSupp
     pointees = [c for c in ComponentType if c in POINTEES or any(row.component is c for row in capabilities.matrices)]
     memory = Memory(support.component, pointees, Feature.BUFFER_DEVICE_ADDRESS in capabilities.features)
     program = Program(constness)
-    for _ in range(3):
+    for _ in range(MAX_TRANSFERS):
         choices.group(lambda c: _draw_transfer(c, program, memory, setting))
-        if not choices.chance(3):
+        if not choices.chance(5):
             break
     return Case(
         schema=SCHEMA_VERSION,
         name="generated",
         buffers=memory.buffers(),
         program=tuple(program.instructions),
-        dispatch=dispatch,
+        **({"dispatch": dispatch} if dispatch != Dispatch() else {}),
     )
 
 
@@ -148,36 +163,41 @@ def _draw_dispatch(choices: Choices, support: MatrixSupport, capabilities: Capab
     if x * y * z * apart * elements > MAX_ELEMENTS:
         workgroups = (1, 1, 1)
         subgroups = subgroups if subgroups * elements <= MAX_ELEMENTS or apart == 1 else 1
+    if workgroups == (1, 1, 1):
+        return Dispatch(subgroups=subgroups)  # defaults are left out of YAML only where they are not given
     return Dispatch(workgroups=workgroups, subgroups=subgroups)
 
 
 def _draw_transfer(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> None:
     """One matrix from somewhere to one or two destinations."""
-    matrix = choices.group(lambda c: _draw_source(c, program, memory, setting))
+    matrix, by_tensor = choices.group(lambda c: _draw_source(c, program, memory, setting))
     for _ in range(2):
-        choices.group(lambda c: _draw_sink(c, program, memory, setting, matrix))
+        choices.group(lambda c: _draw_sink(c, program, memory, setting, matrix, by_tensor))
         if not choices.rarely(12):
             break
 
 
-def _draw_source(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> str:
+def _draw_source(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> tuple[str, bool]:
+    """A matrix, and whether a tensor load made it."""
     kind = choices.between(0, 9)
     tensor = Feature.TENSOR_ADDRESSING in setting.features
     if kind == 0:
-        return _constant(choices, program, setting)
+        return _constant(program, setting), False
     if kind < 4 or not tensor:
-        return _draw_load(choices, program, memory, setting)
-    return _draw_tensor_load(choices, program, memory, setting)
+        return _draw_load(choices, program, memory, setting), False
+    return _draw_tensor_load(choices, program, memory, setting), True
 
 
-def _draw_sink(choices: Choices, program: Program, memory: Memory, setting: _Setting, matrix: str) -> None:
-    if choices.chance(4) and Feature.TENSOR_ADDRESSING in setting.features:
+def _draw_sink(
+    choices: Choices, program: Program, memory: Memory, setting: _Setting, matrix: str, by_tensor: bool
+) -> None:
+    if choices.chance(3 if by_tensor else 8) and Feature.TENSOR_ADDRESSING in setting.features:
         _draw_tensor_store(choices, program, memory, setting, matrix)
     else:
         _draw_store(choices, program, memory, setting, matrix)
 
 
-def _constant(choices: Choices, program: Program, setting: _Setting) -> str:
+def _constant(program: Program, setting: _Setting) -> str:
     name = program.name("c")
     value = program.constness.component(OBJECT[setting.type.component])
     program.emit(MatrixConstant(id=name, type=setting.type, value=value))
@@ -190,13 +210,13 @@ def _draw_tensor(
     """A layout and perhaps a view; their ids, the tensor's extent in bytes, and whether it tells x apart."""
     reusable = program.reusable_layouts(store)
     reuse = choices.pick(reusable) if reusable and choices.chance(3) else None
-    dim = reuse.state.dim if reuse else choices.between(1, 5)
+    dim = reuse.state.dim if reuse else choices.pick(RANKS)
     view = None
     needed = setting.shape[0] * setting.shape[1] if store else 0
-    if choices.chance(4):
+    if choices.chance(5):
         view = choices.group(lambda c: draw_view(c, dim, setting.shape, store, setting.grid))
         needed = view.needed
-    start = reuse or program.create_layout(dim, choices.pick(tuple(ClampMode)))
+    start = reuse or program.create_layout(dim, choices.pick(CLAMPS))
     purpose = Purpose(store, setting.shape, needed, setting.grid, Feature.BLOCK_LOADS in setting.features)
     plan = choices.group(lambda c: draw_layout(c, start.state, purpose))
     layout_id = program.place_layout(start, plan)
@@ -206,7 +226,7 @@ def _draw_tensor(
 
 
 def _draw_tensor_load(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> str:
-    source = _constant(choices, program, setting)
+    source = _constant(program, setting)
     layout, view, end, _ = _draw_tensor(choices, program, setting, store=False)
     region = memory.draw_source(choices)
     offset = choices.group(lambda c: draw_read(c, region, setting.grid, TENSOR_ALIGNMENT, end))

@@ -102,7 +102,7 @@ def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injecti
     has_dimensions = choices.chance(6)
     dim = choices.between(1, 5) if has_dimensions else layout_dim
     permutation = choices.pick(PERMUTATIONS[dim])
-    clip = choices.group(lambda c: _draw_clip(c, shape, injective, grid)) if choices.chance(4) else None
+    clip = choices.group(lambda c: _draw_clip(c, shape, injective, grid)) if choices.chance(6) else None
     count = clipped_count(shape, clip) if injective else shape[0] * shape[1]
     needed = count if injective else 0
     steps: list[ViewStep] = []
@@ -114,7 +114,7 @@ def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injecti
             dims[outermost] = max(dims[outermost], -(-count // rest))
             needed = math.prod(dims) if count else 0
         steps.append(SetDimension(tuple(dims)))
-        if choices.chance(4):
+        if choices.chance(5):
             if injective:
                 strides, end = choices.group(lambda c: _draw_injective_strides(c, dims))
                 needed = end if count else 0
@@ -126,7 +126,7 @@ def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injecti
     elif choices.rarely(8):
         steps.append(choices.group(lambda c: _draw_overridden(c, dim)))
     if clip is not None:
-        steps.insert(choices.between(0, len(steps)), clip)
+        steps.insert(choices.between(0, len(steps)) if choices.chance(4) else len(steps), clip)
     dead = choices.group(lambda c: _draw_dead(c, dim)) if choices.rarely(12) else None
     return ViewPlan(has_dimensions, permutation, tuple(steps), dead, needed)
 
@@ -158,7 +158,7 @@ def _draw_clip(choices: Choices, shape: tuple[int, int], fixed: bool, grid: Grid
 def _draw_strides(choices: Choices, dim: int) -> tuple[int, ...]:
     """Any strides: 0 broadcasts, overlaps are fine on loads."""
     strides = [choices.between(0, 9) for _ in range(dim)]
-    if choices.rarely(6):
+    if choices.rarely(4):
         strides[choices.between(0, dim - 1)] = choices.pick(FAR_STRIDES)
     return tuple(strides)
 
