@@ -1,0 +1,131 @@
+"""Every page of documentation is true: files are written, commands run, code quoted verbatim, links lead somewhere.
+
+In a page,
+
+- a code block after a line that consists of a path and a colon is that file, in the page's scratch folder;
+- a `console` block is a session there: `$ command` and its output, in which a line `...` stands for any lines;
+- any other `python` block quotes the source tree;
+- an `sh` block sets up an environment, which this test does not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+PAGES = sorted([*TREE.glob("*.md"), *TREE.glob("docs/**/*.md")])
+NAMES = [str(p.relative_to(TREE)) for p in PAGES]
+#: Pages that show how to set up an environment.
+SET_UP = {"README.md", "CONTRIBUTING.md"}
+
+BLOCK = re.compile(r"(?:^`(?P<path>[^`\n]+)`:\n\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]\n]+\]\(([^)\s]+)\)")
+TREE_PATH = re.compile(r"`((?:\.ci|bench|cases|cts|docs|drivers|generators|reference|tests)/[\w./-]*)`")
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    path: str | None
+
+
+def blocks(page: Path) -> list[Block]:
+    found = BLOCK.finditer(page.read_text(encoding="utf-8"))
+    return [Block(b["language"], b["text"], b["path"]) for b in found]
+
+
+def prose(page: Path) -> str:
+    return BLOCK.sub("", page.read_text(encoding="utf-8"))
+
+
+def slug(heading: str) -> str:
+    """The anchor that renderers give a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """A folder in which `cts` and `python` are commands."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    (commands / "cts").write_text(f'#!/bin/sh\nexec {sys.executable} -c "from cts.cli import main; main()" "$@"\n')
+    (commands / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    for command in commands.iterdir():
+        command.chmod(0o755)
+    return tmp_path
+
+
+def session(text: str, folder: Path) -> list[tuple[str, str, str]]:
+    """Run the commands of a console block in one shell: (command, expected output, actual output)."""
+    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)
+    assert parts[0] == "", "a console block begins with a command"
+    steps = [part.partition("\n") for part in parts[1:]]
+    end = "@end of the command@"
+    script = "\n".join(f"{command}\nstatus=$?; echo '{end}'; (exit $status)" for command, _, _ in steps)
+    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+    environment = {
+        **os.environ, "PATH": path, "COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb",
+        "PYTHONPATH": os.pathsep.join([str(TREE), str(folder)]),
+    }  # fmt: skip
+    run = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment, timeout=300, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    outputs = run.stdout.split(f"{end}\n")
+    return [(command, expected, actual) for (command, _, expected), actual in zip(steps, outputs, strict=False)]
+
+
+def matches(expected: str, actual: str) -> bool:
+    """Whether output is as shown, where a line `...` stands for any lines; space at line ends does not count."""
+    pieces = [
+        re.escape(line.rstrip()) + "\n" if line.strip() != "..." else r"(?:.*\n)*?" for line in expected.splitlines()
+    ]
+    return re.fullmatch("".join(pieces), "".join(f"{line.rstrip()}\n" for line in actual.splitlines())) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sessions_go_as_shown(name: str, scratch: Path) -> None:
+    for block in blocks(TREE / name):
+        if block.path is not None:
+            file = scratch / block.path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, encoding="utf-8")
+        elif block.language == "console":
+            for command, expected, actual in session(block.text, scratch):
+                assert matches(expected, actual), f"{name}: $ {command}\n--- shown:\n{expected}\n--- printed:\n{actual}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quoted_code_is_in_the_tree(name: str) -> None:
+    sources = [p.read_text(encoding="utf-8") for p in TREE.rglob("*.py") if ".venv" not in p.parts]
+    for block in blocks(TREE / name):
+        if block.language == "python" and block.path is None:
+            assert any(block.text in source for source in sources), block.text
+        elif block.language == "sh":
+            assert name in SET_UP
+        else:
+            assert block.path is not None or block.language in ("console", "yaml", ""), block.language
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_and_paths_lead_somewhere(name: str) -> None:
+    page = TREE / name
+    for target in LINK.findall(prose(page)):
+        if target.startswith("https://"):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in map(slug, headings), target
+    for path in TREE_PATH.findall(prose(page)):
+        assert (TREE / path).exists(), path
