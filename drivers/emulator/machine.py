@@ -85,7 +85,7 @@ class Matrix:
 def clamp_bits(component: ComponentType, values: Ints, bug: int) -> Registers:
     """The low bits of each clamp value, as the component's bit pattern (TA-038)."""
     if bug == m.CLAMP_VALUE_CONVERTED:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return values.astype(np.float64).astype(component.dtype).view(component.bits_dtype).astype(np.uint32)
     if bug == m.CLAMP_VALUE_HIGH_BITS:
         values = values >> (32 - 8 * component.size)

@@ -92,7 +92,7 @@ def store(
 ) -> int:
     """Write every element that is not discarded (TA-044), scope instances in the order `instances`.
 
-    `last` is the work item of the matrix' last element. Returns as `load` does.
+    `last` is the work item of the matrix's last element. Returns as `load` does.
     """
     for instance in instances:
         for k in range(work.shape[0]):

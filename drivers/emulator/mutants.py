@@ -62,7 +62,7 @@ CLIP_ROW_END_INCLUSIVE = mutant("clip-row-end-inclusive", "one row too many pass
 CLIP_COLUMN_END_INCLUSIVE = mutant("clip-column-end-inclusive", "one column too many passes the clip (<= at its end)")
 CLIP_ROW_START_EXCLUSIVE = mutant("clip-row-start-exclusive", "the first row of the clip is cut off (> at its start)")
 CLIP_SPAN_AS_END = mutant("clip-span-as-end", "the clip's spans are taken for its end coordinates")
-CLIP_WIDTH_COLUMNS = mutant("clip-width-columns", "the row pitch under a clip stays the matrix' columns")
+CLIP_WIDTH_COLUMNS = mutant("clip-width-columns", "the row pitch under a clip stays the matrix's columns")
 CLIP_WIDTH_SPAN = mutant("clip-width-span", "the row pitch under a clip is its span even where the matrix is narrower")
 CLIP_WIDTH_REMAINING = mutant("clip-width-remaining", "the row pitch under a clip is the columns left after its start")
 
@@ -122,7 +122,7 @@ CLAMP_VALUE_HIGH_BITS = mutant("clamp-value-high-bits", "narrow components take 
 OBJECT_IGNORED = mutant("object-ignored", "clipped elements load 0 instead of keeping the Object's value")
 CLIP_LOADS_CLAMP_VALUE = mutant("clip-loads-clamp-value", "clipped elements load the clamp value, not the Object's")
 BYTE_STORE_WIDENED = mutant("byte-store-widened", "8-bit stores write 16 bits and clobber the next byte")
-STORE_PAST_END = mutant("store-past-end", "a store writes one element more after the matrix' last one")
+STORE_PAST_END = mutant("store-past-end", "a store writes one element more after the matrix's last one")
 LOAD_SPILLS = mutant("load-spills", "a load's first element is overwritten in the source by a register spill")
 
 # Distribution over invocations (ownership.py)

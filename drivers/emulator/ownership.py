@@ -31,7 +31,7 @@ class Distribution:
     last: int
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def distribute(rows: int, cols: int, invocations: int, tile: tuple[int, int], order: str, stores: str) -> Distribution:
     """Deal the elements out. A tile dimension of 0 spans the matrix."""
     tile_rows, tile_cols = tile[0] or rows, tile[1] or cols

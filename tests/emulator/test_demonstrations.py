@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ from cts import registry
 from cts.driver import Driver, Job, Outcome, Status
 from cts.drivers.emulator import create
 from cts.drivers.emulator import mutants as catalogue
-from cts.model import GUARD_BYTES, Case, encode, initial_memory, loads_case
+from cts.model import GUARD_BYTES, AnyInstruction, Case, encode, initial_memory, loads_case
 
 MAX_INSTRUCTIONS = 8
 
@@ -117,3 +117,8 @@ def test_oracle_agrees(name: str) -> None:
         np.testing.assert_array_equal(allowed.exact, data[GUARD_BYTES:-GUARD_BYTES], buffer)
     for matrix, bits in run(create({}), case).matrices.items():
         np.testing.assert_array_equal(bits, expectation.matrices[matrix], matrix)
+
+
+def test_every_instruction_is_demonstrated() -> None:
+    used = {type(instruction) for d in DEMONSTRATIONS.values() for instruction in d.case.program}
+    assert used == set(get_args(AnyInstruction))
