@@ -43,7 +43,8 @@ def covered() -> dict[str, list[str]]:
 
 
 def test_every_cited_fact_is_written_down() -> None:
-    known, unknown = facts(), {}
+    known = facts()
+    unknown: dict[str, str] = {}
     for file in sorted(p for ext in ("py", "yaml", "md") for p in TREE.rglob(f"*.{ext}")):
         if any(part.startswith(".") or part in ("build", "dist") for part in file.relative_to(TREE).parts):
             continue

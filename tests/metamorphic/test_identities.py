@@ -150,7 +150,9 @@ def rectangles(draw: st.DrawFn, rows: int, cols: int) -> tuple[int, int, int, in
     )
 
 
-def inside(shape: tuple[int, int], clip: tuple[int, int, int, int]) -> tuple[slice, slice]:
+def inside(
+    shape: tuple[int, int], clip: tuple[int, int, int, int]
+) -> tuple[slice[int, int, None], slice[int, int, None]]:
     row, rows, col, cols = clip
     return slice(row, min(row + rows, shape[0])), slice(col, min(col + cols, shape[1]))
 
@@ -160,7 +162,7 @@ def inside(shape: tuple[int, int], clip: tuple[int, int, int, int]) -> tuple[sli
 @given(tile=tiles(min_rank=2, max_rank=2), data=st.data())
 def test_clip_of_a_moved_slice_is_the_unclipped_slice_inside(executor: str, tile: Tile, data: st.DataObject) -> None:
     """TA-085."""
-    rows, cols = tile.span
+    rows, cols = shape = (tile.span[0], tile.span[1])
     row = data.draw(st.integers(0, rows - 1), label="clip row")
     col = data.draw(st.integers(0, cols - 1), label="clip column")
     clip = (
@@ -170,14 +172,14 @@ def test_clip_of_a_moved_slice_is_the_unclipped_slice_inside(executor: str, tile
         data.draw(st.integers(1, cols - col), label="columns"),
     )
     program = tile.program()
-    program.keep(program.load(tile.span, tile.sliced(program)), tile.span, "whole")
+    program.keep(program.load(shape, tile.sliced(program)), shape, "whole")
     moved = program.slice(
         program.layout(tile.dims, tile.clamp), (tile.offset[0] + row, tile.offset[1] + col), (clip[1], clip[3])
     )
-    program.keep(program.load(tile.span, moved, program.clip(program.view((0, 1)), *clip)), tile.span, "clipped")
+    program.keep(program.load(shape, moved, program.clip(program.view((0, 1)), *clip)), shape, "clipped")
     after = program.run(executor)
-    expected = np.full(tile.span, OBJECT, np.uint16)
-    expected[inside(tile.span, clip)] = after["whole"][inside(tile.span, clip)]
+    expected = np.full(shape, OBJECT, np.uint16)
+    expected[inside(shape, clip)] = after["whole"][inside(shape, clip)]
     np.testing.assert_array_equal(after["clipped"], expected)
 
 
