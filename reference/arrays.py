@@ -1,0 +1,45 @@
+"""Array types of the oracle, and the 32-bit arithmetic of the specifications on them.
+
+Unsigned 32-bit NumPy arithmetic wraps mod 2^32, which is exactly what the specified functions ask
+for (TA-030); signed arithmetic on the same bits is a view as int32.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+U32: TypeAlias = npt.NDArray[np.uint32]
+I32: TypeAlias = npt.NDArray[np.int32]
+I64: TypeAlias = npt.NDArray[np.int64]
+U64: TypeAlias = npt.NDArray[np.uint64]
+U8: TypeAlias = npt.NDArray[np.uint8]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Bits: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+
+
+def divide(a: U32, b: U32) -> tuple[U32, U32]:
+    """Quotient and remainder, b > 0. NumPy's own divmod and % are several times slower."""
+    quotient = a // b
+    return quotient, a - quotient * b
+
+
+def floor_mod(a: I32, b: I32) -> I32:
+    """OpSMod, b > 0: the remainder is never negative (AM-39)."""
+    remainder: I32 = a - a // b * b
+    return remainder
+
+
+def ceil_div(a: U32, b: U32) -> U32:
+    """The smallest integer not below a / b, without the overflow of a + b - 1 (AM-37)."""
+    quotient, remainder = divide(a, b)
+    rounded_up: U32 = quotient + (remainder != 0)
+    return rounded_up
+
+
+def divisor(values: U32) -> U32:
+    """Values fit to divide by: a 0, which makes the program undefined (TA-061, TA-062), counts as 1."""
+    at_least_one: U32 = np.maximum(values, np.uint32(1))
+    return at_least_one

@@ -1,0 +1,146 @@
+"""Rules on operands of matrix instructions: alignment, strides, uniformity.
+
+KM-013, TA-070 (TA-043), TA-071, VK-025, VK-040.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cts.expectation import Violation
+from cts.model import (
+    Instruction,
+    MatrixLoad,
+    MatrixShape,
+    MatrixStore,
+    MatrixStoreTensor,
+    Order,
+    Scalar,
+    Scope,
+)
+from cts.model.instructions import MatrixInstruction
+from cts.reference.program import Access, Evaluation
+
+#: Alignment of a tensor instruction's Pointer, in bytes (TA-043).
+TENSOR_POINTER_ALIGNMENT = 16
+
+
+def violations(evaluation: Evaluation) -> Iterator[Violation]:
+    """In program order; rules on the dispatch last."""
+    for i, access in evaluation.accesses.items():
+        instruction = evaluation.case.program[i]
+        if isinstance(instruction, (MatrixLoad, MatrixStore)):
+            yield from _stride(access)
+            yield from _khr_alignment(evaluation, access, instruction.order)
+        else:
+            yield from _tensor_alignment(access)
+    if evaluation.case.dispatch.subgroups > 1:
+        yield from _uniformity(evaluation)
+        yield from _workgroup_size(evaluation)
+
+
+def _stride(access: Access) -> Iterator[Violation]:
+    """KM-013."""
+    assert access.stride is not None
+    least = int(access.store)
+    smallest = int(access.stride.min())
+    if smallest < least:
+        verb = "store" if access.store else "load"
+        yield Violation(
+            "KM-013",
+            f"program[{access.instruction}].stride",
+            f"the stride of a {verb} is {smallest}",
+            f"a stride of at least {least}",
+        )
+
+
+def _khr_alignment(evaluation: Evaluation, access: Access, order: Order) -> Iterator[Violation]:
+    """VK-040: pointer and stride, to the length in bytes of a row (column) or to 16."""
+    assert access.stride is not None
+    shape = access.shape
+    length = (shape.cols if order is Order.RowMajor else shape.rows) * shape.component.size
+    alignment = min(16, length)
+    pitch = access.stride * evaluation.case.buffers[access.buffer].element_size
+    for field, values in (("offset", access.pointer), ("stride", pitch)):
+        bad = values[values % alignment != 0]
+        if bad.size:
+            yield Violation(
+                "VK-040",
+                f"program[{access.instruction}].{field}",
+                f"{field} is {int(bad[0])} bytes, not a multiple of {alignment}",
+                f"a multiple of {alignment} bytes: the lesser of 16 and a {_line(order)}'s {length} bytes",
+            )
+
+
+def _line(order: Order) -> str:
+    return "row" if order is Order.RowMajor else "column"
+
+
+def _tensor_alignment(access: Access) -> Iterator[Violation]:
+    """TA-070 (TA-043)."""
+    bad = access.pointer[access.pointer % TENSOR_POINTER_ALIGNMENT != 0]
+    if bad.size:
+        yield Violation(
+            "TA-070",
+            f"program[{access.instruction}].offset",
+            f"the pointer is {int(bad[0])} bytes into the buffer, not a multiple of {TENSOR_POINTER_ALIGNMENT}",
+            f"an offset that is a multiple of {TENSOR_POINTER_ALIGNMENT} bytes; move finer with the layout's slice",
+        )
+
+
+def _uniformity(evaluation: Evaluation) -> Iterator[Violation]:
+    """TA-071: nothing that a Workgroup-scope matrix instruction uses may differ between its subgroups.
+
+    Stricter than a comparison of values: a layout or view whose chain of instructions has a
+    per-subgroup operand counts as varying even where a later instruction overwrites that state.
+    """
+    varying: dict[str, str] = {}  # layout or view id -> path of the operand that varies
+    reported: set[str] = set()
+    for i, instruction in enumerate(evaluation.case.program):
+        own = _varying_operand(instruction)
+        path = None if own is None else f"program[{i}].{own}"
+        if isinstance(instruction, MatrixInstruction):
+            used = [getattr(instruction, name, None) for name in ("layout", "view")]
+            paths = [path, *(varying.get(name) for name in used if name is not None)]
+            if _scope(evaluation, instruction) is Scope.Workgroup:
+                for found in paths:
+                    if found is not None and found not in reported:
+                        reported.add(found)
+                        yield Violation(
+                            "TA-071",
+                            found,
+                            f"differs between subgroups, and program[{i}] has a matrix of Workgroup scope",
+                            "no `sg` term: operands are uniform in the matrix's scope",
+                        )
+        else:
+            path = path or varying.get(getattr(instruction, "of", ""))
+            if path is not None:
+                varying[instruction.id] = path
+
+
+def _varying_operand(instruction: Instruction) -> str | None:
+    for name in instruction.__struct_fields__:
+        value = getattr(instruction, name)
+        for i, operand in enumerate(value if isinstance(value, tuple) else (value,)):
+            if isinstance(operand, Scalar) and operand.sg % (1 << 32):
+                return f"{name}[{i}]" if isinstance(value, tuple) else name
+    return None
+
+
+def _scope(evaluation: Evaluation, instruction: MatrixInstruction) -> Scope:
+    if isinstance(instruction, (MatrixStore, MatrixStoreTensor)):
+        return evaluation.shape_of(instruction.matrix).scope
+    return evaluation.shape_of(instruction.id).scope
+
+
+def _workgroup_size(evaluation: Evaluation) -> Iterator[Violation]:
+    """VK-025."""
+    subgroups = evaluation.case.dispatch.subgroups
+    workgroup = any(isinstance(t, MatrixShape) and t.scope is Scope.Workgroup for t in evaluation.types.values())
+    if workgroup and subgroups & (subgroups - 1):
+        yield Violation(
+            "VK-025",
+            "dispatch.subgroups",
+            f"{subgroups} subgroups in a workgroup with matrices of Workgroup scope",
+            "a power of two",
+        )
