@@ -1,0 +1,193 @@
+"""Actual memory against allowed memory, as whole arrays.
+
+Everything is compared as bit patterns: a NaN equals only itself bit for bit, and passes an interval
+only where `Freedom` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.errors import HarnessTrouble
+from cts.expectation import Allowed, Expectation, Freedom, Intervals
+from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, decode, guard_pattern
+
+Bits = npt.NDArray[np.unsignedinteger[Any]]
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Differing:
+    """The elements of one buffer that hold a value that is not allowed, in ascending order.
+
+    `offsets` are byte offsets from the start of the buffer's contents, shape (n,), negative or past
+    the end in guard bytes. `actual`, `lo` and `hi` are bit patterns of `component`, shape (n,);
+    `flags` are `Freedom` bits. `total` counts the elements compared.
+    """
+
+    buffer: str
+    guard: bool
+    component: ComponentType
+    offsets: npt.NDArray[np.int64]
+    actual: Bits
+    lo: Bits
+    hi: Bits
+    flags: npt.NDArray[np.uint8]
+    total: int
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Why memory is wrong: at least one group, contents before guard bytes, buffers in the case's order."""
+
+    groups: tuple[Differing, ...]
+
+    @property
+    def count(self) -> int:
+        """Elements that differ, over all buffers; each guard byte counts as one."""
+        return sum(len(g) for g in self.groups)
+
+
+def compare(case: Case, expectation: Expectation, memory: Mapping[str, Bytes]) -> Divergence | None:
+    """What differs from the allowed contents of all buffers and guards; None where nothing does.
+
+    `memory` maps every buffer to guard, contents, guard (dtype uint8). Raises HarnessTrouble where
+    it is no such memory: that is the driver's bug, not the device's.
+    """
+    _check_form(case, memory)
+    contents: list[Differing] = []
+    guards: list[Differing] = []
+    for name, buffer in case.buffers.items():
+        actual = memory[name]
+        inside = actual[GUARD_BYTES : GUARD_BYTES + buffer.size]
+        contents += _contents(name, buffer, expectation.buffers[name], inside)
+        guards += _guards(name, buffer, actual)
+    return Divergence((*contents, *guards)) if contents or guards else None
+
+
+def ordinals(component: ComponentType, bits: Bits) -> npt.NDArray[np.int64]:
+    """Integers in the type's numeric order, -0 just below +0; the distance of neighbours is 1.
+
+    NaNs get ordinals too (beyond the infinities): mask them with `is_nan`.
+
+    >>> ordinals(ComponentType.float16, np.array([0x8001, 0x8000, 0x0000, 0x3C00], np.uint16)).tolist()
+    [-2, -1, 0, 15360]
+    """
+    width = 8 * component.size
+    wide = bits.astype(np.int64)
+    sign = wide >> (width - 1)
+    if component.is_float:
+        magnitude = wide & ((1 << (width - 1)) - 1)
+        return np.where(sign == 1, -magnitude - 1, magnitude)
+    return wide - (sign << width) if component.is_signed else wide
+
+
+def is_nan(component: ComponentType, bits: Bits) -> npt.NDArray[np.bool_]:
+    """Which bit patterns are NaNs; none in an integer type."""
+    if not component.is_float:
+        return np.zeros(bits.shape, bool)
+    return np.isnan(decode(component, bits).astype(np.float32))
+
+
+def ulps(component: ComponentType, actual: Bits, lo: Bits, hi: Bits) -> npt.NDArray[np.int64]:
+    """Units in the last place from each actual value to its interval, 0 within; -1 where a NaN is involved.
+
+    Both zeros count as one value.
+    """
+    a, low, high = (_merged_zeros(component, b) for b in (actual, lo, hi))
+    distance = np.maximum(np.maximum(low - a, a - high), 0)
+    nan = is_nan(component, actual) | is_nan(component, lo) | is_nan(component, hi)
+    return np.where(nan, -1, distance)
+
+
+def _merged_zeros(component: ComponentType, bits: Bits) -> npt.NDArray[np.int64]:
+    order = ordinals(component, bits)
+    return order + (order < 0) if component.is_float else order
+
+
+def _allowed(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
+    component, flags = intervals.component, intervals.flags
+    order = ordinals(component, actual)
+    lo, hi = ordinals(component, intervals.lo), ordinals(component, intervals.hi)
+    nan = is_nan(component, actual)
+    ok = ~nan & (lo <= order) & (order <= hi)
+    ok |= (flags & Freedom.ANY) != 0
+    ok |= nan & ((flags & Freedom.NAN) != 0)
+    if component.is_float:
+        zero = (order == 0) | (order == -1)
+        ok |= zero & ((flags & Freedom.EITHER_ZERO) != 0)
+    return ok
+
+
+def _check_form(case: Case, memory: Mapping[str, Bytes]) -> None:
+    if set(memory) != set(case.buffers):
+        wrong = sorted(set(memory) ^ set(case.buffers))
+        raise HarnessTrouble(
+            "outcome-buffers",
+            f"the driver returned the buffers {sorted(memory)}",
+            f"buffers {', '.join(wrong)}",
+            f"exactly the buffers of the job: {sorted(case.buffers)}",
+        )
+    for name, buffer in case.buffers.items():
+        actual, size = memory[name], buffer.size + 2 * GUARD_BYTES
+        if not isinstance(actual, np.ndarray) or actual.dtype != np.uint8 or actual.shape != (size,):
+            form = f"{actual.dtype}{actual.shape}" if isinstance(actual, np.ndarray) else type(actual).__name__
+            raise HarnessTrouble(
+                "outcome-form",
+                f"the driver returned {form}",
+                f"buffer {name}",
+                f"uint8({size},): guard bytes, contents and guard bytes",
+            )
+
+
+def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Iterator[Differing]:
+    wrong = actual != allowed.exact
+    for intervals in allowed.intervals:
+        size = intervals.component.size
+        at = intervals.offsets[:, None] + np.arange(size)
+        wrong[at] = False
+        found = np.ascontiguousarray(actual[at]).view(intervals.component.bits_dtype).reshape(-1)
+        bad = np.flatnonzero(~_allowed(intervals, found))
+        if bad.size:
+            bad = bad[np.argsort(intervals.offsets[bad], kind="stable")]
+            yield Differing(
+                name,
+                False,
+                intervals.component,
+                intervals.offsets[bad],
+                found[bad],
+                intervals.lo[bad],
+                intervals.hi[bad],
+                intervals.flags[bad],
+                len(intervals.offsets),
+            )
+    if wrong.any():
+        component = buffer.type
+        index = np.unique(np.flatnonzero(wrong) // component.size)
+        have = actual.view(component.bits_dtype)[index]
+        want = allowed.exact.view(component.bits_dtype)[index]
+        yield _exact(name, False, component, index * component.size, have, want, buffer.size // component.size)
+
+
+def _guards(name: str, buffer: Buffer, actual: Bytes) -> Iterator[Differing]:
+    pattern = guard_pattern()
+    before, after = actual[:GUARD_BYTES], actual[GUARD_BYTES + buffer.size :]
+    for part, start in ((before, -GUARD_BYTES), (after, buffer.size)):
+        wrong = np.flatnonzero(part != pattern)
+        if wrong.size:
+            yield _exact(name, True, ComponentType.uint8, wrong + start, part[wrong], pattern[wrong], GUARD_BYTES)
+
+
+def _exact(
+    name: str, guard: bool, component: ComponentType, offsets: Any, have: Bits, want: Bits, total: int
+) -> Differing:
+    flags = np.zeros(len(offsets), np.uint8)
+    return Differing(name, guard, component, offsets.astype(np.int64), have, want, want, flags, total)

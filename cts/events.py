@@ -1,0 +1,173 @@
+"""What happens in a run, as plain data. The runner emits events; every report consumes them.
+
+JSON lines of events, from `RunStarted` to `RunFinished`, are the truth of a run: `read` refuses a
+file without either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from cts.errors import BadInput
+from cts.model import Case
+from cts.verdict import Verdict
+
+FORMAT = 1
+
+
+class _Event(Struct, frozen=True, tag_field="event", forbid_unknown_fields=True):
+    pass
+
+
+class RunStarted(_Event, frozen=True, tag="run-started"):
+    """The header. `max_examples` is per area and driver."""
+
+    version: str
+    profile: str
+    max_examples: int
+    seed: int
+    drivers: tuple[str, ...]
+    areas: tuple[str, ...]
+    cases: int
+    format: int = FORMAT
+
+
+class Rejected(_Event, frozen=True, tag="rejected"):
+    """A case or driver that the user asked for cannot be used; the rest of the run goes on (exit status 2)."""
+
+    code: str
+    what: str
+    where: str
+    remedy: str
+
+
+class Trouble(_Event, frozen=True, tag="trouble"):
+    """A driver or the suite could not do its part; the rest of the run goes on (exit status 3)."""
+
+    code: str
+    what: str
+    where: str
+    remedy: str
+
+
+class Progress(_Event, frozen=True, tag="progress"):
+    """Generated examples of an area that have run on a driver since the last such event."""
+
+    driver: str
+    area: str
+    examples: int
+
+
+class Mismatch(Struct, frozen=True):
+    """One element that is wrong.
+
+    `offset` is the byte offset from the start of the buffer's contents, `element` the index of the
+    component and `coordinates` its place in the buffer's shape (None in guard bytes). `expected`
+    shows the allowed value or interval, `ulp` the distance from it (-1 where a NaN is involved).
+    """
+
+    buffer: str
+    guard: bool
+    component: str
+    offset: int
+    element: int | None
+    coordinates: tuple[int, ...] | None
+    expected: str
+    actual: str
+    ulp: int
+
+
+class BufferCount(Struct, frozen=True):
+    """How many elements of a buffer's contents, or bytes of its guards, differ out of how many."""
+
+    buffer: str
+    guard: bool
+    differing: int
+    total: int
+
+
+class Step(Struct, frozen=True):
+    """One step of the address calculation behind the first mismatch, with its fact ID."""
+
+    fact: str
+    what: str
+    value: str
+
+
+class Finding(Struct, frozen=True):
+    """Everything a person needs of a case that did not pass.
+
+    `listed` holds the first differing elements; `matrix` says which matrix element was stored
+    where the first of them is.
+    """
+
+    case: Case
+    counts: tuple[BufferCount, ...] = ()
+    listed: tuple[Mismatch, ...] = ()
+    guesses: tuple[str, ...] = ()
+    matrix: str = ""
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def differing(self) -> int:
+        return sum(c.differing for c in self.counts)
+
+
+class Result(_Event, frozen=True, tag="result"):
+    """What became of one corpus case, or of all generated cases of an area, on one driver.
+
+    `examples` counts cases that ran and were judged, `unsupported` those that the driver cannot run.
+    """
+
+    driver: str
+    area: str
+    name: str
+    generated: bool
+    verdict: Verdict
+    examples: int
+    unsupported: int
+    seconds: float
+    detail: str = ""
+    finding: Finding | None = None
+
+
+class RunFinished(_Event, frozen=True, tag="run-finished"):
+    """The footer. `verdicts` counts results by verdict."""
+
+    verdicts: dict[str, int]
+    examples: int
+    rejected: int
+    troubles: int
+    seconds: float
+    exit_status: int
+
+
+Event: TypeAlias = RunStarted | Rejected | Trouble | Progress | Result | RunFinished
+
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode(event: Event) -> bytes:
+    """One line of JSON, without the newline."""
+    return msgspec.json.encode(event)
+
+
+def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:
+    """Events of a complete run. Raises BadInput for anything else, a run without its footer included."""
+    events: list[Event] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            events.append(_decoder.decode(line))
+        except msgspec.DecodeError as e:
+            raise BadInput("events", str(e), f"{where}:{number}", "a line that `cts run --json` wrote") from e
+    if not events or not isinstance(events[0], RunStarted):
+        raise BadInput("events-header", "the first line is no run-started event", where, "the whole output of a run")
+    if not isinstance(events[-1], RunFinished):
+        raise BadInput(
+            "events-footer", "the last line is no run-finished event: the run did not end", where, "run it again"
+        )
+    return events

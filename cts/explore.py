@@ -1,0 +1,227 @@
+"""Generated cases on drivers, driven by Hypothesis: find a failing case, shrink it, keep the shrunk one.
+
+Drivers of equal capabilities see the same examples, generated and judged by the oracle once; each
+driver's finding is then shrunk for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from cts.errors import HarnessTrouble
+from cts.expectation import Expectation, Oracle
+from cts.judge import Attempt, OpenDriver, describe, judge, unsupported
+from cts.model import Case
+from cts.profiles import Profile
+from cts.verdict import Verdict
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+
+@dataclass(eq=False)
+class Explored:
+    """What became of one area on one driver.
+
+    `examples` counts cases judged until the end or the first finding, without those of shrinking.
+    `case` is the shrunk case where the verdict is not PASS or UNSUPPORTED and a case is to blame.
+    """
+
+    attempt: Attempt = field(default_factory=lambda: Attempt(Verdict.PASS))
+    case: Case | None = None
+    expectation: Expectation | None = None
+    examples: int = 0
+    unsupported: int = 0
+    seconds: float = 0.0
+
+    @property
+    def found(self) -> bool:
+        return self.attempt.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED)
+
+
+class _Found(Exception):
+    """A failing example, for Hypothesis to shrink."""
+
+
+class _Enough(Exception):
+    """Nothing is left to explore."""
+
+
+class _Flaky(Exception):
+    """A failing example that passes when it is repeated."""
+
+
+Tick = Callable[[str], None]
+
+
+def explore(
+    strategy: SearchStrategy[Case],
+    drivers: Sequence[OpenDriver],
+    oracle: Oracle,
+    profile: Profile,
+    tick: Tick = lambda spec: None,
+) -> dict[str, Explored]:
+    """Run `profile.max_examples` cases of the strategy on each driver; results by driver spec.
+
+    `tick` is called with the driver's spec after each example.
+    """
+    results = {d.spec: Explored() for d in drivers}
+    alive = list(drivers)
+    calls = 0
+    failed_at: dict[str, int] = {}
+
+    def test(case: Case) -> None:
+        nonlocal calls
+        calls += 1
+        if not alive:
+            raise _Enough
+        attempts = _attempts(case, alive, oracle)
+        for driver, (attempt, expectation) in zip(list(alive), attempts, strict=True):
+            explored = results[driver.spec]
+            explored.seconds += attempt.seconds
+            tick(driver.spec)
+            if attempt.verdict is Verdict.UNSUPPORTED:
+                explored.unsupported += 1
+                continue
+            explored.examples += 1
+            if attempt.verdict is not Verdict.PASS:
+                explored.attempt, explored.case, explored.expectation = attempt, case, expectation
+                failed_at[driver.spec] = calls
+                alive.remove(driver)
+        if not alive:
+            raise _Enough
+
+    trouble = _hypothesis(strategy, profile, test, shrink=False)
+    if trouble is not None:
+        for driver in alive:
+            results[driver.spec].attempt = Attempt(Verdict.ERROR, trouble)
+    for driver in drivers:
+        if driver.spec in failed_at:
+            _shrink(strategy, driver, oracle, profile, results[driver.spec], failed_at[driver.spec])
+    for explored in results.values():
+        if explored.attempt.verdict is Verdict.PASS and not explored.examples:
+            explored.attempt = _nothing_ran(explored)
+    return results
+
+
+def _nothing_ran(explored: Explored) -> Attempt:
+    if explored.unsupported:
+        return Attempt(Verdict.UNSUPPORTED, f"the driver supports none of {explored.unsupported} generated cases")
+    return Attempt(Verdict.ERROR, "the area generated no case for this driver")
+
+
+def _attempts(case: Case, drivers: Sequence[OpenDriver], oracle: Oracle) -> list[tuple[Attempt, Expectation | None]]:
+    """One attempt per driver; generation that breaks a rule and a failing oracle are ERROR for all."""
+    refusals = [unsupported(d, case) for d in drivers]
+    expectation: Expectation | None = None
+    ours: Attempt | None = None
+    if any(r is None for r in refusals):
+        try:
+            expectation = checked_expectation(case, oracle)
+        except Exception as e:  # noqa: BLE001 - our own bug: shown as ERROR with its case
+            ours = Attempt(Verdict.ERROR, describe(e))
+    attempts = []
+    for driver, refusal in zip(drivers, refusals, strict=True):
+        attempt = refusal or ours
+        if attempt is None:
+            assert expectation is not None
+            attempt = judge(driver, case, expectation)
+        attempts.append((attempt, expectation))
+    return attempts
+
+
+def checked_expectation(case: Case, oracle: Oracle) -> Expectation:
+    """The expectation of a generated case. Raises HarnessTrouble where the case breaks a rule: the generator's bug."""
+    violations = oracle.violations(case)
+    if violations:
+        first = violations[0]
+        raise HarnessTrouble(
+            "generated-invalid",
+            f"a generated case breaks {first.rule}: {first.what}",
+            first.path,
+            "this is a bug in cts/generators or cts/reference; please report it",
+        )
+    return oracle.expect(case)
+
+
+def _shrink(
+    strategy: SearchStrategy[Case],
+    driver: OpenDriver,
+    oracle: Oracle,
+    profile: Profile,
+    explored: Explored,
+    failed_at: int,
+) -> None:
+    """Repeat the examples up to the failing one, which costs generation only, and let Hypothesis shrink it.
+
+    Shrinking keeps to the verdict that it began with, so that it never slips from a driver's
+    failure into an error of ours.
+    """
+    verdict = explored.attempt.verdict
+    calls = 0
+    again = False
+
+    def test(case: Case) -> None:
+        nonlocal calls, again
+        calls += 1
+        if calls < failed_at or (calls > failed_at and not again):
+            return
+        ((attempt, expectation),) = _attempts(case, [driver], oracle)
+        if attempt.verdict is verdict:
+            again = True
+            explored.attempt, explored.case, explored.expectation = attempt, case, expectation
+            raise _Found
+
+    try:
+        trouble = _hypothesis(strategy, profile, test, shrink=True)
+    except _Flaky as e:
+        again, trouble = False, None
+        explored.attempt = replace(explored.attempt, detail=str(e))
+    if trouble is not None:
+        explored.attempt = Attempt(Verdict.ERROR, trouble)
+    elif not again:
+        detail = f"{verdict.value} at example {failed_at} of seed {profile.seed}, but not when it was repeated"
+        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
+
+
+def _hypothesis(
+    strategy: SearchStrategy[Case], profile: Profile, test: Callable[[Case], None], *, shrink: bool
+) -> str | None:
+    """Run `test` on examples until it raises. Returns what went wrong with generation itself, in words.
+
+    The same profile and the same behaviour of `test` give the same examples in the same order.
+    Raises _Flaky where a failing example passes when it is repeated.
+    """
+    import hypothesis
+    from hypothesis import HealthCheck, Phase
+    from hypothesis.errors import Flaky
+
+    settings = hypothesis.settings(
+        max_examples=profile.max_examples,
+        phases=(Phase.generate, Phase.shrink) if shrink else (Phase.generate,),
+        database=None,  # a finding is kept as a case file
+        deadline=None,  # drivers have their own time limits
+        derandomize=False,  # the seed is ours, and printed
+        report_multiple_bugs=False,
+        print_blob=False,
+        # How long a driver takes says nothing about the strategies.
+        suppress_health_check=(HealthCheck.too_slow,),
+    )
+
+    @hypothesis.seed(profile.seed)
+    @settings
+    @hypothesis.given(strategy)
+    def generated(case: Case) -> None:
+        test(case)
+
+    try:
+        generated()
+    except (_Found, _Enough):
+        return None
+    except Flaky as e:
+        raise _Flaky(str(e)) from e
+    except Exception as e:  # noqa: BLE001 - a bug of a generator: shown as ERROR
+        return describe(e)
+    return None

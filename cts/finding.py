@@ -1,0 +1,105 @@
+"""From a failed attempt to the data that every report of it shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.compare import Differing, Divergence, ulps
+from cts.events import BufferCount, Finding, Mismatch, Step
+from cts.expectation import Expectation, Freedom, Oracle
+from cts.judge import Attempt, describe
+from cts.model import Case
+from cts.patterns import guesses, value_text
+
+#: Differing elements listed one by one.
+LISTED = 64
+
+
+def finding(
+    case: Case, attempt: Attempt, expectation: Expectation | None = None, oracle: Oracle | None = None
+) -> Finding:
+    """What to show of a case that did not pass; mismatches and steps where the attempt has a divergence."""
+    divergence, outcome = attempt.divergence, attempt.outcome
+    if divergence is None or outcome is None or expectation is None or oracle is None:
+        return Finding(case)
+    matrix, steps = _trace(case, divergence, oracle)
+    return Finding(
+        case,
+        _counts(divergence),
+        tuple(m for g in divergence.groups for m in mismatches(case, g, LISTED))[:LISTED],
+        guesses(case, expectation, divergence, outcome.memory, outcome.matrices),
+        matrix,
+        steps,
+    )
+
+
+def _counts(divergence: Divergence) -> tuple[BufferCount, ...]:
+    """One count for each buffer's contents and each guard; intervals of several types are added up."""
+    sums: dict[tuple[str, bool], list[int]] = {}
+    for g in divergence.groups:
+        entry = sums.setdefault((g.buffer, g.guard), [0, 0])
+        entry[0] += len(g)
+        entry[1] = max(entry[1], g.total)
+    return tuple(BufferCount(buffer, guard, differing, total) for (buffer, guard), (differing, total) in sums.items())
+
+
+def mismatches(case: Case, group: Differing, most: int) -> list[Mismatch]:
+    """The first `most` differing elements, as data for people."""
+    buffer = case.buffers[group.buffer]
+    distance = ulps(group.component, group.actual[:most], group.lo[:most], group.hi[:most])
+    found = []
+    for i in range(min(most, len(group))):
+        offset = int(group.offsets[i])
+        element, coordinates = None, None
+        if not group.guard:
+            element = offset // buffer.type.size
+            coordinates = tuple(int(c) for c in np.unravel_index(element // buffer.components, buffer.shape))
+            if buffer.components > 1:
+                coordinates = (*coordinates, element % buffer.components)
+        found.append(
+            Mismatch(
+                group.buffer,
+                group.guard,
+                group.component.value,
+                offset,
+                element,
+                coordinates,
+                _expected(group, i),
+                value_text(group.component, int(group.actual[i])),
+                int(distance[i]),
+            )
+        )
+    return found
+
+
+def _expected(group: Differing, i: int) -> str:
+    lo, hi, flags = int(group.lo[i]), int(group.hi[i]), Freedom(int(group.flags[i]))
+    text = value_text(group.component, lo)
+    if lo != hi:
+        text = f"{text} to {value_text(group.component, hi)}"
+    if flags & Freedom.NAN:
+        text += " or NaN"
+    if flags & Freedom.EITHER_ZERO:
+        text += " or either zero"
+    return text
+
+
+def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[str, tuple[Step, ...]]:
+    """Which matrix element belongs at the first mismatch, and how its address comes about."""
+    first = divergence.groups[0]
+    if first.guard:
+        return "no instruction may write guard bytes", ()
+    offset = int(first.offsets[0])
+    try:
+        trace = oracle.trace(case, first.buffer, offset)
+    except Exception as e:  # noqa: BLE001 - the finding must be shown even where explaining it fails
+        return f"no address steps: the oracle failed to trace byte {offset}: {describe(e)}", ()
+    steps = tuple(Step(s.fact, s.what, s.value) for s in trace.steps)
+    if trace.instruction is None:
+        return "no instruction writes this element", steps
+    op = case.program[trace.instruction]
+    return (
+        f"stored by program[{trace.instruction}] ({type(op).__name__}), instance {trace.instance}, "
+        f"row {trace.row}, column {trace.col}",
+        steps,
+    )

@@ -1,0 +1,101 @@
+"""One case on one driver: from a job to a verdict. Whatever a driver does ends as a verdict."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cts.capabilities import Capabilities
+from cts.compare import Divergence, compare
+from cts.driver import Driver, Job, Outcome, Status
+from cts.errors import CtsError, HarnessTrouble
+from cts.expectation import Expectation
+from cts.model import Case, initial_memory
+from cts.verdict import Verdict
+
+if TYPE_CHECKING:
+    from cts.job import ModuleJob
+
+#: Lines of a traceback that a verdict's detail keeps: the innermost ones.
+TRACEBACK_LINES = 40
+
+_ENDINGS = {
+    Status.CRASH: Verdict.CRASH,
+    Status.TIMEOUT: Verdict.TIMEOUT,
+    Status.DEVICE_LOST: Verdict.DEVICE_LOST,
+    Status.UNSUPPORTED: Verdict.UNSUPPORTED,
+    Status.ERROR: Verdict.ERROR,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class OpenDriver:
+    """A driver in use. `spec` is the string it was chosen by."""
+
+    spec: str
+    driver: Driver
+    capabilities: Capabilities
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """What one run of a case came to; `seconds` is the driver's time. PASS has no detail."""
+
+    verdict: Verdict
+    detail: str = ""
+    outcome: Outcome | None = None
+    divergence: Divergence | None = None
+    seconds: float = 0.0
+
+
+def unsupported(driver: OpenDriver, case: Case) -> Attempt | None:
+    """The verdict `unsupported` with what is missing, or None where the driver declares all the case needs."""
+    missing = driver.capabilities.missing(case)
+    return Attempt(Verdict.UNSUPPORTED, "; ".join(missing)) if missing else None
+
+
+def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
+    """Run a case that the driver supports and compare all its memory with what is allowed."""
+    start = time.perf_counter()
+    try:
+        outcome = driver.driver.run(job(case, driver.capabilities.subgroup_size))
+        seconds = time.perf_counter() - start
+        return _verdict(case, expectation, outcome, seconds)
+    except HarnessTrouble as e:
+        return Attempt(Verdict.ERROR, str(e), seconds=time.perf_counter() - start)
+    except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+        return Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
+
+
+def job(case: Case, subgroup_size: int) -> Job:
+    """The job of a case, with memory of its own."""
+    memory = initial_memory(case)
+
+    def module() -> ModuleJob:
+        from cts.spirv.lower import module_job
+
+        return module_job(case, memory, subgroup_size)
+
+    return Job(case, memory, module)
+
+
+def describe(error: BaseException) -> str:
+    """An exception as a verdict's detail: our own errors as they are, others with the innermost calls."""
+    if isinstance(error, CtsError):
+        return str(error)
+    lines = "".join(traceback.format_exception(error)).rstrip().splitlines()
+    return "\n".join(lines[-TRACEBACK_LINES:])
+
+
+def _verdict(case: Case, expectation: Expectation, outcome: Outcome, seconds: float) -> Attempt:
+    if outcome.status is Status.DONE:
+        divergence = compare(case, expectation, outcome.memory)
+        verdict = Verdict.FAIL if divergence else Verdict.PASS
+        return Attempt(verdict, "", outcome, divergence, seconds)
+    if outcome.status is Status.UNSUPPORTED and not outcome.detail:
+        return Attempt(
+            Verdict.ERROR, "the driver says `unsupported` without naming what it lacks", outcome, None, seconds
+        )
+    return Attempt(_ENDINGS[outcome.status], outcome.detail or "the driver gave no detail", outcome, None, seconds)

@@ -1,0 +1,47 @@
+"""How much a run generates: named, so that a header says it all."""
+
+from __future__ import annotations
+
+import difflib
+import secrets
+from dataclasses import dataclass
+
+from cts.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Profile:
+    """`max_examples` per area and driver; `seed` None means a new one for each run."""
+
+    name: str
+    max_examples: int
+    seed: int | None
+
+
+PROFILES = {
+    p.name: p
+    for p in (
+        Profile("smoke", 50, 0),
+        Profile("default", 500, None),
+        Profile("nightly", 10_000, None),
+    )
+}
+
+
+def profile(name: str, max_examples: int | None = None, seed: int | None = None) -> Profile:
+    """A profile by name with overrides; the seed of the result is always a number.
+
+    Raises BadInput for an unknown name, a number of examples below 1 or a negative seed.
+    """
+    if name not in PROFILES:
+        close = difflib.get_close_matches(name, PROFILES, n=1)
+        remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(PROFILES)}"
+        raise BadInput("unknown-profile", f"no profile named {name!r}", "--profile", remedy)
+    if max_examples is not None and max_examples < 1:
+        raise BadInput("max-examples", f"{max_examples} examples", "--max-examples", "at least 1")
+    if seed is not None and not 0 <= seed < 1 << 64:
+        raise BadInput("seed", f"{seed} is no seed", "--seed", "0 to 2^64 - 1")
+    base = PROFILES[name]
+    if seed is None:
+        seed = base.seed if base.seed is not None else secrets.randbelow(1 << 32)
+    return Profile(name, max_examples or base.max_examples, seed)

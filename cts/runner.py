@@ -1,0 +1,281 @@
+"""A plan, run: cases and areas on drivers, reported as events."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+import cts
+from cts import registry
+from cts.capabilities import Capabilities
+from cts.corpus import Entry, read
+from cts.errors import BadInput, HarnessTrouble
+from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble
+from cts.expectation import Expectation, Oracle
+from cts.explore import Explored, explore
+from cts.finding import finding
+from cts.judge import Attempt, OpenDriver, describe, judge, unsupported
+from cts.model import Case
+from cts.profiles import Profile
+from cts.verdict import Verdict
+
+Emit = Callable[[Event], None]
+
+CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run."""
+
+    drivers: tuple[str, ...]
+    profile: Profile
+    entries: tuple[Entry, ...] = ()
+    areas: tuple[str, ...] = ()
+    stop_at_first: bool = False
+    rejected: tuple[BadInput, ...] = ()
+
+
+def run(plan: Plan, emit: Emit) -> int:
+    """Run a plan, telling `emit` everything from header to footer; returns the exit status.
+
+    The status is the highest that applies: 0 clean, 1 findings, 2 something asked for cannot be
+    used, 3 trouble with a driver or the suite, a driver on which nothing was tested included.
+    """
+    return _Run(plan, emit).run()
+
+
+def open_driver(spec: str) -> OpenDriver:
+    """A driver ready for use. Raises BadInput for a spec that is wrong, HarnessTrouble where the driver fails."""
+    try:
+        driver = registry.driver(spec)
+        return OpenDriver(spec, driver, driver.capabilities())
+    except (BadInput, HarnessTrouble):
+        raise
+    except Exception as e:
+        raise HarnessTrouble("driver-failed", f"driver {spec!r} does not start", describe(e), "see its message") from e
+
+
+def run_entry(entry: Entry, case: Case, drivers: Sequence[OpenDriver], oracle: Oracle) -> list[Result]:
+    """One case on several drivers; the oracle answers once, and only where some driver can run the case."""
+    expectation: Expectation | None = None
+    results = []
+    for driver in drivers:
+        attempt = unsupported(driver, case)
+        if attempt is None:
+            try:
+                expectation = expectation or oracle.expect(case)
+                attempt = _settled(driver, case, expectation)
+            except Exception as e:  # noqa: BLE001 - the oracle's own bug: shown as ERROR
+                attempt = Attempt(Verdict.ERROR, describe(e))
+        results.append(_result(driver, entry, case, attempt, expectation, oracle))
+    return results
+
+
+def run_area(
+    area: str, drivers: Sequence[OpenDriver], oracle: Oracle, profile: Profile, emit: Emit = lambda event: None
+) -> list[Result]:
+    """Generated cases of one area on several drivers, those of equal capabilities together."""
+    results = {}
+    for capabilities, group in _by_capabilities(drivers):
+        found: dict[str, Explored]
+        try:
+            strategy = registry.area(area)(capabilities)
+            found = explore(strategy, group, oracle, profile, lambda spec: emit(Progress(spec, area, 1)))
+        except BadInput:
+            raise
+        except Exception as e:  # noqa: BLE001 - the generator's own bug: shown as ERROR
+            found = {d.spec: Explored(Attempt(Verdict.ERROR, describe(e))) for d in group}
+        for driver in group:
+            results[driver.spec] = _area_result(area, driver, found[driver.spec], oracle)
+    return [results[d.spec] for d in drivers]
+
+
+def exit_status(verdicts: Iterable[Verdict], *, rejected: bool = False, trouble: bool = False) -> int:
+    """The highest status that applies to what was seen.
+
+    >>> exit_status([Verdict.PASS, Verdict.FAIL])
+    1
+    """
+    seen = set(verdicts)
+    if trouble or Verdict.ERROR in seen:
+        return TROUBLE
+    if rejected:
+        return BAD_INPUT
+    return FINDINGS if any(v.is_finding for v in seen) else CLEAN
+
+
+class _Run:
+    """The state of one run: open drivers, and what has been counted."""
+
+    def __init__(self, plan: Plan, emit: Emit) -> None:
+        self.plan = plan
+        self.emit = emit
+        self.verdicts: Counter[Verdict] = Counter()
+        self.tested: Counter[str] = Counter()
+        self.rejected = 0
+        self.troubles = 0
+        self.stopped = False
+
+    def run(self) -> int:
+        plan, start = self.plan, time.perf_counter()
+        self.emit(
+            RunStarted(
+                cts.__version__,
+                plan.profile.name,
+                plan.profile.max_examples,
+                plan.profile.seed or 0,
+                plan.drivers,
+                plan.areas,
+                len(plan.entries),
+            )
+        )
+        for error in plan.rejected:
+            self._problem(error)
+        drivers = self._open()
+        try:
+            if drivers:
+                self._cases(drivers)
+                self._areas(drivers)
+        finally:
+            for driver in drivers:
+                self._close(driver)
+        for driver in drivers:
+            if not self.tested[driver.spec] and not self.stopped:
+                self._problem(
+                    HarnessTrouble(
+                        "nothing-tested",
+                        f"nothing was tested on {driver.spec}",
+                        remedy="cases that exist, and that the driver supports: `cts list` and `cts drivers` show both",
+                    )
+                )
+        status = exit_status(self.verdicts, rejected=self.rejected > 0, trouble=self.troubles > 0)
+        counts = {v.value: self.verdicts[v] for v in Verdict if self.verdicts[v]}
+        seconds = round(time.perf_counter() - start, 3)
+        self.emit(RunFinished(counts, self.tested.total(), self.rejected, self.troubles, seconds, status))
+        return status
+
+    def _open(self) -> list[OpenDriver]:
+        opened = []
+        for spec in dict.fromkeys(self.plan.drivers):
+            try:
+                opened.append(open_driver(spec))
+            except (BadInput, HarnessTrouble) as e:
+                self._problem(e)
+        return opened
+
+    def _close(self, driver: OpenDriver) -> None:
+        try:
+            driver.driver.close()
+        except Exception as e:  # noqa: BLE001 - every driver is closed, whatever one of them does
+            self._problem(HarnessTrouble("driver-close", f"driver {driver.spec!r} does not close", describe(e)))
+
+    def _cases(self, drivers: Sequence[OpenDriver]) -> None:
+        oracle = registry.oracle()
+        for entry in self.plan.entries:
+            try:
+                case = read(entry, oracle)
+            except BadInput as e:
+                self._problem(e)
+                continue
+            except Exception as e:  # noqa: BLE001 - the oracle's own bug: the other cases still run
+                self._problem(
+                    HarnessTrouble("oracle-failed", "the oracle cannot judge the case", str(entry.path), describe(e))
+                )
+                continue
+            if self.stopped:
+                self._add([_not_run(d, entry.area, entry.name, generated=False) for d in drivers])
+            else:
+                self._add(run_entry(entry, case, drivers, oracle))
+
+    def _areas(self, drivers: Sequence[OpenDriver]) -> None:
+        for area in self.plan.areas:
+            if self.stopped:
+                self._add([_not_run(d, area, f"generated.{area}", generated=True) for d in drivers])
+                continue
+            try:
+                self._add(run_area(area, drivers, registry.oracle(), self.plan.profile, self.emit))
+            except BadInput as e:
+                self._problem(e)
+
+    def _add(self, results: list[Result]) -> None:
+        for result in results:
+            self.verdicts[result.verdict] += 1
+            self.tested[result.driver] += result.examples
+            self.emit(result)
+            if self.plan.stop_at_first and (result.verdict.is_finding or result.verdict is Verdict.ERROR):
+                self.stopped = True
+
+    def _problem(self, error: BadInput | HarnessTrouble) -> None:
+        if isinstance(error, BadInput):
+            self.rejected += 1
+            self.emit(Rejected(error.code, error.what, error.where, error.remedy))
+        else:
+            self.troubles += 1
+            self.emit(Trouble(error.code, error.what, error.where, error.remedy))
+
+
+def _settled(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
+    """The attempt, or `flaky` where a finding does not repeat."""
+    attempt = judge(driver, case, expectation)
+    if attempt.verdict.is_finding:
+        second = judge(driver, case, expectation)
+        if second.verdict is not attempt.verdict:
+            detail = f"{attempt.verdict.value} at first, {second.verdict.value} when it was repeated; {attempt.detail}"
+            return replace(attempt, verdict=Verdict.FLAKY, detail=detail.rstrip("; "))
+    return attempt
+
+
+def _result(
+    driver: OpenDriver, entry: Entry, case: Case, attempt: Attempt, expectation: Expectation | None, oracle: Oracle
+) -> Result:
+    bad = attempt.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED)
+    skipped = attempt.verdict is Verdict.UNSUPPORTED
+    return Result(
+        driver.spec,
+        entry.area,
+        entry.name,
+        generated=False,
+        verdict=attempt.verdict,
+        examples=0 if skipped else 1,
+        unsupported=1 if skipped else 0,
+        seconds=round(attempt.seconds, 6),
+        detail=attempt.detail,
+        finding=finding(case, attempt, expectation, oracle) if bad else None,
+    )
+
+
+def _area_result(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle) -> Result:
+    found = None
+    if explored.case is not None:
+        case = msgspec.structs.replace(explored.case, name=f"generated.{area}.{explored.case.content_hash}")
+        found = finding(case, explored.attempt, explored.expectation, oracle)
+    return Result(
+        driver.spec,
+        area,
+        f"generated.{area}",
+        generated=True,
+        verdict=explored.attempt.verdict,
+        examples=explored.examples,
+        unsupported=explored.unsupported,
+        seconds=round(explored.seconds, 6),
+        detail=explored.attempt.detail,
+        finding=found,
+    )
+
+
+def _not_run(driver: OpenDriver, area: str, name: str, *, generated: bool) -> Result:
+    return Result(
+        driver.spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, "the run stopped at its first finding"
+    )
+
+
+def _by_capabilities(drivers: Sequence[OpenDriver]) -> list[tuple[Capabilities, list[OpenDriver]]]:
+    groups: dict[Capabilities, list[OpenDriver]] = {}
+    for driver in drivers:
+        groups.setdefault(driver.capabilities, []).append(driver)
+    return list(groups.items())
