@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import numpy.typing as npt
 
 from cts import model as m
 from cts import registry
-from cts.driver import Job, Status
-from cts.spirv.lower import module_job
+from cts.driver import Status
+from cts.judge import OpenDriver, job
 
 Matrix = npt.NDArray[np.uint16]
 
@@ -91,14 +92,14 @@ def dynamic(value: int) -> m.Scalar:
     return m.Scalar(dynamic=value)
 
 
-_drivers: dict[str, Any] = {}
+@cache
+def _open(name: str) -> OpenDriver:
+    driver = registry.driver(name)
+    return OpenDriver(name, driver, driver.capabilities())
 
 
 def _drive(name: str, case: m.Case) -> dict[str, npt.NDArray[np.uint8]]:
-    driver = _drivers.setdefault(name, registry.driver(name))
-    memory = m.initial_memory(case)
-    subgroup_size = driver.capabilities().subgroup_size
-    outcome = driver.run(Job(case, memory, lambda: module_job(case, memory, subgroup_size)))
+    opened = _open(name)
+    outcome = opened.driver.run(job(case, opened.capabilities.subgroup_size))
     assert outcome.status is Status.DONE, outcome.detail
-    after: dict[str, npt.NDArray[np.uint8]] = outcome.memory
-    return after
+    return outcome.memory
