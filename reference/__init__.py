@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from cts.expectation import Allowed, Expectation, Violation
+from cts.expectation import Allowed, Expectation, Trace, Violation
 from cts.model import Case
 from cts.reference.execute import Execution, execute, run
 from cts.reference.program import evaluate
+from cts.reference.trace import trace
 from cts.reference.validity import violations
 
 __all__ = ["ORACLE", "Execution", "Reference", "execute"]
@@ -25,6 +26,10 @@ class Reference:
             {name: Allowed(contents[0]) for name, contents in execution.memory.items()},
             {name: bits[0] for name, bits in execution.matrices.items()},
         )
+
+    def trace(self, case: Case, buffer: str, offset: int) -> Trace:
+        """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure."""
+        return trace(case, buffer, offset)
 
 
 ORACLE = Reference()
