@@ -22,6 +22,7 @@ _EMBEDDED = {
     "cts.drivers": {
         "emulator": "cts.drivers.emulator:create",
         "interpreter": "cts.drivers.interpreter:create",
+        "vulkan": "cts.drivers.vulkan:create",
     },
     "cts.areas": {
         "tensor_addressing": "cts.generators.tensor_addressing:cases",

@@ -1,0 +1,235 @@
+"""The vulkan driver: cases and modules on a real implementation, which lives in a worker process."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.capabilities import Capabilities
+from cts.driver import Job, Outcome, Status
+from cts.drivers.vulkan import capabilities, module, support
+from cts.drivers.vulkan.journal import Journal
+from cts.drivers.vulkan.options import Options
+from cts.drivers.vulkan.session import Limits, Loss, Result, Session
+from cts.drivers.vulkan.start import Opening
+from cts.drivers.vulkan.support import Support
+from cts.drivers.vulkan.worker import protocol
+from cts.errors import HarnessTrouble
+from cts.job import ModuleJob
+from cts.model import Case
+
+#: Parameter sets that share one submission, and the bytes of memory they may have together.
+MAX_SETS = 64
+MAX_BATCH_BYTES = 16 << 20
+
+
+@dataclass
+class _Item:
+    """A job on its way to an outcome."""
+
+    number: int
+    case: Case | None
+    job: ModuleJob
+    support: Support | None = None
+    outcome: Outcome | None = None
+
+
+class VulkanDriver:
+    """Runs modules on one Vulkan device. Raises HarnessTrouble or BadInput where there is no such device."""
+
+    name = "vulkan"
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        opening = Opening(
+            options.worker,
+            options.device,
+            options.validation,
+            options.threads,
+            options.memory,
+            options.start_timeout,
+        )
+        # With validation on, messages can be told apart only when one run is under way at a time.
+        window = 1 if options.validation else 2 * options.threads
+        self.session = Session(opening, window, Limits(pipeline=options.pipeline_timeout))
+        self._journal = Journal(options.journal)
+        self._numbers = 0
+        self._batches: dict[int, list[_Item]] = {}
+
+    @property
+    def description(self) -> protocol.Description:
+        """Everything the device reports."""
+        return self.session.description
+
+    def capabilities(self) -> Capabilities:
+        return capabilities.capabilities(self.description, self._options.subgroup_size)
+
+    def run(self, job: Job) -> Outcome:
+        return next(self.run_many([job]))
+
+    def run_module(self, job: ModuleJob) -> Outcome:
+        """Run a module that comes from no case."""
+        return next(self.run_modules([job]))
+
+    def run_many(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+        """The outcome of each job, in order, with several in flight: much faster than one by one.
+
+        Neighbours that differ in memory and push constants only share one submission.
+        """
+        return self._run(self._items(((job.case, job) for job in jobs)))
+
+    def run_modules(self, jobs: Iterable[ModuleJob]) -> Iterator[Outcome]:
+        """Like `run_many`, for modules."""
+        return self._run(self._items((None, job) for job in jobs))
+
+    def close(self) -> None:
+        self.session.close()
+        self._journal.close()
+
+    def _items(self, jobs: Iterable[tuple[Case | None, Job | ModuleJob]]) -> Iterator[_Item]:
+        for case, job in jobs:
+            self._numbers += 1
+            try:
+                yield _Item(self._numbers, case, job.module() if isinstance(job, Job) else job)
+            except HarnessTrouble as e:
+                nothing = ModuleJob(np.zeros(0, np.uint32), (1, 1, 1), {}, {})
+                yield _Item(self._numbers, case, nothing, outcome=Outcome(Status.ERROR, detail=str(e)))
+
+    def _run(self, items: Iterator[_Item]) -> Iterator[Outcome]:
+        """Outcomes in order. `queue` holds every item whose outcome has not been handed out."""
+        queue: deque[_Item] = deque()
+        batch: list[_Item] = []
+        for item in items:
+            queue.append(item)
+            if item.outcome is None:
+                item.outcome = self._examine(item)
+            if item.outcome is None:
+                if batch and not _shares(batch, item):
+                    self._submit(batch)
+                    batch = []
+                batch.append(item)
+            while len(self._batches) > self.session.window:
+                self._collect()
+            while queue and queue[0].outcome is not None:
+                yield self._finished(queue.popleft())
+        if batch:
+            self._submit(batch)
+        while queue:
+            while queue[0].outcome is None:
+                self._collect()
+            yield self._finished(queue.popleft())
+
+    def _examine(self, item: _Item) -> Outcome | None:
+        """Why an item cannot be run here, or None."""
+        try:
+            facts = module.facts(item.job.words, item.job.entry, item.job.spec_constants)
+        except module.Unreadable as e:
+            return Outcome(Status.ERROR, detail=f"the module cannot be matched with the device: {e}")
+        item.support = support.examine(self.description, facts, item.job)
+        if item.support.missing:
+            return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(item.support.missing))
+        return None
+
+    def _submit(self, batch: list[_Item]) -> None:
+        for item in batch:
+            self._journal.begin(item.number, item.case, item.job)
+        first = batch[0]
+        assert first.support is not None
+        run = _request(first.number, batch, first.support, self._options.timeout)
+        self._batches[first.number] = batch
+        self.session.submit(run)
+
+    def _collect(self) -> None:
+        """Take the oldest result and give its items their outcomes."""
+        number, result = self.session.next()
+        batch = self._batches.pop(number)
+        if isinstance(result, Loss) and result.status is not Status.UNSUPPORTED and len(batch) > 1:
+            for item in batch:
+                self._submit([item])
+            return
+        for index, item in enumerate(batch):
+            item.outcome = _outcome(item, index, result)
+            self._journal.end(item.number, item.outcome.status)
+
+    def _finished(self, item: _Item) -> Outcome:
+        assert item.outcome is not None
+        self._journal.keep(item.outcome, item.case, item.job)
+        return item.outcome
+
+
+def _shares(batch: list[_Item], item: _Item) -> bool:
+    """Whether an item can join a batch: same pipeline, same workgroups, and room."""
+    first = batch[0]
+    if len(batch) >= MAX_SETS:
+        return False
+    a, b = first.job, item.job
+    if (a.workgroups, a.entry, a.subgroup_size, a.spec_constants) != (
+        b.workgroups,
+        b.entry,
+        b.subgroup_size,
+        b.spec_constants,
+    ):
+        return False
+    if list(a.buffers) != list(b.buffers) or a.bindings != b.bindings:
+        return False
+    if len(a.push_constants) != len(b.push_constants) or first.support != item.support:
+        return False
+    if sum(_size(i.job) for i in batch) + _size(b) > MAX_BATCH_BYTES:
+        return False
+    return a.words is b.words or np.array_equal(a.words, b.words)
+
+
+def _size(job: ModuleJob) -> int:
+    return sum(len(memory.data) for memory in job.buffers.values())
+
+
+def _request(number: int, batch: list[_Item], support: Support, timeout: float) -> protocol.Run:
+    """A batch as the protocol says it; buffers go by number in the order of the job."""
+    job = batch[0].job
+    numbers = {name: i for i, name in enumerate(job.buffers)}
+    return protocol.Run(
+        id=number,
+        module=job.words.tobytes(),
+        workgroups=job.workgroups,
+        sets=tuple(_parameter_set(item.job, numbers) for item in batch),
+        bindings=tuple(protocol.Binding(s, b, numbers[name]) for (s, b), name in job.bindings.items()),
+        specialization=job.spec_constants,
+        features=tuple(sorted(support.features)),
+        entry=job.entry,
+        subgroup_size=support.subgroup_size,
+        timeout=timeout,
+    )
+
+
+def _parameter_set(job: ModuleJob, numbers: dict[str, int]) -> protocol.ParameterSet:
+    def addresses(given: tuple[object, ...]) -> tuple[protocol.Address, ...]:
+        return tuple(protocol.Address(a.at, numbers[a.of], a.offset) for a in given)  # type: ignore[attr-defined]
+
+    return protocol.ParameterSet(
+        buffers=tuple(
+            protocol.Memory(m.data.tobytes(), m.start, m.size, addresses(m.addresses)) for m in job.buffers.values()
+        ),
+        push_constants=job.push_constants,
+        push_addresses=addresses(job.push_addresses),
+    )
+
+
+def _outcome(item: _Item, index: int, result: Result) -> Outcome:
+    rejected = [m for m in result.messages if m.startswith("error")]
+    if rejected:
+        return Outcome(Status.ERROR, detail="the validation layer rejects this:\n" + "\n".join(rejected))
+    if isinstance(result, Loss):
+        return Outcome(result.status, detail=result.what)
+    buffers = item.job.buffers
+    after = result.sets[index] if index < len(result.sets) else ()
+    memory: dict[str, npt.NDArray[np.uint8]] = {}
+    for (name, before), data in zip(buffers.items(), after, strict=False):
+        memory[name] = before.data if data is None else np.frombuffer(data, np.uint8)
+    wrong = [n for n, m in buffers.items() if n not in memory or len(memory[n]) != len(m.data)]
+    if wrong:
+        return Outcome(Status.ERROR, detail=f"the worker broke the protocol: no memory, or too little, of {wrong}")
+    return Outcome(Status.DONE, memory, "\n".join(result.messages))

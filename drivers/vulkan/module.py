@@ -1,0 +1,296 @@
+"""What a module asks of a device: capabilities, types, multiplications, sizes; read from its words alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.spirv.decode import Decoded, DecodeError, decode, decode_header
+from cts.spirv.encode import Id
+
+_SCOPES = {2: "Workgroup", 3: "Subgroup"}
+_USES = {0: "A", 1: "B", 2: "Accumulator"}
+
+_WORD_64 = 0xFFFFFFFFFFFFFFFF
+
+#: Execution modes that a device supports width by width.
+_FLOAT_MODES = (
+    "DenormPreserve",
+    "DenormFlushToZero",
+    "SignedZeroInfNanPreserve",
+    "RoundingModeRTE",
+    "RoundingModeRTZ",
+)
+
+_Specialization = tuple[tuple[int, bytes], ...]
+
+#: OpSpecConstantOp on 32-bit integers, as far as sizes are computed with it.
+_OPERATIONS: dict[str, Callable[..., int]] = {
+    "OpIAdd": lambda a, b: a + b,
+    "OpISub": lambda a, b: a - b,
+    "OpIMul": lambda a, b: a * b,
+    "OpUDiv": lambda a, b: a // b if b else 0,
+    "OpUMod": lambda a, b: a % b if b else 0,
+    "OpShiftLeftLogical": lambda a, b: a << b if b < 32 else 0,
+    "OpShiftRightLogical": lambda a, b: a >> b,
+    "OpBitwiseAnd": lambda a, b: a & b,
+    "OpBitwiseOr": lambda a, b: a | b,
+    "OpBitwiseXor": lambda a, b: a ^ b,
+    "OpIEqual": lambda a, b: int(a == b),
+    "OpINotEqual": lambda a, b: int(a != b),
+    "OpSelect": lambda c, a, b: a if c else b,
+}
+
+
+class Component(NamedTuple):
+    """A scalar type: "int" or "float", its width, and the encoding of unusual floats."""
+
+    kind: str
+    width: int
+    encoding: str = ""
+
+    def __str__(self) -> str:
+        return self.encoding or f"{self.kind}{self.width}"
+
+
+class Matrix(NamedTuple):
+    """An OpTypeCooperativeMatrixKHR with its constants evaluated."""
+
+    component: Component
+    scope: str
+    rows: int
+    cols: int
+    use: str
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.cols} {self.component} {self.use} at {self.scope} scope"
+
+
+class Multiplication(NamedTuple):
+    """An OpCooperativeMatrixMulAddKHR: the types of its matrices and its operand mask."""
+
+    a: Matrix
+    b: Matrix
+    c: Matrix
+    result: Matrix
+    mask: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one entry point of a module, so specialized, asks of a device.
+
+    `shared_bytes` is workgroup memory; `float_modes` are execution modes with the width they speak of.
+    """
+
+    version: tuple[int, int]
+    capabilities: frozenset[str]
+    local_size: tuple[int, int, int]
+    matrices: tuple[Matrix, ...]
+    multiplications: tuple[Multiplication, ...]
+    shared_bytes: int
+    local_size_id: bool
+    sets_block_size: bool
+    float_modes: frozenset[tuple[str, int]]
+
+
+class Unreadable(Exception):
+    """The module cannot be judged: it is no SPIR-V that the grammar knows, or computes sizes in unknown ways."""
+
+
+def facts(words: npt.NDArray[np.uint32], entry: str, specialization: dict[int, bytes]) -> Facts:
+    """Read a module. Raises Unreadable."""
+    return _facts(words.tobytes(), entry, tuple(sorted(specialization.items())))
+
+
+@lru_cache(maxsize=256)
+def _decoded(words: bytes) -> tuple[Decoded, ...]:
+    return tuple(decode(np.frombuffer(words, np.uint32)))
+
+
+@lru_cache(maxsize=256)
+def _facts(words: bytes, entry: str, specialization: _Specialization) -> Facts:
+    try:
+        version = decode_header(np.frombuffer(words, np.uint32)).version
+        return _Reader(_decoded(words), entry, specialization).facts(version)
+    except DecodeError as e:
+        raise Unreadable(str(e)) from e
+
+
+class _Reader:
+    """One pass over the instructions, remembering constants and types."""
+
+    def __init__(self, module: tuple[Decoded, ...], entry: str, specialization: _Specialization) -> None:
+        self.module = module
+        self.entry = entry
+        self.values = {number: int.from_bytes(data, "little") for number, data in specialization}
+        self.spec_ids = {
+            _id(i.values[0]): _int(i.values[2]) for i in module if i.name == "OpDecorate" and i.values[1] == "SpecId"
+        }
+        self.constants: dict[Id, int] = {}
+        self.components: dict[Id, Component] = {}
+        self.matrices: dict[Id, Matrix] = {}
+        self.sizes: dict[Id, int] = {}
+        self.pointers: dict[Id, tuple[str, Id]] = {}
+        self.types: dict[Id, Id] = {}
+        self.multiplications: list[Multiplication] = []
+        self.shared = 0
+        self.sets_block_size = False
+        self.float_modes: set[tuple[str, int]] = set()
+
+    def facts(self, version: tuple[int, int]) -> Facts:
+        for instruction in self.module:
+            if instruction.result is not None and instruction.rule.operands[0].kind == "IdResultType":
+                self.types[instruction.result] = _id(instruction.values[0])
+            if instruction.name in _READERS:
+                _READERS[instruction.name](self, instruction)
+        size, by_id = self.local_size()
+        return Facts(
+            version,
+            frozenset(str(i.values[0]) for i in self.module if i.name == "OpCapability"),
+            size,
+            tuple(dict.fromkeys(self.matrices.values())),
+            tuple(dict.fromkeys(self.multiplications)),
+            self.shared,
+            by_id,
+            self.sets_block_size,
+            frozenset(self.float_modes),
+        )
+
+    def local_size(self) -> tuple[tuple[int, int, int], bool]:
+        """The workgroup's size and whether ids give it."""
+        function = next(
+            (i.values[1] for i in self.module if i.name == "OpEntryPoint" and i.values[2] == self.entry), None
+        )
+        if function is None:
+            raise Unreadable(f"the module has no entry point {self.entry!r}")
+        for i in self.module:
+            if i.name == "OpExecutionMode" and i.values[:2] == (function, "LocalSize"):
+                x, y, z = (_int(v) for v in i.values[2:5])
+                return (x, y, z), False
+            if i.name == "OpExecutionModeId" and i.values[:2] == (function, "LocalSizeId"):
+                x, y, z = (self.constant(v) for v in i.values[2:5])
+                return (x, y, z), True
+        raise Unreadable(f"entry point {self.entry!r} has no LocalSize: is it a compute shader?")
+
+    def constant(self, value: object) -> int:
+        """The value of a constant. Raises Unreadable."""
+        if not isinstance(value, Id) or value not in self.constants:
+            raise Unreadable(f"{value!r} is no constant that can be evaluated")
+        return self.constants[value]
+
+    def define(self, i: Decoded, value: int) -> None:
+        assert i.result is not None
+        self.constants[i.result] = value & _WORD_64
+
+    def number(self, i: Decoded) -> None:
+        self.define(i, _int(i.values[1]))
+
+    def specialized_number(self, i: Decoded) -> None:
+        assert i.result is not None
+        default = {"OpSpecConstantTrue": 1, "OpSpecConstantFalse": 0}.get(i.name)
+        default = _int(i.values[1]) if default is None else default
+        spec_id = self.spec_ids.get(i.result)
+        self.define(i, default if spec_id is None else self.values.get(spec_id, default))
+
+    def computed(self, i: Decoded) -> None:
+        operation = _OPERATIONS.get(str(i.values[1]))
+        operands = [self.constants.get(v) if isinstance(v, Id) else None for v in i.values[2:]]
+        if operation is not None and None not in operands:
+            self.define(i, operation(*operands) & 0xFFFFFFFF)
+
+    def scalar(self, i: Decoded) -> None:
+        assert i.result is not None
+        encoding = str(i.values[1]) if i.name == "OpTypeFloat" and len(i.values) > 1 else ""
+        width = _int(i.values[0])
+        self.components[i.result] = Component("int" if i.name == "OpTypeInt" else "float", width, encoding)
+        self.sizes[i.result] = width // 8
+
+    def vector(self, i: Decoded) -> None:
+        self.aggregate(i, _int(i.values[1]))
+
+    def array(self, i: Decoded) -> None:
+        self.aggregate(i, self.constant(i.values[1]))
+
+    def aggregate(self, i: Decoded, count: int) -> None:
+        assert i.result is not None
+        size = self.sizes.get(_id(i.values[0]))
+        if size is not None:
+            self.sizes[i.result] = size * count
+
+    def struct(self, i: Decoded) -> None:
+        assert i.result is not None
+        members = [self.sizes.get(_id(v)) for v in i.values]
+        if all(m is not None for m in members):
+            # Padding between members is unknown here; multiples of 16 bytes are more than any scalar layout needs.
+            self.sizes[i.result] = sum(-(-m // 16) * 16 for m in members if m is not None)
+
+    def pointer(self, i: Decoded) -> None:
+        assert i.result is not None
+        self.pointers[i.result] = (str(i.values[0]), _id(i.values[1]))
+
+    def variable(self, i: Decoded) -> None:
+        storage, pointee = self.pointers[_id(i.values[0])]
+        if storage == "Workgroup":
+            self.shared += self.sizes.get(pointee, 0)
+
+    def matrix(self, i: Decoded) -> None:
+        component, *constants = i.values
+        scope, rows, cols, use = (self.constant(c) for c in constants)
+        assert i.result is not None
+        if scope not in _SCOPES or use not in _USES:
+            raise Unreadable(f"matrix type {i.result!r} has scope {scope} and use {use}, which Vulkan does not allow")
+        self.matrices[i.result] = Matrix(self.components[_id(component)], _SCOPES[scope], rows, cols, _USES[use])
+
+    def multiplication(self, i: Decoded) -> None:
+        result, a, b, c, *mask = i.values
+        types = [self.matrices[self.types[_id(v)]] for v in (a, b, c)]
+        bits = frozenset(str(mask[0]).split("|")) - {"NoneKHR", "None"} if mask else frozenset()
+        self.multiplications.append(Multiplication(*types, self.matrices[_id(result)], bits))
+
+    def block_size(self, _i: Decoded) -> None:
+        self.sets_block_size = True
+
+    def mode(self, i: Decoded) -> None:
+        if i.values[1] in _FLOAT_MODES:
+            self.float_modes.add((str(i.values[1]), _int(i.values[2])))
+
+
+_READERS: dict[str, Callable[[_Reader, Decoded], None]] = {
+    "OpConstant": _Reader.number,
+    "OpConstantTrue": lambda reader, i: reader.define(i, 1),
+    "OpConstantFalse": lambda reader, i: reader.define(i, 0),
+    "OpConstantNull": lambda reader, i: reader.define(i, 0),
+    "OpSpecConstant": _Reader.specialized_number,
+    "OpSpecConstantTrue": _Reader.specialized_number,
+    "OpSpecConstantFalse": _Reader.specialized_number,
+    "OpSpecConstantOp": _Reader.computed,
+    "OpTypeInt": _Reader.scalar,
+    "OpTypeFloat": _Reader.scalar,
+    "OpTypeVector": _Reader.vector,
+    "OpTypeArray": _Reader.array,
+    "OpTypeStruct": _Reader.struct,
+    "OpTypePointer": _Reader.pointer,
+    "OpVariable": _Reader.variable,
+    "OpTypeCooperativeMatrixKHR": _Reader.matrix,
+    "OpCooperativeMatrixMulAddKHR": _Reader.multiplication,
+    "OpTensorLayoutSetBlockSizeNV": _Reader.block_size,
+    "OpExecutionMode": _Reader.mode,
+}
+
+
+def _id(value: object) -> Id:
+    if not isinstance(value, Id):
+        raise Unreadable(f"{value!r} where an id belongs")
+    return value
+
+
+def _int(value: object) -> int:
+    if not isinstance(value, int):
+        raise Unreadable(f"{value!r} where an integer belongs")
+    return value

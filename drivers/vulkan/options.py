@@ -1,0 +1,86 @@
+"""The options of the driver's spec string."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cts.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Options:
+    """What stands after `vulkan:`; a bare word is `device`.
+
+    `device`: index, UUID or part of a name. `worker`: the command that starts the worker, see
+    `package.command`. `memory`: where buffers lie. `timeout`, `pipeline_timeout` and `start_timeout`
+    in seconds. `threads`: pipelines created at a time. `validation`: load the validation layer.
+    `journal`: the folder of `journal.Journal`. `subgroup_size`: use this one of several.
+    """
+
+    device: str = ""
+    worker: str = ""
+    memory: Literal["auto", "host", "staged"] = "auto"
+    timeout: float = 10.0
+    pipeline_timeout: float = 60.0
+    start_timeout: float = 60.0
+    threads: int = 0
+    validation: bool = False
+    journal: Path = Path("cts-run/vulkan")
+    subgroup_size: int | None = None
+
+
+def parse(options: dict[str, str]) -> Options:
+    """Options from `key=value` pairs. Raises BadInput."""
+    given = {"device" if key == "" else key: value for key, value in options.items()}
+    known = Options.__dataclass_fields__
+    for key in given:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
+            raise BadInput("driver-option", f"no option {key!r}", "driver vulkan", remedy)
+    return Options(
+        device=given.get("device", ""),
+        worker=given.get("worker", ""),
+        memory=_memory(given.get("memory", "auto")),
+        timeout=_seconds(given, "timeout", 10.0),
+        pipeline_timeout=_seconds(given, "pipeline_timeout", 60.0),
+        start_timeout=_seconds(given, "start_timeout", 60.0),
+        threads=_integer(given, "threads") or min(8, os.cpu_count() or 1),
+        validation=_truth(given.get("validation", "no")),
+        journal=Path(given.get("journal", "cts-run/vulkan")),
+        subgroup_size=_integer(given, "subgroup_size"),
+    )
+
+
+def _memory(value: str) -> Literal["auto", "host", "staged"]:
+    if value in ("auto", "host", "staged"):
+        return value  # type: ignore[return-value]
+    raise BadInput("driver-option", f"memory={value!r}", "driver vulkan", "auto, host or staged")
+
+
+def _seconds(given: dict[str, str], key: str, default: float) -> float:
+    try:
+        value = float(given.get(key, default))
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise BadInput("driver-option", f"{key}={given[key]!r}", "driver vulkan", "a positive number of seconds")
+    return value
+
+
+def _integer(given: dict[str, str], key: str) -> int | None:
+    if key not in given:
+        return None
+    if not given[key].isdigit() or int(given[key]) < 1:
+        raise BadInput("driver-option", f"{key}={given[key]!r}", "driver vulkan", "a positive integer")
+    return int(given[key])
+
+
+def _truth(value: str) -> bool:
+    if value in ("yes", "no", "1", "0", "true", "false"):
+        return value in ("yes", "1", "true")
+    raise BadInput("driver-option", f"validation={value!r}", "driver vulkan", "yes or no")

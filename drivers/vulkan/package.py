@@ -1,0 +1,64 @@
+"""The worker's code as one self-contained file, and the command that starts it."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import sys
+import zipfile
+from functools import lru_cache
+from importlib import resources
+from pathlib import PurePosixPath
+
+#: What the worker's package is called inside the zipapp.
+_PACKAGE = "cts_vulkan_worker"
+
+#: Receives the zipapp over standard input, so that the command needs no file on the worker's machine.
+_BOOTSTRAP = f"""
+import os, sys, tempfile
+def read(size):
+    data = b""
+    while len(data) < size:
+        more = os.read(0, size - len(data))
+        if not more:
+            sys.exit("the driver went away")
+        data += more
+    return data
+with tempfile.NamedTemporaryFile(suffix=".pyz") as file:
+    file.write(read(int.from_bytes(read(4), "little")))
+    file.flush()
+    sys.path.insert(0, file.name)
+    from {_PACKAGE}.main import main
+main()
+"""
+
+
+@lru_cache(maxsize=1)
+def zipapp() -> bytes:
+    """The worker as an executable zip file: `python3 worker.pyz` needs vulkan, cffi and msgspec only."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        entry = zipfile.ZipInfo("__main__.py")
+        archive.writestr(entry, f"from {_PACKAGE}.main import main\n\nmain()\n")
+        for source in sorted(resources.files(f"{__package__}.worker").iterdir(), key=lambda s: s.name):
+            if source.name.endswith(".py"):
+                archive.writestr(zipfile.ZipInfo(f"{_PACKAGE}/{source.name}"), source.read_bytes())
+    return b"#!/usr/bin/env python3\n" + out.getvalue()
+
+
+def command(words: str) -> tuple[list[str], bytes]:
+    """The argument list for a worker command, and what to write to its input before the protocol begins.
+
+    A command that ends in a .py or .pyz file runs that worker. Any other is a Python interpreter,
+    perhaps behind chroot or ssh, and is sent the worker's code.
+
+    >>> command("ssh lab python3 /opt/worker.pyz")
+    (['ssh', 'lab', 'python3', '/opt/worker.pyz'], b'')
+    """
+    argv = shlex.split(words) or [sys.executable]
+    if PurePosixPath(argv[-1]).suffix in (".py", ".pyz"):
+        return argv, b""
+    # ssh hands its arguments to a shell on the other side.
+    remote = any(PurePosixPath(word).name == "ssh" for word in argv)
+    code = zipapp()
+    return [*argv, "-c", shlex.quote(_BOOTSTRAP) if remote else _BOOTSTRAP], len(code).to_bytes(4, "little") + code

@@ -1,0 +1,137 @@
+"""A worker process and the threads that carry its streams: nothing it does can block or break the host."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal
+
+from cts.drivers.vulkan.worker.protocol import ProtocolError, Reply, Request, frame, read_reply
+
+_STDERR_LINES = 200
+_SHOWN_LINES = 12
+_LINE_BYTES = 500
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The worker's output is over. `how` it ended: by itself or a signal, or with bytes that are no protocol."""
+
+    how: Literal["died", "garbage"]
+    detail: str
+
+
+class WorkerProcess:
+    """A started worker. Requests and replies go through threads, so neither side's stalling stalls the host."""
+
+    def __init__(self, argv: list[str], preamble: bytes = b"") -> None:
+        """Raises OSError where the command cannot be started."""
+        self._process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a group of its own: to be killed whole, and out of reach of the user's ^C
+        )
+        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._incoming: queue.SimpleQueue[Reply | Ended] = queue.SimpleQueue()
+        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        self._threads = [
+            threading.Thread(target=target, name=f"worker-{target.__name__}", daemon=True)
+            for target in (self._write, self._read, self._listen)
+        ]
+        self._outgoing.put(preamble)
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, message: Request) -> None:
+        """Queue a message. A worker that does not take it shows in `receive`."""
+        self._outgoing.put(frame(message))
+
+    def receive(self, timeout: float) -> Reply | Ended | None:
+        """The next reply, or how the worker ended; None when nothing came within `timeout` seconds."""
+        with contextlib.suppress(queue.Empty):
+            return self._incoming.get(timeout=max(0.0, timeout))
+        return None
+
+    def last_words(self) -> str:
+        """The end of what the worker wrote to stderr."""
+        if self._process.poll() is not None:
+            self._threads[2].join(timeout=1)
+        return "\n".join(list(self._stderr)[-_SHOWN_LINES:])
+
+    def kill(self) -> None:
+        """End the worker and everything it started, at once."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        self._finish()
+
+    def close(self) -> None:
+        """Ask the worker to leave by closing its input; kill it if it does not."""
+        self._outgoing.put(None)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=2)
+        self.kill()
+
+    def _finish(self) -> None:
+        self._process.wait()
+        self._outgoing.put(None)
+        for thread in self._threads:
+            thread.join(timeout=2)
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def _write(self) -> None:
+        stream = self._process.stdin
+        assert stream is not None
+        with contextlib.suppress(OSError):
+            while (data := self._outgoing.get()) is not None:
+                stream.write(data)
+                if self._outgoing.empty():
+                    stream.flush()
+        with contextlib.suppress(OSError):
+            stream.close()
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        try:
+            while (reply := read_reply(stream)) is not None:
+                self._incoming.put(reply)
+        except ProtocolError as e:
+            self._incoming.put(Ended("garbage", str(e)))
+            return
+        except (OSError, ValueError):
+            pass  # the stream was closed under us; the process's end says why
+        self._incoming.put(Ended("died", self._how_it_ended()))
+
+    def _how_it_ended(self) -> str:
+        try:
+            code = self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            return "the worker closed its output without ending"
+        if code >= 0:
+            return f"the worker exited with status {code}"
+        try:
+            return f"the worker was killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"the worker was killed by signal {-code}"
+
+    def _listen(self) -> None:
+        stream = self._process.stderr
+        assert stream is not None
+        with contextlib.suppress(OSError, ValueError):
+            while line := stream.readline(_LINE_BYTES):
+                self._stderr.append(line.decode(errors="replace").rstrip())

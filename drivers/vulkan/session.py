@@ -1,0 +1,249 @@
+"""Runs in flight on one device: sent ahead, answered in order, and accounted for whatever the worker does.
+
+A worker that dies, hangs or talks nonsense costs the run that is to blame its result, and no other:
+the worker is started again and the other runs in flight are sent again. Which run is to blame is known
+when only one had begun; otherwise each of the suspects is run alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cts.driver import Status
+from cts.drivers.vulkan.process import Ended, WorkerProcess
+from cts.drivers.vulkan.start import Opening, open_device
+from cts.drivers.vulkan.worker.protocol import Description, Done, Failed, Phase, Progress, Reply, Run
+from cts.errors import HarnessTrouble
+
+#: Seconds before each attempt to start a worker again: a GPU that hung can need some to recover.
+_PAUSES = (0.0, 1.0, 5.0, 15.0)
+
+_STATUS = {
+    "timeout": Status.TIMEOUT,
+    "device-lost": Status.DEVICE_LOST,
+    "rejected": Status.CRASH,
+    "unsupported": Status.UNSUPPORTED,
+    "out-of-memory": Status.ERROR,
+    "no-device": Status.ERROR,
+    "error": Status.ERROR,
+}
+
+_WHERE: dict[Phase | None, str] = {
+    None: "before the run had begun",
+    "pipeline": "in vkCreateComputePipelines",
+    "dispatch": "between vkQueueSubmit and the fence",
+}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A run that has no result, and why; `what` names the place and quotes the worker's last words."""
+
+    status: Status
+    what: str
+    messages: tuple[str, ...] = ()
+
+
+Result: TypeAlias = Done | Loss
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds that the worker may take: to create a pipeline, and to answer after a fence's own limit."""
+
+    pipeline: float = 60.0
+    grace: float = 5.0
+
+
+@dataclass
+class _Suspicion:
+    """A death with several runs under way: the last one tried alone answers for it if no other does."""
+
+    what: str
+    runs: set[int]
+
+
+@dataclass
+class _Ticket:
+    """A run on its way. `loss` is its result, known before its turn."""
+
+    run: Run
+    phase: Phase | None = None
+    loss: Loss | None = None
+    suspicion: _Suspicion | None = None
+
+
+@dataclass
+class Session:
+    """One device behind one worker at a time; `window` runs are sent ahead.
+
+    Raises HarnessTrouble where the worker cannot be started at all. Later, that is the result of runs.
+    """
+
+    opening: Opening
+    window: int = 1
+    limits: Limits = Limits()
+    restarts: int = 0
+    _waiting: deque[_Ticket] = field(default_factory=deque)
+    _sent: OrderedDict[int, _Ticket] = field(default_factory=OrderedDict)
+    _results: deque[tuple[int, Result]] = field(default_factory=deque)
+    _since: float = 0.0
+    _given_up: str = ""
+    _worker: WorkerProcess | None = None
+
+    def __post_init__(self) -> None:
+        self._worker, self.description = open_device(self.opening)
+
+    @property
+    def pending(self) -> int:
+        """Runs whose result `next` has not handed out."""
+        return len(self._waiting) + len(self._sent) + len(self._results)
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the worker's command."""
+        return self._worker.pid if self._worker else None
+
+    def submit(self, run: Run) -> None:
+        """Take a run; ids must differ. Returns at once."""
+        self._waiting.append(_Ticket(run))
+        if self._worker is not None:
+            self._pump(self._worker)
+
+    def next(self) -> tuple[int, Result]:
+        """The result of the oldest run. Never raises for anything a worker does."""
+        while not self._results:
+            worker = self._worker or self._restart()
+            if worker is None:
+                ticket = self._waiting.popleft()
+                self._results.append((ticket.run.id, ticket.loss or Loss(Status.ERROR, self._given_up)))
+                continue
+            self._pump(worker)
+            self._step(worker)
+        return self._results.popleft()
+
+    def close(self) -> None:
+        """End the worker. Runs without a result stay without."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def _pump(self, worker: WorkerProcess) -> None:
+        """Send what may be sent: a suspect only alone, others up to the window."""
+        while self._waiting:
+            ticket = self._waiting[0]
+            if ticket.loss is None:
+                live = [t for t in self._sent.values() if t.loss is None]
+                alone = ticket.suspicion is not None or any(t.suspicion for t in live)
+                if len(live) >= (1 if alone else self.window):
+                    return
+                if not self._sent:
+                    self._since = time.monotonic()
+                worker.send(ticket.run)
+            self._sent[ticket.run.id] = self._waiting.popleft()
+
+    def _step(self, worker: WorkerProcess) -> None:
+        """Wait for one reply, or for what happens instead."""
+        head = next(iter(self._sent.values()))
+        if head.loss is not None:
+            self._settle(head, head.loss)
+            return
+        limit = head.run.timeout + self.limits.grace if head.phase == "dispatch" else self.limits.pipeline
+        reply = worker.receive(self._since + limit - time.monotonic())
+        if reply is None:
+            what = f"no answer for {limit:g} s {_WHERE[head.phase]}"
+            self._settle(head, Loss(Status.TIMEOUT, self._quote(worker, what)))
+            self._abandon(worker)
+        elif isinstance(reply, Ended):
+            self._bury(worker, reply)
+        else:
+            self._take(worker, head, reply)
+
+    def _take(self, worker: WorkerProcess, head: _Ticket, reply: Reply) -> None:
+        if isinstance(reply, Progress) and reply.id in self._sent:
+            self._sent[reply.id].phase = reply.phase
+            if reply.id == head.run.id:
+                self._since = time.monotonic()
+        elif isinstance(reply, Done) and reply.id == head.run.id:
+            self._settle(head, reply)
+        elif isinstance(reply, Failed) and reply.id == head.run.id:
+            self._settle(head, Loss(_STATUS[reply.status], self._quote(worker, reply.what), reply.messages))
+            if reply.status in ("timeout", "device-lost"):
+                self._abandon(worker)
+        else:
+            what = f"expected the result of run {head.run.id}, got {_brief(reply)}"
+            self._settle(head, Loss(Status.ERROR, self._quote(worker, f"the worker broke the protocol: {what}")))
+            self._abandon(worker)
+
+    def _bury(self, worker: WorkerProcess, end: Ended) -> None:
+        """Find whom to blame for the worker's end."""
+        live = [t for t in self._sent.values() if t.loss is None]
+        suspects = [t for t in live if t.phase is not None] or live
+        if end.how == "garbage":
+            suspects = live[:1]
+            loss = Loss(Status.ERROR, self._quote(worker, f"the worker broke the protocol: {end.detail}"))
+        else:
+            loss = Loss(Status.CRASH, self._quote(worker, f"{end.detail} {_WHERE[suspects[0].phase]}"))
+        if len(suspects) == 1:
+            suspects[0].loss = loss
+        else:
+            runs = {t.run.id for t in suspects}
+            what = f"{len(runs)} runs were under way when this happened, and none does it alone: {loss.what}"
+            suspicion = _Suspicion(what, runs)
+            for ticket in suspects:
+                ticket.suspicion = suspicion
+        self._abandon(worker)
+
+    def _settle(self, ticket: _Ticket, result: Result) -> None:
+        """The oldest run has its result."""
+        suspicion = ticket.suspicion
+        if suspicion is not None:
+            suspicion.runs.discard(ticket.run.id)
+            if isinstance(result, Loss) and result.status is Status.CRASH:
+                suspicion.runs.clear()
+                suspicion.what = ""
+            elif not suspicion.runs and suspicion.what:
+                result = Loss(Status.CRASH, suspicion.what)
+        del self._sent[ticket.run.id]
+        self._since = time.monotonic()
+        self._results.append((ticket.run.id, result))
+
+    def _abandon(self, worker: WorkerProcess) -> None:
+        """Do without this worker; what it has not answered is to be sent again."""
+        worker.kill()
+        self._worker = None
+        for ticket in reversed(self._sent.values()):
+            ticket.phase = None
+            self._waiting.appendleft(ticket)
+        self._sent.clear()
+
+    def _restart(self) -> WorkerProcess | None:
+        """A new worker, or None when the device is given up."""
+        if self._given_up:
+            return None
+        trouble = ""
+        for pause in _PAUSES:
+            time.sleep(pause)
+            try:
+                self._worker, description = open_device(self.opening, self.description)
+            except HarnessTrouble as e:
+                trouble = str(e)
+                continue
+            self.restarts += 1
+            self.description = description
+            return self._worker
+        self._given_up = f"the worker could not be started again, {len(_PAUSES)} times: {trouble}"
+        return None
+
+    def _quote(self, worker: WorkerProcess, what: str) -> str:
+        words = worker.last_words()
+        return f"{what}\nlast lines of the worker:\n{words}" if words else what
+
+
+def _brief(reply: Reply) -> str:
+    text = str(reply)
+    return text if len(text) < 300 else f"{text[:300]}..."

@@ -1,0 +1,127 @@
+"""Starting a worker: the greeting, and the choice of a device."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from cts.drivers.vulkan import package
+from cts.drivers.vulkan.process import Ended, WorkerProcess
+from cts.drivers.vulkan.worker.protocol import (
+    VERSION,
+    Description,
+    Devices,
+    DeviceSummary,
+    Failed,
+    Hello,
+    Open,
+    Opened,
+    Reply,
+)
+from cts.errors import BadInput, HarnessTrouble
+
+_R = TypeVar("_R", Devices, Opened)
+
+#: Which type of device is meant when none is named.
+_PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What to start and which device to open.
+
+    `command` is that of `package.command`. `device` is an index, a UUID or part of a name; "" means
+    the best type of device there is, and with several of it one for each pytest-xdist worker in turn.
+    `timeout` is in seconds, for all of it.
+    """
+
+    command: str = ""
+    device: str = ""
+    validation: bool = False
+    threads: int = 1
+    memory: Literal["auto", "host", "staged"] = "auto"
+    timeout: float = 60.0
+
+
+def open_device(opening: Opening, again: Description | None = None) -> tuple[WorkerProcess, Description]:
+    """A worker with its device open; `again` is what the device was before. Raises HarnessTrouble, BadInput."""
+    worker, devices = greet(opening)
+    try:
+        chosen = choose(devices.devices, again.device.uuid if again else opening.device)
+        worker.send(Open(chosen.index, opening.threads, opening.memory))
+        return worker, expect(worker, Opened, opening.timeout).description
+    except BaseException:
+        worker.kill()
+        raise
+
+
+def greet(opening: Opening) -> tuple[WorkerProcess, Devices]:
+    """A worker that has said which devices it has. Raises HarnessTrouble."""
+    argv, preamble = package.command(opening.command)
+    try:
+        worker = WorkerProcess(argv, preamble)
+    except OSError as e:
+        raise HarnessTrouble(
+            "worker-start", f"the worker cannot be started: {e}", " ".join(argv[:3]), "correct the option `worker`"
+        ) from e
+    try:
+        worker.send(Hello(VERSION, opening.validation))
+        return worker, expect(worker, Devices, opening.timeout)
+    except BaseException:
+        worker.kill()
+        raise
+
+
+def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
+    """The reply to a request of the greeting. Raises HarnessTrouble."""
+    deadline = time.monotonic() + timeout
+    reply: Reply | Ended | None = worker.receive(deadline - time.monotonic())
+    if isinstance(reply, kind):
+        return reply
+    if isinstance(reply, Failed):
+        what, remedy = reply.what, "install a Vulkan driver there, or name another machine with the option `worker`"
+        code = "no-device" if reply.status == "no-device" else "worker-start"
+    else:
+        code, remedy = "worker-start", "the worker needs Python >= 3.11 with vulkan, cffi and msgspec"
+        what = f"no answer within {timeout:g} s" if reply is None else f"expected {kind.__name__}, got {reply}"
+        if isinstance(reply, Ended):
+            what = reply.detail
+    words = worker.last_words()
+    raise HarnessTrouble(code, f"{what}\n{words}" if words else what, "the Vulkan worker", remedy)
+
+
+def choose(devices: tuple[DeviceSummary, ...], wish: str) -> DeviceSummary:
+    """The device that was asked for. Raises BadInput where that is none, or more than one."""
+    usable = [d for d in devices if not d.unusable]
+    listing = "; ".join(f"{d.index}: {d.name} {d.uuid}{f' ({d.unusable})' if d.unusable else ''}" for d in devices)
+    if not devices:
+        raise HarnessTrouble("no-device", "the Vulkan loader finds no device", remedy="install a Vulkan driver")
+    if not wish:
+        if not usable:
+            raise HarnessTrouble("no-device", "no device can be used", listing, "a device with Vulkan 1.3")
+        best = min(_PREFERENCE.index(d.type) for d in usable)
+        equals = [d for d in usable if _PREFERENCE.index(d.type) == best]
+        return equals[_xdist_number() % len(equals)]
+    found = [d for d in devices if _matches(d, wish)]
+    if len(found) != 1 or found[0].unusable:
+        how_many = "no device matches" if not found else f"{len(found)} devices match"
+        what = f"{how_many} {wish!r}" if len(found) != 1 else f"device {wish!r} cannot be used: {found[0].unusable}"
+        raise BadInput("vulkan-device", what, "driver vulkan", f"an index, a UUID or part of a name of: {listing}")
+    return found[0]
+
+
+def _matches(device: DeviceSummary, wish: str) -> bool:
+    if wish.isdigit() and len(wish) < 4:
+        return device.index == int(wish)
+    compact = wish.replace("-", "").lower()
+    if re.fullmatch("[0-9a-f]{32}", compact):
+        return device.uuid == compact
+    return wish.lower() in device.name.lower()
+
+
+def _xdist_number() -> int:
+    match = re.fullmatch(r"gw(\d+)", os.environ.get("PYTEST_XDIST_WORKER", ""))
+    return int(match[1]) if match else 0

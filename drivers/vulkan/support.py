@@ -1,0 +1,292 @@
+"""Whether a device supports a module, and which features to enable for it.
+
+Real compilers crash, hang or silently write nothing when they meet a matrix that their device does not
+list, so nothing is sent that has not been matched against the reported rows (VK-010..VK-029).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from cts.drivers.vulkan.module import Component, Facts, Matrix, Multiplication
+from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
+from cts.job import ModuleJob
+
+#: The Vulkan features behind SPIR-V capabilities (VK-010, VK-011). One that is not listed is not supported here.
+FEATURES: dict[str, tuple[str, ...]] = {
+    "Matrix": (),
+    "Shader": (),
+    "GroupNonUniform": (),
+    "GroupNonUniformArithmetic": (),
+    "GroupNonUniformBallot": (),
+    "GroupNonUniformShuffle": (),
+    "GroupNonUniformShuffleRelative": (),
+    "GroupNonUniformVote": (),
+    "DenormFlushToZero": (),
+    "DenormPreserve": (),
+    "RoundingModeRTE": (),
+    "RoundingModeRTZ": (),
+    "SignedZeroInfNanPreserve": (),
+    "BFloat16CooperativeMatrixKHR": ("shaderBFloat16Type", "shaderBFloat16CooperativeMatrix", "cooperativeMatrix"),
+    "BFloat16DotProductKHR": ("shaderBFloat16Type", "shaderBFloat16DotProduct"),
+    "BFloat16TypeKHR": ("shaderBFloat16Type",),
+    "CooperativeMatrixBlockLoadsNV": ("cooperativeMatrixBlockLoads",),
+    "CooperativeMatrixConversionsNV": ("cooperativeMatrixConversions",),
+    "CooperativeMatrixDecodeVectorNV": ("cooperativeMatrixDecodeVector", "cooperativeMatrixBlockLoads"),
+    "CooperativeMatrixKHR": ("cooperativeMatrix",),
+    "CooperativeMatrixPerElementOperationsNV": ("cooperativeMatrixPerElementOperations",),
+    "CooperativeMatrixReductionsNV": ("cooperativeMatrixReductions",),
+    "CooperativeMatrixTensorAddressingNV": ("cooperativeMatrixTensorAddressing",),
+    "CooperativeVectorNV": ("cooperativeVector",),
+    "CooperativeVectorTrainingNV": ("cooperativeVectorTraining",),
+    "Float16": ("shaderFloat16",),
+    "Float64": ("shaderFloat64",),
+    "Float8CooperativeMatrixEXT": ("shaderFloat8", "shaderFloat8CooperativeMatrix", "cooperativeMatrix"),
+    "Float8EXT": ("shaderFloat8",),
+    "FloatControls2": ("shaderFloatControls2",),
+    "Int16": ("shaderInt16",),
+    "Int64": ("shaderInt64",),
+    "Int8": ("shaderInt8",),
+    "LongVectorEXT": ("longVector",),
+    "PhysicalStorageBufferAddresses": ("bufferDeviceAddress",),
+    "ReplicatedCompositesEXT": ("shaderReplicatedComposites",),
+    "Shader64BitIndexingEXT": ("shader64BitIndexing",),
+    "StorageBuffer16BitAccess": ("storageBuffer16BitAccess",),
+    "StorageBuffer8BitAccess": ("storageBuffer8BitAccess",),
+    "StoragePushConstant16": ("storagePushConstant16",),
+    "StoragePushConstant8": ("storagePushConstant8",),
+    "TensorAddressingNV": ("cooperativeMatrixTensorAddressing",),
+    "UniformAndStorageBuffer16BitAccess": ("uniformAndStorageBuffer16BitAccess", "storageBuffer16BitAccess"),
+    "UniformAndStorageBuffer8BitAccess": ("uniformAndStorageBuffer8BitAccess", "storageBuffer8BitAccess"),
+    "VariablePointers": ("variablePointers", "variablePointersStorageBuffer"),
+    "VariablePointersStorageBuffer": ("variablePointersStorageBuffer",),
+    "VulkanMemoryModel": ("vulkanMemoryModel",),
+    "VulkanMemoryModelDeviceScope": ("vulkanMemoryModelDeviceScope", "vulkanMemoryModel"),
+    "WorkgroupMemoryExplicitLayout16BitAccessKHR": (
+        "workgroupMemoryExplicitLayout16BitAccess",
+        "workgroupMemoryExplicitLayout",
+    ),
+    "WorkgroupMemoryExplicitLayout8BitAccessKHR": (
+        "workgroupMemoryExplicitLayout8BitAccess",
+        "workgroupMemoryExplicitLayout",
+    ),
+    "WorkgroupMemoryExplicitLayoutKHR": ("workgroupMemoryExplicitLayout",),
+}
+
+#: VkComponentTypeKHR of each scalar type; an integer of either signedness goes with either (VK-007).
+_COMPONENTS = {
+    Component("float", 16): (0,),
+    Component("float", 32): (1,),
+    Component("float", 64): (2,),
+    Component("int", 8): (3, 7),
+    Component("int", 16): (4, 8),
+    Component("int", 32): (5, 9),
+    Component("int", 64): (6, 10),
+    Component("float", 16, "BFloat16KHR"): (1000141000,),
+    Component("float", 8, "Float8E4M3EXT"): (1000491002,),
+    Component("float", 8, "Float8E5M2EXT"): (1000491003,),
+}
+SIGNED = (3, 4, 5, 6)
+SCOPES = {2: "Workgroup", 3: "Subgroup"}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The numbers of a device that bound modules and dispatches."""
+
+    subgroup_size: int
+    smallest_subgroup: int
+    largest_subgroup: int
+    matrix_dimension: int
+    matrix_workgroup: int
+    reserved_shared: int
+
+    @classmethod
+    def of(cls, description: Description) -> Limits:
+        """The limits that a device reports (VK-003, VK-023, VK-025)."""
+        p = description.properties
+        v13, matrix2 = p["VkPhysicalDeviceVulkan13Properties"], p.get(_MATRIX2, {})
+
+        def number(properties: dict[str, Any], name: str, default: int) -> int:
+            return int(properties.get(name, default)) or default
+
+        return cls(
+            subgroup_size=number(p["VkPhysicalDeviceVulkan11Properties"], "subgroupSize", 1),
+            smallest_subgroup=number(v13, "minSubgroupSize", 1),
+            largest_subgroup=number(v13, "maxSubgroupSize", 1),
+            matrix_dimension=number(matrix2, "cooperativeMatrixFlexibleDimensionsMaxDimension", 1 << 30),
+            matrix_workgroup=number(matrix2, "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize", 0),
+            reserved_shared=number(matrix2, "cooperativeMatrixWorkgroupScopeReservedSharedMemory", 0),
+        )
+
+
+_MATRIX2 = "VkPhysicalDeviceCooperativeMatrix2PropertiesNV"
+
+
+@dataclass(frozen=True)
+class Support:
+    """`missing` says in words what the device lacks; `features` are to be enabled when it lacks nothing."""
+
+    missing: tuple[str, ...]
+    features: frozenset[str]
+    subgroup_size: int | None
+
+
+def examine(description: Description, facts: Facts, job: ModuleJob) -> Support:
+    """Whether a device can run a job whose module asks for `facts`."""
+    check = _Check(description, facts, job)
+    missing = list(dict.fromkeys(check.missing()))
+    return Support(tuple(missing), frozenset(check.features), check.required_subgroup_size)
+
+
+class _Check:
+    def __init__(self, description: Description, facts: Facts, job: ModuleJob) -> None:
+        self.description = description
+        self.facts = facts
+        self.job = job
+        self.limits = Limits.of(description)
+        self.device_limits: dict[str, Any] = description.properties["VkPhysicalDeviceLimits"]
+        varies = self.limits.smallest_subgroup != self.limits.largest_subgroup
+        wanted = job.subgroup_size or (self.limits.subgroup_size if varies else None)
+        # Where there is only one size, requiring it would need a feature and change nothing.
+        self.required_subgroup_size = wanted if varies else None
+        self.subgroup_size = wanted or self.limits.subgroup_size
+        self.invocations = prod(facts.local_size)
+        self.features: set[str] = set()
+        self.flexible = False
+
+    def missing(self) -> Iterator[str]:
+        """Everything the device lacks; fills `features`."""
+        yield from self.capabilities()
+        yield from self.sizes()
+        for matrix in self.facts.matrices:
+            yield from self.matrix(matrix)
+        for multiplication in self.facts.multiplications:
+            yield from self.multiplication(multiplication)
+        if self.flexible:
+            self.features.add("cooperativeMatrixFlexibleDimensions")
+        if any(m.scope == "Workgroup" for m in self.facts.matrices):
+            self.features.add("cooperativeMatrixWorkgroupScope")
+            yield from self.workgroup_scope()
+        if self.facts.local_size_id:
+            self.features.add("maintenance4")
+        if self.facts.sets_block_size:
+            self.features.add("cooperativeMatrixBlockLoads")
+        if self.required_subgroup_size is not None:
+            self.features.add("subgroupSizeControl")
+        for feature in sorted(self.features):
+            if not self.description.features.get(feature):
+                yield f"feature {feature}"
+
+    def capabilities(self) -> Iterator[str]:
+        for capability in sorted(self.facts.capabilities):
+            if capability in FEATURES:
+                self.features.update(FEATURES[capability])
+            else:
+                yield f"SPIR-V capability {capability}, which the vulkan driver does not know"
+        modes = self.description.properties["VkPhysicalDeviceVulkan12Properties"]
+        for mode, width in sorted(self.facts.float_modes):
+            if not modes.get(f"shader{mode}Float{width}"):
+                yield f"execution mode {mode} for {width} bits"
+
+    def sizes(self) -> Iterator[str]:
+        """Vulkan's limits on workgroups, memory and constants."""
+        limits, local = self.device_limits, self.facts.local_size
+        for axis, size, most in zip("xyz", local, limits["maxComputeWorkGroupSize"], strict=True):
+            if size > most:
+                yield f"workgroup size {size} in {axis} (at most {most})"
+        for axis, count, most in zip("xyz", self.job.workgroups, limits["maxComputeWorkGroupCount"], strict=True):
+            if count > most:
+                yield f"{count} workgroups in {axis} (at most {most})"
+        most = limits["maxComputeWorkGroupInvocations"]
+        if self.invocations > most:
+            yield f"{self.invocations} invocations per workgroup (at most {most})"
+        low, high = self.limits.smallest_subgroup, self.limits.largest_subgroup
+        size = self.job.subgroup_size
+        if size is not None and not (low <= size <= high):
+            yield f"subgroup size {size} (has {low}{f' to {high}' if high != low else ''})"
+        if self.facts.matrices and local[0] % self.subgroup_size:
+            yield f"workgroup size {local[0]} in x, no multiple of the subgroup size {self.subgroup_size} (VK-025, VK-026)"
+        if len(self.job.push_constants) > limits["maxPushConstantsSize"]:
+            yield f"{len(self.job.push_constants)} bytes of push constants (at most {limits['maxPushConstantsSize']})"
+        if len(self.job.bindings) > limits["maxPerStageDescriptorStorageBuffers"]:
+            yield f"{len(self.job.bindings)} storage buffers (at most {limits['maxPerStageDescriptorStorageBuffers']})"
+        most = limits["maxStorageBufferRange"]
+        largest = max((memory.size for memory in self.job.buffers.values()), default=0)
+        if largest > most:
+            yield f"a storage buffer of {largest} bytes (at most {most})"
+        scoped = any(m.scope == "Workgroup" for m in self.facts.matrices)
+        most = limits["maxComputeSharedMemorySize"] - (self.limits.reserved_shared if scoped else 0)
+        if self.facts.shared_bytes > most:
+            yield f"{self.facts.shared_bytes} bytes of workgroup memory (at most {most}, VK-025)"
+
+    def workgroup_scope(self) -> Iterator[str]:
+        subgroups, rest = divmod(self.invocations, self.subgroup_size)
+        if rest or subgroups & (subgroups - 1):
+            yield (
+                f"Workgroup scope with {self.invocations} invocations, no power-of-two multiple of the subgroup size"
+                f" {self.subgroup_size} (VK-025)"
+            )
+        if self.invocations > self.limits.matrix_workgroup:
+            yield (
+                f"Workgroup scope with {self.invocations} invocations (at most {self.limits.matrix_workgroup}, VK-025)"
+            )
+
+    def matrix(self, matrix: Matrix) -> Iterator[str]:
+        if max(matrix.rows, matrix.cols) > self.limits.matrix_dimension:
+            yield f"matrix {matrix} (dimensions at most {self.limits.matrix_dimension}, VK-023)"
+            return
+        rows = [row for row in self.description.matrices if self.covers(row, matrix)]
+        if not rows:
+            yield f"matrix {matrix} with {self.invocations} invocations (VK-020, VK-021, VK-029)"
+        elif all(row.flexible for row in rows):
+            self.flexible = True
+
+    def covers(self, row: MatrixRow, matrix: Matrix) -> bool:
+        """Whether a row lists the type as one of its own."""
+        if not self.speaks_of(row, matrix.scope):
+            return False
+        codes = _COMPONENTS.get(matrix.component, ())
+        sizes, types = {
+            "A": ((row.m, row.k), (row.a,)),
+            "B": ((row.k, row.n), (row.b,)),
+            "Accumulator": ((row.m, row.n), (row.c, row.result)),
+        }[matrix.use]
+        return any(t in codes for t in types) and _fits((matrix.rows, matrix.cols), sizes, row.flexible)
+
+    def speaks_of(self, row: MatrixRow, scope: str) -> bool:
+        if SCOPES.get(row.scope) != scope:
+            return False
+        return scope != "Workgroup" or not row.flexible or row.workgroup_invocations == self.invocations
+
+    def multiplication(self, m: Multiplication) -> Iterator[str]:
+        rows = [row for row in self.description.matrices if self.multiplies(row, m)]
+        if not rows:
+            mask = ", ".join(sorted(m.mask)) or "no operand bits"
+            yield f"product of {m.a} and {m.b}, added to {m.c}, giving {m.result}, with {mask} (VK-020..VK-022)"
+        elif all(row.flexible for row in rows):
+            self.flexible = True
+
+    def multiplies(self, row: MatrixRow, m: Multiplication) -> bool:
+        """Whether one row covers all four matrices and the operand mask (VK-022)."""
+        if not self.speaks_of(row, m.result.scope):
+            return False
+        pairs = ((m.a, row.a), (m.b, row.b), (m.c, row.c), (m.result, row.result))
+        if any(code not in _COMPONENTS.get(matrix.component, ()) for matrix, code in pairs):
+            return False
+        if not _fits((m.a.rows, m.b.cols, m.a.cols), (row.m, row.n, row.k), row.flexible):
+            return False
+        signs = zip(("A", "B", "C", "Result"), (row.a, row.b, row.c, row.result), strict=True)
+        wanted = {f"Matrix{name}SignedComponentsKHR" for name, code in signs if code in SIGNED}
+        if row.saturating:
+            wanted.add("SaturatingAccumulationKHR")
+        return m.mask == wanted
+
+
+def _fits(sizes: tuple[int, ...], units: tuple[int, ...], flexible: bool) -> bool:
+    if flexible:
+        return all(size % unit == 0 for size, unit in zip(sizes, units, strict=True))
+    return sizes == units

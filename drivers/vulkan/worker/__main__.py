@@ -1,0 +1,5 @@
+"""`python3 -m` entry: the worker on standard input and output."""
+
+from .main import main
+
+main()

@@ -1,0 +1,197 @@
+"""One run: lay the parameter sets out in memory, dispatch once for each, and fetch what changed."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+import vulkan as vk
+
+from .device import LogicalDevice
+from .memory import ALIGNMENT
+from .pipeline import Pipeline
+from .protocol import Address, Memory, ParameterSet, Run
+
+_READ, _WRITE = vk.VK_ACCESS_MEMORY_READ_BIT, vk.VK_ACCESS_MEMORY_WRITE_BIT
+_FULL_MEMORY = {"srcAccessMask": _WRITE, "dstAccessMask": _READ | _WRITE}
+
+
+class Hung(Exception):
+    """The device did not finish in time. It cannot be used any more."""
+
+
+class _Placed(NamedTuple):
+    """A buffer's place in the arena."""
+
+    at: int
+    memory: Memory
+
+    @property
+    def window(self) -> int:
+        """Where what the module sees begins."""
+        return self.at + self.memory.start
+
+
+def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...]:
+    """All parameter sets of a run in one submission; per set and buffer the memory after it, None where unchanged.
+
+    Raises Hung, and vulkan's VkError.
+    """
+    device = pipeline.device
+    sets, end = _place(run.sets)
+    device.arena.reserve(end)
+    view, base = device.arena.view, device.arena.address
+    before = [[_initial(buffer, placed, base) for buffer in placed] for placed in sets]
+    for placed, contents in zip(sets, before, strict=True):
+        for buffer, data in zip(placed, contents, strict=True):
+            view[buffer.at : buffer.at + len(data)] = data
+    descriptors = _Descriptors(pipeline, run, sets)
+    try:
+        _submit(device, run.timeout, _record(pipeline, run, sets, descriptors, end))
+    finally:
+        descriptors.close()
+    return tuple(
+        tuple(_changed(view, buffer.at, data) for buffer, data in zip(placed, contents, strict=True))
+        for placed, contents in zip(sets, before, strict=True)
+    )
+
+
+def _place(sets: tuple[ParameterSet, ...]) -> tuple[list[list[_Placed]], int]:
+    """Buffers one after the other, aligned so that every window is; and the end of the last."""
+    end, placed = 0, []
+    for parameters in sets:
+        places = []
+        for memory in parameters.buffers:
+            end += -(end + memory.start) % ALIGNMENT
+            places.append(_Placed(end, memory))
+            end += len(memory.data)
+        placed.append(places)
+    return placed, max(end, ALIGNMENT)
+
+
+def _initial(buffer: _Placed, placed: list[_Placed], base: int) -> bytes:
+    """A buffer's contents, with device addresses filled in."""
+    return _patch(buffer.memory.data, buffer.memory.addresses, placed, base)
+
+
+def _patch(data: bytes, addresses: tuple[Address, ...], placed: list[_Placed], base: int) -> bytes:
+    if not addresses:
+        return data
+    if not base:
+        raise ValueError("the run has device addresses, but the feature bufferDeviceAddress is not enabled")
+    patched = bytearray(data)
+    for address in addresses:
+        struct.pack_into("<Q", patched, address.at, base + placed[address.buffer].window + address.offset)
+    return bytes(patched)
+
+
+def _changed(view: memoryview, at: int, before: bytes) -> bytes | None:
+    after = view[at : at + len(before)]
+    return None if after == before else bytes(after)
+
+
+class _Descriptors:
+    """Descriptor sets of every parameter set, freed together."""
+
+    def __init__(self, pipeline: Pipeline, run: Run, sets: list[list[_Placed]]) -> None:
+        self._device = pipeline.device.handle
+        self._pool: Any = None
+        per_set = len(pipeline.set_layouts)
+        self.per_set = per_set
+        self.handles: Any = None
+        if not per_set:
+            return
+        ffi, lib = vk.ffi, vk.lib
+        count = per_set * len(sets)
+        size = vk.VkDescriptorPoolSize(
+            type=vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, descriptorCount=max(1, len(run.bindings) * len(sets))
+        )
+        self._pool = vk.vkCreateDescriptorPool(
+            self._device, vk.VkDescriptorPoolCreateInfo(maxSets=count, poolSizeCount=1, pPoolSizes=[size]), None
+        )
+        layouts = ffi.new("VkDescriptorSetLayout[]", pipeline.set_layouts * len(sets))
+        self.handles = ffi.new("VkDescriptorSet[]", count)
+        allocation = ffi.new("VkDescriptorSetAllocateInfo *")
+        allocation.sType = vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO
+        allocation.descriptorPool, allocation.descriptorSetCount, allocation.pSetLayouts = self._pool, count, layouts
+        result = lib.vkAllocateDescriptorSets(self._device, allocation, self.handles)
+        if result != vk.VK_SUCCESS:
+            self.close()
+            raise vk.exception_codes[result]
+        total = len(run.bindings) * len(sets)
+        infos, writes = ffi.new("VkDescriptorBufferInfo[]", total), ffi.new("VkWriteDescriptorSet[]", total)
+        arena, n = pipeline.device.arena.buffer, 0
+        for index, placed in enumerate(sets):
+            for binding in run.bindings:
+                buffer, info, write = placed[binding.buffer], infos[n], writes[n]
+                info.buffer, info.offset, info.range = arena, buffer.window, buffer.memory.size
+                write.sType = vk.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
+                write.dstSet, write.dstBinding = self.handles[index * per_set + binding.set], binding.binding
+                write.descriptorCount, write.descriptorType = 1, vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                write.pBufferInfo = infos + n
+                n += 1
+        lib.vkUpdateDescriptorSets(self._device, total, writes, 0, ffi.NULL)
+
+    def close(self) -> None:
+        if self._pool is not None:
+            vk.vkDestroyDescriptorPool(self._device, self._pool, None)
+            self._pool = None
+
+
+def _record(
+    pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors: _Descriptors, end: int
+) -> Any:
+    """The command buffer, with everything recorded in it."""
+    ffi, lib, device = vk.ffi, vk.lib, pipeline.device
+    commands, point = device.commands, vk.VK_PIPELINE_BIND_POINT_COMPUTE
+    vk.vkResetCommandPool(device.handle, device.pool, 0)
+    vk.vkBeginCommandBuffer(
+        commands, vk.VkCommandBufferBeginInfo(flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
+    )
+    arena = device.arena
+    if arena.staging is not None:
+        _copy(commands, arena.staging, arena.buffer, end)
+        _barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT)
+    lib.vkCmdBindPipeline(commands, point, pipeline.handle)
+    per_set, base = descriptors.per_set, arena.address
+    for index, (placed, parameters) in enumerate(zip(sets, run.sets, strict=True)):
+        if per_set:
+            lib.vkCmdBindDescriptorSets(
+                commands, point, pipeline.layout, 0, per_set, descriptors.handles + index * per_set, 0, ffi.NULL
+            )
+        if parameters.push_constants:
+            data = _patch(parameters.push_constants, parameters.push_addresses, placed, base)
+            lib.vkCmdPushConstants(
+                commands, pipeline.layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, len(data), ffi.from_buffer(data)
+            )
+        lib.vkCmdDispatch(commands, *run.workgroups)
+    if arena.staging is not None:
+        _barrier(commands, vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vk.VK_PIPELINE_STAGE_TRANSFER_BIT)
+        _copy(commands, arena.buffer, arena.staging, end)
+        _barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_HOST_BIT)
+    else:
+        _barrier(commands, vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vk.VK_PIPELINE_STAGE_HOST_BIT)
+    vk.vkEndCommandBuffer(commands)
+    return commands
+
+
+def _copy(commands: Any, source: Any, target: Any, size: int) -> None:
+    region = vk.ffi.new("VkBufferCopy *", {"srcOffset": 0, "dstOffset": 0, "size": size})
+    vk.lib.vkCmdCopyBuffer(commands, source, target, 1, region)
+
+
+def _barrier(commands: Any, before: int, after: int) -> None:
+    """All memory written by `before` is visible to `after`."""
+    barrier = vk.ffi.new("VkMemoryBarrier *", {"sType": vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER, **_FULL_MEMORY})
+    vk.lib.vkCmdPipelineBarrier(commands, before, after, 0, 1, barrier, 0, vk.ffi.NULL, 0, vk.ffi.NULL)
+
+
+def _submit(device: LogicalDevice, timeout: float, commands: Any) -> None:
+    """Submit and wait at most `timeout` seconds. Raises Hung."""
+    submit = vk.VkSubmitInfo(pCommandBuffers=[commands])
+    vk.vkQueueSubmit(device.queue, 1, [submit], device.fence)
+    try:
+        vk.vkWaitForFences(device.handle, 1, [device.fence], vk.VK_TRUE, int(timeout * 1e9))
+    except vk.VkTimeout:
+        raise Hung(f"the device did not finish within {timeout:g} s of vkQueueSubmit") from None
+    vk.vkResetFences(device.handle, 1, [device.fence])

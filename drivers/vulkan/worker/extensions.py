@@ -1,0 +1,233 @@
+"""Vulkan structures and entry points that the `vulkan` package (1.3.275) lacks, and lists of features and properties.
+
+Every feature structure is a header and VkBool32 members, and the property structures wanted here are a
+header and 32-bit members: one C structure serves them all, and a table says which is which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import cffi
+import vulkan as vk
+
+from .protocol import MatrixRow, VectorRow
+
+own = cffi.FFI()
+own.cdef("""
+typedef struct { uint32_t sType; void *pNext; uint32_t values[64]; } Members;
+
+typedef struct {
+    uint32_t sType; void *pNext;
+    uint32_t MGranularity, NGranularity, KGranularity, AType, BType, CType, ResultType;
+    uint32_t saturatingAccumulation, scope, workgroupInvocations;
+} FlexibleDimensions;
+
+typedef struct {
+    uint32_t sType; void *pNext;
+    uint32_t MSize, NSize, KSize, AType, BType, CType, ResultType, saturatingAccumulation, scope;
+} CooperativeMatrix;
+
+typedef struct {
+    uint32_t sType; void *pNext;
+    uint32_t inputType, inputInterpretation, matrixInterpretation, biasInterpretation, resultType, transpose;
+} CooperativeVector;
+
+typedef int32_t (*QueryMatrices)(void *physicalDevice, uint32_t *count, CooperativeMatrix *properties);
+typedef int32_t (*QueryFlexibleDimensions)(void *physicalDevice, uint32_t *count, FlexibleDimensions *properties);
+typedef int32_t (*QueryVectors)(void *physicalDevice, uint32_t *count, CooperativeVector *properties);
+""")
+
+
+class Table(NamedTuple):
+    """A structure of 32-bit members. `extension` must be supported, and enabled to use a feature; "": core."""
+
+    name: str
+    s_type: int
+    extension: str
+    members: tuple[str, ...]
+
+
+def _core(name: str, s_type: int, structure: str) -> Table:
+    fields = [field for field, _ in vk.ffi.typeof(structure).fields]
+    return Table(name, s_type, "", tuple(f for f in fields if f not in ("sType", "pNext")))
+
+
+def _table(name: str, s_type: int, extension: str, members: str) -> Table:
+    return Table(name, s_type, extension, tuple(members.split()))
+
+
+#: Where each feature lives (VK-001..VK-006). The core ones are those of Vulkan 1.3.
+FEATURES = (
+    _core("VkPhysicalDeviceFeatures2", 1000059000, "VkPhysicalDeviceFeatures"),
+    _core("VkPhysicalDeviceVulkan11Features", 49, "VkPhysicalDeviceVulkan11Features"),
+    _core("VkPhysicalDeviceVulkan12Features", 51, "VkPhysicalDeviceVulkan12Features"),
+    _core("VkPhysicalDeviceVulkan13Features", 53, "VkPhysicalDeviceVulkan13Features"),
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
+        1000506000,
+        "VK_KHR_cooperative_matrix",
+        "cooperativeMatrix cooperativeMatrixRobustBufferAccess",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeMatrix2FeaturesNV",
+        1000593000,
+        "VK_NV_cooperative_matrix2",
+        "cooperativeMatrixWorkgroupScope cooperativeMatrixFlexibleDimensions cooperativeMatrixReductions"
+        " cooperativeMatrixConversions cooperativeMatrixPerElementOperations cooperativeMatrixTensorAddressing"
+        " cooperativeMatrixBlockLoads",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV",
+        1000689000,
+        "VK_NV_cooperative_matrix_decode_vector",
+        "cooperativeMatrixDecodeVector",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeVectorFeaturesNV",
+        1000491000,
+        "VK_NV_cooperative_vector",
+        "cooperativeVector cooperativeVectorTraining",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderFloat8FeaturesEXT",
+        1000567000,
+        "VK_EXT_shader_float8",
+        "shaderFloat8 shaderFloat8CooperativeMatrix",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderBfloat16FeaturesKHR",
+        1000141000,
+        "VK_KHR_shader_bfloat16",
+        "shaderBFloat16Type shaderBFloat16DotProduct shaderBFloat16CooperativeMatrix",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT",
+        1000564000,
+        "VK_EXT_shader_replicated_composites",
+        "shaderReplicatedComposites",
+    ),
+    _table(
+        "VkPhysicalDeviceShader64BitIndexingFeaturesEXT",
+        1000627000,
+        "VK_EXT_shader_64bit_indexing",
+        "shader64BitIndexing",
+    ),
+    _table("VkPhysicalDeviceShaderLongVectorFeaturesEXT", 1000635000, "VK_EXT_shader_long_vector", "longVector"),
+    _table(
+        "VkPhysicalDeviceShaderFloatControls2FeaturesKHR",
+        1000528000,
+        "VK_KHR_shader_float_controls2",
+        "shaderFloatControls2",
+    ),
+    _table(
+        "VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR",
+        1000336000,
+        "VK_KHR_workgroup_memory_explicit_layout",
+        "workgroupMemoryExplicitLayout workgroupMemoryExplicitLayoutScalarBlockLayout"
+        " workgroupMemoryExplicitLayout8BitAccess workgroupMemoryExplicitLayout16BitAccess",
+    ),
+)
+
+#: Properties beside those of core structures (VK-002, VK-003, VK-005).
+PROPERTIES = (
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixPropertiesKHR",
+        1000506002,
+        "VK_KHR_cooperative_matrix",
+        "cooperativeMatrixSupportedStages",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeMatrix2PropertiesNV",
+        1000593002,
+        "VK_NV_cooperative_matrix2",
+        "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize cooperativeMatrixFlexibleDimensionsMaxDimension"
+        " cooperativeMatrixWorkgroupScopeReservedSharedMemory",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeVectorPropertiesNV",
+        1000491001,
+        "VK_NV_cooperative_vector",
+        "cooperativeVectorSupportedStages cooperativeVectorTrainingFloat16Accumulation"
+        " cooperativeVectorTrainingFloat32Accumulation maxCooperativeVectorComponents",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderLongVectorPropertiesEXT", 1000635001, "VK_EXT_shader_long_vector", "maxVectorComponents"
+    ),
+)
+
+#: Extensions that an extension needs enabled as well (VK-001); those in Vulkan 1.3 are left out.
+DEPENDENCIES = {
+    "VK_NV_cooperative_matrix2": ("VK_KHR_cooperative_matrix",),
+    "VK_NV_cooperative_matrix_decode_vector": ("VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2"),
+}
+
+
+class Chain:
+    """Structures linked through pNext, to be filled by a query or handed to vkCreateDevice."""
+
+    def __init__(self, tables: Iterable[Table]) -> None:
+        self.tables = tuple(tables)
+        self._structures = [own.new("Members *", {"sType": t.s_type}) for t in self.tables]
+        for structure, following in zip(self._structures, self._structures[1:], strict=False):
+            structure.pNext = following
+
+    @property
+    def head(self) -> Any:
+        """What to put into the pNext before the chain."""
+        return vk.ffi.cast("void *", int(own.cast("uintptr_t", self._structures[0]))) if self._structures else None
+
+    def enable(self, names: Iterable[str]) -> None:
+        """Set features to true. Raises KeyError for one that no structure of the chain has."""
+        places = {m: (s, i) for t, s in zip(self.tables, self._structures, strict=True) for i, m in enumerate(t.members)}
+        for name in names:
+            structure, index = places[name]
+            structure.values[index] = 1
+
+    def values(self) -> Iterator[tuple[Table, dict[str, int]]]:
+        """What a query has filled in."""
+        for table, structure in zip(self.tables, self._structures, strict=True):
+            yield table, {name: int(structure.values[i]) for i, name in enumerate(table.members)}
+
+
+def query_matrices(instance: Any, device: Any) -> Iterator[MatrixRow]:
+    """vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR (VK-008, VK-020)."""
+    command = "CooperativeMatrixPropertiesKHR"
+    for r in _rows(instance, device, command, "QueryMatrices", "CooperativeMatrix", 1000506001):
+        types, saturating = (r.AType, r.BType, r.CType, r.ResultType), bool(r.saturatingAccumulation)
+        yield MatrixRow(r.MSize, r.NSize, r.KSize, *types, saturating, r.scope)
+
+
+def query_flexible_dimensions(instance: Any, device: Any) -> Iterator[MatrixRow]:
+    """vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV (VK-008, VK-021)."""
+    command = "CooperativeMatrixFlexibleDimensionsPropertiesNV"
+    for r in _rows(instance, device, command, "QueryFlexibleDimensions", "FlexibleDimensions", 1000593001):
+        sizes, types = (r.MGranularity, r.NGranularity, r.KGranularity), (r.AType, r.BType, r.CType, r.ResultType)
+        yield MatrixRow(*sizes, *types, bool(r.saturatingAccumulation), r.scope, r.workgroupInvocations, flexible=True)
+
+
+def query_vectors(instance: Any, device: Any) -> Iterator[VectorRow]:
+    """vkGetPhysicalDeviceCooperativeVectorPropertiesNV (VK-008, VK-052)."""
+    command = "CooperativeVectorPropertiesNV"
+    for r in _rows(instance, device, command, "QueryVectors", "CooperativeVector", 1000491002):
+        interpretations = (r.inputInterpretation, r.matrixInterpretation, r.biasInterpretation)
+        yield VectorRow(r.inputType, *interpretations, r.resultType, bool(r.transpose))
+
+
+def _rows(
+    instance: Any, device: Any, command: str, function: str, structure: str, s_type: int
+) -> Iterator[Any]:
+    """The two-call idiom; VK_INCOMPLETE cannot happen, since a device's list does not grow. Rows die with the iterator."""
+    address = vk.lib.vkGetInstanceProcAddr(instance, f"vkGetPhysicalDevice{command}".encode())
+    if address == vk.ffi.NULL:
+        return
+    query: Callable[..., int] = own.cast(function, int(vk.ffi.cast("uintptr_t", address)))
+    handle, count = own.cast("void *", int(vk.ffi.cast("uintptr_t", device))), own.new("uint32_t *")
+    if query(handle, count, own.NULL) != 0:
+        return
+    rows = own.new(f"{structure}[]", [{"sType": s_type}] * count[0])
+    if query(handle, count, rows) != 0:
+        return
+    for i in range(count[0]):
+        yield rows[i]

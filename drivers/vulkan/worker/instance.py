@@ -1,0 +1,182 @@
+"""The Vulkan instance: which devices there are, and all that a device says of itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import vulkan as vk
+
+from .extensions import FEATURES, PROPERTIES, Chain, query_flexible_dimensions, query_matrices, query_vectors
+from .protocol import Description, DeviceSummary, MatrixRow, Property
+
+API_VERSION = 1 << 22 | 3 << 12
+_VALIDATION = "VK_LAYER_KHRONOS_validation"
+_TYPES = {0: "other", 1: "integrated", 2: "discrete", 3: "virtual", 4: "cpu"}
+
+#: Core property structures to report: name, sType.
+_CORE_PROPERTIES = (
+    ("VkPhysicalDeviceVulkan11Properties", 50),
+    ("VkPhysicalDeviceVulkan12Properties", 52),
+    ("VkPhysicalDeviceVulkan13Properties", 54),
+)
+
+
+class NoDevice(Exception):
+    """The machine has no Vulkan loader, no driver, or not what was asked of them."""
+
+
+class Instance:
+    """One VkInstance with its devices. `messages` collects what the validation layer says."""
+
+    def __init__(self, *, validation: bool) -> None:
+        self.messages: list[str] = []
+        layers, extensions = ([_VALIDATION], ["VK_EXT_debug_utils"]) if validation else ([], [])
+        if validation and _VALIDATION not in {p.layerName for p in vk.vkEnumerateInstanceLayerProperties()}:
+            raise NoDevice(f"validation was asked for, but the layer {_VALIDATION} is not installed")
+        application = vk.VkApplicationInfo(pApplicationName="cts", apiVersion=API_VERSION)
+        messenger = self._messenger() if validation else None
+        try:
+            self.handle = vk.vkCreateInstance(
+                vk.VkInstanceCreateInfo(
+                    pNext=messenger,
+                    pApplicationInfo=application,
+                    ppEnabledLayerNames=layers,
+                    ppEnabledExtensionNames=extensions,
+                ),
+                None,
+            )
+        except vk.VkError as e:
+            raise NoDevice(f"vkCreateInstance: {type(e).__name__}: no usable Vulkan driver") from e
+        if validation:
+            vk.vkGetInstanceProcAddr(self.handle, "vkCreateDebugUtilsMessengerEXT")(self.handle, messenger, None)
+        try:
+            self.physical = list(vk.vkEnumeratePhysicalDevices(self.handle))
+        except vk.VkError as e:
+            raise NoDevice(f"vkEnumeratePhysicalDevices: {type(e).__name__}") from e
+
+    def _messenger(self) -> Any:
+        severities = vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
+        types = vk.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | vk.VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT
+        return vk.VkDebugUtilsMessengerCreateInfoEXT(
+            messageSeverity=severities, messageType=types, pfnUserCallback=self._message
+        )
+
+    def _message(self, severity: int, _types: int, data: Any, _user: Any) -> int:
+        text = vk.ffi.string(data.pMessage).decode(errors="replace")
+        kind = "error" if severity & vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT else "warning"
+        self.messages.append(f"{kind}: {text}")
+        return 0
+
+    def take_messages(self) -> tuple[str, ...]:
+        """What the validation layer has said since the last call."""
+        taken, self.messages[:] = tuple(self.messages), []
+        return taken
+
+    def summaries(self) -> tuple[DeviceSummary, ...]:
+        return tuple(self._summary(i) for i in range(len(self.physical)))
+
+    def _summary(self, index: int) -> DeviceSummary:
+        properties, structures = self._core_properties(index)
+        unusable = ""
+        if properties.apiVersion < API_VERSION:
+            unusable = "supports Vulkan 1.2 at most; SPIR-V 1.6 needs 1.3"
+        elif self.queue_family(index) is None:
+            unusable = "has no compute queue"
+        driver = structures.get("VkPhysicalDeviceVulkan12Properties", {})
+        uuid = structures.get("VkPhysicalDeviceVulkan11Properties", {}).get("deviceUUID", ())
+        assert isinstance(uuid, tuple)
+        return DeviceSummary(
+            index=index,
+            name=properties.deviceName,
+            uuid=bytes(int(b) for b in uuid).hex(),
+            type=_TYPES.get(properties.deviceType, "other"),
+            api=_version(properties.apiVersion),
+            driver=f"{driver.get('driverName', '')} {driver.get('driverInfo', '')}".strip(),
+            unusable=unusable,
+        )
+
+    def queue_family(self, index: int) -> int | None:
+        """The first family of queues with compute."""
+        families = vk.vkGetPhysicalDeviceQueueFamilyProperties(self.physical[index])
+        compute = [i for i, f in enumerate(families) if f.queueFlags & vk.VK_QUEUE_COMPUTE_BIT]
+        return compute[0] if compute else None
+
+    def extensions(self, index: int) -> frozenset[str]:
+        found = vk.vkEnumerateDeviceExtensionProperties(self.physical[index], None)
+        return frozenset(e.extensionName for e in found)
+
+    def describe(self, index: int) -> Description:
+        """Everything asked of a device (VK-001..VK-029, VK-050..VK-052)."""
+        device, extensions = self.physical[index], self.extensions(index)
+        chain = Chain(t for t in FEATURES[1:] if not t.extension or t.extension in extensions)
+        features = vk.ffi.new("VkPhysicalDeviceFeatures2 *", {"sType": FEATURES[0].s_type, "pNext": chain.head})
+        vk.lib.vkGetPhysicalDeviceFeatures2(device, features)
+        found = {name: bool(getattr(features.features, name)) for name in FEATURES[0].members}
+        for _, members in chain.values():
+            found.update({name: bool(value) for name, value in members.items()})
+        properties, structures = self._core_properties(index)
+        structures["VkPhysicalDeviceProperties"] = dict(_members(properties))
+        structures["VkPhysicalDeviceLimits"] = dict(_members(properties.limits))
+        more = Chain(t for t in PROPERTIES if t.extension in extensions)
+        vk.lib.vkGetPhysicalDeviceProperties2(
+            device, vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": more.head or vk.ffi.NULL})
+        )
+        structures.update({table.name: dict(members) for table, members in more.values()})
+        return Description(
+            device=self._summary(index),
+            extensions=tuple(sorted(extensions)),
+            features=found,
+            properties=structures,
+            matrices=tuple(self._matrices(device, extensions)),
+            vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
+        )
+
+    def _matrices(self, device: Any, extensions: frozenset[str]) -> Iterator[MatrixRow]:
+        """Only what the device has is asked: the loader's entry points call through null pointers otherwise."""
+        if "VK_KHR_cooperative_matrix" in extensions:
+            yield from query_matrices(self.handle, device)
+        if "VK_NV_cooperative_matrix2" in extensions:
+            yield from query_flexible_dimensions(self.handle, device)
+
+    def _core_properties(self, index: int) -> tuple[Any, dict[str, dict[str, Property]]]:
+        """VkPhysicalDeviceProperties, and the structures of Vulkan 1.1 to 1.3 where the device has them."""
+        device = self.physical[index]
+        properties = vk.vkGetPhysicalDeviceProperties(device)
+        if properties.apiVersion < API_VERSION:
+            return properties, {}
+        structures = [(name, vk.ffi.new(f"{name} *", {"sType": s_type})) for name, s_type in _CORE_PROPERTIES]
+        for (_, structure), (_, following) in zip(structures, structures[1:], strict=False):
+            structure.pNext = following
+        head = vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": structures[0][1]})
+        vk.lib.vkGetPhysicalDeviceProperties2(device, head)
+        return properties, {name: dict(_members(structure[0])) for name, structure in structures}
+
+
+def _members(structure: Any) -> Iterator[tuple[str, Property]]:
+    """Members of a structure that are numbers, arrays of numbers or text."""
+    obj = getattr(structure, "obj", structure)
+    for name, field in vk.ffi.typeof(obj).fields:
+        if name in ("sType", "pNext"):
+            continue
+        value, kind = getattr(obj, name), field.type.kind
+        if kind in ("primitive", "enum"):
+            yield name, value
+        elif kind == "array" and field.type.item.cname == "char":
+            yield name, vk.ffi.string(value).decode(errors="replace")
+        elif kind == "array":
+            yield name, tuple(value)
+
+
+def _version(number: int) -> str:
+    return f"{number >> 22 & 0x7F}.{number >> 12 & 0x3FF}.{number & 0xFFF}"
+
+
+def versions() -> str:
+    """The versions of what the worker consists of."""
+    import cffi
+    import msgspec
+
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"python {python}, cffi {cffi.__version__}, msgspec {msgspec.__version__}"

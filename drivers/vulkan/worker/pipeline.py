@@ -1,0 +1,185 @@
+"""Compute pipelines: created once per module, specialization and features, in threads of their own."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import vulkan as vk
+
+from .device import Devices, LogicalDevice
+from .protocol import Run
+
+#: More are destroyed, the longest unused first.
+MAX_PIPELINES = 256
+
+
+class Key(NamedTuple):
+    """What makes two runs share a pipeline: everything but memory, workgroups and dynamic values."""
+
+    module: bytes
+    entry: str
+    specialization: tuple[tuple[int, bytes], ...]
+    subgroup_size: int | None
+    features: frozenset[str]
+    bindings: tuple[tuple[int, int], ...]
+    push_bytes: int
+
+
+def key(run: Run) -> Key:
+    """The identity of the pipeline that a run needs."""
+    return Key(
+        run.module,
+        run.entry,
+        tuple(sorted(run.specialization.items())),
+        run.subgroup_size,
+        frozenset(run.features),
+        tuple(sorted((b.set, b.binding) for b in run.bindings)),
+        len(run.sets[0].push_constants) if run.sets else 0,
+    )
+
+
+class Pipeline:
+    """A VkPipeline with its layouts. Destroying it needs its device still there."""
+
+    def __init__(self, device: LogicalDevice, key: Key) -> None:
+        self.device = device
+        self.layout: Any = None
+        self.handle: Any = None
+        self.set_layouts: list[Any] = []
+        try:
+            self._create(key)
+        except BaseException:
+            self.close()
+            raise
+
+    def _create(self, key: Key) -> None:
+        device = self.device.handle
+        for number in range(1 + max((s for s, _ in key.bindings), default=-1)):
+            bindings = [
+                vk.VkDescriptorSetLayoutBinding(
+                    binding=binding,
+                    descriptorType=vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                    descriptorCount=1,
+                    stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+                )
+                for s, binding in key.bindings
+                if s == number
+            ]
+            info = vk.VkDescriptorSetLayoutCreateInfo(bindingCount=len(bindings), pBindings=bindings)
+            self.set_layouts.append(vk.vkCreateDescriptorSetLayout(device, info, None))
+        push = [vk.VkPushConstantRange(stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT, offset=0, size=key.push_bytes)]
+        ranges = push if key.push_bytes else []
+        self.layout = vk.vkCreatePipelineLayout(
+            device,
+            vk.VkPipelineLayoutCreateInfo(
+                setLayoutCount=len(self.set_layouts),
+                pSetLayouts=self.set_layouts,
+                pushConstantRangeCount=len(ranges),
+                pPushConstantRanges=ranges,
+            ),
+            None,
+        )
+        module = vk.vkCreateShaderModule(
+            device, vk.VkShaderModuleCreateInfo(codeSize=len(key.module), pCode=key.module), None
+        )
+        try:
+            stage = vk.VkPipelineShaderStageCreateInfo(
+                pNext=_required_subgroup_size(key.subgroup_size),
+                stage=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+                module=module,
+                pName=key.entry,
+                pSpecializationInfo=_specialization(key.specialization),
+            )
+            info = vk.VkComputePipelineCreateInfo(stage=stage, layout=self.layout)
+            self.handle = vk.vkCreateComputePipelines(device, vk.VK_NULL_HANDLE, 1, [info], None)[0]
+        finally:
+            vk.vkDestroyShaderModule(device, module, None)
+
+    def close(self) -> None:
+        device = self.device.handle
+        if self.handle is not None:
+            vk.vkDestroyPipeline(device, self.handle, None)
+        if self.layout is not None:
+            vk.vkDestroyPipelineLayout(device, self.layout, None)
+        for layout in self.set_layouts:
+            vk.vkDestroyDescriptorSetLayout(device, layout, None)
+
+
+def _required_subgroup_size(size: int | None) -> Any:
+    if size is None:
+        return None
+    return vk.VkPipelineShaderStageRequiredSubgroupSizeCreateInfo(requiredSubgroupSize=size)
+
+
+def _specialization(constants: tuple[tuple[int, bytes], ...]) -> Any:
+    if not constants:
+        return None
+    entries, data = [], b""
+    for constant, value in constants:
+        entries.append(vk.VkSpecializationMapEntry(constantID=constant, offset=len(data), size=len(value)))
+        data += value
+    return vk.VkSpecializationInfo(pMapEntries=entries, dataSize=len(data), pData=vk.ffi.from_buffer(data))
+
+
+@dataclass
+class _Entry:
+    """A pipeline, perhaps still to come, and how many runs are waiting for it or using it."""
+
+    future: Future[Pipeline]
+    users: int = 0
+
+
+class Pipelines:
+    """The cache. Creation runs in `threads` threads; each wanted pipeline is created once."""
+
+    def __init__(self, devices: Devices, threads: int) -> None:
+        self._devices = devices
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="pipeline")
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Key, _Entry] = OrderedDict()
+
+    def request(self, key: Key, started: Callable[[], None]) -> tuple[Future[Pipeline], bool]:
+        """The pipeline, perhaps still to come, and whether it was there or on its way before.
+
+        `started` is called when a thread begins to create it. It stays until `release`.
+        """
+        with self._lock:
+            entry = self._entries.get(key)
+            known = entry is not None
+            if entry is None:
+                entry = self._entries[key] = _Entry(self._pool.submit(self._create, key, started))
+            self._entries.move_to_end(key)
+            entry.users += 1
+            return entry.future, known
+
+    def _create(self, key: Key, started: Callable[[], None]) -> Pipeline:
+        started()
+        return Pipeline(self._devices.get(key.features), key)
+
+    def release(self, key: Key) -> None:
+        """The run is over. Destroys what is beyond the limits; nothing may run meanwhile."""
+        with self._lock:
+            entry = self._entries[key]
+            entry.users -= 1
+            idle = [k for k, e in self._entries.items() if not e.users]
+            surplus = idle[: max(0, len(self._entries) - MAX_PIPELINES)]
+            if not entry.users and entry.future.exception() is not None:
+                surplus.append(key)
+            for old in dict.fromkeys(surplus):
+                self._destroy(old)
+            for features in self._devices.surplus():
+                keys = [k for k in self._entries if k.features == features]
+                if not any(self._entries[k].users for k in keys):
+                    for old in keys:
+                        self._destroy(old)
+                    self._devices.close(features)
+
+    def _destroy(self, key: Key) -> None:
+        future = self._entries.pop(key).future
+        if future.exception() is None:
+            future.result().close()

@@ -1,0 +1,258 @@
+"""The messages between driver and worker, and how they travel: length-prefixed msgpack.
+
+A frame is the length of its body as 4 bytes, little-endian, and the body: one message as a msgpack map
+whose `type` names the message. Described for other implementers in docs/vulkan-worker-protocol.md.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+#: Changes whenever a message changes its meaning; both sides must agree.
+VERSION = 1
+
+#: A longer frame is taken for garbage.
+MAX_FRAME_BYTES = 1 << 30
+
+FailureStatus: TypeAlias = Literal[
+    "timeout", "device-lost", "out-of-memory", "rejected", "unsupported", "no-device", "error"
+]
+Phase: TypeAlias = Literal["pipeline", "dispatch"]
+
+
+class ProtocolError(Exception):
+    """Bytes that are no frame of the protocol."""
+
+
+class _Message(Struct, frozen=True, tag_field="type", forbid_unknown_fields=True):
+    pass
+
+
+# Driver to worker
+
+
+class Hello(_Message, frozen=True, tag="hello"):
+    """First message. Answered by `Devices` or `Failed`. `validation` loads the Khronos validation layer."""
+
+    version: int = VERSION
+    validation: bool = False
+
+
+class Open(_Message, frozen=True, tag="open"):
+    """Second message: use this device. Answered by `Opened` or `Failed`.
+
+    `threads` create pipelines while others run. `memory` is where buffers lie while a module runs:
+    "host" (host-visible memory), "staged" (device-local memory, copied in and out), or "auto".
+    """
+
+    device: int
+    threads: int = 1
+    memory: Literal["auto", "host", "staged"] = "auto"
+
+
+class Address(Struct, frozen=True):
+    """A 64-bit little-endian device address at byte `at`: that of the window of `buffer`, plus `offset`."""
+
+    at: int
+    buffer: int
+    offset: int = 0
+
+
+class Memory(Struct, frozen=True):
+    """A buffer of the job: all its bytes, and the window [start, start + size) that the module sees."""
+
+    data: bytes
+    start: int
+    size: int
+    addresses: tuple[Address, ...] = ()
+
+
+class ParameterSet(Struct, frozen=True):
+    """What one dispatch of the pipeline works on."""
+
+    buffers: tuple[Memory, ...]
+    push_constants: bytes = b""
+    push_addresses: tuple[Address, ...] = ()
+
+
+class Binding(Struct, frozen=True):
+    """A storage buffer descriptor: the window of buffer number `buffer` of each parameter set."""
+
+    set: int
+    binding: int
+    buffer: int
+
+
+class Run(_Message, frozen=True, tag="run"):
+    """Run a module once per parameter set. Answered, in order of arrival, by `Done` or `Failed`.
+
+    `features` are the Vulkan features to enable, by name, nothing else is; `timeout` is how many
+    seconds all dispatches together may take.
+    """
+
+    id: int
+    module: bytes
+    workgroups: tuple[int, int, int]
+    sets: tuple[ParameterSet, ...]
+    bindings: tuple[Binding, ...] = ()
+    specialization: dict[int, bytes] = {}
+    features: tuple[str, ...] = ()
+    entry: str = "main"
+    subgroup_size: int | None = None
+    timeout: float = 10.0
+
+
+# Worker to driver
+
+
+class DeviceSummary(Struct, frozen=True):
+    """A physical device. `uuid` is its deviceUUID in hex; `unusable` says why the worker cannot use it."""
+
+    index: int
+    name: str
+    uuid: str
+    type: str
+    api: str
+    driver: str
+    unusable: str = ""
+
+
+class Devices(_Message, frozen=True, tag="devices"):
+    """The devices of the worker's machine. `worker` names the versions of its parts."""
+
+    version: int
+    worker: str
+    devices: tuple[DeviceSummary, ...]
+
+
+Property: TypeAlias = int | float | str | tuple[int | float, ...]
+
+
+class MatrixRow(Struct, frozen=True):
+    """An entry of the cooperative matrix queries, in Vulkan's numbers (VK-002, VK-003, VK-007).
+
+    `m`, `n`, `k` are sizes, or granularities from the flexible dimensions query (`flexible`).
+    """
+
+    m: int
+    n: int
+    k: int
+    a: int
+    b: int
+    c: int
+    result: int
+    saturating: bool
+    scope: int
+    workgroup_invocations: int = 0
+    flexible: bool = False
+
+
+class VectorRow(Struct, frozen=True):
+    """An entry of the cooperative vector query, in Vulkan's numbers (VK-005)."""
+
+    input: int
+    input_interpretation: int
+    matrix_interpretation: int
+    bias_interpretation: int
+    result: int
+    transpose: bool
+
+
+class Description(Struct, frozen=True):
+    """Everything the worker asked of a device.
+
+    `features` are the features it knows by name; `properties` are by structure, then by member.
+    """
+
+    device: DeviceSummary
+    extensions: tuple[str, ...]
+    features: dict[str, bool]
+    properties: dict[str, dict[str, Property]]
+    matrices: tuple[MatrixRow, ...]
+    vectors: tuple[VectorRow, ...]
+
+
+class Opened(_Message, frozen=True, tag="opened"):
+    """The device is ready."""
+
+    description: Description
+
+
+class Progress(_Message, frozen=True, tag="progress"):
+    """Run `id` has entered a phase: whoever dies or hangs after it does so there."""
+
+    id: int
+    phase: Phase
+
+
+class Done(_Message, frozen=True, tag="done"):
+    """The memory after a run, by parameter set and buffer; None where it is as it was.
+
+    `messages` are those of the validation layer. `seconds` by phase; `cached` when the pipeline was.
+    """
+
+    id: int
+    sets: tuple[tuple[bytes | None, ...], ...]
+    messages: tuple[str, ...] = ()
+    seconds: dict[str, float] = {}
+    cached: bool = False
+
+
+class Failed(_Message, frozen=True, tag="failed"):
+    """Why a request, or run `id`, has no result. After "timeout" and "device-lost" the worker exits."""
+
+    status: FailureStatus
+    what: str
+    id: int | None = None
+    messages: tuple[str, ...] = ()
+
+
+Request: TypeAlias = Hello | Open | Run
+Reply: TypeAlias = Devices | Opened | Progress | Done | Failed
+
+_M = TypeVar("_M")
+
+_encoder = msgspec.msgpack.Encoder()
+_requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+_replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
+
+
+class Readable(Protocol):
+    """A binary stream to read frames from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def frame(message: Request | Reply) -> bytes:
+    """A message as it travels."""
+    body = _encoder.encode(message)
+    return len(body).to_bytes(4, "little") + body
+
+
+def read_request(stream: Readable) -> Request | None:
+    """The next message to the worker; None at the end. Raises ProtocolError."""
+    return _read(stream, _requests)
+
+
+def read_reply(stream: Readable) -> Reply | None:
+    """The next message from the worker; None at the end. Raises ProtocolError."""
+    return _read(stream, _replies)
+
+
+def _read(stream: Readable, decoder: msgspec.msgpack.Decoder[_M]) -> _M | None:
+    head = stream.read(4)
+    if not head:
+        return None
+    length = int.from_bytes(head, "little")
+    if len(head) == 4 and length > MAX_FRAME_BYTES:
+        raise ProtocolError(f"a frame of {length} bytes (at most {MAX_FRAME_BYTES}); it starts with {head!r}")
+    body = stream.read(length) if len(head) == 4 else b""
+    if len(head) < 4 or len(body) < length:
+        raise ProtocolError(f"truncated frame: {len(head) + len(body)} of {4 + length} bytes")
+    try:
+        return decoder.decode(body)
+    except msgspec.MsgspecError as e:
+        raise ProtocolError(f"no message of protocol version {VERSION}: {e}; it starts with {body[:40]!r}") from e
