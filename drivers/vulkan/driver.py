@@ -55,7 +55,8 @@ class VulkanDriver:
         )
         # With validation on, messages can be told apart only when one run is under way at a time.
         window = 1 if options.validation else 2 * options.threads
-        self.session = Session(opening, window, Limits(pipeline=options.pipeline_timeout))
+        grace = min(5.0, max(1.0, options.timeout))
+        self.session = Session(opening, window, Limits(options.pipeline_timeout, grace))
         self._journal = Journal(options.journal)
         self._numbers = 0
         self._batches: dict[int, list[_Item]] = {}

@@ -119,7 +119,7 @@ class WorkerProcess:
 
     def _how_it_ended(self) -> str:
         try:
-            code = self._process.wait(timeout=10)
+            code = self._process.wait(timeout=1)
         except subprocess.TimeoutExpired:
             return "the worker closed its output without ending"
         if code >= 0:

@@ -39,6 +39,8 @@ try:
     from .execute import Hung, execute
     from .instance import Instance, NoDevice, versions
     from .pipeline import Key, Pipeline, Pipelines, key
+except ImportError as e:
+    _NO_LOADER = f"the worker's Python lacks a package: {e}"
 except OSError as e:
     _NO_LOADER = f"no Vulkan loader (libvulkan.so.1) on the worker's machine: {e}"
 else:

@@ -1,0 +1,181 @@
+"""A worker that speaks the protocol and misbehaves: run as a program by the tests of fault handling.
+
+It "runs" a module by adding 1 to every byte of the first buffer's window. The first byte of that window
+names a fault of FAULTS to commit instead; 0 is none. The environment variable CTS_FAULT names one of
+START_FAULTS to commit before that, and CTS_FAULT_ONCE a file whose absence cancels it (it is removed).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from cts.drivers.vulkan.worker.main import Wire
+from cts.drivers.vulkan.worker.protocol import (
+    VERSION,
+    Description,
+    Devices,
+    Done,
+    Failed,
+    Hello,
+    Open,
+    Opened,
+    Progress,
+    Run,
+    frame,
+)
+
+FAULTS = (
+    "none",
+    "segfault in pipeline creation",
+    "abort in dispatch",
+    "hang in pipeline creation",
+    "hang in dispatch",
+    "fence timeout",
+    "device lost",
+    "out of memory",
+    "pipeline refused",
+    "garbage",
+    "truncated frame",
+    "enormous frame",
+    "exit 0",
+    "exit 3",
+    "result of another run",
+    "no memory",
+    "short memory",
+    "message of the wrong type",
+    "flood of stderr, then death",
+    "stopped process",
+    "closed output",
+    "python exception",
+)
+
+START_FAULTS = ("silence", "death", "no loader", "no device", "old version", "garbage")
+
+
+def main() -> None:
+    wire = Wire(os.fdopen(0, "rb"), os.fdopen(1, "wb"))
+    description = msgspec.json.decode(
+        (Path(__file__).parent / "devices" / "lavapipe.json").read_bytes(), type=Description
+    )
+    for request in wire.requests():
+        if isinstance(request, Hello):
+            start_fault(wire)
+            wire.send(Devices(VERSION, "faulty", (description.device,)))
+        elif isinstance(request, Open):
+            wire.send(Opened(description))
+        else:
+            with contextlib.suppress(Answered):
+                serve(wire, request)
+
+
+def start_fault(wire: Wire) -> None:
+    fault, once = os.environ.get("CTS_FAULT", ""), os.environ.get("CTS_FAULT_ONCE")
+    if once and not Path(once).exists():
+        return
+    if once:
+        Path(once).unlink()
+    if fault == "silence":
+        time.sleep(3600)
+    elif fault == "death":
+        sys.exit("no such library")
+    elif fault == "no loader":
+        wire.send(Failed("no-device", "no Vulkan loader"))
+        sys.exit(0)
+    elif fault == "no device":
+        wire.send(Devices(VERSION, "faulty", ()))
+    elif fault == "old version":
+        wire.send(Failed("error", "this worker speaks protocol version 0, the driver 1"))
+        sys.exit(0)
+    elif fault == "garbage":
+        os.write(1, b"Welcome to Ubuntu 14.04 LTS (GNU/Linux 3.13.0-24-generic x86_64)\n")
+
+
+def serve(wire: Wire, run: Run) -> None:
+    first = run.sets[0].buffers[0]
+    fault = FAULTS[first.data[first.start]]
+    wire.send(Progress(run.id, "pipeline"))
+    if fault == "segfault in pipeline creation":
+        print("compiler: about to crash", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if fault == "hang in pipeline creation":
+        time.sleep(3600)
+    if fault == "pipeline refused":
+        wire.send(Failed("rejected", "VkErrorUnknown in vkCreateComputePipelines", run.id))
+        return
+    wire.send(Progress(run.id, "dispatch"))
+    misbehave(wire, run, fault)
+    wire.send(Done(run.id, tuple((changed(s.buffers[0].data, s.buffers[0].start),) for s in run.sets)))
+
+
+def changed(data: bytes, start: int) -> bytes:
+    end = len(data) - start
+    return data[:start] + bytes((b + 1) % 256 for b in data[start:end]) + data[end:]
+
+
+def misbehave(wire: Wire, run: Run, fault: str) -> None:
+    """Everything that can go wrong after submission; returns only where there is nothing to do."""
+    if fault == "abort in dispatch":
+        os.abort()
+    elif fault == "hang in dispatch":
+        time.sleep(3600)
+    elif fault == "fence timeout":
+        wire.send(Failed("timeout", "the device did not finish within 0.5 s of vkQueueSubmit", run.id))
+        os._exit(0)
+    elif fault == "device lost":
+        wire.send(Failed("device-lost", "VK_ERROR_DEVICE_LOST in vkQueueSubmit", run.id))
+        os._exit(0)
+    elif fault == "out of memory":
+        answer(wire, Failed("out-of-memory", "VkErrorOutOfDeviceMemory in vkQueueSubmit", run.id))
+    elif fault == "garbage":
+        os.write(1, b"\x10\x00\x00\x00 a driver wrote this to standard output")
+    elif fault == "truncated frame":
+        os.write(1, frame(Done(run.id, ((None,),)))[:-3])
+        os._exit(0)
+    elif fault == "enormous frame":
+        os.write(1, b"\xff\xff\xff\xff")
+    elif fault == "exit 0":
+        os._exit(0)
+    elif fault == "exit 3":
+        os._exit(3)
+    elif fault == "result of another run":
+        wire.send(Done(run.id + 1, ((None,),)))
+    elif fault == "no memory":
+        answer(wire, Done(run.id, ()))
+    elif fault == "short memory":
+        answer(wire, Done(run.id, ((b"\0",),)))
+    elif fault == "message of the wrong type":
+        wire.send(Devices(VERSION, "faulty", ()))
+    elif fault == "flood of stderr, then death":
+        for number in range(20_000):
+            print(f"line {number}", file=sys.stderr)
+        sys.stderr.flush()
+        os.write(2, b"x" * 100_000)
+        os.write(2, b"\nlast line\n")
+        os._exit(134)
+    elif fault == "stopped process":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    elif fault == "closed output":
+        os.close(1)
+        time.sleep(3600)
+    elif fault == "python exception":
+        answer(wire, Failed("error", "ValueError: a bug in the worker", run.id))
+
+
+class Answered(Exception):
+    """The run has been answered."""
+
+
+def answer(wire: Wire, reply: Done | Failed) -> None:
+    wire.send(reply)
+    raise Answered
+
+
+if __name__ == "__main__":
+    main()
