@@ -111,7 +111,7 @@ def _tensor_index(coordinates: Array, layout: Layout, clamp: int, is_store: bool
     if wrong.any():
         # A store writes nothing out of bounds, in every mode that is defined (TA-035).
         if clamp == CONSTANT or (is_store and clamp != UNDEFINED):
-            outside = wrong.any(axis=0)
+            outside = np.asarray(wrong.any(axis=0))
         elif clamp == CLAMP_TO_EDGE:
             shifted = np.clip(shifted, 0, np.maximum(extent - 1, 0))
         elif clamp == REPEAT:

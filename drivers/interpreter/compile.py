@@ -60,7 +60,7 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
         raise Unsupported("; ".join(dict.fromkeys(missing)))
     named = {
         name: (id_, t)
-        for id_, name in module.names.items()
+        for name, id_ in module.ids.items()
         if isinstance(t := declared.type_of.get(id_), ty.CooperativeMatrix)
     }
     return Program(

@@ -91,10 +91,11 @@ class Machine:
                 self._copy(leaving, mask)
                 index = leaving.target
                 continue
-            if leaving is not None:
-                for edge, group in [(leaving, mask)] if type(leaving) is Edge else leaving:
-                    self._copy(edge, group)
-                    self._wait(waiting, edge.target, group)
+            if isinstance(leaving, Edge):
+                self._arrive(waiting, leaving, mask)
+            elif leaving is not None:
+                for edge, group in leaving:
+                    self._arrive(waiting, edge, group)
             if not waiting:
                 break
             index = code.order.next(waiting)
@@ -136,15 +137,17 @@ class Machine:
         for (phi, _), value in zip(edge.copies, values, strict=True):
             registers[phi] = value if mask is None else merge(mask, value, registers[phi], self.topology)
 
-    def _wait(self, waiting: dict[int, Array | None], target: int, mask: Array | None) -> None:
-        if target in waiting:
-            other = waiting[target]
+    def _arrive(self, waiting: dict[int, Array | None], edge: Edge, mask: Array | None) -> None:
+        """Let a group of lanes wait at the target, with those that are there already."""
+        self._copy(edge, mask)
+        if edge.target in waiting:
+            other = waiting[edge.target]
             assert mask is not None
             assert other is not None
             mask = mask | other
             if mask.all():
                 mask = None
-        waiting[target] = mask
+        waiting[edge.target] = mask
 
     def load(self, plan: layout.Plan, addresses: Array) -> Value:
         """The values at addresses (lanes or 1,) of the active lanes; zeros for the others."""

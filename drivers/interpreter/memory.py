@@ -56,10 +56,11 @@ class AddressSpace:
             return self._each_segment(addresses, dtype)
         size = dtype.itemsize
         if size == 1:
-            return segment.view(dtype)[offsets]
+            return np.asarray(segment.view(dtype)[offsets])
         if not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1):
-            return segment.view(dtype)[offsets >> (size.bit_length() - 1)]
-        return segment.data[offsets[..., None] + np.arange(size)].view(dtype)[..., 0]
+            return np.asarray(segment.view(dtype)[offsets >> (size.bit_length() - 1)])
+        unaligned: Array = segment.data[offsets[..., None] + np.arange(size)].view(dtype)[..., 0]
+        return unaligned
 
     def scatter(self, addresses: Array, values: Array) -> None:
         """Write values (broadcast to the addresses); the last wins where an address repeats. Raises OutOfBounds."""

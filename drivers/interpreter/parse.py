@@ -117,7 +117,10 @@ class EntryPoint:
 
 @dataclass
 class Module:
-    """A parsed module, before specialization. Decorations map a name to its operands."""
+    """A parsed module, before specialization. Decorations map a name to its operands.
+
+    `names` is the first OpName of an id and `ids` the first id of a name: an id may have several names.
+    """
 
     version: tuple[int, int]
     bound: int
@@ -126,6 +129,7 @@ class Module:
     entry_points: list[EntryPoint] = field(default_factory=list)
     modes: dict[int, dict[str, tuple[Value, ...]]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    ids: dict[str, int] = field(default_factory=dict)
     decorations: dict[int, dict[str, tuple[Value, ...]]] = field(default_factory=dict)
     member_decorations: dict[tuple[int, int], dict[str, tuple[Value, ...]]] = field(default_factory=dict)
     globals: list[Instruction] = field(default_factory=list)
@@ -133,7 +137,8 @@ class Module:
 
     def label(self, id_: int) -> str:
         """An id for people: `%7 "name"`."""
-        return f'%{id_} "{self.names[id_]}"' if id_ in self.names else f"%{id_}"
+        name = self.names.get(id_)
+        return f"%{int(id_)}" if name is None else f'%{int(id_)} "{name}"'
 
     def describe(self, instruction: Instruction) -> str:
         """An instruction for people: opcode, result id, name."""
@@ -195,7 +200,8 @@ class _Parser:
             case "OpExecutionMode" | "OpExecutionModeId":
                 m.modes.setdefault(_int(v[0]), {})[str(v[1])] = v[2:]
             case "OpName":
-                m.names[_int(v[0])] = str(v[1])
+                m.names.setdefault(_int(v[0]), str(v[1]))
+                m.ids.setdefault(str(v[1]), _int(v[0]))
             case "OpDecorate" | "OpDecorateId":
                 m.decorations.setdefault(_int(v[0]), {})[str(v[1])] = v[2:]
             case "OpMemberDecorate":

@@ -14,16 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.values import Array, Value
 from cts.spirv.grammar import grammar
-
-if TYPE_CHECKING:
-    from cts.drivers.interpreter.compile import Compiler
-    from cts.drivers.interpreter.declare import Declarations
-    from cts.drivers.interpreter.machine import Machine
-    from cts.drivers.interpreter.parse import Instruction
 
 
 class Edge(NamedTuple):
@@ -34,15 +29,16 @@ class Edge(NamedTuple):
 
 
 #: Where control goes: everybody along one edge, groups of lanes along several, or nowhere (return).
-Exit: TypeAlias = "Edge | list[tuple[Edge, Array]] | None"
+Exit: TypeAlias = Edge | list[tuple[Edge, Array]] | None
 
-Pure: TypeAlias = "Callable[..., Value]"
-Step: TypeAlias = "Callable[[Machine], None]"
-Terminator: TypeAlias = "Callable[[Machine], Exit]"
+# The machine, the compiler and the declarations are Any here: they call handlers, so they import this module.
+Pure: TypeAlias = Callable[..., Value]
+Step: TypeAlias = Callable[[Any], None]
+Terminator: TypeAlias = Callable[[Any], Exit]
 
-MakePure: TypeAlias = "Callable[[Declarations, Instruction], Pure]"
-MakeStep: TypeAlias = "Callable[[Compiler, Instruction], Step]"
-MakeTerminator: TypeAlias = "Callable[[Compiler, Instruction], Terminator]"
+MakePure: TypeAlias = Callable[[Any, Instruction], Pure]
+MakeStep: TypeAlias = Callable[[Any, Instruction], Step]
+MakeTerminator: TypeAlias = Callable[[Any, Instruction], Terminator]
 
 
 class Handlers(NamedTuple):
@@ -56,7 +52,7 @@ class Handlers(NamedTuple):
 _HANDLERS = Handlers({}, {}, {})
 _ROOMS = ("arithmetic", "bits", "composite", "control", "convert", "logic", "matrix", "tensor", "variable")
 
-F = TypeVar("F", bound="Callable[..., Any]")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @lru_cache(maxsize=1)

@@ -82,7 +82,8 @@ class Float:
         found = _FLOATS.get((self.width, self.encoding))
         if found is None:
             raise Unsupported(f"OpTypeFloat {self.width} {self.encoding}".rstrip())
-        return np.dtype(found)
+        dtype: DType = np.dtype(found)
+        return dtype
 
     @property
     def size(self) -> int:

@@ -178,7 +178,9 @@ def select(condition: Array, yes: Value, no: Value) -> Value:
 
 def _rebuild(like: tuple[Value, ...], parts: list[Value]) -> tuple[Value, ...]:
     """A tuple of `parts` of the same class as `like`."""
-    return like._make(parts) if isinstance(like, (Layout, View)) else tuple(parts)
+    if isinstance(like, Layout):
+        return Layout(*parts)
+    return View(*parts) if isinstance(like, View) else tuple(parts)
 
 
 def stack(parts: Sequence[Array], dtype: ty.DType) -> Array:

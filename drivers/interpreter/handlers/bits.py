@@ -31,12 +31,12 @@ def bitwise_not(a: Array) -> Array:
 
 @pure("OpShiftLeftLogical")
 def shift_left(a: Array, amount: Array) -> Array:
-    return a << amount.astype(a.dtype)
+    return np.asarray(np.left_shift(a, amount.astype(a.dtype)))
 
 
 @pure("OpShiftRightLogical")
 def shift_right_logical(a: Array, amount: Array) -> Array:
-    return a >> amount.astype(a.dtype)
+    return np.asarray(np.right_shift(a, amount.astype(a.dtype)))
 
 
 @pure("OpShiftRightArithmetic")
@@ -82,13 +82,15 @@ def bit_field_insert(base: Array, insert: Array, offset: Array, count: Array) ->
     offset, count = _scalar_operand(offset, base), _scalar_operand(count, base)
     at = offset.astype(base.dtype)
     mask = _ones(count, base.dtype) << at
-    return base & ~mask | insert << at & mask
+    inserted: Array = base & ~mask | insert << at & mask
+    return inserted
 
 
 @pure("OpBitFieldUExtract")
 def bit_field_u_extract(base: Array, offset: Array, count: Array) -> Array:
     offset, count = _scalar_operand(offset, base), _scalar_operand(count, base)
-    return base >> offset.astype(base.dtype) & _ones(count, base.dtype)
+    field: Array = base >> offset.astype(base.dtype) & _ones(count, base.dtype)
+    return field
 
 
 @pure("OpBitFieldSExtract")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cts.drivers.interpreter import types as ty
@@ -101,7 +103,8 @@ def _replaced(whole: Value, path: tuple[int, ...], part: Value) -> Value:
         return tuple(parts)
     lanes = max(len(whole), len(part))
     out = np.array(np.broadcast_to(whole, (lanes, *whole.shape[1:])))
-    out[(slice(None), *path)] = part
+    key: tuple[Any, ...] = (slice(None), *path)
+    out[key] = part
     return out
 
 
@@ -123,9 +126,8 @@ def shuffle(d: Declarations, i: Instruction) -> Pure:
 def extract_dynamic(v: Array, index: Array) -> Array:
     """Undefined outside the vector (here: the last component)."""
     index = np.minimum(index, index.dtype.type(v.shape[1] - 1))
-    if len(v) == 1:
-        return v[0, index]
-    return v[np.arange(len(v)), index]
+    found: Array = v[0, index] if len(v) == 1 else v[np.arange(len(v)), index]
+    return found
 
 
 @pure("OpVectorInsertDynamic")

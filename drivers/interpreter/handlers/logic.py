@@ -11,12 +11,12 @@ from cts.drivers.interpreter.values import Array, Value, select
 
 @pure("OpIEqual", "OpFOrdEqual", "OpLogicalEqual", "OpPtrEqual")
 def equal(a: Array, b: Array) -> Array:
-    return a == b
+    return np.equal(a, b)
 
 
 @pure("OpINotEqual", "OpFUnordNotEqual", "OpLogicalNotEqual", "OpPtrNotEqual")
 def not_equal(a: Array, b: Array) -> Array:
-    return a != b
+    return np.not_equal(a, b)
 
 
 @pure("OpULessThan", "OpFOrdLessThan")
@@ -94,17 +94,17 @@ def ordered_not_equal(a: Array, b: Array) -> Array:
 
 @pure("OpOrdered")
 def ordered(a: Array, b: Array) -> Array:
-    return (a == a) & (b == b)
+    return np.equal(a, a) & np.equal(b, b)
 
 
 @pure("OpUnordered")
 def unordered(a: Array, b: Array) -> Array:
-    return (a != a) | (b != b)
+    return np.not_equal(a, a) | np.not_equal(b, b)
 
 
 @pure("OpIsNan")
 def is_nan(a: Array) -> Array:
-    return a != a
+    return np.not_equal(a, a)
 
 
 @pure("OpIsInf")
@@ -129,12 +129,12 @@ def logical_not(a: Array) -> Array:
 
 @pure("OpAny")
 def any_(a: Array) -> Array:
-    return a.any(axis=1)
+    return np.asarray(a.any(axis=1))
 
 
 @pure("OpAll")
 def all_(a: Array) -> Array:
-    return a.all(axis=1)
+    return np.asarray(a.all(axis=1))
 
 
 @pure("OpSelect")

@@ -66,7 +66,8 @@ class _Strided:
         instances = m.topology.scopes[self.type.scope]
         base = instances.value(m.registers[self.pointer], m.mask)[:, None, None]
         stride = signed_index(instances.value(m.registers[self.stride], m.mask))[:, None, None]
-        return base + stride * self.along + self.across
+        addresses: Array = base + stride * self.along + self.across
+        return addresses
 
 
 @step("OpCooperativeMatrixLoadKHR")
@@ -177,7 +178,7 @@ def load_tensor(c: Compiler, i: Instruction) -> Step:
             kept = matrix_of(m, object_).bits
             layout = m.topology.scopes[t.scope].value(m.registers[tensor.layout], m.mask)
             clamp = layout.clamp_value.astype(t.bits)[:, None, None]  # low bits, not a conversion
-            shape = np.broadcast_shapes(kept.shape, addresses.shape, accessed.shape)
+            shape = np.broadcast_shapes(kept.shape, addresses.shape, accessed.shape, clamp.shape)
             bits = np.array(np.broadcast_to(kept, shape))
             if found.outside is not None:
                 replaced = found.outside if found.skipped is None else found.outside & ~found.skipped
