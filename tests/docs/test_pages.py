@@ -103,12 +103,16 @@ def test_sessions_go_as_shown(name: str, scratch: Path) -> None:
                 assert matches(expected, actual), f"{name}: $ {command}\n--- shown:\n{expected}\n--- printed:\n{actual}"
 
 
+def unindented(code: str) -> str:
+    return "\n".join(line.strip() for line in code.splitlines())
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_quoted_code_is_in_the_tree(name: str) -> None:
-    sources = [p.read_text(encoding="utf-8") for p in TREE.rglob("*.py") if ".venv" not in p.parts]
+    sources = [unindented(p.read_text(encoding="utf-8")) for p in TREE.rglob("*.py") if ".venv" not in p.parts]
     for block in blocks(TREE / name):
         if block.language == "python" and block.path is None:
-            assert any(block.text in source for source in sources), block.text
+            assert any(unindented(block.text) in source for source in sources), block.text
         elif block.language == "sh":
             assert name in SET_UP
         else:

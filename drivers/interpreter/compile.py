@@ -1,0 +1,304 @@
+"""A parsed and specialized module to a program: every reachable instruction bound to its handler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.builtins import BUILTINS
+from cts.drivers.interpreter.declare import Declarations
+from cts.drivers.interpreter.machine import Block, Code, Machine
+from cts.drivers.interpreter.order import order
+from cts.drivers.interpreter.parse import Block as ParsedBlock
+from cts.drivers.interpreter.parse import EntryPoint, Function, Instruction, Module
+from cts.drivers.interpreter.problems import Malformed, Problem, Unsupported
+from cts.drivers.interpreter.registry import Edge, Pure, Step, lookup
+from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
+from cts.drivers.interpreter.values import Place, Value
+from cts.spirv.encode import Id
+
+#: The most invocations of a workgroup: beyond this a module is hostile.
+MAX_INVOCATIONS = 4096
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled entry point.
+
+    `registers` are the initial values of all ids. `variables` are the types of variables without an
+    address; `resources`, `inputs` and `shared` the global variables that the entry point's functions
+    use, by kind. `matrices` are named cooperative matrices. `matrix_elements` is the largest of them.
+    """
+
+    module: Module
+    declared: Declarations
+    entry: Code
+    registers: list[Value]
+    variables: dict[int, ty.Type]
+    initializers: dict[int, Value]
+    resources: dict[int, Instruction]
+    local_size: tuple[int, int, int]
+    matrices: dict[str, ty.CooperativeMatrix]
+    matrix_ids: dict[str, int]
+    matrix_elements: int
+
+
+def compile_module(module: Module, entry: str, spec_constants: Mapping[int, bytes], subgroup_size: int) -> Program:
+    """Specialize and compile. Raises Unsupported with everything that is missing, and Malformed."""
+    missing = [f"capability {c}" for c in module.capabilities if c not in CAPABILITIES]
+    point = _entry_point(module, entry)
+    modes = module.modes.get(point.function, {})
+    missing += [f"execution mode {name}" for name in modes if name not in EXECUTION_MODES]
+    declared = Declarations(module, spec_constants)
+    if declared.missing:
+        raise Unsupported("; ".join(dict.fromkeys([*missing, *declared.missing, *_unhandled(module)])))
+    compiler = Compiler(declared, missing, _local_size(declared, modes), subgroup_size)
+    code = compiler.function(point.function)
+    compiler.globals()
+    if missing:
+        raise Unsupported("; ".join(dict.fromkeys(missing)))
+    named = {
+        name: (id_, t)
+        for name, id_ in module.ids.items()
+        if isinstance(t := declared.type_of.get(id_), ty.CooperativeMatrix)
+    }
+    return Program(
+        module,
+        declared,
+        code,
+        compiler.registers,
+        compiler.variables,
+        compiler.initializers,
+        compiler.resources,
+        compiler.local_size,
+        {name: t for name, (_, t) in named.items()},
+        {name: id_ for name, (id_, _) in named.items()},
+        max((t.rows * t.cols for t in declared.types.values() if isinstance(t, ty.CooperativeMatrix)), default=0),
+    )
+
+
+class Compiler:
+    """Compiles functions; handlers ask it for types, constants, edges and functions."""
+
+    def __init__(
+        self, declared: Declarations, missing: list[str], local_size: tuple[int, int, int], subgroup_size: int
+    ) -> None:
+        self.declared = declared
+        self.local_size = local_size
+        self.subgroup_size = subgroup_size
+        self.module = declared.module
+        self.missing = missing
+        self.registers: list[Value] = [None] * declared.module.bound
+        for id_, value in declared.constants.items():
+            self.registers[id_] = value
+        self.variables: dict[int, ty.Type] = {}
+        self.initializers: dict[int, Value] = {}
+        self.resources: dict[int, Instruction] = {}
+        self._codes: dict[int, Code | None] = {}
+        self._used: set[int] = set()
+        self._block: ParsedBlock | None = None
+        self._indices: dict[int, int] = {}
+        self._blocks: dict[int, ParsedBlock] = {}
+
+    def function(self, id_: int) -> Code:
+        """The code of a function, compiled on first use. Raises Malformed for recursion."""
+        if id_ in self._codes:
+            known = self._codes[id_]
+            if known is None:
+                raise Malformed(f"function {self.module.label(id_)} calls itself")
+            return known
+        function = self.module.functions.get(id_)
+        if function is None or not function.blocks:
+            raise Malformed(f"{self.module.label(id_)} is not a function with a body")
+        self._codes[id_] = None
+        saved = self._block, self._indices, self._blocks
+        code = self._codes[id_] = self._compile(function)
+        self._block, self._indices, self._blocks = saved
+        return code
+
+    def edge(self, label: int) -> Edge:
+        """The jump from the block being compiled to another."""
+        assert self._block is not None
+        target, here = self._blocks.get(label), self._block.label
+        if target is None:
+            raise Malformed(f"{self.module.label(label)} is not a block of this function")
+        copies = []
+        for phi in target.phis:
+            values = dict(zip(phi.ids[1::2], phi.ids[::2], strict=False))
+            if here not in values:
+                raise Malformed(f"{self.module.describe(phi)} has no value for block {self.module.label(here)}")
+            copies.append((phi.result, values[here]))
+        return Edge(self._indices[label], tuple(copies))
+
+    def variable(self, id_: int, t: ty.Type, initializer: Value | None) -> None:
+        """Note a variable without an address."""
+        self.variables[id_] = t
+        self.registers[id_] = Place(id_)
+        if initializer is not None:
+            self.initializers[id_] = initializer
+
+    def globals(self) -> None:
+        """Note the global variables that compiled functions use."""
+        for id_ in sorted(self._used & self.declared.variables.keys()):
+            i = self.declared.variables[id_]
+            try:
+                self._global(id_, i)
+            except Unsupported as problem:
+                self.missing.append(f"{self.module.describe(i)}: {problem}")
+
+    def _global(self, id_: int, i: Instruction) -> None:
+        if self.declared.storage(id_) in ty.ADDRESSED:
+            self.resources[id_] = i
+            return
+        if i.operands[0] == "Input":
+            built_in = self.declared.decoration(id_, "BuiltIn")
+            if built_in not in BUILTINS:
+                raise Unsupported(f"built-in {built_in}")
+        initializer = self.declared.constants.get(i.id(1)) if len(i.operands) > 1 else None
+        self.variable(id_, self.declared.pointee(id_), initializer)
+
+    def _compile(self, function: Function) -> Code:
+        blocks = {b.label: b for b in function.blocks}
+        successors = {b.label: [id_ for id_ in _terminator(b).ids if id_ in blocks] for b in function.blocks}
+        running = order(function.blocks[0].label, successors)
+        self._blocks, self._indices = blocks, {label: n for n, label in enumerate(running.blocks)}
+        keep = _kept([blocks[label] for label in running.blocks], running.cyclic)
+        compiled = {}
+        for block in function.blocks:  # in module order: definitions before uses
+            if block.label in self._indices:
+                self._block = block
+                compiled[block.label] = self._compile_block(block, keep.get(block.label, ()))
+        parameters = tuple(p.result for p in function.parameters)
+        return Code(tuple(compiled[label] for label in running.blocks), running, parameters)
+
+    def _compile_block(self, block: ParsedBlock, keep: tuple[int, ...]) -> Block:
+        steps, instructions = [], []
+        for i in block.body:
+            self._used.update(i.ids)
+            step = self._guarded(i)
+            if step is not None:
+                steps.append(step)
+                instructions.append(i)
+        for phi in block.phis:
+            self._used.update(phi.ids)
+        last = _terminator(block)
+        self._used.update(last.ids)
+        make = lookup().terminator.get(last.opcode)
+        if make is None:
+            self.missing.append(self.module.describe(last))
+            return Block((), lambda _: None, (last,), ())
+        try:
+            end = make(self, last)
+        except Problem as problem:
+            problem.where = problem.where or self.module.describe(last)
+            raise
+        return Block(tuple(steps), end, (*instructions, last), keep)
+
+    def _guarded(self, i: Instruction) -> Step | None:
+        """The step of an instruction; None where something is missing."""
+        try:
+            return self._step(i)
+        except Unsupported as problem:
+            where = self.module.describe(i)
+            self.missing.append(f"{where}: {problem}" if problem.what else where)
+        except Problem as problem:
+            problem.where = problem.where or self.module.describe(i)
+            if not self.missing:
+                raise
+        return None
+
+    def _step(self, i: Instruction) -> Step:
+        handlers = lookup()
+        if (make := handlers.step.get(i.opcode)) is not None:
+            return make(self, i)
+        if (make_pure := handlers.pure.get(i.opcode)) is not None:
+            kinds = [self.declared.type_of.get(id_) for id_ in (i.result, *i.ids)]
+            if i.name != "OpCopyObject" and any(isinstance(t, ty.CooperativeMatrix) for t in kinds):
+                raise Unsupported("on cooperative matrices")
+            return _pure_step(i.result, i.ids, make_pure(self.declared, i))
+        if i.name == "OpExtInst":
+            raise Unsupported(f"instruction {i.operands[1]} of {self.module.imports.get(i.id(0), '?')}")
+        raise Unsupported("")
+
+
+def _pure_step(result: int, operands: tuple[int, ...], function: Pure) -> Step:
+    """A step that computes a result from other registers."""
+    if len(operands) == 1:
+        (a,) = operands
+
+        def unary(m: Machine) -> None:
+            registers = m.registers
+            registers[result] = function(registers[a])
+
+        return unary
+    if len(operands) == 2:
+        a, b = operands
+
+        def binary(m: Machine) -> None:
+            registers = m.registers
+            registers[result] = function(registers[a], registers[b])
+
+        return binary
+
+    def general(m: Machine) -> None:
+        registers = m.registers
+        registers[result] = function(*[registers[id_] for id_ in operands])
+
+    return general
+
+
+def _unhandled(module: Module) -> list[str]:
+    """Instructions without a handler, in all functions."""
+    handlers = lookup()
+    known = handlers.pure.keys() | handlers.step.keys() | handlers.terminator.keys()
+    blocks = [block for function in module.functions.values() for block in function.blocks]
+    return [module.describe(i) for b in blocks for i in (*b.body, _terminator(b)) if i.opcode not in known]
+
+
+def _terminator(block: ParsedBlock) -> Instruction:
+    assert block.terminator is not None
+    return block.terminator
+
+
+def _kept(blocks: list[ParsedBlock], cyclic: frozenset[int]) -> dict[int, tuple[int, ...]]:
+    """By label of each block in a loop: its results that other blocks use."""
+    users: dict[int, set[int]] = {}
+    for block in blocks:
+        for i in (*block.phis, *block.body, _terminator(block)):
+            for id_ in i.ids:
+                users.setdefault(id_, set()).add(block.label)
+    return {
+        blocks[n].label: tuple(
+            i.result for i in blocks[n].body if i.result and users.get(i.result, set()) - {blocks[n].label}
+        )
+        for n in cyclic
+    }
+
+
+def _entry_point(module: Module, name: str) -> EntryPoint:
+    for point in module.entry_points:
+        if point.name == name:
+            if point.model != "GLCompute":
+                raise Unsupported(f"execution model {point.model}")
+            return point
+    known = ", ".join(p.name for p in module.entry_points) or "none"
+    raise Malformed(f"no entry point named {name!r}; the module has: {known}")
+
+
+def _local_size(declared: Declarations, modes: Mapping[str, tuple[object, ...]]) -> tuple[int, int, int]:
+    for id_, decorations in declared.module.decorations.items():
+        if decorations.get("BuiltIn") == ("WorkgroupSize",) and id_ in declared.constants:
+            sizes = [int(n) for n in declared.constants[id_][0]]
+            break
+    else:
+        if "LocalSizeId" in modes:
+            sizes = [declared.number(id_) for id_ in modes["LocalSizeId"] if isinstance(id_, Id)]
+        elif "LocalSize" in modes:
+            sizes = [int(n) for n in modes["LocalSize"] if isinstance(n, int)]
+        else:
+            raise Malformed("the entry point has no LocalSize")
+    x, y, z = sizes
+    if not 0 < x * y * z <= MAX_INVOCATIONS or min(sizes) < 1:
+        raise Unsupported(f"a workgroup of {x}x{y}x{z} invocations (at most {MAX_INVOCATIONS})")
+    return x, y, z

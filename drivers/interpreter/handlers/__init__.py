@@ -1,0 +1,1 @@
+"""One handler per opcode, in modules by topic. See `cts.drivers.interpreter.registry`."""

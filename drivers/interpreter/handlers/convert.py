@@ -1,0 +1,94 @@
+"""Conversions between number types, and bit casts. Floating-point results round to nearest even."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.declare import Declarations
+from cts.drivers.interpreter.handlers.arithmetic import signed, unsigned
+from cts.drivers.interpreter.parse import Instruction
+from cts.drivers.interpreter.problems import Malformed
+from cts.drivers.interpreter.registry import Pure, pure, typed
+from cts.drivers.interpreter.values import Array
+
+
+def _target(d: Declarations, i: Instruction) -> ty.DType:
+    """The dtype of the result's components."""
+    dtype = ty.dense_dtype(d.result_type(i))
+    if dtype is None:
+        raise Malformed("the result type must be numeric")
+    return dtype
+
+
+@typed("OpUConvert", "OpConvertUToF", "OpFConvert")
+def convert(d: Declarations, i: Instruction) -> Pure:
+    dtype = _target(d, i)
+    return lambda a: a.astype(dtype)
+
+
+@typed("OpSConvert")
+def s_convert(d: Declarations, i: Instruction) -> Pure:
+    dtype = np.dtype(f"i{_target(d, i).itemsize}")
+    return lambda a: unsigned(signed(a).astype(dtype))
+
+
+@typed("OpConvertSToF")
+def s_to_f(d: Declarations, i: Instruction) -> Pure:
+    dtype = _target(d, i)
+    return lambda a: signed(a).astype(dtype)
+
+
+@typed("OpConvertFToU")
+def f_to_u(d: Declarations, i: Instruction) -> Pure:
+    """Rounds toward zero; undefined out of range (NU-016)."""
+    dtype = _target(d, i)
+    return lambda a: _wide(a).astype(dtype)
+
+
+@typed("OpConvertFToS")
+def f_to_s(d: Declarations, i: Instruction) -> Pure:
+    """Rounds toward zero; undefined out of range (NU-016)."""
+    dtype = np.dtype(f"i{_target(d, i).itemsize}")
+    return lambda a: unsigned(_wide(a).astype(dtype))
+
+
+def _wide(a: Array) -> Array:
+    """Narrow floats in a type from which NumPy converts to every integer type."""
+    return a if a.dtype.itemsize > 2 else a.astype(np.float32)
+
+
+@pure("OpQuantizeToF16")
+def quantize_to_f16(a: Array) -> Array:
+    """Through float16; results too small for a normal number become zeros of the same sign."""
+    narrow = a.astype(np.float16)
+    small = np.abs(narrow) < np.finfo(np.float16).smallest_normal
+    return np.where(small, np.copysign(np.float16(0), narrow), narrow).astype(np.float32)
+
+
+@typed("OpBitcast")
+def bitcast(d: Declarations, i: Instruction) -> Pure:
+    """Between types of equal total width; physical pointers cast like 64-bit integers."""
+    dtype = _target(d, i)
+    shape = ty.dense_shape(d.result_type(i))
+    if len(shape) > 1:
+        raise Malformed("OpBitcast makes scalars, vectors and pointers only")
+
+    def cast(a: Array) -> Array:
+        if a.dtype.itemsize == dtype.itemsize:
+            return a.view(dtype)
+        flat = np.ascontiguousarray(a.reshape(a.shape[0], -1)).view(dtype)
+        return flat.reshape(a.shape[0], *shape)
+
+    return cast
+
+
+@typed("OpConvertUToPtr")
+def u_to_ptr(d: Declarations, i: Instruction) -> Pure:
+    return lambda a: a.astype(np.int64)
+
+
+@typed("OpConvertPtrToU")
+def ptr_to_u(d: Declarations, i: Instruction) -> Pure:
+    dtype = _target(d, i)
+    return lambda a: a.astype(dtype)

@@ -1,0 +1,168 @@
+"""Variables, pointers, loads and stores of ordinary values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from cts.drivers.interpreter import layout
+from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.compile import Compiler
+from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.parse import Instruction
+from cts.drivers.interpreter.problems import Malformed, Unsupported
+from cts.drivers.interpreter.registry import Step, step
+from cts.drivers.interpreter.values import Array, Place, Value, signed_index
+
+Reader: TypeAlias = Callable[[Machine], Value]
+Writer: TypeAlias = Callable[[Machine, Value], None]
+
+
+@step("OpVariable")
+def variable(c: Compiler, i: Instruction) -> Step:
+    """A Function variable: undefined, or its initializer, whenever the function is entered."""
+    result = i.result
+    c.variable(result, c.declared.pointee(result), None)
+    initializer = c.declared.constants.get(i.id(1)) if len(i.operands) > 1 else None
+    return lambda m: m.variables.reset(result, initializer)
+
+
+def reader(c: Compiler, pointer: int) -> Reader:
+    """How to load what a pointer points to."""
+    if c.declared.storage(pointer) in ty.NAMED:
+        if pointer in c.declared.variables or pointer in c.variables:
+            return lambda m: m.variables.get(pointer)
+        return lambda m: m.variables.load(m.registers[pointer], m.mask)
+    plan = layout.plan(c.declared.pointee(pointer))
+    return lambda m: m.load(plan, m.registers[pointer])
+
+
+def writer(c: Compiler, pointer: int) -> Writer:
+    """How to store to what a pointer points to."""
+    if c.declared.storage(pointer) in ty.NAMED:
+        return lambda m, value: m.variables.store(m.registers[pointer], value, m.mask)
+    plan = layout.plan(c.declared.pointee(pointer))
+    return lambda m, value: m.store(plan, m.registers[pointer], value)
+
+
+@step("OpLoad")
+def load(c: Compiler, i: Instruction) -> Step:
+    result, read = i.result, reader(c, i.id(0))
+
+    def loaded(m: Machine) -> None:
+        m.registers[result] = read(m)
+
+    return loaded
+
+
+@step("OpStore")
+def store(c: Compiler, i: Instruction) -> Step:
+    write, value = writer(c, i.id(0)), i.id(1)
+    return lambda m: write(m, m.registers[value])
+
+
+@step("OpCopyMemory")
+def copy_memory(c: Compiler, i: Instruction) -> Step:
+    write, read = writer(c, i.id(0)), reader(c, i.id(1))
+    return lambda m: write(m, read(m))
+
+
+@step("OpAccessChain", "OpInBoundsAccessChain")
+def access_chain(c: Compiler, i: Instruction) -> Step:
+    base = i.id(0)
+    if c.declared.storage(base) in ty.NAMED:
+        return _place_chain(c, i)
+    return _address_chain(c, i, i.ids[1:], 0, [])
+
+
+@step("OpPtrAccessChain", "OpInBoundsPtrAccessChain")
+def ptr_access_chain(c: Compiler, i: Instruction) -> Step:
+    """The first index counts whole pointees, ArrayStride of the pointer's type apart."""
+    base, element = i.id(0), i.id(1)
+    if c.declared.storage(base) in ty.NAMED:
+        raise Unsupported("on a variable without an address")
+    pointer = c.declared.type(base)
+    assert isinstance(pointer, ty.Pointer)
+    stride = pointer.stride
+    if stride is None:
+        stride = layout.stride_of(ty.Array(c.declared.pointee(base), None))
+    return _address_chain(c, i, i.ids[2:], 0, [(element, stride)])
+
+
+def _address_chain(
+    c: Compiler, i: Instruction, indices: tuple[int, ...], offset: int, dynamic: list[tuple[int, int]]
+) -> Step:
+    """Add up the byte offsets of the indices; those known now are one number."""
+    base, result = i.id(0), i.result
+    t = c.declared.pointee(base)
+    for id_ in indices:
+        index = _static(c, id_)
+        if isinstance(t, ty.Struct):
+            if index is None:
+                raise Malformed("a struct index must be a constant")
+            offset += layout.offset_of(t, index)
+        elif isinstance(t, (ty.Array, ty.Matrix, ty.Vector)):
+            if index is None:
+                dynamic.append((id_, layout.stride_of(t)))
+            else:
+                offset += index * layout.stride_of(t)
+        t = ty.element_of(t, index)
+    c.declared.pointees[result] = t
+    terms = tuple(dynamic)
+
+    def chain(m: Machine) -> None:
+        address: Array = m.registers[base] + offset
+        for id_, stride in terms:
+            address = address + signed_index(m.registers[id_]) * stride
+        m.registers[result] = address
+
+    return chain
+
+
+def _place_chain(c: Compiler, i: Instruction) -> Step:
+    base, result = i.id(0), i.result
+    t = c.declared.pointee(base)
+    path: list[tuple[int, bool]] = []
+    for id_ in i.ids[1:]:
+        if isinstance(t, ty.CooperativeMatrix):
+            raise Unsupported("to a component of a cooperative matrix")
+        index = _static(c, id_)
+        if index is None and isinstance(t, ty.Struct):
+            raise Malformed("a struct index must be a constant")
+        t = ty.element_of(t, index)
+        path.append((id_, True) if index is None else (index, False))
+    c.declared.pointees[result] = t
+
+    def chain(m: Machine) -> None:
+        place: Place = m.registers[base]
+        indices = tuple(signed_index(m.registers[k]) if is_id else k for k, is_id in path)
+        m.registers[result] = Place(place.variable, place.path + indices)
+
+    return chain
+
+
+def _static(c: Compiler, id_: int) -> int | None:
+    """An index that is a constant, read as signed."""
+    value = c.declared.constants.get(id_)
+    return None if value is None else int(signed_index(value)[0])
+
+
+@step("OpArrayLength")
+def array_length(c: Compiler, i: Instruction) -> Step:
+    """Of the runtime array at the end of a descriptor's struct, by the size of the window."""
+    result, pointer = i.result, i.id(0)
+    t = c.declared.pointee(pointer)
+    if pointer not in c.declared.variables or not isinstance(t, ty.Struct):
+        raise Unsupported("of anything but a descriptor's variable")
+    member = t.members[-1]
+    if not isinstance(member, ty.Array):
+        raise Malformed("the last member is not a runtime array")
+    offset, stride = layout.offset_of(t, len(t.members) - 1), layout.stride_of(member)
+
+    def length(m: Machine) -> None:
+        count = max(0, (m.buffer_sizes[pointer] - offset) // stride)
+        m.registers[result] = np.array([count], np.uint32)
+
+    return length

@@ -1,0 +1,195 @@
+"""The machine: registers, variables, memory, and diverging control flow over a batch of workgroups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.drivers.interpreter import layout
+from cts.drivers.interpreter.memory import AddressSpace
+from cts.drivers.interpreter.order import Order
+from cts.drivers.interpreter.parse import Instruction, Module
+from cts.drivers.interpreter.places import Variables
+from cts.drivers.interpreter.problems import Internal, Problem, RunAway
+from cts.drivers.interpreter.registry import Edge, Exit, Step, Terminator
+from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, merge
+
+
+@dataclass(frozen=True)
+class Block:
+    """A compiled block. `instructions` are those of `steps`, then the terminator's.
+
+    `keep` are results that lanes which left the block earlier may still need when it runs again.
+    """
+
+    steps: tuple[Step, ...]
+    end: Terminator
+    instructions: tuple[Instruction, ...]
+    keep: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Code:
+    """A compiled function: blocks in running order, the first is the entry."""
+
+    blocks: tuple[Block, ...]
+    order: Order[int]
+    parameters: tuple[int, ...]
+
+
+class Budget:
+    """How many blocks a dispatch may still execute."""
+
+    def __init__(self, blocks: int) -> None:
+        self.total = self.left = blocks
+
+    def spend(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise RunAway(f"ended after {self.total} blocks")
+
+
+class Machine:
+    """Runs a batch of workgroups in lockstep.
+
+    `registers` hold the value of every id; `mask` is the active lanes, None for all. A function's
+    registers need no stack: SPIR-V has no recursion. `buffer_sizes` are the bytes of the window that
+    each descriptor's variable shows.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        registers: list[Value],
+        variables: Variables,
+        memory: AddressSpace,
+        topology: Topology,
+        budget: Budget,
+        buffer_sizes: dict[int, int],
+    ) -> None:
+        self.module = module
+        self.registers = registers
+        self.variables = variables
+        self.memory = memory
+        self.topology = topology
+        self.budget = budget
+        self.buffer_sizes = buffer_sizes
+        self.mask: Array | None = None
+        self.returned: Value = None
+
+    def call(self, code: Code) -> Value:
+        """Run a function for the active lanes; its return value."""
+        mask = caller_mask = self.mask
+        outer, self.returned = self.returned, None
+        waiting: dict[int, Array | None] = {}
+        index = 0
+        while True:
+            self.budget.spend()
+            leaving = self._run(code.blocks[index], mask)
+            if type(leaving) is Edge and not waiting:
+                self._copy(leaving, mask)
+                index = leaving.target
+                continue
+            if isinstance(leaving, Edge):
+                self._arrive(waiting, leaving, mask)
+            elif leaving is not None:
+                for edge, group in leaving:
+                    self._arrive(waiting, edge, group)
+            if not waiting:
+                break
+            index = code.order.next(waiting)
+            mask = waiting.pop(index)
+        self.mask = caller_mask
+        result, self.returned = self.returned, outer
+        return result
+
+    def _run(self, block: Block, mask: Array | None) -> Exit:
+        registers = self.registers
+        self.mask = mask
+        at = 0
+        try:
+            if mask is None or not block.keep:
+                for step in block.steps:
+                    step(self)
+                    at += 1
+            else:
+                before = [registers[id_] for id_ in block.keep]
+                for step in block.steps:
+                    step(self)
+                    at += 1
+                for id_, old in zip(block.keep, before, strict=True):
+                    registers[id_] = merge(mask, registers[id_], old, self.topology)
+            return block.end(self)
+        except Problem as problem:
+            problem.where = problem.where or self.module.describe(block.instructions[at])
+            raise
+        except Exception as e:
+            where = self.module.describe(block.instructions[at])
+            raise Internal(f"{type(e).__name__}: {e}", where) from e
+
+    def _copy(self, edge: Edge, mask: Array | None) -> None:
+        """Give the target's phis their values, all at once."""
+        if not edge.copies:
+            return
+        registers = self.registers
+        values = [registers[source] for _, source in edge.copies]
+        for (phi, _), value in zip(edge.copies, values, strict=True):
+            registers[phi] = value if mask is None else merge(mask, value, registers[phi], self.topology)
+
+    def _arrive(self, waiting: dict[int, Array | None], edge: Edge, mask: Array | None) -> None:
+        """Let a group of lanes wait at the target, with those that are there already."""
+        self._copy(edge, mask)
+        if edge.target in waiting:
+            other = waiting[edge.target]
+            assert mask is not None
+            assert other is not None
+            mask = mask | other
+            if mask.all():
+                mask = None
+        waiting[edge.target] = mask
+
+    def load(self, plan: layout.Plan, addresses: Array) -> Value:
+        """The values at addresses (lanes or 1,) of the active lanes; zeros for the others."""
+        if self.mask is None or len(addresses) == 1:
+            return layout.load(plan, addresses, self.memory.gather)
+        active = np.flatnonzero(self.mask)
+        return _spread(layout.load(plan, addresses[active], self.memory.gather), active, len(self.mask))
+
+    def store(self, plan: layout.Plan, addresses: Array, value: Value) -> None:
+        """Store the active lanes' values; where lanes share an address the last one's stays."""
+        if len(addresses) == 1:
+            count = _lanes(value)
+            if count == 1:
+                layout.store(plan, addresses, value, self.memory.scatter)
+                return
+            addresses = np.broadcast_to(addresses, count)
+        if self.mask is not None:
+            active = np.flatnonzero(self.mask)
+            addresses, value = addresses[active], _chosen(value, active)
+        layout.store(plan, addresses, value, self.memory.scatter)
+
+
+def _lanes(value: Value) -> int:
+    return max(map(_lanes, value), default=1) if isinstance(value, tuple) else len(value)
+
+
+def _chosen(value: Value, active: Array) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_chosen(v, active) for v in value)
+    return value if len(value) == 1 else value[active]
+
+
+def _spread(value: Value, active: Array, lanes: int) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_spread(v, active, lanes) for v in value)
+    out = np.zeros((lanes, *value.shape[1:]), value.dtype)
+    out[active] = value
+    return out
+
+
+def matrix_of(machine: Machine, id_: int) -> Matrix:
+    """The cooperative matrix in a register."""
+    found = machine.registers[id_]
+    assert isinstance(found, Matrix)
+    return found

@@ -1,0 +1,154 @@
+"""Variables without an address (Function, Private, Input, Output): whole values, and parts of them."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.problems import OutOfBounds
+from cts.drivers.interpreter.values import Array, Layout, Place, Topology, Value, View, merge, zero
+
+Path: TypeAlias = "tuple[int | Array, ...]"
+
+
+class Variables:
+    """The value of each variable by id, None while nothing was stored.
+
+    Values are shared with the results that were stored or loaded; a variable in `owned` has arrays
+    of its own, which a store to a part may change in place.
+    """
+
+    def __init__(self, types: dict[int, ty.Type], topology: Topology) -> None:
+        self.types = types
+        self.topology = topology
+        self.values: dict[int, Value] = {}
+        self.owned: set[int] = set()
+
+    def reset(self, variable: int, value: Value | None) -> None:
+        """Begin a variable's lifetime with its initializer, if it has one."""
+        self.values[variable] = value
+        self.owned.discard(variable)
+
+    def get(self, variable: int) -> Value:
+        """The whole value; zeros where nothing was stored."""
+        value = self.values.get(variable)
+        if value is None:
+            value = self.values[variable] = zero(self.types[variable])
+        self.owned.discard(variable)
+        return value
+
+    def put(self, variable: int, value: Value, mask: Array | None) -> None:
+        """Store a whole value in the lanes of the mask (None: all)."""
+        if mask is not None:
+            value = merge(mask, value, self.values.get(variable), self.topology)
+        self.values[variable] = value
+        self.owned.discard(variable)
+
+    def load(self, place: Place, mask: Array | None) -> Value:
+        """The value at a place. Raises OutOfBounds for an index of an active lane."""
+        if not place.path:
+            return self.get(place.variable)
+        return self._take(self.get(place.variable), place.path, mask)
+
+    def store(self, place: Place, value: Value, mask: Array | None) -> None:
+        """Store to a place in the lanes of the mask (None: all). Raises OutOfBounds."""
+        variable = place.variable
+        if not place.path:
+            self.put(variable, value, mask)
+            return
+        whole = self.values.get(variable)
+        if whole is None or variable not in self.owned:
+            whole = _own(self.get(variable), self.topology.lanes)
+        self.values[variable] = self._put(whole, place.path, value, mask)
+        self.owned.add(variable)
+
+    def _take(self, whole: Value, path: Path, mask: Array | None) -> Value:
+        if isinstance(whole, np.ndarray):
+            return self._take_dense(whole, path, mask)
+        if not path:
+            return whole
+        index, rest = path[0], path[1:]
+        if isinstance(index, int):
+            _check_static(index, len(whole))
+            return self._take(whole[index], rest, mask)
+        _checked(index, len(whole), mask)
+        found = None
+        for k, part in enumerate(whole):
+            found = merge(
+                np.broadcast_to(index == k, self.topology.lanes), self._take(part, rest, mask), found, self.topology
+            )
+        return found
+
+    def _take_dense(self, whole: Array, path: Path, mask: Array | None) -> Array:
+        if all(isinstance(index, int) for index in path):
+            for axis, index in enumerate(path, 1):
+                _check_static(int(index), whole.shape[axis])
+            return whole[(slice(None), *path)].copy()
+        indices = [
+            index if isinstance(index, int) else _checked(index, whole.shape[axis], mask)
+            for axis, index in enumerate(path, 1)
+        ]
+        if whole.shape[0] == 1:
+            return np.asarray(whole[(0, *indices)])
+        return np.asarray(whole[(np.arange(whole.shape[0]), *indices)])
+
+    def _put(self, whole: Value, path: Path, value: Value, mask: Array | None) -> Value:
+        if not path:
+            value = _own(value, self.topology.lanes)
+            return value if mask is None else merge(mask, value, whole, self.topology)
+        if isinstance(whole, np.ndarray):
+            self._put_dense(whole, path, value, mask)
+            return whole
+        index, rest = path[0], path[1:]
+        parts = list(whole)
+        if isinstance(index, int):
+            _check_static(index, len(parts))
+            parts[index] = self._put(parts[index], rest, value, mask)
+        else:
+            index = _checked(index, len(parts), mask)
+            for k in range(len(parts)):
+                hit = np.broadcast_to(index == k, self.topology.lanes)
+                hit = hit if mask is None else hit & mask
+                if hit.any():
+                    parts[k] = self._put(parts[k], rest, value, hit)
+        return tuple(parts)
+
+    def _put_dense(self, whole: Array, path: Path, value: Array, mask: Array | None) -> None:
+        lanes = np.arange(self.topology.lanes) if mask is None else np.flatnonzero(mask)
+        indices: list[int | Array] = []
+        for axis, index in enumerate(path, 1):
+            if isinstance(index, int):
+                _check_static(index, whole.shape[axis])
+                indices.append(index)
+            else:
+                checked = _checked(index, whole.shape[axis], mask)
+                indices.append(checked if len(checked) == 1 else checked[lanes])
+        whole[(lanes, *indices)] = value if value.shape[0] == 1 else value[lanes]
+
+
+def _own(value: Value, lanes: int) -> Value:
+    """The value in arrays of its own, one entry per lane."""
+    if isinstance(value, np.ndarray):
+        return np.broadcast_to(value, (lanes, *value.shape[1:])).copy()
+    if isinstance(value, tuple) and not isinstance(value, (Layout, View)):
+        return tuple(_own(v, lanes) for v in value)
+    return value
+
+
+def _check_static(index: int, count: int) -> None:
+    if not 0 <= index < count:
+        raise OutOfBounds(f"index {index} of {count} constituents")
+
+
+def _checked(index: Array, count: int, mask: Array | None) -> Array:
+    """The index, with those of inactive lanes brought into range."""
+    wrong = (index < 0) | (index >= count)
+    if not wrong.any():
+        return index
+    active = wrong if mask is None else np.broadcast_to(wrong, mask.shape) & mask
+    if active.any():
+        raise OutOfBounds(f"index {np.broadcast_to(index, active.shape)[active][0]} of {count} constituents")
+    clipped: Array = np.clip(index, 0, count - 1)
+    return clipped

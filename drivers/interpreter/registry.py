@@ -1,0 +1,103 @@
+"""One handler per opcode, registered by decorator.
+
+- `pure`: a function of operand values; nothing else is known or needed.
+- `typed`: a function of the instruction and its types that returns a `pure` one.
+- `step`: a function of the instruction that returns what it does to the machine.
+- `terminator`: like `step`, for the end of a block; returns where control goes.
+
+Handlers are found through `lookup`, which imports them all. The first two kinds also evaluate
+specialization constant operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from cts.drivers.interpreter.parse import Instruction
+from cts.drivers.interpreter.values import Array, Value
+from cts.spirv.grammar import grammar
+
+
+class Edge(NamedTuple):
+    """A jump to a block (by its index in running order); `copies` are (phi, value) ids."""
+
+    target: int
+    copies: tuple[tuple[int, int], ...]
+
+
+#: Where control goes: everybody along one edge, groups of lanes along several, or nowhere (return).
+Exit: TypeAlias = Edge | list[tuple[Edge, Array]] | None
+
+# The machine, the compiler and the declarations are Any here: they call handlers, so they import this module.
+Pure: TypeAlias = Callable[..., Value]
+Step: TypeAlias = Callable[[Any], None]
+Terminator: TypeAlias = Callable[[Any], Exit]
+
+MakePure: TypeAlias = Callable[[Any, Instruction], Pure]
+MakeStep: TypeAlias = Callable[[Any, Instruction], Step]
+MakeTerminator: TypeAlias = Callable[[Any, Instruction], Terminator]
+
+
+class Handlers(NamedTuple):
+    """All handlers by opcode."""
+
+    pure: dict[int, MakePure]
+    step: dict[int, MakeStep]
+    terminator: dict[int, MakeTerminator]
+
+
+_HANDLERS = Handlers({}, {}, {})
+_ROOMS = ("arithmetic", "bits", "composite", "control", "convert", "logic", "matrix", "tensor", "variable")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@lru_cache(maxsize=1)
+def lookup() -> Handlers:
+    """All handlers."""
+    for room in _ROOMS:
+        import_module(f"cts.drivers.interpreter.handlers.{room}")
+    return _HANDLERS
+
+
+def pure(*names: str) -> Callable[[F], F]:
+    """Register a function of the operand values."""
+
+    def register(function: F) -> F:
+        _add(_HANDLERS.pure, names, lambda _declarations, _instruction: function)
+        return function
+
+    return register
+
+
+def typed(*names: str) -> Callable[[F], F]:
+    """Register a function (declarations, instruction) -> function of the operand values."""
+    return _registering(_HANDLERS.pure, names)
+
+
+def step(*names: str) -> Callable[[F], F]:
+    """Register a function (compiler, instruction) -> step."""
+    return _registering(_HANDLERS.step, names)
+
+
+def terminator(*names: str) -> Callable[[F], F]:
+    """Register a function (compiler, instruction) -> terminator."""
+    return _registering(_HANDLERS.terminator, names)
+
+
+def _registering(table: dict[int, Any], names: tuple[str, ...]) -> Callable[[F], F]:
+    def register(function: F) -> F:
+        _add(table, names, function)
+        return function
+
+    return register
+
+
+def _add(table: dict[int, Any], names: tuple[str, ...], function: object) -> None:
+    for name in names:
+        opcode = grammar().opcode(name)
+        assert opcode not in table, f"{name} has two handlers"
+        table[opcode] = function

@@ -1,0 +1,262 @@
+"""SPIR-V types with their constants resolved and their explicit layout attached.
+
+Values of a type are arrays whose first axis is the invocation ("lane"), of extent 1 where all lanes
+agree:
+
+- bool: bool (lanes,); int: the unsigned dtype of its width, whatever its signedness (opcodes say how
+  to read it); float: its NumPy/ml_dtypes dtype; physical pointer: int64 address
+- vector (lanes, n); matrix (lanes, columns, rows); array of such: one more axis after the lanes
+- struct, and array of structs or opaque types: tuple of values
+- cooperative matrix, tensor layout and view: see `values`
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from cts.drivers.interpreter.problems import Malformed, Unsupported
+
+DType: TypeAlias = np.dtype[Any]
+
+#: Storage classes whose pointers are addresses; the others name a variable and a path into its value.
+ADDRESSED = frozenset({"StorageBuffer", "Uniform", "PhysicalStorageBuffer", "PushConstant", "Workgroup"})
+NAMED = frozenset({"Function", "Private", "Input", "Output"})
+
+_FLOATS: dict[tuple[int, str], Any] = {
+    (16, ""): np.float16,
+    (32, ""): np.float32,
+    (64, ""): np.float64,
+    (16, "BFloat16KHR"): ml_dtypes.bfloat16,
+    (8, "Float8E4M3EXT"): ml_dtypes.float8_e4m3fn,
+    (8, "Float8E5M2EXT"): ml_dtypes.float8_e5m2,
+}
+
+
+@dataclass(frozen=True)
+class Void:
+    """OpTypeVoid."""
+
+
+@dataclass(frozen=True)
+class Bool:
+    """OpTypeBool. In memory without explicit layout it takes a 32-bit word."""
+
+    @property
+    def dtype(self) -> DType:
+        return np.dtype(np.bool_)
+
+    @property
+    def size(self) -> int:
+        return 4
+
+
+@dataclass(frozen=True)
+class Int:
+    """OpTypeInt. `dtype` is unsigned: see the module's docstring."""
+
+    width: int
+    signed: bool
+
+    @property
+    def dtype(self) -> DType:
+        return np.dtype(f"u{self.width // 8}")
+
+    @property
+    def size(self) -> int:
+        return self.width // 8
+
+
+@dataclass(frozen=True)
+class Float:
+    """OpTypeFloat with its FPEncoding."""
+
+    width: int
+    encoding: str = ""
+
+    @property
+    def dtype(self) -> DType:
+        found = _FLOATS.get((self.width, self.encoding))
+        if found is None:
+            raise Unsupported(f"OpTypeFloat {self.width} {self.encoding}".rstrip())
+        dtype: DType = np.dtype(found)
+        return dtype
+
+    @property
+    def size(self) -> int:
+        return self.width // 8
+
+
+Scalar: TypeAlias = Bool | Int | Float
+
+
+@dataclass(frozen=True)
+class Vector:
+    """OpTypeVector. `stride` is the byte distance of components, where they are a row-major matrix's column."""
+
+    component: Scalar
+    count: int
+    stride: int | None = None
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """OpTypeMatrix, with the MatrixStride and majorness that a struct member gives it."""
+
+    column: Vector
+    count: int
+    stride: int | None = None
+    row_major: bool = False
+
+
+@dataclass(frozen=True)
+class Array:
+    """OpTypeArray; OpTypeRuntimeArray where `length` is None. `stride` is ArrayStride."""
+
+    element: Type
+    length: int | None
+    stride: int | None = None
+
+
+@dataclass(frozen=True)
+class Struct:
+    """OpTypeStruct. `offsets` are the Offset decorations, when all members have one."""
+
+    members: tuple[Type, ...]
+    offsets: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """OpTypePointer. The pointee is named by its id, because it may be declared later. `stride` is ArrayStride."""
+
+    storage: str
+    pointee_id: int
+    stride: int | None = None
+
+
+@dataclass(frozen=True)
+class Function:
+    """OpTypeFunction."""
+
+    result: Type
+    parameters: tuple[Type, ...]
+
+
+@dataclass(frozen=True)
+class CooperativeMatrix:
+    """OpTypeCooperativeMatrixKHR (KM-010). `scope` and `use` are the numbers of the enumerations."""
+
+    component: Int | Float
+    scope: int
+    rows: int
+    cols: int
+    use: int
+
+    @property
+    def bits(self) -> DType:
+        """The dtype of bit patterns."""
+        return np.dtype(f"u{self.component.size}")
+
+
+@dataclass(frozen=True)
+class TensorLayout:
+    """OpTypeTensorLayoutNV (TA-010). `clamp` is the number of the clamp mode (TA-002)."""
+
+    dim: int
+    clamp: int
+
+
+@dataclass(frozen=True)
+class TensorView:
+    """OpTypeTensorViewNV (TA-011)."""
+
+    dim: int
+    has_dimensions: bool
+    permutation: tuple[int, ...]
+
+
+Type: TypeAlias = (
+    Void
+    | Bool
+    | Int
+    | Float
+    | Vector
+    | Matrix
+    | Array
+    | Struct
+    | Pointer
+    | Function
+    | CooperativeMatrix
+    | TensorLayout
+    | TensorView
+)
+
+#: The most components a value of an array type may have: beyond this a module is hostile.
+MAX_COMPONENTS = 1 << 24
+
+
+def dense_dtype(t: Type) -> DType | None:
+    """The dtype of a value that is one array; None for tuples and opaque types."""
+    while isinstance(t, Array):
+        t = t.element
+    if isinstance(t, Matrix):
+        t = t.column
+    if isinstance(t, Vector):
+        t = t.component
+    if isinstance(t, Pointer) and t.storage == "PhysicalStorageBuffer":
+        return np.dtype(np.int64)
+    return t.dtype if isinstance(t, (Bool, Int, Float)) else None
+
+
+def dense_shape(t: Type) -> tuple[int, ...]:
+    """The axes after the lanes of a value that is one array."""
+    shape: tuple[int, ...] = ()
+    while isinstance(t, Array):
+        shape += (length_of(t),)
+        t = t.element
+    if isinstance(t, Matrix):
+        shape += (t.count,)
+        t = t.column
+    if isinstance(t, Vector):
+        shape += (t.count,)
+    components = 1
+    for extent in shape:
+        components *= extent
+    if components > MAX_COMPONENTS:
+        raise Unsupported(f"a composite of {components} components (at most {MAX_COMPONENTS})")
+    return shape
+
+
+def length_of(t: Array) -> int:
+    """The length of a sized array."""
+    if t.length is None:
+        raise Malformed("a runtime array has no value: only its elements can be loaded and stored")
+    if t.length > MAX_COMPONENTS:
+        raise Unsupported(f"an array of {t.length} elements (at most {MAX_COMPONENTS})")
+    return t.length
+
+
+def element_of(t: Type, index: int | None = None) -> Type:
+    """The type of a constituent; `index` is needed for structs."""
+    if isinstance(t, Struct):
+        if index is None or not 0 <= index < len(t.members):
+            raise Malformed(f"member {index} of a struct of {len(t.members)}")
+        return t.members[index]
+    if isinstance(t, Array):
+        return t.element
+    if isinstance(t, Matrix):
+        return replace(t.column, stride=t.stride) if t.row_major else t.column
+    if isinstance(t, Vector):
+        return t.component
+    raise Malformed(f"{type(t).__name__} has no constituents")
+
+
+def with_matrix_layout(t: Type, stride: int, row_major: bool) -> Type:
+    """A struct member's type with its MatrixStride and majorness moved into it."""
+    if isinstance(t, Array):
+        return replace(t, element=with_matrix_layout(t.element, stride, row_major))
+    return replace(t, stride=stride, row_major=row_major) if isinstance(t, Matrix) else t
