@@ -233,4 +233,9 @@ def _outcome(item: _Item, index: int, result: Result) -> Outcome:
     wrong = [n for n, m in buffers.items() if n not in memory or len(memory[n]) != len(m.data)]
     if wrong:
         return Outcome(Status.ERROR, detail=f"the worker broke the protocol: no memory, or too little, of {wrong}")
+    for name in set(memory) - set(item.case.buffers if item.case else memory):
+        strayed = np.flatnonzero(memory.pop(name) != buffers[name].data)
+        if strayed.size:
+            what = f"a store went astray into the buffer {name!r} of run-time values, first at byte {strayed[0]}"
+            return Outcome(Status.CRASH, detail=what)
     return Outcome(Status.DONE, memory, "\n".join(result.messages))

@@ -51,7 +51,7 @@ def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...
     finally:
         descriptors.close()
     return tuple(
-        tuple(_changed(view, buffer.at, data) for buffer, data in zip(placed, contents, strict=True))
+        tuple(_changed(view, buffer, data) for buffer, data in zip(placed, contents, strict=True))
         for placed, contents in zip(sets, before, strict=True)
     )
 
@@ -85,9 +85,17 @@ def _patch(data: bytes, addresses: tuple[Address, ...], placed: list[_Placed], b
     return bytes(patched)
 
 
-def _changed(view: memoryview, at: int, before: bytes) -> bytes | None:
-    after = view[at : at + len(before)]
-    return None if after == before else bytes(after)
+def _changed(view: memoryview, buffer: _Placed, before: bytes) -> bytes | None:
+    """The memory after the run, or None. An address that was filled in and is still there counts as unchanged."""
+    after = view[buffer.at : buffer.at + len(before)]
+    if after == before:
+        return None
+    restored = bytearray(after)
+    for address in buffer.memory.addresses:
+        place = slice(address.at, address.at + 8)
+        if restored[place] == before[place]:
+            restored[place] = buffer.memory.data[place]
+    return bytes(restored)
 
 
 class _Descriptors:

@@ -163,6 +163,10 @@ class Session:
             pipeline = future.result()
             ready = time.perf_counter()
             where = "vkQueueSubmit"
+            if any(m.startswith("error") for m in self._instance.messages):
+                # Running what the layer rejects could do anything, and lose what it said.
+                yield Failed("error", "the validation layer rejects the pipeline", run.id, self._instance.take_messages())
+                return
             yield Progress(run.id, "dispatch")
             sets = execute(pipeline, run)
             seconds = {"pipeline": ready - started, "dispatch": time.perf_counter() - ready}

@@ -1,0 +1,202 @@
+"""Modules with known answers on a real device: every way in which values reach a module and come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from vulkan_modules import PHYSICAL, SUBGROUPS, contents, guarded, scale, words
+
+from cts.driver import Status
+from cts.drivers.vulkan.driver import VulkanDriver
+from cts.judge import OpenDriver, judge
+from cts.job import Address, ModuleJob
+from cts.model import loads_case
+from cts.registry import oracle
+
+OpenDevice = Callable[..., VulkanDriver]
+
+
+def iota(count: int, start: int = 0) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    return np.arange(start, start + count, dtype=np.uint32)
+
+
+@pytest.mark.parametrize("memory", ["auto", "host", "staged"])
+def test_storage_buffer_specialization_and_workgroups(open_device: OpenDevice, memory: str) -> None:
+    vulkan = open_device(memory=memory)
+    for factor, workgroups in ((3, 1), (7, 5)):
+        values = iota(8 * workgroups + 4, 100)
+        outcome = vulkan.run_module(scale(values, factor, workgroups))
+        assert outcome.status is Status.DONE, outcome.detail
+        expected = values.copy()
+        expected[: 8 * workgroups] = values[: 8 * workgroups] * factor + np.repeat(iota(workgroups), 8)
+        assert (contents(outcome.memory["data"]) == expected).all()
+
+
+@pytest.mark.parametrize("memory", ["host", "staged"])
+def test_physical_buffers_by_push_constants(open_device: OpenDevice, memory: str) -> None:
+    """The source's window is entered 16 bytes late, the target's 32, by the addresses' offsets."""
+    job = ModuleJob(
+        words=words(PHYSICAL),
+        workgroups=(1, 1, 1),
+        buffers={"source": guarded(iota(20)), "target": guarded(iota(20, 500))},
+        bindings={},
+        push_constants=bytes(16) + (1000).to_bytes(4, "little"),
+        push_addresses=(Address(0, "source", 16), Address(8, "target", 32)),
+    )
+    outcome = open_device(memory=memory).run_module(job)
+    assert outcome.status is Status.DONE, outcome.detail
+    expected = iota(20, 500)
+    expected[8:16] = iota(8, 4) + 1000
+    assert (contents(outcome.memory["source"]) == iota(20)).all()
+    assert (contents(outcome.memory["target"]) == expected).all()
+
+
+def test_addresses_inside_buffers(open_device: OpenDevice) -> None:
+    """The module copies the filled-in addresses; where they were filled in they do not show."""
+    job = ModuleJob(
+        words=words(PHYSICAL),
+        workgroups=(1, 1, 1),
+        buffers={
+            "source": guarded(iota(20), (Address(1024, "target", 8), Address(1032, "source"))),
+            "target": guarded(iota(20, 500)),
+        },
+        bindings={},
+        push_constants=bytes(20),
+        push_addresses=(Address(0, "source"), Address(8, "target")),
+    )
+    outcome = open_device().run_module(job)
+    assert outcome.status is Status.DONE, outcome.detail
+    assert (contents(outcome.memory["source"]) == iota(20)).all()
+    target, source = (int(a) for a in contents(outcome.memory["target"])[:4].view(np.uint64))
+    assert (target - 8 - source) % 256 == 0
+    assert abs(target - 8 - source) >= 20 * 4
+
+
+def test_a_store_beyond_the_window_shows_in_the_guard(open_device: OpenDevice) -> None:
+    job = scale(iota(8), 3, workgroups=2)
+    outcome = open_device().run_module(job)
+    if outcome.status is Status.DONE:
+        data = outcome.memory["data"]
+        assert (data[:1024] == 0xA5).all()
+        assert (data[1024 + 32 : 1024 + 64] != 0xA5).any()
+
+
+def test_required_subgroup_size_and_second_set(open_device: OpenDevice) -> None:
+    vulkan = open_device()
+    size = vulkan.capabilities().subgroup_size
+    job = ModuleJob(
+        words=words(SUBGROUPS),
+        workgroups=(1, 1, 1),
+        buffers={"data": guarded(iota(4))},
+        bindings={(1, 3): "data"},
+        subgroup_size=size,
+    )
+    outcome = vulkan.run_module(job)
+    assert outcome.status is Status.DONE, outcome.detail
+    assert list(contents(outcome.memory["data"])) == [size, max(1, 32 // size), 2, 3]
+
+
+def test_many_jobs_keep_their_order_and_their_memory(open_device: OpenDevice) -> None:
+    """300 jobs over 12 pipelines, in runs of equals that share submissions and in alternation."""
+    vulkan = open_device()
+    factors = [2 + i // 50 for i in range(150)] + [2 + i % 12 for i in range(150)]
+    jobs = [scale(iota(8, 10 * i), factor) for i, factor in enumerate(factors)]
+    for i, outcome in enumerate(vulkan.run_modules(jobs)):
+        assert outcome.status is Status.DONE, outcome.detail
+        assert (contents(outcome.memory["data"]) == iota(8, 10 * i) * factors[i]).all()
+
+
+def test_what_the_device_lacks_is_unsupported(open_device: OpenDevice) -> None:
+    vulkan = open_device()
+    job = scale(iota(8))
+    large = vulkan.description.properties["VkPhysicalDeviceLimits"]["maxComputeWorkGroupCount"]
+    assert isinstance(large, tuple)
+    too_many = ModuleJob(job.words, (1, int(large[1]) + 1, 1), job.buffers, job.bindings, job.spec_constants)
+    outcome = vulkan.run_module(too_many)
+    assert outcome.status is Status.UNSUPPORTED
+    assert "workgroups in y (at most" in outcome.detail
+
+
+def test_a_killed_worker_costs_one_verdict(open_device: OpenDevice) -> None:
+    vulkan = open_device()
+    outcomes = []
+    for i, outcome in enumerate(vulkan.run_modules(scale(iota(8, i), 2 + i % 7) for i in range(60))):
+        outcomes.append(outcome)
+        if i in (10, 30) and vulkan.session.pid is not None:
+            os.kill(vulkan.session.pid, signal.SIGKILL)
+            time.sleep(0.05)
+    assert len(outcomes) == 60
+    crashed = [o for o in outcomes if o.status is not Status.DONE]
+    assert all(o.status is Status.CRASH for o in crashed)
+    assert len(crashed) <= 2
+    assert vulkan.session.restarts == 2
+    for i, outcome in enumerate(outcomes):
+        if outcome.status is Status.DONE:
+            assert (contents(outcome.memory["data"]) == iota(8, i) * (2 + i % 7)).all()
+
+
+MATRIX_COPY = """
+schema: 1
+name: matrix-copy
+dispatch: {{workgroups: [2, 1, 1], subgroups: 2}}
+buffers:
+  src: {{type: {memory}, shape: [64, {stride}], data: {{random_bits: {{seed: 5}}}}, storage: {storage}}}
+  dst: {{type: {memory}, shape: [64, {stride}], data: {{counter: {{start: 7}}}}}}
+program:
+  - {{op: MatrixLoad, id: m, type: {{component: {component}, scope: Subgroup, rows: {rows}, cols: 16, use: {use}}},
+      buffer: src, stride: {{{constness}: {stride}}}, offset: {{literal: 0, wg.x: {half}, sg: {quarter}}}}}
+  - {{op: MatrixStore, matrix: m, buffer: dst, stride: {stride}, order: {order},
+      offset: {{literal: 0, wg.x: {half}, sg: {quarter}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("component", "memory", "use", "constness", "order", "storage"),
+    [
+        ("float16", "float16", "Accumulator", "dynamic", "RowMajor", "StorageBuffer"),
+        ("float32", "float32", "Accumulator", "spec", "ColumnMajor", "PhysicalStorageBuffer"),
+        ("int8", "int8", "A", "dynamic", "RowMajor", "PhysicalStorageBuffer"),
+        ("uint8", "uint8", "B", "spec", "ColumnMajor", "StorageBuffer"),
+        ("int32", "int32", "Accumulator", "dynamic", "ColumnMajor", "StorageBuffer"),
+    ],
+)
+def test_matrices_are_loaded_and_stored(
+    open_device: OpenDevice, component: str, memory: str, use: str, constness: str, order: str, storage: str
+) -> None:
+    vulkan = open_device()
+    case = loads_case(
+        MATRIX_COPY.format(
+            component=component,
+            memory=memory,
+            use=use,
+            constness=constness,
+            order=order,
+            storage=storage,
+            rows=16,
+            stride=32,
+            half=32 * 32,
+            quarter=16 * 32,
+        )
+    )
+    opened = OpenDriver("vulkan", vulkan, vulkan.capabilities())
+    assert not opened.capabilities.missing(case)
+    assert not oracle().violations(case)
+    attempt = judge(opened, case, oracle().expect(case))
+    assert attempt.verdict.value == "pass", attempt.detail or attempt.divergence
+
+
+def test_validation_layer_accepts_good_jobs_and_rejects_bad_ones(open_device: OpenDevice) -> None:
+    vulkan = open_device(validation="yes")
+    good = vulkan.run_module(scale(iota(8)))
+    assert (good.status, good.detail) == (Status.DONE, "")
+    # The module reads 20 bytes of push constants, of which the pipeline layout says nothing.
+    bad = ModuleJob(words(PHYSICAL), (1, 1, 1), {"source": guarded(iota(8))}, {})
+    outcome = vulkan.run_module(ModuleJob(bad.words, bad.workgroups, bad.buffers, bad.bindings, subgroup_size=None))
+    assert outcome.status is Status.ERROR
+    assert "validation layer" in outcome.detail
+    assert "VUID-VkComputePipelineCreateInfo-layout-" in outcome.detail
