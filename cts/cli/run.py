@@ -12,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from cts.events import Event
-    from cts.runner import Plan
+    from cts.runner import Emit, Plan
 
 
 def run(
@@ -126,7 +126,7 @@ def _run(plan: Plan, json: Path | None, save_dir: Path, stack: ExitStack) -> int
     stream = sys.stderr if to_stdout else sys.stdout
     console = Console(file=stream, width=None if stream.isatty() else 160)
     terminal = stack.enter_context(Terminal(console, save_dir))
-    consumers = [Saver(save_dir), terminal]
+    consumers: list[Emit] = [Saver(save_dir), terminal]
     if json is not None:
         try:
             lines = sys.stdout.buffer if to_stdout else stack.enter_context(json.open("wb"))

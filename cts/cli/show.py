@@ -65,9 +65,9 @@ def _expected(case: Case, expectation: Expectation) -> Iterator[str]:
         if not allowed.intervals and (contents == initial_bits(buffer)).all():
             yield f"\n# expected buffer {name}: as before the run"
             continue
-        shape = (*buffer.shape, buffer.components) if buffer.components > 1 else buffer.shape
+        extents = (*buffer.shape, buffer.components) if buffer.components > 1 else buffer.shape
         yield f"\n# expected buffer {name} ({buffer.type.value})"
-        yield _array(buffer.type, contents.reshape(shape))
+        yield _array(buffer.type, contents.reshape(extents))
         yield from _freedoms(allowed)
 
 
@@ -80,8 +80,12 @@ def _array(component: ComponentType, bits: npt.NDArray[Any]) -> str:
     texts = [f"{float(v):g}" if component.is_float else str(v) for v in np.unique(values)]
     width = max(map(len, texts))
     shown = values.astype(np.float64) if component.is_float else values
-    aligned = {"float_kind": lambda v: f"{v:{width}g}", "int_kind": lambda v: f"{v:{width}d}"}
-    return np.array2string(shown, max_line_width=WIDTH, threshold=MOST_SHOWN, formatter=aligned)
+    return np.array2string(
+        shown,
+        max_line_width=WIDTH,
+        threshold=MOST_SHOWN,
+        formatter={"float_kind": lambda v: f"{v:{width}g}", "int_kind": lambda v: f"{v:{width}d}"},
+    )
 
 
 def _freedoms(allowed: Allowed) -> Iterator[str]:
