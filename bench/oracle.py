@@ -75,12 +75,11 @@ def as_records(state: Any, dtype: np.dtype[Any], sets: int, **constants: Any) ->
     """A state as the C structure's records, one per set."""
     records = np.zeros(sets, dtype)
     for name in dtype.names or ():
-        value = constants[name] if name in constants else getattr(state, name)
-        records[name] = (
-            value
-            if name in constants
-            else np.broadcast_to(value, (sets, 1, value.shape[-1]))[:, 0].reshape(records[name].shape)
-        )
+        if name in constants:
+            records[name] = constants[name]
+        else:
+            member = np.broadcast_to(getattr(state, name), (sets, 1, *getattr(state, name).shape[2:]))
+            records[name] = member.reshape(records[name].shape)
     return records
 
 

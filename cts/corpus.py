@@ -72,9 +72,13 @@ def of_path(path: Path) -> Entry:
     return Entry(str(path), path, False)
 
 
-def matches(entry: Entry, words: Iterable[str]) -> bool:
-    """Whether every word is part of the entry's name, in any case."""
-    return all(word.lower() in entry.name.lower() for word in words)
+def has_words(text: str, words: Iterable[str]) -> bool:
+    """Whether every word is part of the text, in any case.
+
+    >>> has_words("tensor_addressing.clip.inside", ["Clip"])
+    True
+    """
+    return all(word.lower() in text.lower() for word in words)
 
 
 def read(entry: Entry, oracle: Oracle) -> Case:

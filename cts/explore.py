@@ -6,7 +6,7 @@ driver's finding is then shrunk for itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -69,15 +69,13 @@ def explore(
     """
     results = {d.spec: Explored() for d in drivers}
     alive = list(drivers)
-    calls = 0
-    failed_at: dict[str, int] = {}
+    passed: dict[str, set[str]] = {d.spec: set() for d in drivers}
 
     def test(case: Case) -> None:
-        nonlocal calls
-        calls += 1
         if not alive:
             raise _Enough
         attempts = _attempts(case, alive, oracle)
+        identity = case.content_hash
         for driver, (attempt, expectation) in zip(list(alive), attempts, strict=True):
             explored = results[driver.spec]
             explored.seconds += attempt.seconds
@@ -86,9 +84,10 @@ def explore(
                 explored.unsupported += 1
                 continue
             explored.examples += 1
-            if attempt.verdict is not Verdict.PASS:
+            if attempt.verdict is Verdict.PASS:
+                passed[driver.spec].add(identity)
+            else:
                 explored.attempt, explored.case, explored.expectation = attempt, case, expectation
-                failed_at[driver.spec] = calls
                 alive.remove(driver)
         if not alive:
             raise _Enough
@@ -98,8 +97,8 @@ def explore(
         for driver in alive:
             results[driver.spec].attempt = Attempt(Verdict.ERROR, trouble)
     for driver in drivers:
-        if driver.spec in failed_at:
-            _shrink(strategy, driver, oracle, profile, results[driver.spec], failed_at[driver.spec])
+        if results[driver.spec].case is not None:
+            _shrink(strategy, driver, oracle, profile, results[driver.spec], passed[driver.spec])
     for explored in results.values():
         if explored.attempt.verdict is Verdict.PASS and not explored.examples:
             explored.attempt = _nothing_ran(explored)
@@ -152,38 +151,39 @@ def _shrink(
     oracle: Oracle,
     profile: Profile,
     explored: Explored,
-    failed_at: int,
+    passed: Set[str],
 ) -> None:
-    """Repeat the examples up to the failing one, which costs generation only, and let Hypothesis shrink it.
+    """Repeat the examples and let Hypothesis shrink the failing one; those that have passed cost generation only.
 
     Shrinking keeps to the verdict that it began with, so that it never slips from a driver's
     failure into an error of ours.
     """
-    verdict = explored.attempt.verdict
-    calls = 0
-    again = False
+    original, verdict = explored.case, explored.attempt.verdict
+    assert original is not None
+    found = False
 
     def test(case: Case) -> None:
-        nonlocal calls, again
-        calls += 1
-        if calls < failed_at or (calls > failed_at and not again):
+        nonlocal found
+        if case.content_hash in passed:
             return
         ((attempt, expectation),) = _attempts(case, [driver], oracle)
         if attempt.verdict is verdict:
-            again = True
+            found = True
             explored.attempt, explored.case, explored.expectation = attempt, case, expectation
             raise _Found
 
     try:
         trouble = _hypothesis(strategy, profile, test, shrink=True)
     except _Flaky as e:
-        again, trouble = False, None
-        explored.attempt = replace(explored.attempt, detail=str(e))
+        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=str(e))
+        return
     if trouble is not None:
         explored.attempt = Attempt(Verdict.ERROR, trouble)
-    elif not again:
-        detail = f"{verdict.value} at example {failed_at} of seed {profile.seed}, but not when it was repeated"
-        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
+    elif not found:
+        ((attempt, _),) = _attempts(original, [driver], oracle)
+        if attempt.verdict is not verdict:
+            detail = f"{verdict.value} at first, {attempt.verdict.value} when it was repeated"
+            explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
 
 
 def _hypothesis(

@@ -87,8 +87,6 @@ def _expected(group: Differing, i: int) -> str:
 def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[str, tuple[Step, ...]]:
     """Which matrix element belongs at the first mismatch, and how its address comes about."""
     first = divergence.groups[0]
-    if first.guard:
-        return "no instruction may write guard bytes", ()
     offset = int(first.offsets[0])
     try:
         trace = oracle.trace(case, first.buffer, offset)
@@ -96,7 +94,7 @@ def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[str, tup
         return f"no address steps: the oracle failed to trace byte {offset}: {describe(e)}", ()
     steps = tuple(Step(s.fact, s.what, s.value) for s in trace.steps)
     if trace.instruction is None:
-        return "no instruction writes this element", steps
+        return "no instruction may write there", steps
     op = case.program[trace.instruction]
     return (
         f"stored by program[{trace.instruction}] ({type(op).__name__}), instance {trace.instance}, "

@@ -52,7 +52,13 @@ def _load(group: str, name: str, noun: str) -> Any:
     known = names(group)
     close = difflib.get_close_matches(name, known, n=1)
     remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
-    raise BadInput(f"unknown-{noun}", f"no {noun} named {name!r}", remedy=remedy)
+    raise BadInput(f"unknown-{noun}", f"no {noun} named {name!r}", f"--{noun} {name}", remedy)
+
+
+def driver_factory(name: str) -> DriverFactory:
+    """What builds the drivers of that name."""
+    found: DriverFactory = _load("cts.drivers", name, "driver")
+    return found
 
 
 def driver(spec: str) -> Driver:
@@ -65,8 +71,7 @@ def driver(spec: str) -> Driver:
         if key in options:
             raise BadInput("driver-option", f"option {key or value!r} is given twice", spec, "give each option once")
         options[key] = value
-    factory: DriverFactory = _load("cts.drivers", name, "driver")
-    return factory(options)
+    return driver_factory(name)(options)
 
 
 def area(name: str) -> Area:

@@ -15,8 +15,13 @@ from cts.reference.arrays import U8, U32, divisor
 from cts.reference.layout import TensorLayoutState
 from cts.reference.view import TensorViewState
 
-#: Elements per block of work. The dozen live arrays of a block stay in a core's own cache.
-BLOCK_ELEMENTS = 1 << 14
+#: Elements per block of work: the arrays of a block fit a core's caches, and calls into NumPy are few.
+BLOCK_ELEMENTS = 1 << 15
+
+# glibc's malloc gives freed memory back to the kernel at once, until the program has freed one large
+# block: from then on it keeps about twice that size. Without this, page faults on the arrays of each
+# block take longer than the arithmetic (see bench/oracle.py). The block is never touched.
+np.empty(31 << 20, np.uint8)
 
 _State = TypeVar("_State", TensorLayoutState, TensorViewState)
 

@@ -1,1 +1,21 @@
-"""The `cts` command: one verb per module."""
+"""The `cts` command: one verb per module, registered in `cts.cli.app`."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+
+def main() -> None:
+    """Run the command line and exit: 0 clean, 1 findings, 2 usage or bad input, 3 driver or harness trouble."""
+    from cts.cli.app import app
+    from cts.errors import BadInput, CtsError
+
+    try:
+        app(prog_name="cts")
+    except CtsError as e:
+        print(e, file=sys.stderr)
+        sys.exit(2 if isinstance(e, BadInput) else 3)
+    except Exception:  # noqa: BLE001 - a bug of ours must not look like a finding
+        traceback.print_exc()
+        sys.exit(3)

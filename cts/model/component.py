@@ -99,7 +99,11 @@ def _encode_array(component: ComponentType, numbers: npt.NDArray[Any]) -> Bits:
         wrong = (narrow.astype(np.float64) != wide) & ~np.isnan(wide)
     else:
         info = np.iinfo(component.dtype)
-        wrong = np.array([n != int(n) or not info.min <= n <= info.max for n in numbers.flat], bool)
+        low, high = int(info.min), int(info.max)
+        if numbers.dtype.kind in "iu":
+            wrong = (numbers < low) | (numbers > high)
+        else:
+            wrong = np.array([n != int(n) or not low <= n <= high for n in numbers.flat], bool)
         narrow = np.where(wrong, 0, numbers).astype(np.int64).astype(component.dtype)
     if wrong.any():
         bad = numbers.flat[int(np.argmax(wrong))]

@@ -12,18 +12,14 @@ from cts.reference.addressing import Status
 from cts.reference.arrays import I64, Mask
 from cts.reference.program import Access, Evaluation, instances_of
 
+#: Where an index times the component's size must stay below (TA-042), in bytes.
 _LIMIT = 1 << 32
 
 
-def violations(evaluation: Evaluation) -> Iterator[Violation]:
-    """First every access by itself, then, where all stay inside their buffers, accesses against each other."""
-    inside = True
-    for access in evaluation.accesses.values():
-        found = [*_undefined(access), *_bounds(evaluation, access)]
-        inside = inside and not found
-        yield from found
-    if inside:
-        yield from _races(evaluation)
+def of_access(evaluation: Evaluation, access: Access) -> Iterator[Violation]:
+    """Rules on the locations of one load or store."""
+    yield from _undefined(access)
+    yield from _bounds(evaluation, access)
 
 
 def _undefined(access: Access) -> Iterator[Violation]:
@@ -83,8 +79,11 @@ class _Touched:
         return self.bytes.reshape(-1, size)
 
 
-def _races(evaluation: Evaluation) -> Iterator[Violation]:
-    """TA-067 and TA-044: no location is written twice, or both written and read, in a dispatch."""
+def races(evaluation: Evaluation) -> Iterator[Violation]:
+    """TA-067 and TA-044: no location is written twice, or both written and read, in a dispatch.
+
+    Every access must be within its buffer.
+    """
     stored = {a.buffer for a in evaluation.accesses.values() if a.store}
     size = {name: evaluation.case.buffers[name].size for name in stored}
     written = {name: _Touched(size[name]) for name in stored}

@@ -25,15 +25,18 @@ from cts.reference.program import Access, Evaluation
 TENSOR_POINTER_ALIGNMENT = 16
 
 
-def violations(evaluation: Evaluation) -> Iterator[Violation]:
-    """In program order; rules on the dispatch last."""
-    for i, access in evaluation.accesses.items():
-        instruction = evaluation.case.program[i]
-        if isinstance(instruction, (MatrixLoad, MatrixStore)):
-            yield from _stride(access)
-            yield from _khr_alignment(evaluation, access, instruction.order)
-        else:
-            yield from _tensor_alignment(access)
+def of_access(evaluation: Evaluation, access: Access) -> Iterator[Violation]:
+    """Rules on one load or store."""
+    instruction = evaluation.case.program[access.instruction]
+    if isinstance(instruction, (MatrixLoad, MatrixStore)):
+        yield from _stride(access)
+        yield from _khr_alignment(evaluation, access, instruction.order)
+    else:
+        yield from _tensor_alignment(access)
+
+
+def of_dispatch(evaluation: Evaluation) -> Iterator[Violation]:
+    """Rules on workgroups of several subgroups."""
     if evaluation.case.dispatch.subgroups > 1:
         yield from _uniformity(evaluation)
         yield from _workgroup_size(evaluation)

@@ -23,20 +23,22 @@ _LARGEST_DIMENSION = {
 }
 
 
-def violations(evaluation: Evaluation) -> Iterator[Violation]:
-    """In program order: setters where they compute, loads and stores where they use."""
-    for i, instruction in enumerate(evaluation.case.program):
-        if isinstance(instruction, (TensorLayoutSetDimension, TensorLayoutSetStride)):
-            before = evaluation.layouts[instruction.of]
-            yield from _block_size(before, f"program[{i}].of")
-            if isinstance(instruction, TensorLayoutSetStride):
-                yield from _strides(before, evaluation.layouts[instruction.id].stride, i)
-        elif i in evaluation.accesses:
-            access = evaluation.accesses[i]
-            if access.layout is not None:
-                yield from _layout(access, access.layout)
-            if access.layout is not None and access.view is not None:
-                yield from _view(access.layout, access.view, i)
+def of_setter(evaluation: Evaluation, i: int) -> Iterator[Violation]:
+    """Rules on the instructions that compute with state as it is then."""
+    instruction = evaluation.case.program[i]
+    if isinstance(instruction, (TensorLayoutSetDimension, TensorLayoutSetStride)):
+        before = evaluation.layouts[instruction.of]
+        yield from _block_size(before, f"program[{i}].of")
+        if isinstance(instruction, TensorLayoutSetStride):
+            yield from _strides(before, evaluation.layouts[instruction.id].stride, i)
+
+
+def of_access(access: Access) -> Iterator[Violation]:
+    """Rules on the layout and view of a load or store."""
+    if access.layout is not None:
+        yield from _layout(access, access.layout)
+        if access.view is not None:
+            yield from _view(access.layout, access.view, access.instruction)
 
 
 def _block_size(layout: TensorLayoutState, path: str) -> Iterator[Violation]:

@@ -1,0 +1,5 @@
+"""`python -m cts` is `cts`."""
+
+from cts.cli import main
+
+main()

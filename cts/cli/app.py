@@ -1,0 +1,45 @@
+"""The verbs of `cts`. Each module imports what it needs when its verb runs, so that `cts --help` is quick."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import cts
+from cts.cli import check, drivers, run, schema, show
+from cts.cli import list as list_
+
+EXIT_STATUS = "Exit status: 0 clean, 1 findings, 2 usage or bad input, 3 driver or harness trouble."
+
+app = typer.Typer(
+    help=f"{cts.__doc__}\n\n{EXIT_STATUS}",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cts {cts.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("run", epilog=EXIT_STATUS)(run.run)
+app.command("list")(list_.list_cases)
+app.command("show")(show.show)
+app.command("check")(check.check)
+app.command("drivers")(drivers.drivers)
+app.command("schema")(schema.schema)

@@ -1,0 +1,110 @@
+"""`cts drivers`: what can be tested here, and what each driver can run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.capabilities import Capabilities
+
+
+def drivers(
+    driver: Annotated[
+        list[str] | None, typer.Option("--driver", "-d", help="Only this driver, with its options. Repeatable.")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Everything as JSON: also variants (must pass) and mutants (must fail).")
+    ] = False,
+) -> None:
+    """List drivers with their capabilities."""
+    import msgspec
+
+    from cts import registry
+    from cts.errors import CtsError
+
+    found: list[dict[str, Any]] = []
+    status = 0
+    for spec in driver or registry.names("cts.drivers"):
+        try:
+            found.append(_described(spec))
+        except CtsError as e:
+            found.append({"name": spec, "error": str(e)})
+            if driver:
+                typer.echo(str(e), err=True)
+                status = max(status, 2 if type(e).__name__ == "BadInput" else 3)
+    if json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    else:
+        _table(found)
+    raise typer.Exit(status)
+
+
+def _described(spec: str) -> dict[str, Any]:
+    from cts import registry
+    from cts.runner import open_driver
+
+    opened = open_driver(spec)
+    opened.driver.close()
+    described: dict[str, Any] = {"name": spec, "capabilities": _capabilities(opened.capabilities)}
+    factory = registry.driver_factory(spec.partition(":")[0])
+    for kind in ("variants", "mutants"):
+        listing = getattr(factory, kind, None)
+        if listing is not None:
+            described[kind] = [{"name": d.name, "area": d.area, "description": d.description} for d in listing()]
+    return described
+
+
+def _capabilities(capabilities: Capabilities) -> dict[str, Any]:
+    matrices = [
+        {
+            "component": m.component.value,
+            "use": m.use.value,
+            "scope": m.scope.value,
+            "rows": m.rows,
+            "cols": m.cols,
+            "exact": m.exact,
+            "subgroups": m.subgroups,
+        }
+        for m in capabilities.matrices
+    ]
+    return {
+        "subgroup_size": capabilities.subgroup_size,
+        "features": sorted(f.value for f in capabilities.features),
+        "max_dimension": capabilities.max_dimension,
+        "max_subgroups": capabilities.max_subgroups,
+        "max_buffer_bytes": capabilities.max_buffer_bytes,
+        "matrices": matrices,
+    }
+
+
+def _table(found: list[dict[str, Any]]) -> None:
+    for entry in found:
+        typer.echo(entry["name"])
+        if "error" in entry:
+            typer.echo("  " + entry["error"].replace("\n", "\n  "))
+            continue
+        for label, text in _rows(entry):
+            typer.echo(f"  {label:<15} {text}")
+
+
+def _rows(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    capabilities = entry["capabilities"]
+    granularity: dict[tuple[str, str], list[str]] = {}
+    for m in capabilities["matrices"]:
+        how = f"{'exactly' if m['exact'] else 'multiples of'} {m['rows']}x{m['cols']}"
+        granularity.setdefault((m["scope"], how), []).append(m["component"])
+    rows = [("subgroup size", str(capabilities["subgroup_size"]))]
+    rows += [("feature", feature) for feature in capabilities["features"]]
+    rows += [
+        ("matrices", f"{scope} scope, {how}: {', '.join(dict.fromkeys(components))}")
+        for (scope, how), components in granularity.items()
+    ]
+    rows.append(
+        ("limits", f"dimensions up to {capabilities['max_dimension']}, {capabilities['max_subgroups']} subgroups")
+    )
+    for kind, meaning in (("variants", "legal choices"), ("mutants", "planted bugs")):
+        if kind in entry:
+            rows.append((kind, f"{len(entry[kind])} {meaning} (listed by --json)"))
+    return rows

@@ -1,0 +1,141 @@
+"""`cts run`: cases and generated examples on drivers."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.events import Event
+    from cts.runner import Emit, Plan
+
+
+def run(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Case files, folders, names of corpus cases or the beginning of names.", metavar="[CASE]..."
+        ),
+    ] = None,
+    driver: Annotated[
+        list[str] | None,
+        typer.Option("--driver", "-d", help="A driver to test, e.g. emulator:subgroup_size=64. Repeatable."),
+    ] = None,
+    area: Annotated[
+        list[str] | None, typer.Option("--area", help="Generate cases of this area only. Repeatable.")
+    ] = None,
+    corpus: Annotated[
+        bool | None, typer.Option("--corpus/--no-corpus", help="Run the corpus. Default: unless CASEs are given.")
+    ] = None,
+    generate: Annotated[
+        bool | None, typer.Option("--generate/--no-generate", help="Generate cases. Default: unless CASEs are given.")
+    ] = None,
+    profile: Annotated[
+        str, typer.Option("--profile", help="smoke (50 examples, seed 0), default (500) or nightly (10000).")
+    ] = "default",
+    max_examples: Annotated[
+        int | None, typer.Option("--max-examples", help="Generated cases per area and driver.", metavar="N")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of generation; printed by every run.")] = None,
+    keyword: Annotated[
+        list[str] | None,
+        typer.Option("-k", help="Only cases whose name has this text. Repeatable: all must match.", metavar="TEXT"),
+    ] = None,
+    stop: Annotated[bool, typer.Option("-x", "--exitfirst", help="Stop at the first finding.")] = False,
+    json: Annotated[
+        Path | None, typer.Option("--json", help="Write events as JSON lines to this file; - for stdout.")
+    ] = None,
+    save_dir: Annotated[Path, typer.Option("--save-dir", help="Where findings are kept, as cases and reports.")] = Path(
+        "cts-run"
+    ),
+) -> None:
+    """Run cases on drivers and compare all memory with what the specification allows.
+
+    Without CASE: the whole corpus, then generated cases of every area. A failure is shrunk, shown
+    and kept in --save-dir; the command that reproduces it is printed last.
+    """
+    from cts.errors import HarnessTrouble
+
+    plan = _plan(targets or [], driver or [], area, corpus, generate, profile, max_examples, seed, keyword or [], stop)
+    with ExitStack() as stack:
+        try:
+            status = _run(plan, json, save_dir, stack)
+        except KeyboardInterrupt:
+            raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete") from None
+    raise typer.Exit(status)
+
+
+def _plan(
+    targets: list[str],
+    drivers: list[str],
+    areas: list[str] | None,
+    with_corpus: bool | None,
+    generate: bool | None,
+    profile_name: str,
+    max_examples: int | None,
+    seed: int | None,
+    words: list[str],
+    stop: bool,
+) -> Plan:
+    from cts import corpus, registry
+    from cts.errors import BadInput
+    from cts.profiles import profile
+    from cts.runner import Plan
+
+    if not drivers:
+        raise BadInput("no-driver", "no driver to test", "cts run", "--driver emulator; `cts drivers` lists them")
+    entries, rejected = corpus.select(targets) if targets else ([], [])
+    if with_corpus or (with_corpus is None and not targets):
+        known = {e.path.resolve() for e in entries}
+        entries += [e for e in corpus.entries() if e.path.resolve() not in known]
+    entries = [e for e in entries if corpus.has_words(e.name, words)]
+    chosen: list[str] = []
+    if generate or (generate is None and (areas or not targets)):
+        for name in areas or registry.names("cts.areas"):
+            try:
+                registry.area(name)
+            except BadInput as e:
+                rejected.append(e)
+                continue
+            if corpus.has_words(f"generated.{name}", words):
+                chosen.append(name)
+    if not entries and not chosen and not rejected:
+        raise BadInput("nothing-selected", "no case and no area is selected", "cts run", "other words after -k")
+    settings = profile(profile_name, max_examples, seed)
+    return Plan(tuple(drivers), settings, tuple(entries), tuple(chosen), stop, tuple(rejected))
+
+
+def _run(plan: Plan, json: Path | None, save_dir: Path, stack: ExitStack) -> int:
+    from hypothesis.configuration import set_hypothesis_home_dir
+    from rich.console import Console
+
+    from cts.errors import BadInput
+    from cts.report.jsonl import JsonLines
+    from cts.report.save import Saver
+    from cts.report.terminal import Terminal
+    from cts.runner import run as run_plan
+
+    # Hypothesis keeps nothing between runs here, so its folder need not appear in the user's.
+    set_hypothesis_home_dir(stack.enter_context(TemporaryDirectory()))
+    to_stdout = json is not None and str(json) == "-"
+    stream = sys.stderr if to_stdout else sys.stdout
+    console = Console(file=stream, width=None if stream.isatty() else 160)
+    terminal = stack.enter_context(Terminal(console, save_dir))
+    consumers: list[Emit] = [Saver(save_dir), terminal]
+    if json is not None:
+        try:
+            lines = sys.stdout.buffer if to_stdout else stack.enter_context(json.open("wb"))
+        except OSError as e:
+            raise BadInput("json-file", e.strerror or str(e), str(json), "a file that can be written") from e
+        consumers.append(JsonLines(lines))
+
+    def emit(event: Event) -> None:
+        for consumer in consumers:
+            consumer(event)
+
+    return run_plan(plan, emit)

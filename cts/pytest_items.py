@@ -1,0 +1,202 @@
+"""What the pytest plugin collects and runs. Imported only where a driver is asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cts
+from cts import corpus, registry
+from cts.errors import BadInput, CtsError
+from cts.events import Result, RunStarted
+from cts.judge import OpenDriver
+from cts.profiles import Profile, profile
+from cts.report.failure import failure
+from cts.report.save import Saver
+from cts.runner import open_driver, run_area, run_entry
+from cts.verdict import Verdict
+
+_DRIVER = "cts_driver"
+
+
+class Session:
+    """The drivers of one pytest session, opened when first used, and what was judged on each."""
+
+    def __init__(self, config: pytest.Config, drivers: tuple[str, ...], settings: Profile, save_dir: Path) -> None:
+        self.config = config
+        self.drivers = drivers
+        self.settings = settings
+        self.areas = tuple(registry.names("cts.areas"))
+        self.save_dir = save_dir
+        assert settings.seed is not None, "profile() settles the seed"
+        self.header = RunStarted(
+            cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0
+        )
+        self.saver = Saver(save_dir)
+        self.saver(self.header)
+        self._open: dict[str, OpenDriver] = {}
+        self._judged: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Session:
+        """The session that the options ask for. Raises pytest.UsageError where they are wrong."""
+        specs = tuple(dict.fromkeys(config.getoption("--cts-driver")))
+        given = getattr(config, "workerinput", {}).get("cts_seed", config.getoption("--cts-seed"))
+        try:
+            for spec in specs:
+                registry.driver_factory(spec.partition(":")[0])
+            settings = profile(config.getoption("--cts-profile"), config.getoption("--cts-max-examples"), given)
+        except BadInput as e:
+            raise pytest.UsageError(str(e)) from None
+        session = cls(config, specs, settings, Path(config.getoption("--cts-save-dir")))
+        config.add_cleanup(session.close)
+        return session
+
+    def driver(self, spec: str) -> OpenDriver:
+        """The driver, opened now if it is not. Raises CtsError where that fails."""
+        if spec not in self._open:
+            self._open[spec] = open_driver(spec)
+        return self._open[spec]
+
+    def close(self) -> None:
+        """Close every driver that was opened."""
+        while self._open:
+            self._open.popitem()[1].driver.close()
+
+    def collect(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """The collector of a file, None for a file that is not ours."""
+        if path.name == "__init__.py" and path.parent.resolve() == corpus.root().resolve():
+            areas: Areas = Areas.from_parent(parent, path=path)
+            areas.session_of_cts = self
+            return areas
+        if path.suffix in (".yaml", ".yml") and self._is_ours(path, parent):
+            file: CaseFile = CaseFile.from_parent(parent, path=path)
+            file.session_of_cts = self
+            return file
+        return None
+
+    @staticmethod
+    def _is_ours(path: Path, parent: pytest.Collector) -> bool:
+        """Corpus files, files named on the command line, and what has a case's `program`."""
+        if corpus.of_path(path).in_corpus or parent.session.isinitpath(path):
+            return True
+        text = path.read_text(encoding="utf-8", errors="replace")
+        return text.startswith("program:") or "\nprogram:" in text
+
+    def pytest_report_header(self) -> str:
+        """The line that makes a run repeatable."""
+        settings, drivers = self.settings, ", ".join(self.drivers)
+        examples = f"{settings.max_examples} examples per area"
+        return f"cts: profile {settings.name}, {examples}, seed {settings.seed}, drivers {drivers}"
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count what was judged; xdist's controller gets its workers' reports here too."""
+        spec = dict(report.user_properties).get(_DRIVER)
+        if isinstance(spec, str) and report.when == "call":
+            (self._skipped if report.skipped else self._judged)[spec] += 1
+
+    def untested(self) -> list[str]:
+        """Drivers all of whose cases were unsupported."""
+        return [d for d in self.drivers if self._skipped[d] and not self._judged[d]]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """A run in which nothing was tested fails."""
+        if self.untested() and session.exitstatus == pytest.ExitCode.OK and not hasattr(self.config, "workerinput"):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Name the drivers on which nothing was tested."""
+        for spec in self.untested():
+            terminalreporter.write_line(f"cts: nothing was tested on {spec}: it supports none of the cases", red=True)
+
+
+class CaseFile(pytest.File):
+    """One case: an item per driver. The file is read when an item runs, so that a bad one fails alone."""
+
+    session_of_cts: Session
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for spec in self.session_of_cts.drivers:
+            yield CaseItem.for_driver(self, self.session_of_cts, spec, spec)
+
+
+class Areas(pytest.File):
+    """The generated cases: an item per area and driver."""
+
+    session_of_cts: Session
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for area in self.session_of_cts.areas:
+            for spec in self.session_of_cts.drivers:
+                item = AreaItem.for_driver(self, self.session_of_cts, f"generated.{area}[{spec}]", spec)
+                item.area = area
+                yield item
+
+
+class DidNotPass(Exception):
+    """Carries the text of a finding to pytest's report."""
+
+
+class _Item(pytest.Item):
+    """One thing to run on one driver."""
+
+    session_of_cts: Session
+    spec: str
+
+    @classmethod
+    def for_driver(cls, parent: pytest.Collector, session: Session, name: str, spec: str) -> Any:
+        """The item; its driver is opened when it runs."""
+        item: _Item = cls.from_parent(parent, name=name)
+        item.session_of_cts, item.spec = session, spec
+        item.user_properties.append((_DRIVER, spec))
+        return item
+
+    def result(self, driver: OpenDriver) -> Result:
+        raise NotImplementedError
+
+    def runtest(self) -> None:
+        ours = self.session_of_cts
+        result = self.result(ours.driver(self.spec))
+        if result.verdict is Verdict.UNSUPPORTED:
+            pytest.skip(f"unsupported by {self.spec}: {result.detail}")
+        if result.verdict is not Verdict.PASS:
+            ours.saver(result)
+            raise DidNotPass(failure(result, ours.save_dir, ours.header))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, (DidNotPass, CtsError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+
+class CaseItem(_Item):
+    """One case file on one driver."""
+
+    def result(self, driver: OpenDriver) -> Result:
+        oracle = registry.oracle()
+        entry = corpus.of_path(self.path)
+        (result,) = run_entry(entry, corpus.read(entry, oracle), [driver], oracle)
+        return result
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{corpus.of_path(self.path).name}[{self.spec}]"
+
+
+class AreaItem(_Item):
+    """Generated cases of one area on one driver."""
+
+    area: str
+
+    def result(self, driver: OpenDriver) -> Result:
+        ours = self.session_of_cts
+        (result,) = run_area(self.area, [driver], registry.oracle(), ours.settings)
+        return result
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, self.name

@@ -1,0 +1,58 @@
+"""Conformance cases as pytest items, for each `--cts-driver`. Does nothing, and imports nothing, without one.
+
+Corpus files (`pytest --pyargs cts.cases`) and case files of one's own become an item per driver;
+generated cases become an item per driver and area of `cts.cases`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cts.pytest_items import Session
+
+_SESSION: pytest.StashKey[Session] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options `--cts-...`."""
+    group = parser.getgroup("cts", "conformance cases on drivers (cts)")
+    group.addoption(
+        "--cts-driver",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="run conformance cases on this driver, e.g. emulator:subgroup_size=64 (repeatable)",
+    )
+    group.addoption("--cts-profile", default="default", metavar="NAME", help="smoke, default or nightly")
+    group.addoption("--cts-max-examples", type=int, metavar="N", help="generated cases per area and driver")
+    group.addoption("--cts-seed", type=int, metavar="N", help="seed of generation; the header prints it")
+    group.addoption("--cts-save-dir", default="cts-run", metavar="DIR", help="where findings are kept (cts-run)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare a session where a driver is asked for."""
+    if config.getoption("--cts-driver"):
+        from cts.pytest_items import Session
+
+        session = Session.of(config)
+        config.stash[_SESSION] = session
+        config.pluginmanager.register(session, "cts-session")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give xdist's workers the seed of the controller."""
+    session = node.config.stash.get(_SESSION, None)
+    if session is not None:
+        node.workerinput["cts_seed"] = session.header.seed
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Case files, and the generated cases in the place of the corpus package's `__init__.py`."""
+    session = parent.config.stash.get(_SESSION, None)
+    return session.collect(file_path, parent) if session is not None else None

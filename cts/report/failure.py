@@ -1,0 +1,120 @@
+"""One failure as text: the case, what differs, how the address comes about, and how to see it again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from cts.events import Finding, Mismatch, Result, RunStarted
+from cts.model import dumps_case
+
+#: Differing elements shown after the first; a saved report has more.
+SHOWN = 8
+
+_FACT_WIDTH = 7
+
+
+def failure(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:
+    """The text of a result that is neither pass nor unsupported, ending in the command that reproduces it.
+
+    Generated cases are reproduced from the file that `saved_case` names; without `save_dir`, from
+    the seed and the number of examples in the run's header.
+    """
+    return "\n".join(_lines(result, save_dir, header, SHOWN))
+
+
+def full(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:
+    """The same with every differing element that the finding lists."""
+    return "\n".join(_lines(result, save_dir, header, None))
+
+
+def title(result: Result) -> str:
+    """One line: verdict, driver and case."""
+    name = result.finding.case.name if result.generated and result.finding else result.name
+    return f"{result.verdict.value.upper()} {result.driver} {name}"
+
+
+def saved_case(result: Result, save_dir: Path) -> Path:
+    """Where the case of a finding is kept."""
+    assert result.finding is not None
+    return save_dir / f"{file_name(result.finding.case.name)}.yaml"
+
+
+def file_name(name: str) -> str:
+    """A name that every file system takes."""
+    return re.sub(r"[^A-Za-z0-9._=-]+", "_", name).strip("_.") or "case"
+
+
+def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:
+    """The one command that shows the result again."""
+    words = ["cts", "run"]
+    if not result.generated:
+        words.append(result.name)
+    elif result.finding is not None and save_dir is not None:
+        words.append(str(saved_case(result, save_dir)))
+    else:
+        words += ["--no-corpus", "--area", result.area]
+        if header is not None:
+            words += ["--max-examples", str(header.max_examples), "--seed", str(header.seed)]
+    return shlex.join([*words, "--driver", result.driver])
+
+
+def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, most: int | None) -> Iterator[str]:
+    finding = result.finding
+    yield title(result)
+    if result.generated and finding is not None:
+        yield f"found at example {result.examples}" + (f" of seed {header.seed}" if header else "") + ", then shrunk"
+    if finding is not None:
+        yield ""
+        yield dumps_case(finding.case).rstrip()
+    if result.detail:
+        yield ""
+        yield result.detail
+    if finding is not None and finding.counts:
+        yield ""
+        yield from _difference(finding, most)
+    yield ""
+    yield f"reproduce: {reproduce(result, save_dir, header)}"
+
+
+def _difference(finding: Finding, most: int | None) -> Iterator[str]:
+    for count in finding.counts:
+        what, where = ("guard bytes", "around") if count.guard else ("elements", "of")
+        yield f"{count.differing} of {count.total} {what} {where} {count.buffer} differ"
+    first, *others = finding.listed
+    yield f"first: {place(first)}"
+    yield f"  {finding.matrix}"
+    yield f"  expected {first.expected}"
+    yield f"  actual   {first.actual}{_ulp(first)}"
+    for guess in finding.guesses:
+        yield f"looks like: {guess}"
+    shown = others if most is None else others[: most - 1]
+    if shown:
+        yield "then:"
+        yield from (f"  {place(m)}: expected {m.expected}, actual {m.actual}" for m in shown)
+        left = finding.differing - 1 - len(shown)
+        if left:
+            yield f"  and {left} more"
+    if finding.steps:
+        yield "how the expected value gets there:"
+        yield from (f"  {s.fact:<{_FACT_WIDTH}} {s.what} -> {s.value}" for s in finding.steps)
+
+
+def place(mismatch: Mismatch) -> str:
+    """Buffer, coordinates and byte of an element.
+
+    >>> place(Mismatch("dst", False, "float16", 34, 17, (1, 1), "", "", 0))
+    'dst[1, 1], element 17, byte 34 (float16)'
+    """
+    if mismatch.coordinates is None:
+        return f"guard byte at byte {mismatch.offset} of {mismatch.buffer}"
+    at = ", ".join(map(str, mismatch.coordinates))
+    return f"{mismatch.buffer}[{at}], element {mismatch.element}, byte {mismatch.offset} ({mismatch.component})"
+
+
+def _ulp(mismatch: Mismatch) -> str:
+    if mismatch.ulp < 0 or mismatch.guard:
+        return ""
+    return f", {mismatch.ulp} ulp away"

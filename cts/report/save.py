@@ -1,0 +1,33 @@
+"""Findings as files: each case, and the whole text of each failure. Nothing is written where all is well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cts.errors import HarnessTrouble
+from cts.events import Event, Result, RunStarted
+from cts.model import dumps_case
+from cts.report.failure import file_name, full, saved_case
+
+
+class Saver:
+    """Consumes events. Raises HarnessTrouble where the folder cannot be written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.header: RunStarted | None = None
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self.header = event
+        if isinstance(event, Result) and event.finding is not None:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                case = saved_case(event, self.folder)
+                case.write_text(dumps_case(event.finding.case), encoding="utf-8")
+                report = self.folder / f"{case.stem}.{file_name(event.driver)}.txt"
+                report.write_text(full(event, self.folder, self.header) + "\n", encoding="utf-8")
+            except OSError as e:
+                raise HarnessTrouble(
+                    "save", str(e), str(self.folder), "a folder that can be written: --save-dir"
+                ) from e

@@ -1,0 +1,150 @@
+"""A run for people: header, progress bar, failures as they are found, summary by driver and area."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from cts import events as ev
+from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.report.failure import failure
+from cts.verdict import Verdict
+
+#: Failures shown in full; the summary and the saved files have all of them.
+SHOWN = 10
+
+_COLOURS = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.NOT_RUN: "yellow"}
+
+
+class Terminal:
+    """Consumes events. `console` gets everything; a progress bar only where it is a terminal.
+
+    A context manager: leaving it puts the terminal in order, however the run ended.
+    """
+
+    def __init__(self, console: Console, save_dir: Path | None) -> None:
+        self.console = console
+        self.save_dir = save_dir
+        self.header: ev.RunStarted | None = None
+        self.shown = 0
+        self.results: list[ev.Result] = []
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self.corpus_task: TaskID | None = None
+        self.tasks: dict[tuple[str, str], TaskID] = {}
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.progress.stop()
+
+    def __call__(self, event: ev.Event) -> None:
+        match event:
+            case ev.RunStarted():
+                self._start(event)
+            case ev.Rejected():
+                self._error(BadInput(event.code, event.what, event.where, event.remedy))
+            case ev.Trouble():
+                self._error(HarnessTrouble(event.code, event.what, event.where, event.remedy))
+            case ev.Progress():
+                self._examples(event)
+            case ev.Result():
+                self._result(event)
+            case ev.RunFinished():
+                self._finish(event)
+
+    def _start(self, event: ev.RunStarted) -> None:
+        self.header = event
+        what = [f"{event.cases} corpus cases"] if event.cases else []
+        what += [f"{event.max_examples} examples of {', '.join(event.areas)}"] if event.areas else []
+        self._print(
+            f"cts {event.version}, profile {event.profile}, seed {event.seed}: "
+            f"{' and '.join(what) or 'nothing'} on {', '.join(event.drivers)}"
+        )
+        self.progress.start()
+        if event.cases:
+            self.corpus_task = self.progress.add_task("corpus", total=event.cases * len(event.drivers))
+
+    def _error(self, error: CtsError) -> None:
+        self._print(str(error), style="red")
+
+    def _examples(self, event: ev.Progress) -> None:
+        assert self.header is not None
+        key = (event.driver, event.area)
+        if key not in self.tasks:
+            self.tasks[key] = self.progress.add_task(f"{event.area} on {event.driver}", total=self.header.max_examples)
+        self.progress.advance(self.tasks[key], event.examples)
+
+    def _result(self, result: ev.Result) -> None:
+        self.results.append(result)
+        if not result.generated and self.corpus_task is not None:
+            self.progress.advance(self.corpus_task)
+        if result.verdict in _COLOURS:
+            return
+        self.shown += 1
+        if self.shown <= SHOWN:
+            text = failure(result, self.save_dir, self.header)
+            head, _, rest = text.partition("\n")
+            self.console.print()
+            self._print(head, style="bold red")
+            self._print(rest)
+
+    def _finish(self, event: ev.RunFinished) -> None:
+        self.progress.stop()
+        if self.shown > SHOWN:
+            where = f": all of them are in {self.save_dir}" if self.save_dir else ""
+            self._print(f"\n{self.shown - SHOWN} more failures are not shown{where}")
+        if self.results:
+            self.console.print()
+            self.console.print(summary(self.results))
+        counts = ", ".join(f"{n} {name}" for name, n in event.verdicts.items()) or "no results"
+        problems = [f"{event.rejected} inputs rejected"] if event.rejected else []
+        problems += [f"{event.troubles} troubles"] if event.troubles else []
+        self._print(
+            f"{', '.join([counts, *problems])}; {event.examples} cases judged in {event.seconds:.1f} s; "
+            f"exit status {event.exit_status}"
+        )
+
+    def _print(self, text: str, style: str | None = None) -> None:
+        self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def summary(results: list[ev.Result]) -> Table:
+    """Cases by driver, area and origin: how many were judged, and every verdict but pass."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("driver", "area", "cases"):
+        table.add_column(heading)
+    table.add_column("judged", justify="right")
+    table.add_column("unsupported", justify="right")
+    table.add_column("verdicts")
+    rows: dict[tuple[str, str, bool], list[ev.Result]] = {}
+    for r in results:
+        rows.setdefault((r.driver, r.area, r.generated), []).append(r)
+    for (driver, area, generated), group in rows.items():
+        verdicts = Counter(r.verdict for r in group)
+        shown = ", ".join(
+            f"[{_COLOURS.get(v, 'bold red')}]{v.value if generated else f'{n} {v.value}'}[/]"
+            for v, n in sorted(verdicts.items(), key=lambda item: list(Verdict).index(item[0]))
+        )
+        table.add_row(
+            escape(driver),
+            escape(area),
+            "generated" if generated else "corpus",
+            str(sum(r.examples for r in group)),
+            str(sum(r.unsupported for r in group)),
+            shown,
+        )
+    return table
