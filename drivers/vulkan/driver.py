@@ -29,13 +29,34 @@ MAX_BATCH_BYTES = 16 << 20
 
 @dataclass
 class _Item:
-    """A job on its way to an outcome."""
+    """A job on its way to an outcome. `lost` is the batch in which it was lost before it was run alone."""
 
     number: int
     case: Case | None
     job: ModuleJob
     support: Support | None = None
     outcome: Outcome | None = None
+    lost: _LostBatch | None = None
+
+
+@dataclass
+class _LostBatch:
+    """Jobs that shared a submission that was lost: the last of them answers for it if none is lost alone."""
+
+    loss: Loss
+    size: int
+    settled: int = 0
+    explained: bool = False
+
+    def settle(self, result: Result) -> Result:
+        """The result of one of the jobs, run alone."""
+        self.settled += 1
+        self.explained |= isinstance(result, Loss)
+        if self.settled < self.size or self.explained:
+            return result
+        happened = f"{self.size} parameter sets shared a submission when this happened"
+        what = f"{happened}, and none does it alone: {self.loss.what}"
+        return Loss(self.loss.status, what, self.loss.messages)
 
 
 class VulkanDriver:
@@ -149,11 +170,13 @@ class VulkanDriver:
         number, result = self.session.next()
         batch = self._batches.pop(number)
         if isinstance(result, Loss) and result.status is not Status.UNSUPPORTED and len(batch) > 1:
+            lost = _LostBatch(result, len(batch))
             for item in batch:
+                item.lost = lost
                 self._submit([item])
             return
         for index, item in enumerate(batch):
-            item.outcome = _outcome(item, index, result)
+            item.outcome = _outcome(item, index, item.lost.settle(result) if item.lost else result)
             self._journal.end(item.number, item.outcome.status)
 
     def _finished(self, item: _Item) -> Outcome:

@@ -24,12 +24,12 @@ def read(size):
             sys.exit("the driver went away")
         data += more
     return data
-with tempfile.NamedTemporaryFile(suffix=".pyz") as file:
-    file.write(read(int.from_bytes(read(4), "little")))
-    file.flush()
-    sys.path.insert(0, file.name)
-    from {_PACKAGE}.main import main
-main()
+file = tempfile.NamedTemporaryFile(suffix=".pyz")
+file.write(read(int.from_bytes(read(4), "little")))
+file.flush()
+sys.path.insert(0, file.name)
+from {_PACKAGE}.main import main
+main(loaded=file.close)
 """
 
 

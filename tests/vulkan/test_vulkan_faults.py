@@ -71,7 +71,7 @@ def assert_right(outcome: Outcome, seed: int) -> None:
 
 
 def test_every_fault_is_expected() -> None:
-    assert set(EXPECTED) == set(FAULTS) - {"none"}
+    assert set(EXPECTED) == set(FAULTS) - {"none", "exit once"}
     assert len(EXPECTED) >= 12
 
 
@@ -117,6 +117,29 @@ def test_culprit_in_a_batch_is_found(fault: str, tmp_path: Path) -> None:
     assert outcomes[0].status is EXPECTED[fault][0]
     for seed, outcome in enumerate(outcomes[1:]):
         assert_right(outcome, seed)
+
+
+@pytest.mark.parametrize(
+    ("factors", "words"),
+    [
+        ((3, 3, 3), "3 parameter sets shared a submission when this happened, and none does it alone"),
+        ((3, 4, 5), "exited with status 4"),
+    ],
+    ids=["in one batch", "in several"],
+)
+def test_a_death_that_does_not_repeat_is_not_lost(factors: tuple[int, ...], words: str, tmp_path: Path) -> None:
+    once = tmp_path / "once"
+    once.touch()
+    vulkan = faulty(tmp_path, "", once)
+    try:
+        jobs = [job("exit once" if i == 0 else "none", i, factor) for i, factor in enumerate(factors)]
+        outcomes = list(vulkan.run_modules(jobs))
+    finally:
+        vulkan.close()
+    crashed = [o for o in outcomes if o.status is Status.CRASH]
+    assert len(crashed) == 1
+    assert words in crashed[0].detail
+    assert [o.status for o in outcomes if o.status is not Status.CRASH] == [Status.DONE] * 2
 
 
 def test_all_faults_one_after_the_other(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import msgspec
 
-from cts.drivers.vulkan.worker.main import Wire
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,
     Description,
@@ -30,6 +29,7 @@ from cts.drivers.vulkan.worker.protocol import (
     Run,
     frame,
 )
+from cts.drivers.vulkan.worker.wire import Wire
 
 FAULTS = (
     "none",
@@ -54,6 +54,7 @@ FAULTS = (
     "stopped process",
     "closed output",
     "python exception",
+    "exit once",
 )
 
 START_FAULTS = ("silence", "death", "no loader", "no device", "old version", "garbage")
@@ -77,7 +78,7 @@ def main() -> None:
 
 def start_fault(wire: Wire) -> None:
     fault, once = os.environ.get("CTS_FAULT", ""), os.environ.get("CTS_FAULT_ONCE")
-    if once and not Path(once).exists():
+    if not fault or (once and not Path(once).exists()):
         return
     if once:
         Path(once).unlink()
@@ -164,6 +165,11 @@ def misbehave(wire: Wire, run: Run, fault: str) -> None:
     elif fault == "closed output":
         os.close(1)
         time.sleep(3600)
+    elif fault == "exit once":
+        once = Path(os.environ["CTS_FAULT_ONCE"])
+        if once.exists():
+            once.unlink()
+            os._exit(4)
     elif fault == "python exception":
         answer(wire, Failed("error", "ValueError: a bug in the worker", run.id))
 

@@ -146,16 +146,12 @@ class _Descriptors:
             self._pool = None
 
 
-def _record(
-    pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors: _Descriptors, end: int
-) -> Any:
+def _record(pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors: _Descriptors, end: int) -> Any:
     """The command buffer, with everything recorded in it."""
     ffi, lib, device = vk.ffi, vk.lib, pipeline.device
     commands, point = device.commands, vk.VK_PIPELINE_BIND_POINT_COMPUTE
     vk.vkResetCommandPool(device.handle, device.pool, 0)
-    vk.vkBeginCommandBuffer(
-        commands, vk.VkCommandBufferBeginInfo(flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
-    )
+    vk.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo(flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT))
     arena = device.arena
     if arena.staging is not None:
         _copy(commands, arena.staging, arena.buffer, end)

@@ -180,7 +180,9 @@ class Chain:
 
     def enable(self, names: Iterable[str]) -> None:
         """Set features to true. Raises KeyError for one that no structure of the chain has."""
-        places = {m: (s, i) for t, s in zip(self.tables, self._structures, strict=True) for i, m in enumerate(t.members)}
+        places = {
+            m: (s, i) for t, s in zip(self.tables, self._structures, strict=True) for i, m in enumerate(t.members)
+        }
         for name in names:
             structure, index = places[name]
             structure.values[index] = 1
@@ -215,9 +217,7 @@ def query_vectors(instance: Any, device: Any) -> Iterator[VectorRow]:
         yield VectorRow(r.inputType, *interpretations, r.resultType, bool(r.transpose))
 
 
-def _rows(
-    instance: Any, device: Any, command: str, function: str, structure: str, s_type: int
-) -> Iterator[Any]:
+def _rows(instance: Any, device: Any, command: str, function: str, structure: str, s_type: int) -> Iterator[Any]:
     """The two-call idiom; VK_INCOMPLETE cannot happen, since a device's list does not grow. Rows die with the iterator."""
     address = vk.lib.vkGetInstanceProcAddr(instance, f"vkGetPhysicalDevice{command}".encode())
     if address == vk.ffi.NULL:

@@ -57,7 +57,9 @@ class Instance:
             raise NoDevice(f"vkEnumeratePhysicalDevices: {type(e).__name__}") from e
 
     def _messenger(self) -> Any:
-        severities = vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
+        severities = (
+            vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
+        )
         types = vk.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | vk.VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT
         return vk.VkDebugUtilsMessengerCreateInfoEXT(
             messageSeverity=severities, messageType=types, pfnUserCallback=self._message
@@ -121,7 +123,8 @@ class Instance:
         structures["VkPhysicalDeviceLimits"] = dict(_members(properties.limits))
         more = Chain(t for t in PROPERTIES if t.extension in extensions)
         vk.lib.vkGetPhysicalDeviceProperties2(
-            device, vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": more.head or vk.ffi.NULL})
+            device,
+            vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": more.head or vk.ffi.NULL}),
         )
         structures.update({table.name: dict(members) for table, members in more.values()})
         return Description(

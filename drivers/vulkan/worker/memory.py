@@ -92,7 +92,9 @@ class Arena:
         )
         required = vk.vkGetBufferMemoryRequirements(self._device, buffer)
         if not required.memoryTypeBits >> kind & 1:
-            raise RuntimeError(f"memory type {kind} cannot hold storage buffers (types {required.memoryTypeBits:#x} can)")
+            raise RuntimeError(
+                f"memory type {kind} cannot hold storage buffers (types {required.memoryTypeBits:#x} can)"
+            )
         addressable = usage & _USAGE_SHADER_DEVICE_ADDRESS
         flags = vk.VkMemoryAllocateFlagsInfo(flags=_ALLOCATE_DEVICE_ADDRESS) if addressable else None
         memory = vk.vkAllocateMemory(

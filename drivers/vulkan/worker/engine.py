@@ -1,0 +1,95 @@
+"""One opened device: a thread reads and has pipelines created, the main thread runs them in order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+
+import vulkan as vk
+
+from .device import Devices
+from .execute import Hung, execute
+from .instance import Instance
+from .pipeline import Key, Pipeline, Pipelines, key
+from .protocol import Done, Failed, FailureStatus, Open, Phase, Progress, ProtocolError, Reply, Request, Run
+from .wire import Wire
+
+
+class Engine:
+    """Runs what arrives, in order, until the input ends."""
+
+    def __init__(self, wire: Wire, instance: Instance, request: Open) -> None:
+        self._wire = wire
+        self._instance = instance
+        self._pipelines = Pipelines(Devices(instance, request.device, request.memory), request.threads)
+        self._waiting: queue.SimpleQueue[tuple[Run, Key, Future[Pipeline], bool]] = queue.SimpleQueue()
+
+    def serve(self, requests: Iterator[Request]) -> None:
+        """Never returns: the reader ends the process with the input, even while a driver hangs."""
+        threading.Thread(target=self._read, args=(requests,), name="reader", daemon=True).start()
+        while True:
+            run, wanted, pipeline, cached = self._waiting.get()
+            started = time.perf_counter()
+            with contextlib.closing(self._run(run, pipeline, cached, started)) as replies:
+                for reply in replies:
+                    self._wire.send(reply)
+            self._pipelines.release(wanted)
+
+    def _read(self, requests: Iterator[Request]) -> None:
+        try:
+            for request in requests:
+                if not isinstance(request, Run):
+                    raise ProtocolError(f"expected run, got {type(request).__name__}")
+                wanted = key(request)
+                future, cached = self._pipelines.request(wanted, self._announce(request.id, "pipeline"))
+                self._waiting.put((request, wanted, future, cached))
+        except ProtocolError as e:
+            self._wire.send(Failed("error", f"protocol: {e}"))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(70)
+        os._exit(0)
+
+    def _announce(self, run: int, phase: Phase) -> Callable[[], None]:
+        return lambda: self._wire.send(Progress(run, phase))
+
+    def _run(self, run: Run, future: Future[Pipeline], cached: bool, started: float) -> Iterator[Reply]:
+        status: FailureStatus
+        where = "vkCreateComputePipelines"
+        try:
+            pipeline = future.result()
+            ready = time.perf_counter()
+            where = "vkQueueSubmit"
+            if any(m.startswith("error") for m in self._instance.messages):
+                # Running what the layer rejects could do anything, and lose what it said.
+                yield Failed(
+                    "error", "the validation layer rejects the pipeline", run.id, self._instance.take_messages()
+                )
+                return
+            yield Progress(run.id, "dispatch")
+            sets = execute(pipeline, run)
+            seconds = {"pipeline": ready - started, "dispatch": time.perf_counter() - ready}
+            yield Done(run.id, sets, self._instance.take_messages(), seconds, cached)
+            return
+        except Hung as e:
+            status, what = "timeout", str(e)
+        except vk.VkErrorDeviceLost:
+            status, what = "device-lost", f"VK_ERROR_DEVICE_LOST in {where}"
+        except (vk.VkErrorOutOfHostMemory, vk.VkErrorOutOfDeviceMemory) as e:
+            status, what = "out-of-memory", f"{type(e).__name__} in {where}"
+        except (vk.VkErrorFeatureNotPresent, vk.VkErrorExtensionNotPresent) as e:
+            status, what = "unsupported", f"{type(e).__name__} while enabling {', '.join(run.features)}"
+        except (vk.VkError, vk.VkException) as e:
+            status, what = "rejected", f"{type(e).__name__} in {where}"
+        except Exception as e:  # noqa: BLE001 - the worker must answer whatever went wrong
+            traceback.print_exc()
+            status, what = "error", f"{type(e).__name__}: {e} (in {where})"
+        yield Failed(status, what, run.id, self._instance.take_messages())
+        if status in ("timeout", "device-lost"):
+            os._exit(0)

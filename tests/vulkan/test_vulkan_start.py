@@ -1,0 +1,193 @@
+"""Options, the worker command, and the choice of a device."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cts.drivers.vulkan import package
+from cts.drivers.vulkan.options import parse
+from cts.drivers.vulkan.start import choose
+from cts.drivers.vulkan.worker.protocol import (
+    Devices,
+    DeviceSummary,
+    Done,
+    Failed,
+    Hello,
+    ProtocolError,
+    frame,
+    read_reply,
+    read_request,
+)
+from cts.errors import BadInput, HarnessTrouble
+
+UUIDS = ("00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100", "0" * 32, "1" * 32)
+GPU, TWIN, CPU, OLD = (
+    DeviceSummary(0, "NVIDIA H100", UUIDS[0], "discrete", "1.4.312", "NVIDIA 580"),
+    DeviceSummary(1, "NVIDIA H200", UUIDS[1], "discrete", "1.4.312", "NVIDIA 580"),
+    DeviceSummary(2, "llvmpipe", UUIDS[2], "cpu", "1.4.354", "llvmpipe"),
+    DeviceSummary(3, "Old one", UUIDS[3], "integrated", "1.1.0", "x", unusable="supports Vulkan 1.2 at most"),
+)
+DEVICES = (GPU, TWIN, CPU, OLD)
+
+
+@pytest.mark.parametrize(
+    ("wish", "found"),
+    [
+        ("0", GPU),
+        ("2", CPU),
+        ("h200", TWIN),
+        ("llvm", CPU),
+        (UUIDS[1], TWIN),
+        ("FFEEDDCC-BBAA-9988-7766-554433221100", TWIN),
+        ("", GPU),
+    ],
+)
+def test_devices_are_chosen_by_index_name_and_uuid(wish: str, found: DeviceSummary) -> None:
+    assert choose(DEVICES, wish) is found
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ("7", "no device matches '7'"),
+        ("nvidia", "2 devices match 'nvidia'"),
+        ("intel", "no device matches"),
+        ("old", "cannot be used: supports Vulkan 1.2 at most"),
+    ],
+)
+def test_a_wrong_choice_lists_the_devices(wish: str, words: str) -> None:
+    with pytest.raises(BadInput, match=words) as caught:
+        choose(DEVICES, wish)
+    assert "2: llvmpipe" in caught.value.remedy
+
+
+def test_xdist_workers_take_the_best_devices_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    for number in range(4):
+        monkeypatch.setenv("PYTEST_XDIST_WORKER", f"gw{number}")
+        taken.append(choose(DEVICES, ""))
+    assert taken == [GPU, TWIN, GPU, TWIN]
+
+
+@pytest.mark.parametrize("devices", [(), (OLD,)])
+def test_no_device_is_trouble(devices: tuple[DeviceSummary, ...]) -> None:
+    with pytest.raises(HarnessTrouble, match="no device"):
+        choose(devices, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"timout": "3"}, "did you mean 'timeout'"),
+        ({"memory": "vram"}, "auto, host or staged"),
+        ({"timeout": "-1"}, "positive number of seconds"),
+        ({"timeout": "soon"}, "positive number of seconds"),
+        ({"threads": "0"}, "positive integer"),
+        ({"validation": "maybe"}, "yes or no"),
+    ],
+)
+def test_wrong_options(options: dict[str, str], words: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse(options)
+    assert words in caught.value.remedy
+
+
+def test_right_options() -> None:
+    options = parse({"": "1", "worker": "ssh lab python3", "validation": "yes", "timeout": "2.5", "threads": "3"})
+    assert (options.device, options.worker, options.validation) == ("1", "ssh lab python3", True)
+    assert (options.timeout, options.threads, options.journal) == (2.5, 3, Path("cts-run/vulkan"))
+
+
+def test_the_zipapp_is_complete_and_reproducible() -> None:
+    names = zipfile.ZipFile(io.BytesIO(package.zipapp())).namelist()
+    sources = (Path(package.__file__).parent / "worker").glob("*.py")
+    assert {f"cts_vulkan_worker/{s.name}" for s in sources} | {"__main__.py"} == set(names)
+    package.zipapp.cache_clear()
+    first = package.zipapp()
+    package.zipapp.cache_clear()
+    assert package.zipapp() == first
+
+
+def test_commands() -> None:
+    argv, preamble = package.command("chroot /srv/root python3")
+    assert argv[:4] == ["chroot", "/srv/root", "python3", "-c"]
+    assert preamble[4:] == package.zipapp()
+    assert package.command("")[0][0] == sys.executable
+    assert package.command("python3 'my worker.pyz'") == (["python3", "my worker.pyz"], b"")
+    quoted = package.command("ssh lab python3")[0][-1]
+    assert quoted == f"'{argv[-1]}'"
+
+
+@pytest.mark.parametrize("how", ["sent", "file"])
+def test_the_worker_needs_no_part_of_the_suite(how: str, tmp_path: Path) -> None:
+    """A Vulkan package whose loader is missing, and nothing of ours importable."""
+    (tmp_path / "vulkan.py").write_text("raise OSError('Cannot find Vulkan SDK version')\n")
+    if how == "sent":
+        argv, preamble = package.command("")
+    else:
+        (tmp_path / "worker.pyz").write_bytes(package.zipapp())
+        argv, preamble = [sys.executable, str(tmp_path / "worker.pyz")], b""
+    blocked = "import sys; sys.modules['cts'] = None; "
+    if how == "sent":
+        argv[-1] = blocked + argv[-1]
+    ran = subprocess.run(
+        argv,
+        input=preamble + frame(Hello()),
+        capture_output=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path)},
+        timeout=60,
+        check=False,
+    )
+    reply = read_reply(io.BytesIO(ran.stdout))
+    assert isinstance(reply, Failed), ran.stderr.decode()
+    assert reply.status == "no-device"
+    assert "no Vulkan loader" in reply.what
+
+
+def test_what_a_driver_prints_does_not_reach_the_protocol(tmp_path: Path) -> None:
+    (tmp_path / "vulkan.py").write_text("import os\nos.write(1, b'noise')\nraise OSError('no loader')\n")
+    (tmp_path / "worker.pyz").write_bytes(package.zipapp())
+    ran = subprocess.run(
+        [sys.executable, str(tmp_path / "worker.pyz")],
+        input=frame(Hello()),
+        capture_output=True,
+        env={"PYTHONPATH": str(tmp_path)},
+        timeout=60,
+        check=True,
+    )
+    assert b"noise" in ran.stderr
+    assert isinstance(read_reply(io.BytesIO(ran.stdout)), Failed)
+
+
+def test_frames_round_trip() -> None:
+    for message in (
+        Hello(validation=True),
+        Devices(1, "w", DEVICES),
+        Done(3, ((b"\0\xff", None),), ("m",), {"x": 1.5}),
+    ):
+        stream = io.BytesIO(frame(message))
+        assert (read_request if isinstance(message, Hello) else read_reply)(stream) == message
+        assert stream.read() == b""
+    assert read_reply(io.BytesIO()) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\x01", "truncated frame: 1 of"),
+        (b"\x05\0\0\0abc", "truncated frame: 7 of 9"),
+        (b"\x05\0\0\0abcde", "no message of protocol version 1"),
+        (b"\xff\xff\xff\xff", "a frame of 4294967295 bytes"),
+        (frame(Hello()), "no message of protocol version 1"),
+    ],
+)
+def test_bytes_that_are_no_protocol(data: bytes, words: str) -> None:
+    with pytest.raises(ProtocolError, match=words):
+        read_reply(io.BytesIO(data))
