@@ -108,6 +108,18 @@ def assemble(text: str, *, interface: str = "", decorations: str = "", variables
     return words
 
 
+def assemble_unchecked(text: str) -> Array:
+    """The words of a kernel's text that spirv-val need not accept."""
+    for part in ("INTERFACE", "DECORATIONS", "VARIABLES"):
+        text = text.replace(part, "")
+    return tools.assemble(text)
+
+
+def named(text: str, name: str) -> str:
+    """The text with an OpName for the id `%name`."""
+    return text.replace("OpDecorate %id_variable", f'OpName %{name} "{name}"\nOpDecorate %id_variable', 1)
+
+
 def memory(data: Array, addresses: tuple[Address, ...] = ()) -> Memory:
     """A buffer with guard bytes of 0xEE around it."""
     content = np.ascontiguousarray(data).view(np.uint8).reshape(-1)

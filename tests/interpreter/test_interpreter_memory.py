@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from interpreter_modules import GUARD, assemble, contents, dispatch, kernel, memory, run_kernel
+from interpreter_modules import GUARD, assemble, contents, dispatch, kernel, memory, named, run_kernel
 
 from cts.driver import Outcome, Status
 from cts.job import Address, Memory
@@ -219,7 +219,7 @@ def test_access_outside_the_allocation_is_a_crash_that_says_where(huge: str, off
 %lost = OpLoad %uint %wrong
 """
     text = kernel(body, globals_="%million = OpConstant %uint 1000000\n%sixty_five = OpConstant %uint 65")
-    text = text.replace("OpDecorate %id_variable", 'OpName %lost "lost"\nOpDecorate %id_variable', 1)
+    text = named(text, "lost")
     outcome = run_with({}, assemble(text))
     assert outcome.status is Status.CRASH
     assert outcome.detail.startswith("OpLoad %")

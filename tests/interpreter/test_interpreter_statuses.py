@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from interpreter_modules import assemble, dispatch, kernel, memory
+from interpreter_modules import assemble, assemble_unchecked, dispatch, kernel, memory, named
 
 from cts.driver import Outcome, Status
 from cts.drivers.interpreter import Interpreter, create
 from cts.drivers.interpreter.handlers import arithmetic
 from cts.drivers.interpreter.registry import lookup
 from cts.errors import BadInput
-from cts.spirv import tools
 from cts.spirv.grammar import grammar
 
 X = np.array([3, 0, 7, 1, 10, 4, 2, 9], np.uint32)
@@ -33,10 +32,8 @@ OpStore %slot %old
     text = kernel(body, globals_="%one = OpConstant %float 1", head="OpCapability Linkage\n").replace(
         "OpMemoryModel", '%glsl = OpExtInstImport "GLSL.std.450"\nOpMemoryModel', 1
     )
-    text = text.replace("OpDecorate %id_variable", 'OpName %old "old"\nOpDecorate %id_variable', 1)
-    for word in ("INTERFACE", "DECORATIONS", "VARIABLES"):
-        text = text.replace(word, "")
-    outcome = run(tools.assemble(text))
+    text = named(text, "old")
+    outcome = run(assemble_unchecked(text))
     assert outcome.status is Status.UNSUPPORTED
     assert "capability Linkage" in outcome.detail
     assert "instruction 31 of GLSL.std.450" in outcome.detail
@@ -95,6 +92,14 @@ def test_a_missing_binding_is_named() -> None:
     assert "set 0, binding 1, where no buffer is bound" in outcome.detail
 
 
+def test_an_id_without_a_definition_is_named() -> None:
+    text = named(kernel("OpStore %slot %nothing"), "nothing")
+    outcome = run(assemble_unchecked(text))
+    assert outcome.status is Status.ERROR
+    assert "OpStore: %" in outcome.detail
+    assert outcome.detail.endswith('"nothing" is defined nowhere')
+
+
 def test_recursion_is_refused() -> None:
     functions = """
 %f = OpFunction %void None %procedure
@@ -104,9 +109,7 @@ OpReturn
 OpFunctionEnd
 """
     text = kernel("%call = OpFunctionCall %void %f", functions=functions)
-    for word in ("INTERFACE", "DECORATIONS", "VARIABLES"):
-        text = text.replace(word, "")
-    outcome = run(tools.assemble(text))
+    outcome = run(assemble_unchecked(text))
     assert outcome.status is Status.ERROR
     assert "calls itself" in outcome.detail
 
@@ -132,7 +135,7 @@ def test_a_bug_of_ours_names_the_instruction(monkeypatch: pytest.MonkeyPatch) ->
     opcode = grammar().opcode("OpIMul")
     monkeypatch.setitem(lookup().pure, opcode, lambda d, i: broken)
     text = kernel("%product = OpIMul %uint %x %x\nOpStore %slot %product")
-    text = text.replace("OpDecorate %id_variable", 'OpName %product "product"\nOpDecorate %id_variable', 1)
+    text = named(text, "product")
     outcome = run(assemble(text))
     assert outcome.status is Status.ERROR
     assert outcome.detail.startswith("OpIMul %")
