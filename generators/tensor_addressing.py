@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.choices import Choices, Draw
@@ -117,13 +118,9 @@ def _draw_case(choices: Choices, capabilities: Capabilities, supports: Sequence[
     program = Program(constness)
     for _ in range(choices.pick(TRANSFERS)):
         choices.group(lambda c: _draw_transfer(c, program, memory, setting))
-    return Case(
-        schema=SCHEMA_VERSION,
-        name="generated",
-        buffers=memory.buffers(),
-        program=tuple(program.instructions),
-        **({"dispatch": dispatch} if dispatch != Dispatch() else {}),
-    )
+    case = Case(schema=SCHEMA_VERSION, name="generated", buffers=memory.buffers(), program=tuple(program.instructions))
+    # What equals the default is left out of YAML only where it is not given.
+    return case if dispatch == Dispatch() else replace(case, dispatch=dispatch)
 
 
 def _draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> tuple[int, int]:
@@ -157,7 +154,7 @@ def _draw_dispatch(choices: Choices, support: MatrixSupport, capabilities: Capab
         workgroups = (1, 1, 1)
         subgroups = subgroups if subgroups * elements <= MAX_ELEMENTS or apart == 1 else 1
     if workgroups == (1, 1, 1):
-        return Dispatch(subgroups=subgroups)  # defaults are left out of YAML only where they are not given
+        return Dispatch(subgroups=subgroups)
     return Dispatch(workgroups=workgroups, subgroups=subgroups)
 
 
