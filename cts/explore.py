@@ -178,8 +178,9 @@ def _shrink(
 
     try:
         trouble = _hypothesis(strategy, profile, test, shrink=True)
-    except _Flaky as e:
-        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=str(e))
+    except _Flaky:
+        detail = f"{verdict.value} at first, not when the same case was run again"
+        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
         return
     if trouble is not None:
         explored.attempt = Attempt(Verdict.ERROR, trouble)
@@ -187,7 +188,7 @@ def _shrink(
     if not found:
         ((attempt, _),) = _attempts(original, [driver], oracle)
         if attempt.verdict is not verdict:
-            detail = f"{verdict.value} at first, {attempt.verdict.value} when it was repeated"
+            detail = f"{verdict.value} at first, {attempt.verdict.value} when the same case was run again"
             explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
             return
     if explored.case is not None and verdict is not Verdict.ERROR:
@@ -229,7 +230,7 @@ def _hypothesis(
     except (_Found, _Enough):
         return None
     except Flaky as e:
-        raise _Flaky(str(e)) from e
+        raise _Flaky from e
     except Exception as e:  # noqa: BLE001 - a bug of a generator: shown as ERROR
         return describe(e)
     return None
