@@ -11,6 +11,7 @@ from pathlib import Path
 from cts.errors import BadInput
 from cts.expectation import Oracle
 from cts.model import Case, load_case
+from cts.model.yaml import locate
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def read(entry: Entry, oracle: Oracle) -> Case:
         raise BadInput(
             "undefined-behaviour",
             f"the case breaks rule {first.rule}: {first.what}{more}",
-            f"{entry.path}: {first.path}",
+            locate(str(entry.path), entry.path.read_text(encoding="utf-8"), first.path),
             first.remedy,
         )
     return case

@@ -15,6 +15,7 @@ from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, describe, judge, unsupported
 from cts.model import Case
 from cts.profiles import Profile
+from cts.reduce import reduce
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -155,35 +156,43 @@ def _shrink(
 ) -> None:
     """Repeat the examples and let Hypothesis shrink the failing one; those that have passed cost generation only.
 
-    Shrinking keeps to the verdict that it began with, so that it never slips from a driver's
-    failure into an error of ours.
+    What is left is reduced by structure. Both keep to the verdict that shrinking began with, so
+    that it never slips from a driver's failure into an error of ours.
     """
     original, verdict = explored.case, explored.attempt.verdict
     assert original is not None
     found = False
 
-    def test(case: Case) -> None:
+    def fails(case: Case) -> bool:
         nonlocal found
-        if case.content_hash in passed:
-            return
         ((attempt, expectation),) = _attempts(case, [driver], oracle)
-        if attempt.verdict is verdict:
-            found = True
-            explored.attempt, explored.case, explored.expectation = attempt, case, expectation
+        if attempt.verdict is not verdict:
+            return False
+        found = True
+        explored.attempt, explored.case, explored.expectation = attempt, case, expectation
+        return True
+
+    def test(case: Case) -> None:
+        if case.content_hash not in passed and fails(case):
             raise _Found
 
     try:
         trouble = _hypothesis(strategy, profile, test, shrink=True)
-    except _Flaky as e:
-        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=str(e))
+    except _Flaky:
+        detail = f"{verdict.value} at first, not when the same case was run again"
+        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
         return
     if trouble is not None:
         explored.attempt = Attempt(Verdict.ERROR, trouble)
-    elif not found:
+        return
+    if not found:
         ((attempt, _),) = _attempts(original, [driver], oracle)
         if attempt.verdict is not verdict:
-            detail = f"{verdict.value} at first, {attempt.verdict.value} when it was repeated"
+            detail = f"{verdict.value} at first, {attempt.verdict.value} when the same case was run again"
             explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
+            return
+    if explored.case is not None and verdict is not Verdict.ERROR:
+        reduce(explored.case, lambda case: not oracle.violations(case) and fails(case))
 
 
 def _hypothesis(
@@ -221,7 +230,7 @@ def _hypothesis(
     except (_Found, _Enough):
         return None
     except Flaky as e:
-        raise _Flaky(str(e)) from e
+        raise _Flaky from e
     except Exception as e:  # noqa: BLE001 - a bug of a generator: shown as ERROR
         return describe(e)
     return None

@@ -12,7 +12,7 @@ from cts.model import Case
 from cts.patterns import guesses, value_text
 
 #: Differing elements listed one by one.
-LISTED = 64
+LISTED = 256
 
 
 def finding(

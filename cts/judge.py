@@ -89,6 +89,13 @@ def describe(error: BaseException) -> str:
     return "\n".join(lines[-TRACEBACK_LINES:])
 
 
+def trouble(code: str, what: str, error: Exception) -> HarnessTrouble:
+    """A driver's or our own exception as an error of one screen: what it says, and the innermost place."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].filename}:{frames[-1].lineno}, in {frames[-1].name}" if frames else ""
+    return HarnessTrouble(code, f"{what}: {type(error).__name__}: {error}", where, "what the message asks for")
+
+
 def _verdict(case: Case, expectation: Expectation, outcome: Outcome, seconds: float) -> Attempt:
     if outcome.status is Status.DONE:
         divergence = compare(case, expectation, outcome.memory)

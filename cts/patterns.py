@@ -40,7 +40,7 @@ def guesses(
         initial = initial_bits(buffer)
         index = group.offsets // buffer.type.size
         found += _untouched(group, index, initial)
-        found += _one_value(group)
+        found += _one_value(group, initial[index])
         found += _transposed(group, index, wanted, _pitch(buffer.shape, buffer.components))
         found += _shifted(group, index, contents, wanted)
         found += _sources(case, group, index, _pitch(buffer.shape, buffer.components))
@@ -111,8 +111,9 @@ def _untouched(group: Differing, index: npt.NDArray[np.int64], initial: Bits) ->
         )
 
 
-def _one_value(group: Differing) -> Iterator[str]:
-    if len(group) >= FEW and (group.actual == group.actual[0]).all():
+def _one_value(group: Differing, initial: Bits) -> Iterator[str]:
+    unwritten = (group.actual == initial).all()
+    if len(group) >= FEW and not unwritten and (group.actual == group.actual[0]).all():
         yield f"every differing element of {group.buffer} holds {value_text(group.component, int(group.actual[0]))}"
 
 

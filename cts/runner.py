@@ -18,7 +18,7 @@ from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarte
 from cts.expectation import Expectation, Oracle
 from cts.explore import Explored, explore
 from cts.finding import finding
-from cts.judge import Attempt, OpenDriver, describe, judge, unsupported
+from cts.judge import Attempt, OpenDriver, describe, judge, trouble, unsupported
 from cts.model import Case
 from cts.profiles import Profile
 from cts.verdict import Verdict
@@ -57,7 +57,7 @@ def open_driver(spec: str) -> OpenDriver:
     except (BadInput, HarnessTrouble):
         raise
     except Exception as e:
-        raise HarnessTrouble("driver-failed", f"driver {spec!r} does not start", describe(e), "see its message") from e
+        raise trouble("driver-failed", f"driver {spec!r} does not start", e) from e
 
 
 def run_entry(entry: Entry, case: Case, drivers: Sequence[OpenDriver], oracle: Oracle) -> list[Result]:
@@ -95,14 +95,14 @@ def run_area(
     return [results[d.spec] for d in drivers]
 
 
-def exit_status(verdicts: Iterable[Verdict], *, rejected: bool = False, trouble: bool = False) -> int:
+def exit_status(verdicts: Iterable[Verdict], *, rejected: bool = False, troubled: bool = False) -> int:
     """The highest status that applies to what was seen.
 
     >>> exit_status([Verdict.PASS, Verdict.FAIL])
     1
     """
     seen = set(verdicts)
-    if trouble or Verdict.ERROR in seen:
+    if troubled or Verdict.ERROR in seen:
         return TROUBLE
     if rejected:
         return BAD_INPUT
@@ -116,6 +116,7 @@ class _Run:
         self.plan = plan
         self.emit = emit
         self.verdicts: Counter[Verdict] = Counter()
+        self.results: Counter[str] = Counter()
         self.tested: Counter[str] = Counter()
         self.rejected = 0
         self.troubles = 0
@@ -145,7 +146,8 @@ class _Run:
             for driver in drivers:
                 self._close(driver)
         for driver in drivers:
-            if not self.tested[driver.spec] and not self.stopped:
+            # Where nothing was left to test, what was asked for has been rejected, which is told already.
+            if self.results[driver.spec] and not self.tested[driver.spec] and not self.stopped:
                 self._problem(
                     HarnessTrouble(
                         "nothing-tested",
@@ -153,7 +155,7 @@ class _Run:
                         remedy="cases that exist, and that the driver supports: `cts list` and `cts drivers` show both",
                     )
                 )
-        status = exit_status(self.verdicts, rejected=self.rejected > 0, trouble=self.troubles > 0)
+        status = exit_status(self.verdicts, rejected=self.rejected > 0, troubled=self.troubles > 0)
         counts = {v.value: self.verdicts[v] for v in Verdict if self.verdicts[v]}
         seconds = round(time.perf_counter() - start, 3)
         self.emit(RunFinished(counts, self.tested.total(), self.rejected, self.troubles, seconds, status))
@@ -172,7 +174,7 @@ class _Run:
         try:
             driver.driver.close()
         except Exception as e:  # noqa: BLE001 - every driver is closed, whatever one of them does
-            self._problem(HarnessTrouble("driver-close", f"driver {driver.spec!r} does not close", describe(e)))
+            self._problem(trouble("driver-close", f"driver {driver.spec!r} does not close", e))
 
     def _cases(self, drivers: Sequence[OpenDriver]) -> None:
         oracle = registry.oracle()
@@ -183,9 +185,7 @@ class _Run:
                 self._problem(e)
                 continue
             except Exception as e:  # noqa: BLE001 - the oracle's own bug: the other cases still run
-                self._problem(
-                    HarnessTrouble("oracle-failed", "the oracle cannot judge the case", str(entry.path), describe(e))
-                )
+                self._problem(trouble("oracle-failed", f"the oracle cannot judge {entry.path}", e))
                 continue
             if self.stopped:
                 self._add([_not_run(d, entry.area, entry.name, generated=False) for d in drivers])
@@ -205,6 +205,7 @@ class _Run:
     def _add(self, results: list[Result]) -> None:
         for result in results:
             self.verdicts[result.verdict] += 1
+            self.results[result.driver] += 1
             self.tested[result.driver] += result.examples
             self.emit(result)
             if self.plan.stop_at_first and (result.verdict.is_finding or result.verdict is Verdict.ERROR):
@@ -225,7 +226,7 @@ def _settled(driver: OpenDriver, case: Case, expectation: Expectation) -> Attemp
     if attempt.verdict.is_finding:
         second = judge(driver, case, expectation)
         if second.verdict is not attempt.verdict:
-            detail = f"{attempt.verdict.value} at first, {second.verdict.value} when it was repeated; {attempt.detail}"
+            detail = f"{attempt.verdict.value} at first, {second.verdict.value} when it was run again; {attempt.detail}"
             return replace(attempt, verdict=Verdict.FLAKY, detail=detail.rstrip("; "))
     return attempt
 

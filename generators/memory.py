@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cts.generators.choices import Choices
-from cts.generators.operands import Grid, Varying
+from cts.generators.layout_sketches import VARIATIONS
+from cts.generators.operands import Grid, Varying, varied
 from cts.model import Buffer, ComponentType, Counter, Data, Iota, RandomBits, StorageClass
 from cts.model.component import Number
-from cts.model.operand import Factors
 
 #: Alignment of the pointer of a tensor load or store, in bytes (TA-043).
 TENSOR_ALIGNMENT = 16
@@ -66,7 +66,7 @@ class Region:
     components: int
     storage: StorageClass
     data: Data
-    size: int = 1
+    size: int = 0
 
     @property
     def element_size(self) -> int:
@@ -86,50 +86,42 @@ class Region:
 class Memory:
     """All buffers of a case under construction.
 
-    `pointees` are the types that buffers may have; `component` is the matrices' component type.
+    `pointees` are the types that buffers may have; `component` is the matrices' component type. How
+    much is drawn never depends on what was drawn before, so that the shrinker can drop earlier accesses.
     """
 
-    def __init__(self, component: ComponentType, pointees: Sequence[ComponentType], physical: bool) -> None:
+    def __init__(
+        self, choices: Choices, component: ComponentType, pointees: Sequence[ComponentType], physical: bool
+    ) -> None:
         self.component = component
         self.pointees = pointees
         self.storages = tuple(StorageClass) if physical else (StorageClass.StorageBuffer,)
-        self.regions: dict[str, Region] = {}
-        self.source: Region | None = None
         self.destinations: list[Region] = []
+        self.source = self._draw(choices, "src")
+        # In a pointee of another width, an iota would leave many components alike.
+        if choices.chance(1) or self.source.type.size != component.size:
+            self.source.data = Data(random_bits=RandomBits(seed=1))
+        else:
+            self.source.data = _NUMBERS.get(self.source.type, _COUNTER)
 
     def buffers(self) -> dict[str, Buffer]:
-        return {name: region.buffer() for name, region in self.regions.items()}
-
-    def draw_source(self, choices: Choices) -> Region:
-        """The buffer that loads read: one for the whole case."""
-        if self.source is None:
-            self.source = choices.group(lambda c: self._draw(c, "src"))
-            region = self.source
-            # In a pointee of another width, an iota would leave many components alike.
-            if choices.chance(1) or region.type.size != self.component.size:
-                region.data = Data(random_bits=RandomBits(seed=choices.between(0, 9)))
-            else:
-                region.data = _NUMBERS.get(region.type, _COUNTER)
-        return self.source
+        """The buffers that are used, the source first."""
+        return {region.name: region.buffer() for region in (self.source, *self.destinations) if region.size}
 
     def draw_destination(self, choices: Choices) -> Region:
         """A buffer to write: a new one, or one that already has other stores' regions."""
-        if self.destinations and choices.chance(4):
-            return choices.pick(self.destinations)
-        name = f"dst{len(self.destinations) or ''}"
-        region = choices.group(lambda c: self._draw(c, name))
+        again = choices.chance(4)
+        region = self._draw(choices, f"dst{len(self.destinations) or ''}")
+        if again and self.destinations:
+            return self.destinations[-1]
         region.data = Data(fill=FILL[region.type])
-        region.size = 0
         self.destinations.append(region)
         return region
 
     def _draw(self, choices: Choices, name: str) -> Region:
         pointee = choices.pick(self.pointees) if choices.chance(2) else self.component
         components = choices.pick((2, 4)) if choices.chance(1) else 1
-        storage = choices.pick(self.storages)
-        region = Region(name, pointee, components, storage, Data(fill=0))
-        self.regions[name] = region
-        return region
+        return Region(name, pointee, components, choices.pick(self.storages), Data(fill=0))
 
 
 def aligned_elements(region: Region, alignment: int) -> int:
@@ -140,11 +132,7 @@ def aligned_elements(region: Region, alignment: int) -> int:
 def draw_read(choices: Choices, region: Region, grid: Grid, alignment: int, extent: int) -> Varying:
     """Where reads of `extent` bytes start, in elements, and make room for them."""
     unit = aligned_elements(region, alignment)
-    base = draw_base(choices) * unit
-    factors = Factors()
-    if grid.instances > 1 and choices.chance(3):
-        factors = Factors(*(unit * choices.between(0, 5) if e > 1 else 0 for e in grid.extents))
-    offset = Varying(base, factors)
+    offset = Varying(draw_base(choices) * unit, varied(grid, unit * abs(choices.pick(VARIATIONS))))
     region.size = max(region.size, offset.range(grid)[1] * region.element_size + extent)
     return offset
 

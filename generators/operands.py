@@ -87,9 +87,11 @@ class Varying:
         )
 
 
-def draw_factors(choices: Choices, grid: Grid, low: int, high: int) -> Factors:
-    """A factor of [low, high] for every axis that has more than one instance."""
-    return Factors(*(choices.between(low, high) if extent > 1 else 0 for extent in grid.extents))
+def varied(grid: Grid, factor: int) -> Factors:
+    """Factors along every axis that has more than one instance, multiples of `factor`."""
+    return Factors(
+        *(factor * times if extent > 1 else 0 for times, extent in zip((1, 2, 1, 3), grid.extents, strict=True))
+    )
 
 
 def signed(value: int) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cts.generators import layouts as lay
 from cts.generators import views as vw
-from cts.generators.layout_choices import LayoutPlan
+from cts.generators.layout_plans import LayoutPlan
 from cts.generators.operands import Constness
 from cts.model import (
     AnyInstruction,
@@ -108,6 +107,11 @@ class Program:
                 self.emit(TensorViewSetClip(id=name, of=of, row_offset=a, row_span=b, col_offset=c, col_span=d))
         return name
 
-    def reusable_layouts(self, store: bool) -> Sequence[Named]:
-        """Layouts that another may start from; blocks are for loads only (TA-068)."""
-        return [n for n in self.layouts if not store or set(n.state.block) == {1}]
+    def reusable_layout(self, dim: int, clamp: ClampMode, back: int, store: bool) -> Named | None:
+        """A layout of this type that another may start from, `back` before the last; blocks are for loads (TA-068)."""
+        usable = [
+            n
+            for n in self.layouts
+            if (n.state.dim, n.state.clamp) == (dim, clamp) and not (store and max(n.state.block) > 1)
+        ]
+        return usable[-1 - back % len(usable)] if usable else None

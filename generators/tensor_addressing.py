@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.choices import Choices, Draw
-from cts.generators.layout_choices import Purpose, draw_layout
-from cts.generators.memory import OBJECT, TENSOR_ALIGNMENT, Memory, aligned_elements, draw_read, draw_write
+from cts.generators.layout_plans import Purpose, plan
+from cts.generators.layout_sketches import draw_layout
+from cts.generators.memory import OBJECT, TENSOR_ALIGNMENT, Memory, Region, aligned_elements, draw_read, draw_write
 from cts.generators.operands import Constness, Grid
 from cts.generators.programs import Program
 from cts.generators.views import draw_view
 from cts.model import (
     SCHEMA_VERSION,
     Case,
-    ClampMode,
     ComponentType,
     Dispatch,
     MatrixConstant,
@@ -34,18 +35,13 @@ from cts.model import (
 #: Most matrix elements, over all instances, that one instruction of a generated case handles.
 MAX_ELEMENTS = 4096
 
-#: Most matrices that one generated case brings from somewhere to somewhere else.
-MAX_TRANSFERS = 4
-
-#: Ranks of layouts: the higher ones, in which more can go wrong, more often.
-RANKS = (1, 2, 3, 4, 5, 3, 4, 5)
+#: How many matrices a case brings from somewhere to somewhere else. Counts come before what they count, and what they
+#: count is a group: so the shrinker can drop any of it.
+TRANSFERS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5)
+SINKS = (1,) * 11 + (2,)
 
 #: Pointee types that every device with shaders for these cases has, beside those of its matrices.
 POINTEES = (ComponentType.uint32, ComponentType.int32, ComponentType.float32)
-
-
-#: Constant twice: its clamp value has rules of its own.
-CLAMPS = (*ClampMode, ClampMode.Constant)
 
 
 @dataclass(frozen=True)
@@ -110,27 +106,21 @@ _SIMPLEST_FIRST = (
 
 def _draw_case(choices: Choices, capabilities: Capabilities, supports: Sequence[MatrixSupport]) -> Case:
     support = choices.pick(supports)
-    rows, cols = choices.group(lambda c: _draw_shape(c, support, capabilities.max_dimension))
-    dispatch = choices.group(lambda c: _draw_dispatch(c, support, capabilities, rows * cols))
+    rows, cols = _draw_shape(choices, support, capabilities.max_dimension)
+    dispatch = _draw_dispatch(choices, support, capabilities, rows * cols)
     x, y, z = dispatch.workgroups
     grid = Grid(x, y, z, dispatch.subgroups if support.scope is Scope.Subgroup else 1)
     constness = Constness(choices)
     plain = MatrixType(component=support.component, scope=support.scope, rows=rows, cols=cols, use=support.use)
     setting = _Setting(constness.matrix_type(plain), (rows, cols), grid, capabilities.features)
     pointees = [c for c in ComponentType if c in POINTEES or any(row.component is c for row in capabilities.matrices)]
-    memory = Memory(support.component, pointees, Feature.BUFFER_DEVICE_ADDRESS in capabilities.features)
+    memory = Memory(choices, support.component, pointees, Feature.BUFFER_DEVICE_ADDRESS in capabilities.features)
     program = Program(constness)
-    for _ in range(MAX_TRANSFERS):
+    for _ in range(choices.pick(TRANSFERS)):
         choices.group(lambda c: _draw_transfer(c, program, memory, setting))
-        if not choices.chance(5):
-            break
-    return Case(
-        schema=SCHEMA_VERSION,
-        name="generated",
-        buffers=memory.buffers(),
-        program=tuple(program.instructions),
-        **({"dispatch": dispatch} if dispatch != Dispatch() else {}),
-    )
+    case = Case(schema=SCHEMA_VERSION, name="generated", buffers=memory.buffers(), program=tuple(program.instructions))
+    # What equals the default is left out of YAML only where it is not given.
+    return case if dispatch == Dispatch() else replace(case, dispatch=dispatch)
 
 
 def _draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> tuple[int, int]:
@@ -164,26 +154,24 @@ def _draw_dispatch(choices: Choices, support: MatrixSupport, capabilities: Capab
         workgroups = (1, 1, 1)
         subgroups = subgroups if subgroups * elements <= MAX_ELEMENTS or apart == 1 else 1
     if workgroups == (1, 1, 1):
-        return Dispatch(subgroups=subgroups)  # defaults are left out of YAML only where they are not given
+        return Dispatch(subgroups=subgroups)
     return Dispatch(workgroups=workgroups, subgroups=subgroups)
 
 
 def _draw_transfer(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> None:
     """One matrix from somewhere to one or two destinations."""
+    sinks = choices.pick(SINKS)
     matrix, by_tensor = choices.group(lambda c: _draw_source(c, program, memory, setting))
-    for _ in range(2):
+    for _ in range(sinks):
         choices.group(lambda c: _draw_sink(c, program, memory, setting, matrix, by_tensor))
-        if not choices.rarely(12):
-            break
 
 
 def _draw_source(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> tuple[str, bool]:
     """A matrix, and whether a tensor load made it."""
     kind = choices.between(0, 9)
-    tensor = Feature.TENSOR_ADDRESSING in setting.features
     if kind == 0:
         return _constant(program, setting), False
-    if kind < 4 or not tensor:
+    if kind < 4 or Feature.TENSOR_ADDRESSING not in setting.features:
         return _draw_load(choices, program, memory, setting), False
     return _draw_tensor_load(choices, program, memory, setting), True
 
@@ -191,10 +179,12 @@ def _draw_source(choices: Choices, program: Program, memory: Memory, setting: _S
 def _draw_sink(
     choices: Choices, program: Program, memory: Memory, setting: _Setting, matrix: str, by_tensor: bool
 ) -> None:
-    if choices.chance(3 if by_tensor else 8) and Feature.TENSOR_ADDRESSING in setting.features:
-        _draw_tensor_store(choices, program, memory, setting, matrix)
+    tensor = choices.chance(3 if by_tensor else 8)
+    region = memory.draw_destination(choices)
+    if tensor and Feature.TENSOR_ADDRESSING in setting.features:
+        _draw_tensor_store(choices, program, region, setting, matrix)
     else:
-        _draw_store(choices, program, memory, setting, matrix)
+        _draw_store(choices, program, region, setting, matrix)
 
 
 def _constant(program: Program, setting: _Setting) -> str:
@@ -208,28 +198,28 @@ def _draw_tensor(
     choices: Choices, program: Program, setting: _Setting, store: bool
 ) -> tuple[str, str | None, int, bool]:
     """A layout and perhaps a view; their ids, the tensor's extent in bytes, and whether it tells x apart."""
-    reusable = program.reusable_layouts(store)
-    reuse = choices.pick(reusable) if reusable and choices.chance(3) else None
-    dim = reuse.state.dim if reuse else choices.pick(RANKS)
-    view = None
-    needed = setting.shape[0] * setting.shape[1] if store else 0
+    sketch = draw_layout(choices)
+    view, needed = None, setting.shape[0] * setting.shape[1] if store else 0
     if choices.chance(5):
-        view = choices.group(lambda c: draw_view(c, dim, setting.shape, store, setting.grid))
+        view = draw_view(choices, sketch.dim, setting.shape, store, setting.grid)
         needed = view.needed
-    start = reuse or program.create_layout(dim, choices.pick(CLAMPS))
+    start = None
+    if sketch.reuse is not None:
+        start = program.reusable_layout(sketch.dim, sketch.clamp, sketch.reuse, store)
+    start = start or program.create_layout(sketch.dim, sketch.clamp)
     purpose = Purpose(store, setting.shape, needed, setting.grid, Feature.BLOCK_LOADS in setting.features)
-    plan = choices.group(lambda c: draw_layout(c, start.state, purpose))
-    layout_id = program.place_layout(start, plan)
+    planned = plan(sketch, start.state, purpose)
+    layout_id = program.place_layout(start, planned)
     view_id = program.place_view(view) if view else None
-    end = plan.state.end(setting.grid) * setting.type.component.size
-    return layout_id, view_id, end, plan.tiled_x
+    end = planned.state.end(setting.grid) * setting.type.component.size
+    return layout_id, view_id, end, planned.tiled_x
 
 
 def _draw_tensor_load(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> str:
     source = _constant(program, setting)
     layout, view, end, _ = _draw_tensor(choices, program, setting, store=False)
-    region = memory.draw_source(choices)
-    offset = choices.group(lambda c: draw_read(c, region, setting.grid, TENSOR_ALIGNMENT, end))
+    region = memory.source
+    offset = draw_read(choices, region, setting.grid, TENSOR_ALIGNMENT, end)
     name = program.name("m")
     program.emit(
         MatrixLoadTensor(
@@ -244,10 +234,9 @@ def _draw_tensor_load(choices: Choices, program: Program, memory: Memory, settin
     return name
 
 
-def _draw_tensor_store(choices: Choices, program: Program, memory: Memory, setting: _Setting, matrix: str) -> None:
+def _draw_tensor_store(choices: Choices, program: Program, region: Region, setting: _Setting, matrix: str) -> None:
     layout, view, end, tiled_x = _draw_tensor(choices, program, setting, store=True)
-    region = memory.draw_destination(choices)
-    offset = choices.group(lambda c: draw_write(c, region, setting.grid, TENSOR_ALIGNMENT, end, skip_x=tiled_x))
+    offset = draw_write(choices, region, setting.grid, TENSOR_ALIGNMENT, end, skip_x=tiled_x)
     program.emit(
         MatrixStoreTensor(
             matrix=matrix,
@@ -270,11 +259,11 @@ def _lines(order: Order, setting: _Setting) -> tuple[int, int, int]:
 def _draw_load(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> str:
     order = choices.pick(tuple(Order))
     lines, size, alignment = _lines(order, setting)
-    region = memory.draw_source(choices)
+    region = memory.source
     unit = aligned_elements(region, alignment)
     stride = unit * (-(-size // (unit * region.element_size)) + choices.pick((0, 0, 0, 1, 2, -1)))
     extent = (lines - 1) * stride * region.element_size + size
-    offset = choices.group(lambda c: draw_read(c, region, setting.grid, alignment, extent))
+    offset = draw_read(choices, region, setting.grid, alignment, extent)
     name = program.name("m")
     written_stride, written_offset = program.constness.scalars([stride, offset])
     program.emit(
@@ -285,14 +274,13 @@ def _draw_load(choices: Choices, program: Program, memory: Memory, setting: _Set
     return name
 
 
-def _draw_store(choices: Choices, program: Program, memory: Memory, setting: _Setting, matrix: str) -> None:
+def _draw_store(choices: Choices, program: Program, region: Region, setting: _Setting, matrix: str) -> None:
     order = choices.pick(tuple(Order)) if choices.chance(4) else Order.RowMajor
     lines, size, alignment = _lines(order, setting)
-    region = memory.draw_destination(choices)
     unit = aligned_elements(region, alignment)
     stride = unit * (-(-size // (unit * region.element_size)) + choices.pick((0, 0, 0, 1, 2)))
     extent = (lines - 1) * stride * region.element_size + size
-    offset = choices.group(lambda c: draw_write(c, region, setting.grid, alignment, extent))
+    offset = draw_write(choices, region, setting.grid, alignment, extent)
     written_stride, written_offset = program.constness.scalars([stride, offset])
     program.emit(
         MatrixStore(matrix=matrix, buffer=region.name, stride=written_stride, order=order, offset=written_offset)

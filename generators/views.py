@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cts.generators.choices import Choices
-from cts.generators.layout_choices import fitted
-from cts.generators.operands import Grid, Varying
-from cts.model.operand import Factors
+from cts.generators.layout_plans import fitted
+from cts.generators.layout_sketches import VARIATIONS
+from cts.generators.operands import Grid, Varying, varied
 
 #: All permutations by rank, identity first.
 PERMUTATIONS = {dim: tuple(itertools.permutations(range(dim))) for dim in range(1, 6)}
 
 #: Strides with which sums wrap mod 2^32 (TA-075).
-FAR_STRIDES = (2**32 - 1, 2**31 + 1, 0x55555555, 2**16 + 1, 2**31)
+FAR_STRIDES = (2**32 - 1, 2**31 + 1, 2**31, 0xAAAAAAAB, 0x55555555, 2**16 + 1)
 
 #: Largest drawn extent of a view by its rank.
 LIMITS = {1: 40, 2: 12, 3: 6, 4: 4, 5: 3}
@@ -86,8 +86,8 @@ ViewStep = SetDimension | SetStride | SetClip
 class ViewPlan:
     """A view: its type and its setters in order, and a setter whose result is not used.
 
-    `needed` is one past the largest linear index it makes of a matrix that it maps injectively;
-    without `injective` it is 0.
+    `needed` is one past the largest linear index it makes of a matrix that it maps injectively; 0 for a
+    view that need not be injective.
     """
 
     has_dimensions: bool
@@ -97,38 +97,71 @@ class ViewPlan:
     needed: int
 
 
+@dataclass(frozen=True)
+class _Own:
+    """Dimensions of a view's own. `strides` has one number per dimension: strides of loads, pads of stores."""
+
+    dims: list[int]
+    strides: list[int]
+    fit: bool
+    strided: bool
+    order: int
+    far: int
+
+
 def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injective: bool, grid: Grid) -> ViewPlan:
     """A view for a matrix of `shape` and a layout of `layout_dim` dimensions."""
-    has_dimensions = choices.chance(6)
-    dim = choices.between(1, 5) if has_dimensions else layout_dim
-    permutation = choices.pick(PERMUTATIONS[dim])
-    clip = choices.group(lambda c: _draw_clip(c, shape, injective, grid)) if choices.chance(6) else None
-    count = clipped_count(shape, clip) if injective else shape[0] * shape[1]
-    needed = count if injective else 0
-    steps: list[ViewStep] = []
-    if has_dimensions:
-        dims = list(fitted(shape, dim)) if choices.chance(5) else [choices.between(1, LIMITS[dim]) for _ in range(dim)]
-        if injective:
-            outermost = permutation[0]
-            rest = math.prod(dims) // dims[outermost]
-            dims[outermost] = max(dims[outermost], -(-count // rest))
-            needed = math.prod(dims) if count else 0
-        steps.append(SetDimension(tuple(dims)))
-        if choices.chance(5):
-            if injective:
-                strides, end = choices.group(lambda c: _draw_injective_strides(c, dims))
-                needed = end if count else 0
-            else:
-                strides = choices.group(lambda c: _draw_strides(c, dim))
-            steps.append(SetStride(strides))
-        if choices.rarely(8):
-            steps.insert(0, choices.group(lambda c: _draw_overridden(c, dim)))
-    elif choices.rarely(8):
-        steps.append(choices.group(lambda c: _draw_overridden(c, dim)))
-    if clip is not None:
-        steps.insert(choices.between(0, len(steps)) if choices.chance(4) else len(steps), clip)
-    dead = choices.group(lambda c: _draw_dead(c, dim)) if choices.rarely(12) else None
-    return ViewPlan(has_dimensions, permutation, tuple(steps), dead, needed)
+    clip, early = (
+        (_draw_clip(choices, shape, injective, grid), choices.chance(4)) if choices.chance(6) else (None, False)
+    )
+    own = _draw_own(choices) if choices.chance(6) else None
+    dim = len(own.dims) if own else layout_dim
+    permutation = PERMUTATIONS[dim][choices.between(0, 119) % math.factorial(dim)]
+    ineffective = _ineffective(choices.between(0, 9), dim) if choices.rarely(8) else None
+    dead = _ineffective(choices.between(0, 9), dim) if choices.rarely(12) else None
+    needed = clipped_count(shape, clip) if injective else 0
+    steps: list[ViewStep] = [] if ineffective is None else [ineffective]
+    if own:
+        setters, end = _own_setters(own, permutation, shape, needed if injective else None)
+        needed = end if needed else 0
+        steps += setters
+    if clip:
+        steps.insert(0 if early else len(steps), clip)
+    return ViewPlan(own is not None, permutation, tuple(steps), dead, needed)
+
+
+def _draw_own(choices: Choices) -> _Own:
+    c = choices
+    fit, strided, order, far = c.chance(5), c.chance(5), c.between(0, 119), c.between(0, 9)
+    dim = c.between(1, 5)
+    drawn = [(c.between(1, LIMITS[dim]), c.between(0, 9)) for _ in range(dim)]
+    return _Own([d for d, _ in drawn], [s for _, s in drawn], fit, strided, order, far)
+
+
+def _own_setters(
+    own: _Own, permutation: tuple[int, ...], shape: tuple[int, int], count: int | None
+) -> tuple[list[ViewStep], int]:
+    """SetDimension and perhaps SetStride, and one past the largest index.
+
+    With `count`, the indices below it are mapped one to one; without, any strides will do: 0 broadcasts.
+    """
+    dims = list(fitted(shape, len(own.dims))) if own.fit else list(own.dims)
+    if count is not None:
+        outermost = permutation[0]
+        dims[outermost] = max(dims[outermost], -(-count // (math.prod(dims) // dims[outermost])))
+    steps: list[ViewStep] = [SetDimension(tuple(dims))]
+    end = math.prod(dims)
+    if own.strided and count is not None:
+        order = PERMUTATIONS[len(dims)][own.order % math.factorial(len(dims))]
+        strides, end = _injective_strides(dims, order, [s % 3 for s in own.strides])
+        steps.append(SetStride(strides))
+    elif own.strided:
+        loose = list(own.strides)
+        if own.far >= 6:
+            longest = max(range(len(dims)), key=lambda d: dims[d])
+            loose[longest] = FAR_STRIDES[own.order % len(FAR_STRIDES)]
+        steps.append(SetStride(tuple(loose)))
+    return steps, end
 
 
 def clipped_count(shape: tuple[int, int], clip: SetClip | None) -> int:
@@ -149,38 +182,23 @@ def _draw_clip(choices: Choices, shape: tuple[int, int], fixed: bool, grid: Grid
         offset = choices.pick(CLIP_OFFSETS)(extent)
         offsets.append(Varying(offset))
         spans.append(choices.pick(CLIP_SPANS)(extent, offset))
-    which = choices.between(0, 1) if not fixed and grid.instances > 1 and choices.chance(3) else None
-    if which is not None and spans[which] < 2**31:
-        offsets[which] = Varying(offsets[which].base, Factors(*(int(e > 1) for e in grid.extents)))
+    variation, which = choices.pick(VARIATIONS), choices.between(0, 1)
+    if variation and not fixed and spans[which] < 2**31:
+        offsets[which] = Varying(offsets[which].base, varied(grid, 1))
     return SetClip(offsets[0], spans[0], offsets[1], spans[1])
 
 
-def _draw_strides(choices: Choices, dim: int) -> tuple[int, ...]:
-    """Any strides: 0 broadcasts, overlaps are fine on loads."""
-    strides = [choices.between(0, 9) for _ in range(dim)]
-    if choices.rarely(4):
-        strides[choices.between(0, dim - 1)] = choices.pick(FAR_STRIDES)
-    return tuple(strides)
-
-
-def _draw_injective_strides(choices: Choices, dims: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """Strides that give every coordinate its own index, in any order of dimensions; and one past the largest."""
-    order = choices.pick(PERMUTATIONS[len(dims)])
+def _injective_strides(dims: Sequence[int], order: Sequence[int], pads: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """Strides, the last dimension of `order` innermost, that give every coordinate its own index; one past the last."""
     strides, step = [0] * len(dims), 1
     for d in reversed(order):
-        step += choices.between(0, 2)
+        step += pads[d]
         strides[d] = step
         step *= dims[d]
     return tuple(strides), sum((n - 1) * s for n, s in zip(dims, strides, strict=True)) + 1
 
 
-def _draw_overridden(choices: Choices, dim: int) -> ViewStep:
-    """A setter without effect: before SetDimension, or in a view without dimensions of its own."""
-    values = tuple(choices.between(1, 7) for _ in range(dim))
-    return SetStride(values) if choices.chance(5) else SetDimension(values)
-
-
-def _draw_dead(choices: Choices, dim: int) -> ViewStep:
-    if choices.chance(5):
-        return SetClip(Varying(choices.between(0, 3)), 1, Varying(choices.between(0, 3)), 1)
-    return _draw_overridden(choices, dim)
+def _ineffective(number: int, dim: int) -> ViewStep:
+    """A setter without effect: before SetDimension, in a view without dimensions of its own, or unused."""
+    values = tuple(1 + (number + 2 * d) % 7 for d in range(dim))
+    return SetStride(values) if number % 2 else SetDimension(values)

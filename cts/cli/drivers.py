@@ -22,7 +22,7 @@ def drivers(
     import msgspec
 
     from cts import registry
-    from cts.errors import CtsError
+    from cts.errors import BadInput, CtsError
 
     found: list[dict[str, Any]] = []
     status = 0
@@ -32,8 +32,7 @@ def drivers(
         except CtsError as e:
             found.append({"name": spec, "error": str(e)})
             if driver:
-                typer.echo(str(e), err=True)
-                status = max(status, 2 if type(e).__name__ == "BadInput" else 3)
+                status = max(status, 2 if isinstance(e, BadInput) else 3)
     if json:
         typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     else:

@@ -92,7 +92,9 @@ def _plan(
     entries, rejected = corpus.select(targets) if targets else ([], [])
     if with_corpus or (with_corpus is None and not targets):
         known = {e.path.resolve() for e in entries}
-        entries += [e for e in corpus.entries() if e.path.resolve() not in known]
+        every, errors = corpus.select([])
+        entries += [e for e in every if e.path.resolve() not in known]
+        rejected += errors
     entries = [e for e in entries if corpus.has_words(e.name, words)]
     chosen: list[str] = []
     if generate or (generate is None and (areas or not targets)):
@@ -125,7 +127,7 @@ def _run(plan: Plan, json: Path | None, save_dir: Path, stack: ExitStack) -> int
     to_stdout = json is not None and str(json) == "-"
     stream = sys.stderr if to_stdout else sys.stdout
     console = Console(file=stream, width=None if stream.isatty() else 160)
-    terminal = stack.enter_context(Terminal(console, save_dir))
+    terminal = stack.enter_context(Terminal(console, Console(stderr=True), save_dir))
     consumers: list[Emit] = [Saver(save_dir), terminal]
     if json is not None:
         try:

@@ -78,12 +78,12 @@ def loads_case(text: str, where: str = "<string>") -> Case:
     except msgspec.ValidationError as e:
         message, _, path = str(e).partition(" - at `$")
         path = _named(path.rstrip("`").lstrip("."), data)
-        raise BadInput("case-invalid", message, _at(where, text, path), _remedy(message)) from e
+        raise BadInput("case-invalid", message, locate(where, text, path), _remedy(message)) from e
     _, problems = resolve(case)
     if problems:
         first = problems[0]
         rule = f" [{first.rule}]" if first.rule else ""
-        raise BadInput("case-malformed", first.what + rule, _at(where, text, first.path), first.remedy)
+        raise BadInput("case-malformed", first.what + rule, locate(where, text, first.path), first.remedy)
     return case
 
 
@@ -146,7 +146,7 @@ def _steps(path: str, root: yaml.Node) -> Iterator[yaml.Node]:
         yield node
 
 
-def _at(where: str, text: str, path: str) -> str:
+def locate(where: str, text: str, path: str) -> str:
     """`file:line: path`, with the line of the deepest part of `path` that exists."""
     root = yaml.compose(text, Loader=_Loader)
     assert root is not None, "parsed before, so not empty"

@@ -22,13 +22,15 @@ _COLOURS = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.NOT_RU
 
 
 class Terminal:
-    """Consumes events. `console` gets everything; a progress bar only where it is a terminal.
+    """Consumes events: the report goes to `console`, what is rejected to `errors`.
 
-    A context manager: leaving it puts the terminal in order, however the run ended.
+    There is a progress bar where `console` is a terminal. A context manager: leaving it puts the terminal in order, however the run ended.
     """
 
-    def __init__(self, console: Console, save_dir: Path | None) -> None:
+    def __init__(self, console: Console, errors: Console, save_dir: Path | None) -> None:
         self.console = console
+        # Beside a progress bar, errors must go through its console.
+        self.errors = console if console.is_terminal else errors
         self.save_dir = save_dir
         self.header: ev.RunStarted | None = None
         self.shown = 0
@@ -79,7 +81,7 @@ class Terminal:
             self.corpus_task = self.progress.add_task("corpus", total=event.cases * len(event.drivers))
 
     def _error(self, error: CtsError) -> None:
-        self._print(str(error), style="red")
+        self.errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
 
     def _examples(self, event: ev.Progress) -> None:
         assert self.header is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -32,11 +33,19 @@ def _split(index: Array, extents: Sequence[int]) -> Array:
 
 
 def _workgroup_id(b: Batch) -> Array:
-    return _split(b.topology.workgroup + b.first, b.workgroups)
+    t = b.topology
+    per_workgroup = _split(np.arange(b.first, b.first + t.lanes // t.invocations), b.workgroups)
+    return np.repeat(per_workgroup, t.invocations, axis=0)
 
 
 def _local_id(b: Batch) -> Array:
-    return _split(b.topology.local_index, b.local_size)
+    return _local_ids(b.topology, b.local_size)
+
+
+@lru_cache(maxsize=16)
+def _local_ids(topology: Topology, local_size: tuple[int, int, int]) -> Array:
+    """The same in every batch of a dispatch."""
+    return _split(topology.local_index, local_size)
 
 
 def _global_id(b: Batch) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +28,12 @@ MATRIX_ELEMENTS = 1 << 22
 Bytes = npt.NDArray[np.uint8]
 
 
+@dataclass(frozen=True)
 class Result:
     """What a dispatch left behind: all buffers, and named matrices (instances, rows, cols)."""
 
-    def __init__(self, memory: dict[str, Bytes], matrices: dict[str, Array]) -> None:
-        self.memory = memory
-        self.matrices = matrices
+    memory: dict[str, Bytes]
+    matrices: dict[str, Array]
 
 
 def launch(program: Program, job: ModuleJob, subgroup_size: int, max_blocks: int) -> Result:

@@ -164,6 +164,7 @@ class _Parser:
         self.function: Function | None = None
         self.block: Block | None = None
         self.results: set[int] = set()
+        self.used: dict[int, str] = {}
 
     def run(self, decoded: Iterator[Decoded]) -> None:
         for d in decoded:
@@ -171,9 +172,13 @@ class _Parser:
             if d.name in _IGNORED or self.is_non_semantic(d):
                 continue
             if not self.preamble(d):
+                self.note_uses(d)
                 self.place(_instruction(d), d.at)
         if self.function is not None:
             raise Malformed(f"function {self.module.label(self.function.id)} has no OpFunctionEnd")
+        undefined = [id_ for id_ in self.used if id_ not in self.results]
+        if undefined:
+            raise Malformed(f"{self.used[undefined[0]]}: {self.module.label(undefined[0])} is defined nowhere")
 
     def check_ids(self, d: Decoded) -> None:
         bad = [v for v in (*d.values, d.result) if isinstance(v, Id) and not 0 < v < self.module.bound]
@@ -183,6 +188,11 @@ class _Parser:
             if d.result in self.results:
                 raise Malformed(f"word {d.at}: {d.name}: {d.result!r} is defined twice")
             self.results.add(d.result)
+
+    def note_uses(self, d: Decoded) -> None:
+        for value in d.values:
+            if isinstance(value, Id):
+                self.used.setdefault(value, f"word {d.at}: {d.name}")
 
     def is_non_semantic(self, d: Decoded) -> bool:
         return d.name == "OpExtInst" and self.module.imports.get(_int(d.values[1]), "").startswith("NonSemantic.")

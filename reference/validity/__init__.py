@@ -1,8 +1,8 @@
 """Undefined behaviour and Vulkan validity: which rule (fact ID) a case breaks.
 
 Three kinds of rule: on operands (`operands`), on the state of layouts and views (`state`), and on
-the locations that loads and stores meet (`memory`). TA-073 and TA-074 are about functions, which
-programs do not have; TA-075 (wrap-around) is defined arithmetic and no violation.
+the locations that loads and stores meet (`memory`). Wrap-around mod 2^32 (TA-075) is defined
+arithmetic and no violation.
 """
 
 from __future__ import annotations

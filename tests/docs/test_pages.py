@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+import cts
+
 TREE = Path(__file__).resolve().parents[2]
 PAGES = sorted([*TREE.glob("*.md"), *TREE.glob("docs/**/*.md")])
 NAMES = [str(p.relative_to(TREE)) for p in PAGES]
@@ -51,15 +53,38 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+#: What `pip install` of a page's package comes to, without network and build tools: modules and entry points.
+PIP = """
+import pathlib, shutil, sys, tomllib
+source, site = pathlib.Path(sys.argv[-1]), pathlib.Path("site")
+project = tomllib.loads((source / "pyproject.toml").read_text())
+information = site / f"{project['project']['name']}-{project['project']['version']}.dist-info"
+information.mkdir(parents=True)
+lines = []
+for group, points in project["project"]["entry-points"].items():
+    lines += [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
+(information / "entry_points.txt").write_text("\\n".join(lines))
+(information / "METADATA").write_text(f"Name: {project['project']['name']}\\nVersion: {project['project']['version']}")
+for module in project["tool"]["setuptools"]["py-modules"]:
+    shutil.copy(source / f"{module}.py", site)
+"""
+
+
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """A folder in which `cts` and `python` are commands."""
+    """A folder in which `cts`, `python`, `pytest` and `pip` are commands; what pip installs goes into site/ there."""
     commands = tmp_path / "bin"
     commands.mkdir()
-    (commands / "cts").write_text(f'#!/bin/sh\nexec {sys.executable} -c "from cts.cli import main; main()" "$@"\n')
-    (commands / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    for command in commands.iterdir():
-        command.chmod(0o755)
+    (commands / "pip.py").write_text(PIP)
+    run_cts = '-c "from cts.cli import main; main()"'
+    for name, how in {
+        "cts": run_cts,
+        "python": "",
+        "pytest": "-m pytest -p cts.pytest_plugin",
+        "pip": str(commands / "pip.py"),
+    }.items():
+        (commands / name).write_text(f'#!/bin/sh\nexec {sys.executable} {how} "$@"\n')
+        (commands / name).chmod(0o755)
     return tmp_path
 
 
@@ -73,7 +98,7 @@ def session(text: str, folder: Path) -> list[tuple[str, str, str]]:
     path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
     environment = {
         **os.environ, "PATH": path, "COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb",
-        "PYTHONPATH": os.pathsep.join([str(TREE), str(folder)]),
+        "PYTHONPATH": os.pathsep.join([str(Path(cts.__file__).parents[1]), str(folder / "site")]),
     }  # fmt: skip
     run = subprocess.run(
         ["bash", "-c", script], cwd=folder, env=environment, timeout=300, check=False,
@@ -84,11 +109,12 @@ def session(text: str, folder: Path) -> list[tuple[str, str, str]]:
 
 
 def matches(expected: str, actual: str) -> bool:
-    """Whether output is as shown, where a line `...` stands for any lines; space at line ends does not count."""
-    pieces = [
-        re.escape(line.rstrip()) + "\n" if line.strip() != "..." else r"(?:.*\n)*?" for line in expected.splitlines()
-    ]
-    return re.fullmatch("".join(pieces), "".join(f"{line.rstrip()}\n" for line in actual.splitlines())) is not None
+    """Whether output is as shown. `...` stands for any lines, or for any text within a line; line ends are trimmed."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line.strip() == "..." else ".*".join(map(re.escape, line.rstrip().split("..."))) + "\n"
+        for line in expected.splitlines()
+    )
+    return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in actual.splitlines())) is not None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -109,7 +135,8 @@ def unindented(code: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_quoted_code_is_in_the_tree(name: str) -> None:
-    sources = [unindented(p.read_text(encoding="utf-8")) for p in TREE.rglob("*.py") if ".venv" not in p.parts]
+    rooms = ("bench", "cts", "drivers", "generators", "reference", "tests")
+    sources = [unindented(p.read_text(encoding="utf-8")) for room in rooms for p in (TREE / room).rglob("*.py")]
     for block in blocks(TREE / name):
         if block.language == "python" and block.path is None:
             assert any(unindented(block.text) in source for source in sources), block.text

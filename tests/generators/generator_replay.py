@@ -15,6 +15,7 @@ import numpy as np
 from cts import model as m
 
 U32 = 1 << 32
+Result = m.LayoutType | m.ViewType | m.MatrixShape
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -88,7 +89,7 @@ def accesses(case: m.Case, where: tuple[int, int, int, int]) -> Iterator[Access]
                 results[i.id] = _set(of, i, where)  # type: ignore[union-attr]
 
 
-def _fresh(kind: m.ResultType) -> Layout | View:
+def _fresh(kind: Result) -> Layout | View:
     if isinstance(kind, m.LayoutType):
         n = kind.dim
         return Layout(kind.clamp, [0] * n, [0] * n, [0] * n, [0] * n, [1] * n)

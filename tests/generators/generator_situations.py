@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from generator_replay import Access, Layout, View, accesses, instances, signed
+from generator_replay import Access, Layout, Result, View, accesses, instances, signed
 
 from cts import model as m
 
@@ -59,7 +60,7 @@ def _layout(layout: Layout, access: Access, op: str) -> Iterator[str]:
     after = steps[(last + 1 if last is not None else 0) :]
     slices = [s for s in after if isinstance(s, m.TensorLayoutSlice)]
     yield f"{op}: slices {min(len(slices), 3)}"
-    for a, b in zip(slices, slices[1:], strict=False):
+    for a, b in itertools.pairwise(slices):
         for x, y in zip(a.offset, b.offset, strict=True):
             x, y = signed(m.base_of(x) % 2**32), signed(m.base_of(y) % 2**32)
             if x * y < 0:
@@ -216,7 +217,7 @@ def _static(case: m.Case) -> Iterator[str]:
         yield from _operands(i)
 
 
-def _memory(case: m.Case, i: Any, types: dict[str, m.ResultType]) -> Iterator[str]:
+def _memory(case: m.Case, i: Any, types: dict[str, Result]) -> Iterator[str]:
     if not isinstance(i, (m.MatrixLoad, m.MatrixStore, m.MatrixLoadTensor, m.MatrixStoreTensor)):
         return
     op, buffer = type(i).__name__, case.buffers[i.buffer]

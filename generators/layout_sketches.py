@@ -1,0 +1,173 @@
+"""Sketches of tensor layouts: everything about a layout that is drawn, as small numbers without rules.
+
+`layout_plans.plan` makes a legal layout of any sketch. Only the rank decides how much is drawn, and the
+draws of one dimension stand together right after it, so that the shrinker can drop dimensions; every
+other optional part is one flag followed by its draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cts.generators.choices import Choices
+from cts.model import ClampMode
+
+#: Ranks of layouts: the higher ones, in which more can go wrong, more often.
+RANKS = (1, 2, 3, 4, 5, 3, 4, 5)
+
+#: Constant twice: its clamp value has rules of its own.
+CLAMPS = (*ClampMode, ClampMode.Constant)
+
+#: Largest drawn extent by rank: keeps whole tensors to a few thousand elements.
+LIMITS = {1: 40, 2: 12, 3: 7, 4: 5, 5: 4}
+
+#: Clamp values as 32-bit patterns (TA-038): the low bits are no value of a source, the high ones are to be ignored.
+CLAMP_VALUES = (0xFC, 0x5CFC, 0xCAFE5CFC, -772, 0x80FC)
+
+#: Offsets that matter, for a dimension of extent d and a span of s: across either end, beyond either end, and one or
+#: more periods of Repeat (d) and RepeatMirrored (2d - 2) away.
+OUTSIDE: tuple[Callable[[int, int], int], ...] = (
+    lambda d, s: -1,
+    lambda d, s: d - s + 1,
+    lambda d, s: -2,
+    lambda d, s: d - 1,
+    lambda d, s: 1 - s,
+    lambda d, s: d,
+    lambda d, s: -s,
+    lambda d, s: -3,
+    lambda d, s: -d,
+    lambda d, s: 2 * d - 2,
+    lambda d, s: -2 * d,
+    lambda d, s: 3 * d + 1,
+    lambda d, s: -3 * d - 2,
+    lambda d, s: 41,
+    lambda d, s: -53,
+    lambda d, s: 65539,
+    lambda d, s: -65541,
+)
+
+#: As many that stay inside where the span fits, before those because they are simpler.
+OFFSETS: tuple[Callable[[int, int], int], ...] = (
+    *(lambda d, s: 0, lambda d, s: 1, lambda d, s: max(d - s, 0), lambda d, s: 2, lambda d, s: max(d - s, 0) // 2) * 3,
+    *OUTSIDE,
+)
+
+#: Ways to come near 2^32 (TA-075): a coordinate that wraps, offsets whose sum wraps, a stride or dimensions whose
+#: products wrap, a span near 2^32.
+WIDE = ("offset", "accumulate", "stride", "dims", "span")
+
+#: How an operand varies over the dispatch: mostly not.
+VARIATIONS = (0, 0, 0, 0, 0, 0, 0, 1, 3, -2, 5)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension: extents, an index into OFFSETS or OUTSIDE, and what to add to its least stride."""
+
+    span: int
+    extent: int
+    offset: int
+    pad: int
+
+
+@dataclass(frozen=True)
+class Wide:
+    """One of `WIDE`, the dimension it concerns and how far it goes."""
+
+    kind: str
+    which: int
+    amount: int
+
+
+@dataclass(frozen=True)
+class Strides:
+    """SetStride: which innermost stride, whether it comes after the slices, whether rows are far apart."""
+
+    last: int
+    late: bool
+    far: bool
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """SetBlockSize before SetDimension (0), after it (1) or both (2); block sizes less 1 as digits of base 5."""
+
+    where: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class ClampValue:
+    """SetClampValue: an index into CLAMP_VALUES, how many steps before the last, a factor of VARIATIONS."""
+
+    value: int
+    back: int
+    variation: int
+
+
+@dataclass(frozen=True)
+class LayoutSketch:
+    """A layout as drawn.
+
+    `reuse`: start from an earlier layout of the same type, so many back; `keep`: without SetDimension.
+    `fit`: the span is the matrix' shape. `focus`: the dimension, from the innermost, that alone leaves the
+    tensor. `bare`: no SetDimension at all. `first`: a slice before the slice. `variation`: factor of the
+    slice offset in dimension `varying`; `tiled`: instances along x take neighbouring slices instead.
+    `overridden` and `dead`: setters before SetDimension and after the layout, without effect.
+    """
+
+    clamp: ClampMode
+    axes: tuple[Axis, ...]
+    reuse: int | None
+    keep: bool
+    fit: bool
+    sliced: bool
+    focus: int | None
+    bare: bool
+    wide: Wide | None
+    strides: Strides | None
+    blocks: Blocks | None
+    first: int | None
+    variation: int
+    varying: int
+    tiled: bool
+    clamp_value: ClampValue | None
+    overridden: tuple[int, int] | None
+    dead: int | None
+
+    @property
+    def dim(self) -> int:
+        return len(self.axes)
+
+
+def draw_layout(choices: Choices) -> LayoutSketch:
+    """A sketch of any layout."""
+    c = choices
+    clamp = c.pick(CLAMPS)
+    reuse, keep = (c.between(0, 5), c.chance(5)) if c.chance(7) else (None, False)
+    fit, sliced = c.chance(5), c.chance(8)
+    focus = c.between(0, 4) if c.chance(5) else None
+    bare = c.rarely(15)
+    wide = Wide(c.pick(WIDE), c.between(0, 4), c.between(0, 7)) if c.chance(2) else None
+    dim = c.pick(RANKS)
+    limit = LIMITS[dim]
+    axes = tuple(
+        Axis(c.between(1, limit), c.between(1, limit), c.between(0, len(OFFSETS) - 1), c.between(0, 3))
+        for _ in range(dim)
+    )
+    strides = Strides(c.between(0, 11), c.chance(3), c.rarely(25)) if c.chance(3) else None
+    blocks = Blocks(c.between(0, 2), c.between(0, 5**5 - 1), c.between(0, 5**5 - 1)) if c.chance(3) else None
+    first = c.between(-9, 9) if c.chance(3) else None
+    variation = c.pick(VARIATIONS)
+    varying, tiled = (c.between(0, 4), c.chance(3)) if variation else (0, False)
+    clamp_value = None
+    if c.chance(6 if clamp is ClampMode.Constant else 1):
+        clamp_value = ClampValue(c.between(0, len(CLAMP_VALUES) - 1), c.between(0, 5), c.pick(VARIATIONS))
+    overridden = (c.between(0, 3), c.between(0, 9)) if c.chance(2) else None
+    dead = c.between(-3, 9) if c.chance(1) else None
+    return LayoutSketch(
+        clamp, axes, reuse, keep, fit, sliced, focus, bare, wide, strides, blocks, first,
+        variation, varying, tiled, clamp_value, overridden, dead,
+    )  # fmt: skip

@@ -1,0 +1,182 @@
+"""What each verb prints, as reviewed files, and what it means."""
+
+from __future__ import annotations
+
+import json
+from types import ModuleType
+
+import msgspec
+import pytest
+from command_line import Cts
+
+from cts.events import RunFinished, RunStarted, read
+from cts.model import AnyInstruction, load_case
+
+CASE = "tensor_addressing.clamp.edge_low_load"
+
+
+def test_list(cts: Cts) -> None:
+    assert cts.snapshot("list", "list", "tensor_addressing.clamp", "-k", "mirrored", "-k", "deep").status == 0
+
+
+def test_list_by_fact(cts: Cts) -> None:
+    ran = cts("list", "-k", "TA-085b")
+    assert ran.status == 0
+    assert all("TA-085b" in line for line in ran.out.splitlines() if line.startswith("tensor"))
+    assert not ran.out.startswith("0 cases")
+
+
+def test_list_of_nothing(cts: Cts) -> None:
+    assert cts.snapshot("list_nothing", "list", "-k", "no such case").status == 2
+
+
+def test_show(cts: Cts) -> None:
+    assert cts.snapshot("show", "show", CASE, "--no-spirv").status == 0
+
+
+def test_show_integers_and_vectors(cts: Cts) -> None:
+    (cts.folder / "vectors.yaml").write_text(VECTORS)
+    assert cts.snapshot("show_vectors", "show", "vectors.yaml", "--no-spirv").status == 0
+
+
+VECTORS = """\
+schema: 1
+name: vectors
+buffers:
+  src: {type: int8, shape: [2], data: {values: [-1, 2, 100, -100]}, components: 2}
+  dst: {type: int8, shape: [2, 2], data: {fill: 0}, components: 2}
+program:
+  - {op: MatrixConstant, id: c, type: {component: int8, scope: Workgroup, rows: 2, cols: 4, use: B}, value: -7}
+  - {op: MatrixStore, matrix: c, buffer: dst, stride: 2}
+"""
+
+
+def test_show_disassembles_for_the_subgroup_size(cts: Cts) -> None:
+    ran = cts("show", CASE, "--subgroup-size", "8", "--no-expected")
+    assert "LocalSize 8 1 1" in ran.out
+    assert "OpCooperativeMatrixLoadTensorNV" in ran.out
+    assert "# expected" not in ran.out
+
+
+def test_drivers(cts: Cts, fakes: ModuleType) -> None:
+    assert cts.snapshot("drivers", "drivers", "-d", "fake:right", "-d", "fake:no-features").status == 0
+
+
+def test_drivers_that_fail(cts: Cts, fakes: ModuleType) -> None:
+    assert cts.snapshot("drivers_fail", "drivers", "-d", "fake:does-not-start", "-d", "nope").status == 3
+
+
+def test_drivers_as_json(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("drivers", "--json")
+    listed = {d["name"]: d for d in json.loads(ran.out)}
+    assert {"emulator", "interpreter", "fake"} <= set(listed)
+    emulator = listed["emulator"]
+    assert emulator["capabilities"]["subgroup_size"] == 32
+    assert len(emulator["mutants"]) >= 45
+    assert any(v["name"].startswith("subgroup_size=") for v in emulator["variants"])
+    for entry in emulator["mutants"] + emulator["variants"]:
+        assert set(entry) == {"name", "area", "description"}
+        assert all(isinstance(v, str) and v and "\n" not in v for v in entry.values())
+    assert "mutants" not in listed["fake"]
+
+
+def test_schema(cts: Cts) -> None:
+    document = json.loads(cts("schema").out)
+    names = {t.__name__ for t in AnyInstruction.__args__}
+    assert names <= set(document["$defs"])
+    assert document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_check(cts: Cts) -> None:
+    assert cts.snapshot("check", "check", "tensor_addressing.clip").status == 0
+
+
+def test_check_fixes_form(cts: Cts) -> None:
+    path = cts.folder / "case.yaml"
+    path.write_text(VECTORS.replace("schema: 1\n", "").replace("name: vectors", "name: vectors\nschema: 1"))
+    assert cts.snapshot("check_form", "check", "case.yaml").status == 2
+    assert cts("check", "--fix", "case.yaml").out == "case.yaml: rewritten\n"
+    assert cts("check", "case.yaml").out == "case.yaml: ok\n"
+    assert path.read_text() == VECTORS
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("right", 0),
+        ("wrong", 1),
+        ("guard-before", 1),
+        ("nothing", 1),
+        ("crash", 1),
+        ("flaky", 1),
+        ("raises", 3),
+        ("missing-buffer", 3),
+        ("no-features", 3),
+    ],
+)
+def test_run(cts: Cts, fakes: ModuleType, kind: str, status: int) -> None:
+    assert cts.snapshot(f"run_{kind}", "run", CASE, "--driver", f"fake:{kind}", "--seed", "1").status == status
+    assert (cts.folder / "cts-run").exists() == (status == 1 or kind in ("raises", "missing-buffer"))
+
+
+def test_run_generated(cts: Cts, fakes: ModuleType) -> None:
+    arguments = ("--no-corpus", "--area", "fake_area", "--seed", "7", "--max-examples", "20")
+    drivers = ("--driver", "fake:right", "--driver", "fake:wrong", "--driver", "fake:timeout")
+    assert cts.snapshot("run_generated", "run", *arguments, *drivers).status == 1
+
+
+def test_the_last_line_of_a_failure_reproduces_it(cts: Cts, fakes: ModuleType) -> None:
+    first = cts("run", "--no-corpus", "--area", "fake_area", "--driver", "fake:wrong")
+    (command,) = [line for line in first.out.splitlines() if line.startswith("reproduce: cts ")]
+    words = command.removeprefix("reproduce: cts ").split()
+    again = cts(*words)
+    assert (first.status, again.status) == (1, 1)
+    saved = load_case(cts.folder / words[1])
+    assert f"generated.fake_area.{saved.content_hash}" in first.out
+
+
+def test_saved_reports_list_more(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("run", CASE, "--driver", "fake:nothing")
+    assert "and 248 more" in ran.out
+    (report,) = (cts.folder / "cts-run").glob("*.txt")
+    assert report.name == f"{CASE}.fake_nothing.txt"
+    text = report.read_text()
+    assert text.count("  dst[") == 255 and "more" not in text
+    assert text.splitlines()[-1] == f"reproduce: cts run {CASE} --driver fake:nothing"
+
+
+def test_json_lines_on_stdout_are_the_whole_run(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("run", CASE, "--driver", "fake:wrong", "--json", "-")
+    events = read(ran.out.splitlines())
+    assert isinstance(events[0], RunStarted) and isinstance(events[-1], RunFinished)
+    assert events[-1].exit_status == ran.status == 1
+    assert "reproduce: cts run" in ran.err
+
+
+def test_json_lines_in_a_file(cts: Cts, fakes: ModuleType) -> None:
+    cts("run", CASE, "--driver", "fake:wrong", "--json", "run.jsonl")
+    lines = (cts.folder / "run.jsonl").read_bytes().splitlines()
+    assert [msgspec.json.decode(line)["event"] for line in lines] == ["run-started", "result", "run-finished"]
+
+
+def test_interrupted_runs_are_no_findings(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("run", CASE, "--driver", "fake:interrupts")
+    assert (ran.status, ran.err.splitlines()[0]) == (
+        3,
+        "error[interrupted]: the run was interrupted: it is not complete",
+    )
+
+
+def test_version_and_help(cts: Cts) -> None:
+    assert cts("--version").out.startswith("cts ")
+    text = cts("run", "--help").out
+    for option in ("--driver", "--area", "--max-examples", "--seed", "--profile", "-k", "-x", "--json", "--save-dir"):
+        assert option in text
+    assert "0 clean, 1 findings, 2 usage or bad input, 3 driver or harness trouble" in " ".join(text.split())
+
+
+def test_keyword_selects_cases_and_areas(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("run", "-k", "generated.fake", "--driver", "fake:right", "--max-examples", "5")
+    assert "5 examples of fake_area on fake:right" in ran.out
+    ran = cts("run", "-k", CASE, "--driver", "fake:right")
+    assert "1 corpus cases on fake:right" in ran.out

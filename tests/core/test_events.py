@@ -1,0 +1,57 @@
+"""JSON lines of events: an exact round trip, and nothing that is no whole run."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from cts import corpus
+from cts.errors import BadInput
+from cts.events import Event, Progress, encode, read
+from cts.profiles import Profile
+from cts.runner import Plan, run
+
+
+@pytest.fixture
+def lines(fakes: ModuleType) -> tuple[list[Event], list[bytes]]:
+    plan = Plan(
+        ("fake:wrong", "fake:right", "fake:nope"),
+        Profile("default", 5, 1),
+        (corpus.one("tensor_addressing.clamp.edge_low_load"),),
+        ("fake_area",),
+    )
+    events: list[Event] = []
+    run(plan, events.append)
+    kept = [e for e in events if not isinstance(e, Progress)]
+    return kept, [encode(e) for e in kept]
+
+
+def test_round_trip(lines: tuple[list[Event], list[bytes]]) -> None:
+    events, encoded = lines
+    assert read(encoded) == events
+    assert not any(b"\n" in line for line in encoded)
+
+
+def test_a_run_without_footer_is_refused(lines: tuple[list[Event], list[bytes]]) -> None:
+    with pytest.raises(BadInput, match="did not end"):
+        read(lines[1][:-1])
+
+
+def test_a_run_without_header_is_refused(lines: tuple[list[Event], list[bytes]]) -> None:
+    with pytest.raises(BadInput, match="events-header"):
+        read(lines[1][1:])
+
+
+@pytest.mark.parametrize("line", [b"", b"{}", b"[1]", b'{"event": "surprise"}', b'{"event": "result"'])
+def test_other_lines_are_refused_with_their_number(lines: tuple[list[Event], list[bytes]], line: bytes) -> None:
+    encoded = list(lines[1])
+    encoded.insert(1, line)
+    with pytest.raises(BadInput) as e:
+        read(encoded, "run.jsonl")
+    assert e.value.where == "run.jsonl:2"
+
+
+def test_nothing_is_no_run() -> None:
+    with pytest.raises(BadInput, match="events-header"):
+        read([])

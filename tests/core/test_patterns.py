@@ -1,0 +1,156 @@
+"""Guesses at what went wrong: each is made where it holds, and not where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cts.compare import compare
+from cts.expectation import Allowed, Expectation
+from cts.model import GUARD_BYTES, initial_memory, loads_case
+from cts.patterns import guesses
+
+CASE = loads_case("""
+schema: 1
+name: c
+buffers:
+  src: {type: uint16, shape: [16, 16], data: {counter: {start: 1000}}}
+  dst: {type: uint16, shape: [8, 8], data: {fill: 7}}
+program: []
+""")
+SOURCE = np.arange(1000, 1256, dtype=np.uint16).reshape(16, 16)
+TILE = SOURCE[2:10, 3:11]
+
+Matrices = dict[str, npt.NDArray[Any]]
+
+
+def guessed(
+    actual: npt.NDArray[np.uint16],
+    wanted: npt.NDArray[np.uint16] = TILE,
+    oracle: Matrices | None = None,
+    driver: Matrices | None = None,
+) -> list[str]:
+    """Guesses where dst should hold `wanted` and holds `actual`."""
+    memory = initial_memory(CASE)
+    expectation = Expectation(
+        {
+            "src": Allowed(memory["src"][GUARD_BYTES:-GUARD_BYTES].copy()),
+            "dst": Allowed(np.ascontiguousarray(wanted).view(np.uint8).reshape(-1)),
+        },
+        oracle or {},
+    )
+    memory["dst"][GUARD_BYTES:-GUARD_BYTES] = np.ascontiguousarray(actual).view(np.uint8).reshape(-1)
+    divergence = compare(CASE, expectation, memory)
+    assert divergence is not None
+    return list(guesses(CASE, expectation, divergence, memory, driver or {}))
+
+
+def changed(change: Callable[[npt.NDArray[np.uint16]], None]) -> npt.NDArray[np.uint16]:
+    tile = TILE.copy()
+    change(tile)
+    return tile
+
+
+def test_transposed() -> None:
+    assert "dst is transposed: rows and columns have changed places" in guessed(TILE.T)
+    assert not any("transposed" in g for g in guessed(TILE[::-1]))
+
+
+def test_untouched_upper_half() -> None:
+    def upper(tile: npt.NDArray[np.uint16]) -> None:
+        tile[4:] = 7
+
+    (first, *_) = guessed(changed(upper))
+    assert first == (
+        "nothing was written to these elements of dst: they hold what was there before the run, "
+        "all of them in the upper half"
+    )
+
+
+def test_stray_writes() -> None:
+    wanted = TILE.copy()
+    wanted[6:] = 7
+    assert "all these elements of dst should have been left as they were before the run" in guessed(TILE, wanted)
+
+
+def test_some_unwritten_and_some_stray() -> None:
+    actual, wanted = TILE.copy(), TILE.copy()
+    actual[0], wanted[1] = 7, 7
+    assert (
+        "of the differing elements of dst, 8 were not written, and 8 should have been left as they were"
+    ) in guessed(actual, wanted)
+
+
+def test_one_value_everywhere() -> None:
+    def clamped(tile: npt.NDArray[np.uint16]) -> None:
+        tile[:, 5:] = 0xAB
+
+    assert "every differing element of dst holds 0x00ab (171)" in guessed(changed(clamped))
+
+
+@pytest.mark.parametrize(("k", "words"), [(3, "3 elements too high: shifted by 3"), (-2, "2 elements too low")])
+def test_shifted(k: int, words: str) -> None:
+    flat = np.full(64, 7, np.uint16)
+    values = TILE.reshape(-1)
+    if k > 0:
+        flat[k:] = values[:-k]
+    else:
+        flat[:k] = values[-k:]
+    assert any(words in g for g in guessed(flat))
+
+
+def test_source_element() -> None:
+    def wrong(tile: npt.NDArray[np.uint16]) -> None:
+        tile[1, 2] = SOURCE[9, 9]
+
+    assert "dst[10] holds the value of src[153], where that of src[53] belongs" in guessed(changed(wrong))
+
+
+def test_constant_source_distance() -> None:
+    assert "elements of src are read 32 after the right ones, all 64 of them" in guessed(SOURCE[4:12, 3:11])
+
+
+def test_stride_ignored() -> None:
+    """Rows are read one after the other, where they are 16 apart."""
+    start = 2 * 16 + 3
+    compact = SOURCE.reshape(-1)[start : start + 64].reshape(8, 8)
+    assert (
+        "going through dst, src is read in steps of 8 per row and 1 per column where 16 and 1 are right"
+    ) in guessed(compact)
+
+
+def test_first_wrong_matrix() -> None:
+    good, bad = TILE[None], TILE[None] ^ 1
+    expected: Matrices = {"a": good, "m": good}
+    assert guessed(TILE ^ 1, oracle=expected, driver={"a": good, "m": bad})[0] == (
+        "matrix m is already wrong before it is stored: 64 of 64 elements, first at instance 0, row 0, column 0"
+    )
+    assert guessed(TILE ^ 1, oracle=expected, driver={"a": good, "m": good})[0] == (
+        "every matrix is right as the driver sees it: a store is wrong"
+    )
+    assert not any("matrix" in g for g in guessed(TILE ^ 1, oracle=expected, driver={"a": good}))
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        (slice(GUARD_BYTES - 4, GUARD_BYTES), "4 bytes written before the start of dst, from byte -4 to byte -1"),
+        (slice(-GUARD_BYTES, -GUARD_BYTES + 2), "2 bytes written past the end of dst, 0 to 1 bytes behind it"),
+    ],
+)
+def test_overrun(place: slice, words: str) -> None:
+    memory = initial_memory(CASE)
+    expectation = Expectation({n: Allowed(d[GUARD_BYTES:-GUARD_BYTES].copy()) for n, d in memory.items()})
+    memory["dst"][place] ^= 0xFF
+    divergence = compare(CASE, expectation, memory)
+    assert divergence is not None
+    assert guesses(CASE, expectation, divergence, memory, {}) == (words,)
+
+
+def test_nothing_is_guessed_of_noise() -> None:
+    noise = np.random.default_rng(1).permutation(np.arange(30000, 30064)).astype(np.uint16).reshape(8, 8)
+    assert guessed(noise) == []

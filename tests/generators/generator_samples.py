@@ -1,0 +1,32 @@
+"""Examples of the strategies, the same ones on every run."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from cts.capabilities import Capabilities, everything
+from cts.generators.tensor_addressing import cases
+from cts.model import Case
+
+
+@cache
+def sample(count: int, capabilities: Capabilities | None = None) -> tuple[Case, ...]:
+    """The first `count` examples for a driver with `capabilities` (default: everything)."""
+    collected: list[Case] = []
+
+    @settings(
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    @given(cases(capabilities or everything()))
+    def collect(case: Case) -> None:
+        collected.append(case)
+
+    collect()
+    return tuple(collected)

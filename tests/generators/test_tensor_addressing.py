@@ -1,0 +1,134 @@
+"""Generated cases are well-formed, valid, within a driver's capabilities, reproducible, and shrink to little."""
+
+from __future__ import annotations
+
+import pytest
+from generator_samples import sample
+from hypothesis import Phase, find, settings
+
+from cts import registry
+from cts.capabilities import Capabilities, Feature, MatrixSupport, everything
+from cts.generators.tensor_addressing import MAX_ELEMENTS, cases
+from cts.model import (
+    Case,
+    ClampMode,
+    ComponentType,
+    MatrixLoadTensor,
+    MatrixStoreTensor,
+    Scope,
+    StorageClass,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorView,
+    Use,
+    constant_of,
+    dumps_case,
+    loads_case,
+    resolve,
+)
+
+#: The smallest device that can run anything of this area.
+NARROW = Capabilities(
+    subgroup_size=8,
+    features=frozenset({Feature.TENSOR_ADDRESSING}),
+    matrices=(MatrixSupport(ComponentType.float16, Use.Accumulator, Scope.Subgroup, rows=16, cols=16, exact=True),),
+    max_dimension=64,
+    max_subgroups=1,
+)
+
+#: Granularities as on real devices, workgroup scope at one workgroup size only.
+COARSE = Capabilities(
+    subgroup_size=32,
+    features=frozenset({Feature.TENSOR_ADDRESSING, Feature.WORKGROUP_SCOPE, Feature.BUFFER_DEVICE_ADDRESS}),
+    matrices=(
+        MatrixSupport(ComponentType.uint8, Use.A, Scope.Subgroup, rows=16, cols=32),
+        MatrixSupport(ComponentType.float32, Use.Accumulator, Scope.Workgroup, rows=32, cols=32, subgroups=4),
+        MatrixSupport(ComponentType.float16, Use.B, Scope.Workgroup, rows=128, cols=128, subgroups=4),
+    ),
+    max_dimension=96,
+)
+
+#: KHR loads and stores only.
+PLAIN = Capabilities(
+    subgroup_size=8,
+    features=frozenset(),
+    matrices=(MatrixSupport(ComponentType.int8, Use.A, Scope.Subgroup, rows=8, cols=8),),
+)
+
+
+def test_cases_are_well_formed_and_survive_yaml() -> None:
+    for case in sample(2000):
+        assert resolve(case)[1] == []
+    for case in sample(2000)[::20]:
+        assert loads_case(dumps_case(case)) == case
+
+
+def test_cases_break_no_rule() -> None:
+    oracle = registry.oracle()
+    broken = [(v, dumps_case(case)) for case in sample(2000)[:1000] for v in oracle.violations(case)]
+    assert broken == []
+
+
+@pytest.mark.parametrize("capabilities", [NARROW, COARSE, PLAIN], ids=["narrow", "coarse", "plain"])
+def test_restricted_drivers_can_run_their_cases(capabilities: Capabilities) -> None:
+    oracle = registry.oracle()
+    for case in sample(200, capabilities):
+        assert capabilities.missing(case) == []
+        assert oracle.violations(case) == []
+
+
+def test_a_driver_that_supports_everything_can_run_all_cases() -> None:
+    capabilities = everything()
+    assert [m for case in sample(2000) for m in capabilities.missing(case)] == []
+
+
+def test_a_driver_without_usable_matrices_is_refused() -> None:
+    huge = MatrixSupport(ComponentType.uint8, Use.A, Scope.Subgroup, rows=256, cols=256)
+    with pytest.raises(ValueError, match=f"at most {MAX_ELEMENTS} elements"):
+        cases(Capabilities(subgroup_size=8, features=frozenset(), matrices=(huge,)))
+
+
+def test_features_of_a_narrow_driver_are_respected() -> None:
+    for case in sample(200, NARROW):
+        assert not any(isinstance(i, TensorLayoutSetBlockSize) for i in case.program)
+        assert {b.storage for b in case.buffers.values()} == {StorageClass.StorageBuffer}
+        assert case.dispatch.subgroups == 1
+
+
+# Shrinking: each predicate with the most instructions that its smallest case should have.
+
+PREDICATES = {
+    "anything": (lambda c: True, 2),
+    "a tensor load": (lambda c: has(c, MatrixLoadTensor), 5),
+    "a tensor store": (lambda c: has(c, MatrixStoreTensor), 4),
+    "a view": (lambda c: has(c, TensorView), 5),
+    "rank 5": (lambda c: any(isinstance(i, TensorLayout) and constant_of(i.dim) == 5 for i in c.program), 5),
+    "mirrored": (
+        lambda c: any(
+            isinstance(i, TensorLayout) and constant_of(i.clamp) is ClampMode.RepeatMirrored for i in c.program
+        ),
+        5,
+    ),
+    "workgroups": (lambda c: c.dispatch.workgroups[1] > 1, 2),
+    "bfloat16": (lambda c: any(b.type is ComponentType.bfloat16 for b in c.buffers.values()), 2),
+    "blocks": (lambda c: has(c, TensorLayoutSetBlockSize), 5),
+}
+
+
+def has(case: Case, kind: type) -> bool:
+    return any(isinstance(i, kind) for i in case.program)
+
+
+@pytest.mark.parametrize("name", PREDICATES)
+def test_trivial_predicates_shrink_to_the_smallest_program(name: str) -> None:
+    predicate, instructions = PREDICATES[name]
+    found = find(
+        cases(everything()),
+        predicate,
+        settings=settings(
+            derandomize=True, database=None, deadline=None, phases=[Phase.generate, Phase.shrink], max_examples=2000
+        ),
+    )
+    assert len(found.program) <= instructions, dumps_case(found)
+    assert all(b.elements <= 8 for b in found.buffers.values()), dumps_case(found)
+    assert "dynamic" not in dumps_case(found) and "spec" not in dumps_case(found)

@@ -1,0 +1,39 @@
+"""Generated cases, lowered and executed, against the oracle: memory and every matrix on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from cts import registry
+from cts.drivers.interpreter import create
+from cts.judge import OpenDriver, judge
+from cts.model import Case
+from cts.verdict import Verdict
+
+DRIVERS = {
+    size: OpenDriver("interpreter", d := create({"subgroup_size": str(size)}), d.capabilities())
+    for size in (1, 32, 128)
+}
+
+
+def check(size: int, case: Case) -> None:
+    expectation = registry.oracle().expect(case)
+    attempt = judge(DRIVERS[size], case, expectation)
+    assert attempt.verdict is Verdict.PASS, f"{attempt.detail} {attempt.divergence}"
+    assert attempt.outcome is not None
+    for name, bits in expectation.matrices.items():
+        assert np.array_equal(attempt.outcome.matrices[name], bits), name
+
+
+@pytest.mark.parametrize(("size", "examples"), [(32, 150), (1, 30), (128, 30)])
+def test_generated_cases(size: int, examples: int) -> None:
+    @settings(
+        max_examples=examples, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(registry.area("tensor_addressing")(DRIVERS[size].capabilities))
+    def agrees(case: Case) -> None:
+        check(size, case)
+
+    agrees()
