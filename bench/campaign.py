@@ -27,7 +27,7 @@ from cts.corpus import entries
 from cts.driver import Driver, Job, Outcome, Status
 from cts.expectation import Oracle
 from cts.judge import job
-from cts.model import Case, dumps_case, load_case
+from cts.model import Case, ClampMode, Scope, Use, constant_of, dumps_case, load_case
 
 #: Cases drawn from one seed.
 CHUNK = 250
@@ -180,16 +180,23 @@ def kinds(case: Case) -> set[str]:
     found = {f"op {type(i).__name__}" for i in case.program}
     for instruction in case.program:
         if hasattr(instruction, "clamp"):
-            found.add(f"clamp {getattr(instruction.clamp, 'spec', instruction.clamp).value}")
+            found.add(f"clamp {name(instruction.clamp)}")
         if hasattr(instruction, "type") and hasattr(instruction.type, "component"):
             declared = instruction.type
             found.add(f"component {declared.component.value}")
-            found.add(f"use {getattr(declared.use, 'spec', declared.use).value}")
-            found.add(f"scope {getattr(declared.scope, 'spec', declared.scope).value}")
+            found.add(f"use {name(declared.use)}")
+            found.add(f"scope {name(declared.scope)}")
     found.add(f"workgroups {'1' if max(case.dispatch.workgroups) == 1 else 'several'}")
     found.add(f"subgroups {case.dispatch.subgroups}")
     found |= {f"storage {b.storage.value}" for b in case.buffers.values()}
     return found
+
+
+def name(constant: object) -> str:
+    """The name of a type's enumeration constant, however it is delivered."""
+    value = constant_of(constant)
+    assert isinstance(value, (ClampMode, Scope, Use))
+    return str(value.value)
 
 
 def keep(out: Path, case: Case, verdict: str, detail: str) -> None:

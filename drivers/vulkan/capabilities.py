@@ -26,7 +26,8 @@ COMPONENTS: dict[int, tuple[ComponentType, ...]] = {
 
 #: Names for people of every VkComponentTypeKHR there is (VK-007, CV-002).
 COMPONENT_NAMES = {
-    **dict(enumerate("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())),
+    **dict(enumerate(("float16", "float32", "float64", "int8", "int16", "int32", "int64"))),
+    **dict(enumerate(("uint8", "uint16", "uint32", "uint64"), 7)),
     1000141000: "bfloat16",
     1000491000: "int8 packed",
     1000491001: "uint8 packed",

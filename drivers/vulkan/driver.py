@@ -102,7 +102,7 @@ class VulkanDriver:
 
         Neighbours that differ in memory and push constants only share one submission.
         """
-        return self._run(self._items(((job.case, job) for job in jobs)))
+        return self._run(self._items((job.case, job) for job in jobs))
 
     def run_modules(self, jobs: Iterable[ModuleJob]) -> Iterator[Outcome]:
         """Like `run_many`, for modules."""

@@ -249,9 +249,9 @@ class _Reader:
 
     def multiplication(self, i: Decoded) -> None:
         result, a, b, c, *mask = i.values
-        types = [self.matrices[self.types[_id(v)]] for v in (a, b, c)]
+        type_a, type_b, type_c = (self.matrices[self.types[_id(v)]] for v in (a, b, c))
         bits = frozenset(str(mask[0]).split("|")) - {"NoneKHR", "None"} if mask else frozenset()
-        self.multiplications.append(Multiplication(*types, self.matrices[_id(result)], bits))
+        self.multiplications.append(Multiplication(type_a, type_b, type_c, self.matrices[_id(result)], bits))
 
     def block_size(self, _i: Decoded) -> None:
         self.sets_block_size = True

@@ -61,4 +61,5 @@ def command(words: str) -> tuple[list[str], bytes]:
     # ssh hands its arguments to a shell on the other side.
     remote = any(PurePosixPath(word).name == "ssh" for word in argv)
     code = zipapp()
-    return [*argv, "-c", shlex.quote(_BOOTSTRAP) if remote else _BOOTSTRAP], len(code).to_bytes(4, "little") + code
+    bootstrap = shlex.quote(_BOOTSTRAP) if remote else _BOOTSTRAP
+    return [*argv, "-P", "-c", bootstrap], len(code).to_bytes(4, "little") + code

@@ -32,7 +32,7 @@ class WorkerProcess:
 
     def __init__(self, argv: list[str], preamble: bytes = b"") -> None:
         """Raises OSError where the command cannot be started."""
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603 - the command is the user's own
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cts.driver import Status
 from cts.drivers.vulkan.process import Ended, WorkerProcess
 from cts.drivers.vulkan.start import Opening, open_device
-from cts.drivers.vulkan.worker.protocol import Description, Done, Failed, Phase, Progress, Reply, Run
+from cts.drivers.vulkan.worker.protocol import Done, Failed, Phase, Progress, Reply, Run
 from cts.errors import HarnessTrouble
 
 #: Seconds before each attempt to start a worker again: a GPU that hung can need some to recover.

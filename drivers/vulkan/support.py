@@ -205,11 +205,12 @@ class _Check:
         if self.invocations > most:
             yield f"{self.invocations} invocations per workgroup (at most {most})"
         low, high = self.limits.smallest_subgroup, self.limits.largest_subgroup
-        size = self.job.subgroup_size
-        if size is not None and not (low <= size <= high):
-            yield f"subgroup size {size} (has {low}{f' to {high}' if high != low else ''})"
+        wanted = self.job.subgroup_size
+        if wanted is not None and not (low <= wanted <= high):
+            yield f"subgroup size {wanted} (has {low}{f' to {high}' if high != low else ''})"
         if self.facts.matrices and local[0] % self.subgroup_size:
-            yield f"workgroup size {local[0]} in x, no multiple of the subgroup size {self.subgroup_size} (VK-025, VK-026)"
+            what = f"no multiple of the subgroup size {self.subgroup_size} (VK-025, VK-026)"
+            yield f"workgroup size {local[0]} in x, {what}"
         if len(self.job.push_constants) > limits["maxPushConstantsSize"]:
             yield f"{len(self.job.push_constants)} bytes of push constants (at most {limits['maxPushConstantsSize']})"
         if len(self.job.bindings) > limits["maxPerStageDescriptorStorageBuffers"]:

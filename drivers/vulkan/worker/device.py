@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+
 import vulkan as vk
 
 from .extensions import DEPENDENCIES, FEATURES, Chain

@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 
 import vulkan as vk
@@ -51,7 +51,7 @@ class Engine:
                 self._waiting.put((request, wanted, future, cached))
         except ProtocolError as e:
             self._wire.send(Failed("error", f"protocol: {e}"))
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - without its reader the worker would wait for ever
             traceback.print_exc()
             os._exit(70)
         os._exit(0)
@@ -59,7 +59,7 @@ class Engine:
     def _announce(self, run: int, phase: Phase) -> Callable[[], None]:
         return lambda: self._wire.send(Progress(run, phase))
 
-    def _run(self, run: Run, future: Future[Pipeline], cached: bool, started: float) -> Iterator[Reply]:
+    def _run(self, run: Run, future: Future[Pipeline], cached: bool, started: float) -> Generator[Reply]:
         status: FailureStatus
         where = "vkCreateComputePipelines"
         try:

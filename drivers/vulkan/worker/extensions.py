@@ -7,6 +7,7 @@ header and 32-bit members: one C structure serves them all, and a table says whi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import cffi
@@ -170,7 +171,7 @@ class Chain:
     def __init__(self, tables: Iterable[Table]) -> None:
         self.tables = tuple(tables)
         self._structures = [own.new("Members *", {"sType": t.s_type}) for t in self.tables]
-        for structure, following in zip(self._structures, self._structures[1:], strict=False):
+        for structure, following in pairwise(self._structures):
             structure.pNext = following
 
     @property
@@ -194,7 +195,7 @@ class Chain:
 
 
 def query_matrices(instance: Any, device: Any) -> Iterator[MatrixRow]:
-    """vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR (VK-008, VK-020)."""
+    """The query vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR (VK-008, VK-020)."""
     command = "CooperativeMatrixPropertiesKHR"
     for r in _rows(instance, device, command, "QueryMatrices", "CooperativeMatrix", 1000506001):
         types, saturating = (r.AType, r.BType, r.CType, r.ResultType), bool(r.saturatingAccumulation)
@@ -202,7 +203,7 @@ def query_matrices(instance: Any, device: Any) -> Iterator[MatrixRow]:
 
 
 def query_flexible_dimensions(instance: Any, device: Any) -> Iterator[MatrixRow]:
-    """vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV (VK-008, VK-021)."""
+    """The query vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV (VK-008, VK-021)."""
     command = "CooperativeMatrixFlexibleDimensionsPropertiesNV"
     for r in _rows(instance, device, command, "QueryFlexibleDimensions", "FlexibleDimensions", 1000593001):
         sizes, types = (r.MGranularity, r.NGranularity, r.KGranularity), (r.AType, r.BType, r.CType, r.ResultType)
@@ -210,7 +211,7 @@ def query_flexible_dimensions(instance: Any, device: Any) -> Iterator[MatrixRow]
 
 
 def query_vectors(instance: Any, device: Any) -> Iterator[VectorRow]:
-    """vkGetPhysicalDeviceCooperativeVectorPropertiesNV (VK-008, VK-052)."""
+    """The query vkGetPhysicalDeviceCooperativeVectorPropertiesNV (VK-008, VK-052)."""
     command = "CooperativeVectorPropertiesNV"
     for r in _rows(instance, device, command, "QueryVectors", "CooperativeVector", 1000491002):
         interpretations = (r.inputInterpretation, r.matrixInterpretation, r.biasInterpretation)
@@ -218,7 +219,7 @@ def query_vectors(instance: Any, device: Any) -> Iterator[VectorRow]:
 
 
 def _rows(instance: Any, device: Any, command: str, function: str, structure: str, s_type: int) -> Iterator[Any]:
-    """The two-call idiom; VK_INCOMPLETE cannot happen, since a device's list does not grow. Rows die with the iterator."""
+    """The two-call idiom; a device's list does not grow, so VK_INCOMPLETE cannot come. Rows die with the iterator."""
     address = vk.lib.vkGetInstanceProcAddr(instance, f"vkGetPhysicalDevice{command}".encode())
     if address == vk.ffi.NULL:
         return

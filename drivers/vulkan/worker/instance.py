@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
+import cffi
+import msgspec
 import vulkan as vk
 
 from .extensions import FEATURES, PROPERTIES, Chain, query_flexible_dimensions, query_matrices, query_vectors
@@ -150,7 +153,7 @@ class Instance:
         if properties.apiVersion < API_VERSION:
             return properties, {}
         structures = [(name, vk.ffi.new(f"{name} *", {"sType": s_type})) for name, s_type in _CORE_PROPERTIES]
-        for (_, structure), (_, following) in zip(structures, structures[1:], strict=False):
+        for (_, structure), (_, following) in pairwise(structures):
             structure.pNext = following
         head = vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": structures[0][1]})
         vk.lib.vkGetPhysicalDeviceProperties2(device, head)
@@ -178,8 +181,5 @@ def _version(number: int) -> str:
 
 def versions() -> str:
     """The versions of what the worker consists of."""
-    import cffi
-    import msgspec
-
     python = ".".join(map(str, sys.version_info[:3]))
     return f"python {python}, cffi {cffi.__version__}, msgspec {msgspec.__version__}"

@@ -118,7 +118,7 @@ class Arena:
 
 
 def _address(device: Any, buffer: Any) -> int:
-    """vkGetBufferDeviceAddress itself: the package's wrapper returns its argument."""
+    """The result of vkGetBufferDeviceAddress, for which the package's wrapper returns its argument."""
     s_type = vk.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO
     info = vk.ffi.new("VkBufferDeviceAddressInfo *", {"sType": s_type, "buffer": buffer})
     return int(vk.lib.vkGetBufferDeviceAddress(device, info))

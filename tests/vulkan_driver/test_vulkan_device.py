@@ -13,10 +13,11 @@ from vulkan_modules import PHYSICAL, SUBGROUPS, contents, guarded, scale, words
 
 from cts.driver import Status
 from cts.drivers.vulkan.driver import VulkanDriver
-from cts.judge import OpenDriver, judge
 from cts.job import Address, ModuleJob
-from cts.model import loads_case
+from cts.judge import OpenDriver, judge
+from cts.model import Scope, loads_case
 from cts.registry import oracle
+from cts.verdict import Verdict
 
 OpenDevice = Callable[..., VulkanDriver]
 
@@ -145,49 +146,56 @@ schema: 1
 name: matrix-copy
 dispatch: {{workgroups: [2, 1, 1], subgroups: 2}}
 buffers:
-  src: {{type: {memory}, shape: [64, {stride}], data: {{random_bits: {{seed: 5}}}}, storage: {storage}}}
-  dst: {{type: {memory}, shape: [64, {stride}], data: {{counter: {{start: 7}}}}}}
+  src: {{type: {component}, shape: [4, {tile}], data: {{random_bits: {{seed: 5}}}}, storage: {storage}}}
+  dst: {{type: {component}, shape: [4, {tile}], data: {{counter: {{start: 7}}}}}}
 program:
-  - {{op: MatrixLoad, id: m, type: {{component: {component}, scope: Subgroup, rows: {rows}, cols: 16, use: {use}}},
-      buffer: src, stride: {{{constness}: {stride}}}, offset: {{literal: 0, wg.x: {half}, sg: {quarter}}}}}
-  - {{op: MatrixStore, matrix: m, buffer: dst, stride: {stride}, order: {order},
-      offset: {{literal: 0, wg.x: {half}, sg: {quarter}}}}}
+  - {{op: MatrixLoad, id: m, buffer: src, stride: {{{constness}: {stride}}}, offset: {offset},
+      type: {{component: {component}, scope: Subgroup, rows: {rows}, cols: {cols}, use: {use}}}}}
+  - {{op: MatrixStore, matrix: m, buffer: dst, stride: {stride}, order: {order}, offset: {offset}}}
 """
 
 
 @pytest.mark.parametrize(
-    ("component", "memory", "use", "constness", "order", "storage"),
+    ("component", "use", "constness", "order", "storage"),
     [
-        ("float16", "float16", "Accumulator", "dynamic", "RowMajor", "StorageBuffer"),
-        ("float32", "float32", "Accumulator", "spec", "ColumnMajor", "PhysicalStorageBuffer"),
-        ("int8", "int8", "A", "dynamic", "RowMajor", "PhysicalStorageBuffer"),
-        ("uint8", "uint8", "B", "spec", "ColumnMajor", "StorageBuffer"),
-        ("int32", "int32", "Accumulator", "dynamic", "ColumnMajor", "StorageBuffer"),
+        ("float16", "Accumulator", "dynamic", "RowMajor", "StorageBuffer"),
+        ("float32", "Accumulator", "spec", "ColumnMajor", "PhysicalStorageBuffer"),
+        ("int8", "A", "dynamic", "RowMajor", "PhysicalStorageBuffer"),
+        ("uint8", "B", "spec", "ColumnMajor", "StorageBuffer"),
+        ("int32", "Accumulator", "dynamic", "ColumnMajor", "StorageBuffer"),
     ],
 )
 def test_matrices_are_loaded_and_stored(
-    open_device: OpenDevice, component: str, memory: str, use: str, constness: str, order: str, storage: str
+    open_device: OpenDevice, component: str, use: str, constness: str, order: str, storage: str
 ) -> None:
+    """One tile for each of four subgroups in two workgroups, of the smallest size the device has for the type."""
     vulkan = open_device()
+    opened = OpenDriver("vulkan", vulkan, vulkan.capabilities())
+    size = next(
+        r
+        for r in opened.capabilities.matrices
+        if (r.component.value, r.use.value, r.scope) == (component, use, Scope.Subgroup)
+    )
+    stride = 2 * max(size.rows, size.cols)
+    tile = stride * max(size.rows, size.cols)
     case = loads_case(
         MATRIX_COPY.format(
             component=component,
-            memory=memory,
             use=use,
             constness=constness,
             order=order,
             storage=storage,
-            rows=16,
-            stride=32,
-            half=32 * 32,
-            quarter=16 * 32,
+            rows=size.rows,
+            cols=size.cols,
+            stride=stride,
+            tile=tile,
+            offset=f"{{literal: 0, wg.x: {2 * tile}, sg: {tile}}}",
         )
     )
-    opened = OpenDriver("vulkan", vulkan, vulkan.capabilities())
     assert not opened.capabilities.missing(case)
     assert not oracle().violations(case)
     attempt = judge(opened, case, oracle().expect(case))
-    assert attempt.verdict.value == "pass", attempt.detail or attempt.divergence
+    assert attempt.verdict is Verdict.PASS, attempt.detail or attempt.divergence
 
 
 def test_validation_layer_accepts_good_jobs_and_rejects_bad_ones(open_device: OpenDevice) -> None:

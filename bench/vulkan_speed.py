@@ -1,6 +1,6 @@
 """How fast the vulkan driver is on one device: cases with a pipeline each, and parameter sets through one pipeline.
 
-    python bench/vulkan.py --driver vulkan:0 [--pipelines 300] [--sets 20000] [--json FILE]
+    python bench/vulkan_speed.py --driver vulkan:0 [--pipelines 300] [--sets 20000] [--json FILE]
 
 Exit status 1 when a case does not pass, or parameter sets are not 50 times as fast as pipelines.
 """
@@ -11,17 +11,18 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from cts import registry
 from cts.capabilities import Capabilities, Feature
-from cts.driver import Job, Status
+from cts.driver import Job, Outcome, Status
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.judge import job
-from cts.model import GUARD_BYTES, Case, loads_case
+from cts.model import GUARD_BYTES, Case, MatrixLoad, TensorLayoutSlice, base_of, loads_case
 
 #: What the second figure must be of the first.
 FACTOR = 50
@@ -117,33 +118,32 @@ def operand(value: int, constness: str) -> str:
     return str(value) if constness == "literal" else f"{{{constness}: {value}}}"
 
 
-def timed(run: object) -> tuple[list[object], float]:
+def timed(run: Callable[[], Iterator[Outcome]]) -> tuple[list[Outcome], float]:
     """Outcomes and seconds."""
     start = time.perf_counter()
-    outcomes = list(run())  # type: ignore[operator]
+    outcomes = list(run())
     return outcomes, time.perf_counter() - start
 
 
-def check(jobs: Sequence[Job], outcomes: Sequence[object], tensor: bool) -> None:
+def check(jobs: Sequence[Job], outcomes: Sequence[Outcome], tensor: bool) -> None:
     """Every outcome is the tile that it should be."""
-    for expected, outcome in zip(tiles(jobs, tensor), outcomes, strict=True):
-        assert outcome.status is Status.DONE, outcome.detail  # type: ignore[attr-defined]
-        actual = outcome.memory["dst"][GUARD_BYTES:-GUARD_BYTES]  # type: ignore[attr-defined]
-        assert (actual == expected.view(np.uint8).reshape(-1)).all(), "a wrong tile"
+    for number, (j, outcome) in enumerate(zip(jobs, outcomes, strict=True)):
+        assert outcome.status is Status.DONE, outcome.detail
+        actual = outcome.memory["dst"][GUARD_BYTES:-GUARD_BYTES]
+        assert (actual == tile(j.case, j.memory["src"], tensor)).all(), f"case {number} stored a wrong tile"
 
 
-def tiles(jobs: Sequence[Job], tensor: bool) -> Iterator[np.ndarray]:
-    """What the stores must leave, by indexing."""
-    for j in jobs:
-        program = j.case.program
-        source = j.memory["src"][GUARD_BYTES:-GUARD_BYTES].view(np.float16).reshape(-1, 64)
-        if tensor:
-            row, col = (getattr(o, "base", o) for o in program[2].offset)  # type: ignore[union-attr]
-            rows, cols = (np.minimum(np.arange(16) + start, 63) for start in (row, col))
-            yield np.ascontiguousarray(source[np.ix_(rows, cols)])
-        else:
-            row, col = divmod(getattr(program[1].offset, "base", program[1].offset), 64)  # type: ignore[union-attr]
-            yield np.ascontiguousarray(source[row : row + 16, col : col + 16])
+def tile(case: Case, source: npt.NDArray[np.uint8], tensor: bool) -> npt.NDArray[np.uint8]:
+    """What the store must leave, by indexing."""
+    elements = source[GUARD_BYTES:-GUARD_BYTES].view(np.float16).reshape(-1, 64)
+    for instruction in case.program:
+        if isinstance(instruction, TensorLayoutSlice):
+            row, col = map(base_of, instruction.offset)
+        elif isinstance(instruction, MatrixLoad):
+            row, col = divmod(base_of(instruction.offset), 64)
+    last = 63 if tensor else 79
+    rows, cols = np.minimum(np.arange(16) + row, last), np.minimum(np.arange(16) + col, 63)
+    return np.ascontiguousarray(elements[np.ix_(rows, cols)]).view(np.uint8).reshape(-1)
 
 
 if __name__ == "__main__":
