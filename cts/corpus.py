@@ -70,7 +70,8 @@ def of_path(path: Path) -> Entry:
     base, full = root().resolve(), path.resolve()
     if full.is_relative_to(base):
         return Entry(".".join(full.relative_to(base).with_suffix("").parts), path, True)
-    return Entry(str(path), path, False)
+    here = Path.cwd()
+    return Entry(str(full.relative_to(here) if full.is_relative_to(here) else path), path, False)
 
 
 def has_words(text: str, words: Iterable[str]) -> bool:

@@ -80,11 +80,12 @@ class Session:
             return file
         return None
 
-    @staticmethod
-    def _is_ours(path: Path, parent: pytest.Collector) -> bool:
-        """Corpus files, files named on the command line, and what has a case's `program`."""
+    def _is_ours(self, path: Path, parent: pytest.Collector) -> bool:
+        """Corpus files, files named on the command line, and what has a case's `program` but no run has saved."""
         if corpus.of_path(path).in_corpus or parent.session.isinitpath(path):
             return True
+        if path.resolve().is_relative_to(self.save_dir.resolve()):
+            return False
         text = path.read_text(encoding="utf-8", errors="replace")
         return text.startswith("program:") or "\nprogram:" in text
 

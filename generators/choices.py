@@ -22,6 +22,11 @@ def _integers(low: int, high: int) -> st.SearchStrategy[int]:
     return st.integers(low, high)
 
 
+@cache
+def _records(highs: tuple[int, ...]) -> st.SearchStrategy[tuple[int, ...]]:
+    return st.tuples(*(_integers(0, high) for high in highs))
+
+
 @st.composite
 def _group(draw: Draw, body: Callable[[Choices], T]) -> T:
     return body(Choices(draw))
@@ -48,6 +53,10 @@ class Choices:
     def pick(self, options: Sequence[T]) -> T:
         """One of `options`; shrinks towards the first."""
         return options[self.between(0, len(options) - 1)]
+
+    def record(self, *highs: int) -> tuple[int, ...]:
+        """One integer of [0, high] for each `high`, as one unit for the shrinker to drop; cheaper than a group."""
+        return self._draw(_records(highs))
 
     def group(self, body: Callable[[Choices], T]) -> T:
         """`body`'s draws as one unit, which the shrinker can drop or simplify as a whole."""

@@ -1,8 +1,8 @@
 """Sketches of tensor layouts: everything about a layout that is drawn, as small numbers without rules.
 
-`layout_plans.plan` makes a legal layout of any sketch. Only the rank decides how much is drawn, and the
-draws of one dimension stand together right after it, so that the shrinker can drop dimensions; every
-other optional part is one flag followed by its draws.
+`layout_plans.plan` makes a legal layout of any sketch. Each dimension and each optional part is one record
+of numbers behind the rank or flag that asks for it, and nothing else depends on the rank: so the shrinker
+can drop any of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cts.generators.choices import Choices
 from cts.model import ClampMode
 
 #: Ranks of layouts: the higher ones, in which more can go wrong, more often.
-RANKS = (1, 2, 3, 4, 5, 3, 4, 5)
+RANKS = (1, 2, 3, 3, 4, 4, 5, 5)
 
 #: Constant twice: its clamp value has rules of its own.
 CLAMPS = (*ClampMode, ClampMode.Constant)
@@ -146,28 +146,41 @@ def draw_layout(choices: Choices) -> LayoutSketch:
     """A sketch of any layout."""
     c = choices
     clamp = c.pick(CLAMPS)
-    reuse, keep = (c.between(0, 5), c.chance(5)) if c.chance(7) else (None, False)
+    reuse = c.record(5, 1) if c.chance(7) else None
     fit, sliced = c.chance(5), c.chance(8)
     focus = c.between(0, 4) if c.chance(5) else None
     bare = c.rarely(15)
-    wide = Wide(c.pick(WIDE), c.between(0, 4), c.between(0, 7)) if c.chance(2) else None
+    wide = c.record(len(WIDE) - 1, 4, 7) if c.chance(2) else None
     dim = c.pick(RANKS)
     limit = LIMITS[dim]
-    axes = tuple(
-        Axis(c.between(1, limit), c.between(1, limit), c.between(0, len(OFFSETS) - 1), c.between(0, 3))
-        for _ in range(dim)
-    )
-    strides = Strides(c.between(0, 11), c.chance(3), c.rarely(25)) if c.chance(3) else None
-    blocks = Blocks(c.between(0, 2), c.between(0, 5**5 - 1), c.between(0, 5**5 - 1)) if c.chance(3) else None
+    axes = [c.record(limit - 1, limit - 1, len(OFFSETS) - 1, 3) for _ in range(dim)]
+    strides = c.record(11, 2, 24) if c.chance(3) else None
+    blocks = c.record(2, 5**5 - 1, 5**5 - 1) if c.chance(3) else None
     first = c.between(-9, 9) if c.chance(3) else None
     variation = c.pick(VARIATIONS)
-    varying, tiled = (c.between(0, 4), c.chance(3)) if variation else (0, False)
+    varying, tiled = c.record(4, 2) if variation else (0, 0)
     clamp_value = None
     if c.chance(6 if clamp is ClampMode.Constant else 1):
-        clamp_value = ClampValue(c.between(0, len(CLAMP_VALUES) - 1), c.between(0, 5), c.pick(VARIATIONS))
-    overridden = (c.between(0, 3), c.between(0, 9)) if c.chance(2) else None
+        clamp_value = c.record(len(CLAMP_VALUES) - 1, 5, len(VARIATIONS) - 1)
+    overridden = c.record(3, 9) if c.chance(2) else None
     dead = c.between(-3, 9) if c.chance(1) else None
     return LayoutSketch(
-        clamp, axes, reuse, keep, fit, sliced, focus, bare, wide, strides, blocks, first,
-        variation, varying, tiled, clamp_value, overridden, dead,
-    )  # fmt: skip
+        clamp=clamp,
+        axes=tuple(Axis(1 + span, 1 + extent, offset, pad) for span, extent, offset, pad in axes),
+        reuse=reuse[0] if reuse else None,
+        keep=reuse is not None and reuse[1] == 1,
+        fit=fit,
+        sliced=sliced,
+        focus=focus,
+        bare=bare,
+        wide=Wide(WIDE[wide[0]], wide[1], wide[2]) if wide else None,
+        strides=Strides(strides[0], late=strides[1] == 2, far=strides[2] == 24) if strides else None,
+        blocks=Blocks(*blocks) if blocks else None,
+        first=first,
+        variation=variation,
+        varying=varying,
+        tiled=tiled == 2,
+        clamp_value=ClampValue(clamp_value[0], clamp_value[1], VARIATIONS[clamp_value[2]]) if clamp_value else None,
+        overridden=(overridden[0], overridden[1]) if overridden else None,
+        dead=dead,
+    )

@@ -170,7 +170,7 @@ def _draw_source(choices: Choices, program: Program, memory: Memory, setting: _S
     """A matrix, and whether a tensor load made it."""
     kind = choices.between(0, 9)
     if kind == 0:
-        return _constant(program, setting), False
+        return _draw_constant(choices, program, setting), False
     if kind < 4 or Feature.TENSOR_ADDRESSING not in setting.features:
         return _draw_load(choices, program, memory, setting), False
     return _draw_tensor_load(choices, program, memory, setting), True
@@ -187,10 +187,10 @@ def _draw_sink(
         _draw_store(choices, program, region, setting, matrix)
 
 
-def _constant(program: Program, setting: _Setting) -> str:
-    name = program.name("c")
-    value = program.constness.component(OBJECT[setting.type.component])
-    program.emit(MatrixConstant(id=name, type=setting.type, value=value))
+def _draw_constant(choices: Choices, program: Program, setting: _Setting) -> str:
+    name, component = program.name("c"), setting.type.component
+    value = f"0x{0xA5C3_96F1 >> (32 - 8 * component.size):x}" if choices.rarely(8) else OBJECT[component]
+    program.emit(MatrixConstant(id=name, type=setting.type, value=program.constness.component(value)))
     return name
 
 
@@ -216,7 +216,7 @@ def _draw_tensor(
 
 
 def _draw_tensor_load(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> str:
-    source = _constant(program, setting)
+    source = _draw_constant(choices, program, setting)
     layout, view, end, _ = _draw_tensor(choices, program, setting, store=False)
     region = memory.source
     offset = draw_read(choices, region, setting.grid, TENSOR_ALIGNMENT, end)

@@ -111,9 +111,7 @@ class _Own:
 
 def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injective: bool, grid: Grid) -> ViewPlan:
     """A view for a matrix of `shape` and a layout of `layout_dim` dimensions."""
-    clip, early = (
-        (_draw_clip(choices, shape, injective, grid), choices.chance(4)) if choices.chance(6) else (None, False)
-    )
+    clip, early = _draw_clip(choices, shape, injective, grid) if choices.chance(6) else (None, False)
     own = _draw_own(choices) if choices.chance(6) else None
     dim = len(own.dims) if own else layout_dim
     permutation = PERMUTATIONS[dim][choices.between(0, 119) % math.factorial(dim)]
@@ -131,11 +129,10 @@ def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injecti
 
 
 def _draw_own(choices: Choices) -> _Own:
-    c = choices
-    fit, strided, order, far = c.chance(5), c.chance(5), c.between(0, 119), c.between(0, 9)
-    dim = c.between(1, 5)
-    drawn = [(c.between(1, LIMITS[dim]), c.between(0, 9)) for _ in range(dim)]
-    return _Own([d for d, _ in drawn], [s for _, s in drawn], fit, strided, order, far)
+    fit, strided, order, far = choices.record(1, 1, 119, 9)
+    dim = choices.between(1, 5)
+    drawn = [choices.record(LIMITS[dim] - 1, 9) for _ in range(dim)]
+    return _Own([1 + d for d, _ in drawn], [s for _, s in drawn], fit == 1, strided == 1, order, far)
 
 
 def _own_setters(
@@ -176,16 +173,16 @@ def clipped_count(shape: tuple[int, int], clip: SetClip | None) -> int:
     return (height - 1) * min(cols, clip.col_span) + width
 
 
-def _draw_clip(choices: Choices, shape: tuple[int, int], fixed: bool, grid: Grid) -> SetClip:
-    offsets, spans = [], []
-    for extent in shape:
-        offset = choices.pick(CLIP_OFFSETS)(extent)
-        offsets.append(Varying(offset))
-        spans.append(choices.pick(CLIP_SPANS)(extent, offset))
-    variation, which = choices.pick(VARIATIONS), choices.between(0, 1)
-    if variation and not fixed and spans[which] < 2**31:
-        offsets[which] = Varying(offsets[which].base, varied(grid, 1))
-    return SetClip(offsets[0], spans[0], offsets[1], spans[1])
+def _draw_clip(choices: Choices, shape: tuple[int, int], fixed: bool, grid: Grid) -> tuple[SetClip, bool]:
+    """A clip rectangle, and whether it comes before other setters."""
+    at, most = len(CLIP_OFFSETS) - 1, len(CLIP_SPANS) - 1
+    row, rows, col, cols, variation, which, early = choices.record(at, most, at, most, len(VARIATIONS) - 1, 1, 9)
+    starts = [CLIP_OFFSETS[i](extent) for i, extent in zip((row, col), shape, strict=True)]
+    spans = [CLIP_SPANS[i](n, start) for i, n, start in zip((rows, cols), shape, starts, strict=True)]
+    offsets = [Varying(start) for start in starts]
+    if VARIATIONS[variation] and not fixed and spans[which] < 2**31:
+        offsets[which] = Varying(starts[which], varied(grid, 1))
+    return SetClip(offsets[0], spans[0], offsets[1], spans[1]), early >= 6
 
 
 def _injective_strides(dims: Sequence[int], order: Sequence[int], pads: Sequence[int]) -> tuple[tuple[int, ...], int]:

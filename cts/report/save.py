@@ -1,4 +1,4 @@
-"""Findings as files: each case, and the whole text of each failure. Nothing is written where all is well."""
+"""Findings as files: generated cases, and the whole text of each failure. Nothing is written where all is well."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ class Saver:
         if isinstance(event, Result) and event.finding is not None:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                case = saved_case(event, self.folder)
-                case.write_text(dumps_case(event.finding.case), encoding="utf-8")
-                report = self.folder / f"{case.stem}.{file_name(event.driver)}.txt"
+                name = event.name
+                if event.generated:
+                    name = event.finding.case.name
+                    saved_case(event, self.folder).write_text(dumps_case(event.finding.case), encoding="utf-8")
+                report = self.folder / f"{file_name(name)}.{file_name(event.driver)}.txt"
                 report.write_text(full(event, self.folder, self.header) + "\n", encoding="utf-8")
             except OSError as e:
                 raise HarnessTrouble(

@@ -24,7 +24,8 @@ _COLOURS = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.NOT_RU
 class Terminal:
     """Consumes events: the report goes to `console`, what is rejected to `errors`.
 
-    There is a progress bar where `console` is a terminal. A context manager: leaving it puts the terminal in order, however the run ended.
+    There is a progress bar where `console` is a terminal. A context manager: leaving it puts the
+    terminal in order, however the run ended.
     """
 
     def __init__(self, console: Console, errors: Console, save_dir: Path | None) -> None:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 from command_line import Cts
+
+
+@pytest.fixture
+def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cts:
+    """`cts` in an empty folder."""
+    return Cts(monkeypatch, capsys, tmp_path)
+
 
 GOOD = """\
 schema: 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import ModuleType
 
 import msgspec
@@ -13,6 +14,12 @@ from cts.events import RunFinished, RunStarted, read
 from cts.model import AnyInstruction, load_case
 
 CASE = "tensor_addressing.clamp.edge_low_load"
+
+
+@pytest.fixture
+def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cts:
+    """`cts` in an empty folder."""
+    return Cts(monkeypatch, capsys, tmp_path)
 
 
 def test_list(cts: Cts) -> None:

@@ -23,7 +23,7 @@ def lines(fakes: ModuleType) -> tuple[list[Event], list[bytes]]:
     )
     events: list[Event] = []
     run(plan, events.append)
-    kept = [e for e in events if not isinstance(e, Progress)]
+    kept: list[Event] = [e for e in events if not isinstance(e, Progress)]
     return kept, [encode(e) for e in kept]
 
 

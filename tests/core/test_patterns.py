@@ -24,6 +24,7 @@ program: []
 """)
 SOURCE = np.arange(1000, 1256, dtype=np.uint16).reshape(16, 16)
 TILE = SOURCE[2:10, 3:11]
+INVERTED = np.bitwise_xor(TILE, np.uint16(1))
 
 Matrices = dict[str, npt.NDArray[Any]]
 
@@ -124,15 +125,15 @@ def test_stride_ignored() -> None:
 
 
 def test_first_wrong_matrix() -> None:
-    good, bad = TILE[None], TILE[None] ^ 1
+    good, bad = TILE[None], INVERTED[None]
     expected: Matrices = {"a": good, "m": good}
-    assert guessed(TILE ^ 1, oracle=expected, driver={"a": good, "m": bad})[0] == (
+    assert guessed(INVERTED, oracle=expected, driver={"a": good, "m": bad})[0] == (
         "matrix m is already wrong before it is stored: 64 of 64 elements, first at instance 0, row 0, column 0"
     )
-    assert guessed(TILE ^ 1, oracle=expected, driver={"a": good, "m": good})[0] == (
+    assert guessed(INVERTED, oracle=expected, driver={"a": good, "m": good})[0] == (
         "every matrix is right as the driver sees it: a store is wrong"
     )
-    assert not any("matrix" in g for g in guessed(TILE ^ 1, oracle=expected, driver={"a": good}))
+    assert not any("matrix" in g for g in guessed(INVERTED, oracle=expected, driver={"a": good}))
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from cts import corpus, registry
+from cts.driver import Job
 from cts.errors import BadInput
 from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble
 from cts.model import Case, dumps_case, load_case
 from cts.profiles import Profile
 from cts.runner import Plan, exit_status, run
 from cts.verdict import Verdict
+
+Memory = dict[str, npt.NDArray[np.uint8]]
 
 CORPUS_CASE = "tensor_addressing.clamp.edge_low_load"
 PROFILE = Profile("default", 20, 1)
@@ -51,8 +56,8 @@ def results_of(plan: Plan) -> list[Result]:
     return [e for e in events_of(plan)[1] if isinstance(e, Result)]
 
 
-def one_case(*drivers: str, **more: bool) -> Plan:
-    return Plan(drivers, PROFILE, (corpus.one(CORPUS_CASE),), **more)
+def one_case(*drivers: str) -> Plan:
+    return Plan(drivers, PROFILE, (corpus.one(CORPUS_CASE),))
 
 
 @pytest.mark.parametrize("kind", VERDICTS)
@@ -125,27 +130,22 @@ def test_together_and_alone_drivers_get_the_same_examples(fakes: ModuleType) -> 
     assert alone[0].finding == together[1].finding
 
 
-def test_the_seed_decides(fakes: ModuleType) -> None:
+def test_the_seed_decides(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, seen = vars(fakes)["right"], list[object]()
+
+    def spy(job: Job) -> Memory:
+        seen.append(value_of(job.case))
+        memory: Memory = right(job)
+        return memory
+
+    monkeypatch.setattr(fakes, "right", spy)
+
     def values(seed: int) -> list[object]:
-        seen: list[object] = []
-        driver = fakes.create({"": "right"})
-        run_right = driver.run
+        seen.clear()
+        results_of(Plan(("fake:right",), Profile("default", 20, seed), areas=("fake_area",)))
+        return list(seen)
 
-        def spy(job: object) -> object:
-            seen.append(value_of(job.case))  # type: ignore[attr-defined]
-            return run_right(job)
-
-        driver.run = spy
-        fakes.create = lambda options: driver
-        results_of(Plan(("fake",), Profile("default", 20, seed), areas=("fake_area",)))
-        return seen
-
-    create = fakes.create
-    first, again, other = [], [], []
-    for target, seed in ((first, 5), (again, 5), (other, 6)):
-        fakes.create = create
-        target += values(seed)
-    fakes.create = create
+    first, again, other = values(5), values(5), values(6)
     assert first == again != other
     assert len(first) == 20
 

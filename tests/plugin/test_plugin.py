@@ -1,0 +1,216 @@
+"""The pytest plugin, in sessions of its own: what it collects, what it reports, and that it is absent when unused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cts
+from cts.corpus import entries, one
+
+CASE = "tensor_addressing.clamp.edge_low_load"
+GOOD = one(CASE).path.read_text(encoding="utf-8")
+
+#: What a session needs to find `cts`, the fake drivers and, in a checkout, the plugin.
+CONFTEST = 'pytest_plugins = ["cts.pytest_plugin"]\n'
+
+
+@pytest.fixture
+def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, fakes_path: Path) -> pytest.Pytester:
+    root = Path(cts.__file__).parents[1]
+    monkeypatch.setenv("PYTHONPATH", f"{fakes_path}:{root}")
+    monkeypatch.setenv("COLUMNS", "200")
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\nfilterwarnings = ["error"]\n')
+    return pytester
+
+
+def run(session: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return session.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+
+
+def collected(session: pytest.Pytester, *arguments: str) -> list[str]:
+    result = run(session, "--collect-only", "-q", *arguments)
+    return [line for line in result.outlines if "::" in line]
+
+
+def case_file(session: pytest.Pytester, text: str = GOOD, name: str = "case.yaml") -> Path:
+    path = session.path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_nothing_is_collected_without_a_driver(session: pytest.Pytester) -> None:
+    case_file(session)
+    assert collected(session) == []
+    assert collected(session, "--pyargs", "cts.cases") == []
+
+
+UNUSED = """
+import sys
+
+def test_nothing_is_imported():
+    ours = {m for m in sys.modules if m.partition(".")[0] == "cts"}
+    assert ours == {"cts", "cts.pytest_plugin"}
+    assert not {"numpy", "numba", "yaml", "msgspec", "ml_dtypes", "typer", "rich"} & set(sys.modules)
+"""
+
+
+def test_nothing_is_imported_without_a_driver(session: pytest.Pytester) -> None:
+    (session.path / "test_unused.py").write_text(UNUSED)
+    run(session).assert_outcomes(passed=1)
+
+
+def test_corpus_is_collected_per_driver_and_area(session: pytest.Pytester) -> None:
+    items = collected(session, "--pyargs", "cts.cases", "--cts-driver", "fake:right", "--cts-driver", "emulator")
+    count = len(entries())
+    assert len(items) == 2 * count + 4
+    generated = [i.partition("::")[2] for i in items if "generated." in i]
+    assert generated == [
+        "generated.fake_area[fake:right]",
+        "generated.fake_area[emulator]",
+        "generated.tensor_addressing[fake:right]",
+        "generated.tensor_addressing[emulator]",
+    ]
+    assert sum(i.endswith("edge_low_load.yaml::emulator") for i in items) == 1
+
+
+def test_collection_opens_no_driver(session: pytest.Pytester) -> None:
+    case_file(session)
+    assert len(collected(session, "--cts-driver", "fake:does-not-start")) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome", "words"),
+    [
+        ("right", {"passed": 1}, []),
+        ("wrong", {"failed": 1}, ["FAIL fake:wrong case.yaml", "  actual   0x0001*", "reproduce: cts run case.yaml*"]),
+        ("crash", {"failed": 1}, ["CRASH fake:crash case.yaml", "signal 11 in the shader compiler"]),
+        ("flaky", {"failed": 1}, ["FLAKY fake:flaky case.yaml"]),
+        ("raises", {"failed": 1}, ["ERROR fake:raises case.yaml", "RuntimeError: the driver has a bug"]),
+        ("does-not-start", {"failed": 1}, ["error?driver-failed?: *does not start: OSError: cannot load libfake.so"]),
+        ("nope", {"failed": 1}, ["error?driver-option?: no fake 'nope'"]),
+    ],
+)
+def test_outcomes(session: pytest.Pytester, kind: str, outcome: dict[str, int], words: list[str]) -> None:
+    case_file(session)
+    result = run(session, "--cts-driver", f"fake:{kind}")
+    result.assert_outcomes(**outcome)
+    result.stdout.fnmatch_lines(words)
+    assert "pytest_items.py" not in result.stdout.str(), "the reader wants the case, not our frames"
+    assert (session.path / "cts-run").exists() == (kind in ("wrong", "crash", "flaky", "raises"))
+
+
+def test_unsupported_is_skipped_with_the_reason_and_a_run_of_skips_fails(session: pytest.Pytester) -> None:
+    case_file(session)
+    result = run(session, "--cts-driver", "fake:no-features", "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*unsupported by fake:no-features: feature cooperativeMatrixTensorAddressing*"])
+    result.stdout.fnmatch_lines(["cts: nothing was tested on fake:no-features*"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_what_is_supported_runs_beside_skips(session: pytest.Pytester) -> None:
+    case_file(session)
+    case_file(session, PLAIN.replace("NAME", "plain"), "plain.yaml")
+    # This driver lacks the features of the first case; that it is wrong in the second shows that it was run.
+    run(session, "--cts-driver", "fake:no-features").assert_outcomes(skipped=1, failed=1)
+    result = run(session, "--cts-driver", "fake:no-features", "--cts-driver", "fake:right", "-k", "right")
+    result.assert_outcomes(passed=2, deselected=2)
+    assert result.ret == pytest.ExitCode.OK
+
+
+PLAIN = """\
+schema: 1
+name: NAME
+buffers:
+  dst: {type: uint16, shape: [2, 8], data: {fill: 1}}
+program:
+  - {op: MatrixConstant, id: c, type: {component: uint16, scope: Subgroup, rows: 2, cols: 8, use: A}, value: 5}
+  - {op: MatrixStore, matrix: c, buffer: dst, stride: 8}
+"""
+
+
+def test_bad_files_fail_alone(session: pytest.Pytester) -> None:
+    case_file(session)
+    case_file(session, GOOD.replace("op: TensorLayoutSlice", "op: Slice"), "unknown.yaml")
+    case_file(session, GOOD.replace("ClampToEdge}", "Undefined}"), "undefined.yaml")
+    result = run(session, "--cts-driver", "fake:right")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["error?case-invalid?: Invalid value 'Slice'", "*unknown.yaml:11: program?2?.op"])
+    result.stdout.fnmatch_lines(["error?undefined-behaviour?: *TA-060*"])
+
+
+def test_other_yaml_is_left_alone_unless_it_is_named(session: pytest.Pytester) -> None:
+    case_file(session)
+    case_file(session, "services: {}\n", "compose.yaml")
+    run(session, "--cts-driver", "fake:right").assert_outcomes(passed=1)
+    result = run(session, "--cts-driver", "fake:right", "compose.yaml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["error?not-a-case?:*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--cts-driver", "emulater"], "did you mean 'emulator'?"),
+        (["--cts-driver", "fake", "--cts-profile", "smok"], "did you mean 'smoke'?"),
+        (["--cts-driver", "fake", "--cts-max-examples", "0"], "at least 1"),
+    ],
+)
+def test_wrong_options_are_usage_errors(session: pytest.Pytester, arguments: list[str], words: str) -> None:
+    result = run(session, *arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert words in result.stderr.str()
+
+
+def test_generated_cases(session: pytest.Pytester) -> None:
+    result = run(
+        session, "--pyargs", "cts.cases", "-k", "generated.fake_area", "--cts-max-examples", "20", "--cts-seed", "7",
+        "--cts-driver", "fake:right", "--cts-driver", "fake:wrong",
+    )  # fmt: skip
+    result.assert_outcomes(passed=1, failed=1, deselected=2 * len(entries()) + 2)
+    result.stdout.fnmatch_lines(["cts: profile default, 20 examples per area, seed 7, drivers fake:right, fake:wrong"])
+    result.stdout.fnmatch_lines(["found at example 1 of seed 7, then shrunk", "*value: 2}"])
+    (saved,) = (session.path / "cts-run").glob("generated.fake_area.*.yaml")
+    result.stdout.fnmatch_lines([f"reproduce: cts run cts-run/{saved.name} --driver fake:wrong"])
+
+
+def test_smoke_profile_has_a_fixed_seed(session: pytest.Pytester) -> None:
+    result = run(session, "--cts-driver", "fake", "--cts-profile", "smoke")
+    result.stdout.fnmatch_lines(["cts: profile smoke, 50 examples per area, seed 0, drivers fake"])
+
+
+def test_under_xdist(session: pytest.Pytester) -> None:
+    """Workers collect the same items, use the seed of the controller, and a run of skips fails there too."""
+    for name in ("a", "b", "c"):
+        case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
+    case_file(session)
+    result = run(session, "-n", "2", "--cts-driver", "fake:right", "--cts-driver", "fake:wrong")
+    result.assert_outcomes(passed=4, failed=4)
+    for name in ("a", "b", "c"):
+        (session.path / f"{name}.yaml").unlink()
+    result = run(session, "-n", "2", "--cts-driver", "fake:no-features")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+SEEDS = """
+import json, os, pathlib
+def pytest_sessionfinish(session):
+    ours = session.config.pluginmanager.get_plugin("cts-session")
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "controller")
+    pathlib.Path(f"{worker}.json").write_text(json.dumps(ours.settings.seed))
+"""
+
+
+def test_workers_have_the_seed_of_the_header(session: pytest.Pytester) -> None:
+    session.makeconftest(CONFTEST + SEEDS)
+    case_file(session)
+    result = run(session, "-n", "2", "--cts-driver", "fake:right")
+    seeds = {json.loads(path.read_text()) for path in session.path.glob("*.json")}
+    assert len(list(session.path.glob("*.json"))) == 3
+    (seed,) = seeds
+    result.stdout.fnmatch_lines([f"*seed {seed}, drivers fake:right"])
