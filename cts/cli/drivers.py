@@ -45,8 +45,11 @@ def _described(spec: str) -> dict[str, Any]:
     from cts.runner import open_driver
 
     opened = open_driver(spec)
-    opened.driver.close()
     described: dict[str, Any] = {"name": spec, "capabilities": _capabilities(opened.capabilities)}
+    report = getattr(opened.driver, "report", None)
+    if report is not None:
+        described["report"] = [list(row) for row in report()]
+    opened.driver.close()
     factory = registry.driver_factory(spec.partition(":")[0])
     for kind in ("variants", "mutants"):
         listing = getattr(factory, kind, None)
@@ -103,6 +106,7 @@ def _rows(entry: dict[str, Any]) -> list[tuple[str, str]]:
     rows.append(
         ("limits", f"dimensions up to {capabilities['max_dimension']}, {capabilities['max_subgroups']} subgroups")
     )
+    rows += [(name, value) for name, value in entry.get("report", ())]
     for kind, meaning in (("variants", "legal choices"), ("mutants", "planted bugs")):
         if kind in entry:
             rows.append((kind, f"{len(entry[kind])} {meaning} (listed by --json)"))

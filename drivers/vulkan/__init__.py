@@ -5,13 +5,24 @@ from __future__ import annotations
 from cts.driver import Driver
 
 
-def create(options: dict[str, str]) -> Driver:
-    """The driver from a spec string's options: `vulkan`, `vulkan:0`, `vulkan:llvmpipe,worker=chroot /srv/root python3`.
+class _Factory:
+    """What the registry names. The worker's modules are inside this package and must not bring the driver's along."""
 
-    Raises BadInput for wrong options and for a device that is not there, HarnessTrouble without any device.
-    """
-    # The worker's modules are inside this package and must not bring the driver's along.
-    from cts.drivers.vulkan.driver import VulkanDriver
-    from cts.drivers.vulkan.options import parse
+    def __call__(self, options: dict[str, str]) -> Driver:
+        """The driver from a spec string's options: `vulkan`, `vulkan:0`, `vulkan:worker=chroot /srv/root python3`.
 
-    return VulkanDriver(parse(options))
+        Raises BadInput for wrong options and for a device that is not there, HarnessTrouble without any device.
+        """
+        from cts.drivers.vulkan.driver import VulkanDriver
+        from cts.drivers.vulkan.options import parse
+
+        return VulkanDriver(parse(options))
+
+    def worker(self) -> bytes:
+        """The worker as one file, for `cts worker`."""
+        from cts.drivers.vulkan.package import zipapp
+
+        return zipapp()
+
+
+create = _Factory()

@@ -90,6 +90,10 @@ class VulkanDriver:
     def capabilities(self) -> Capabilities:
         return capabilities.capabilities(self.description, self._options.subgroup_size)
 
+    def report(self) -> list[tuple[str, str]]:
+        """Everything worth showing of the device, by name."""
+        return capabilities.table(self.description)
+
     def run(self, job: Job) -> Outcome:
         return next(self.run_many([job]))
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from typer.testing import CliRunner
 
+from cts.cli.app import app
 from cts.drivers.vulkan import package
 from cts.drivers.vulkan.options import parse
 from cts.drivers.vulkan.start import choose
@@ -198,3 +200,24 @@ def test_frames_round_trip() -> None:
 def test_bytes_that_are_no_protocol(data: bytes, words: str) -> None:
     with pytest.raises(ProtocolError, match=words):
         read_reply(io.BytesIO(data))
+
+
+def test_cts_worker_writes_the_zipapp(tmp_path: Path) -> None:
+    out = tmp_path / "worker.pyz"
+    assert CliRunner().invoke(app, ["worker", "--zipapp", str(out)]).exit_code == 0
+    assert out.read_bytes() == package.zipapp()
+    assert os.access(out, os.X_OK)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--zipapp", "{folder}/no/such/worker.pyz"], "error[worker-file]"),
+        (["--zipapp", "{folder}/worker.pyz", "--driver", "emulator"], "error[no-worker]"),
+        (["--zipapp", "{folder}/worker.pyz", "--driver", "vulcan"], "did you mean 'vulkan'?"),
+    ],
+)
+def test_cts_worker_says_what_is_wrong(arguments: list[str], words: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["worker", *(a.format(folder=tmp_path) for a in arguments)])
+    assert result.exit_code == 2
+    assert words in result.output

@@ -1,0 +1,36 @@
+"""`cts worker`: a driver's worker as one file, for a machine without this suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def worker(
+    zipapp: Annotated[
+        Path, typer.Option("--zipapp", metavar="FILE", help="Where to write it, for example worker.pyz.")
+    ],
+    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver whose worker is meant.")] = "vulkan",
+) -> None:
+    """Write a driver's worker as one self-contained file that Python runs."""
+    from cts import registry
+    from cts.errors import BadInput, CtsError
+
+    try:
+        build = getattr(registry.driver_factory(driver), "worker", None)
+        if build is None:
+            raise BadInput(
+                "no-worker", f"driver {driver!r} has no worker", "--driver", "a driver that runs in one: vulkan"
+            )
+        zipapp.write_bytes(build())
+        zipapp.chmod(0o755)
+    except CtsError as e:
+        typer.echo(str(e), err=True)
+        raise typer.Exit(2 if isinstance(e, BadInput) else 3) from e
+    except OSError as e:
+        typer.echo(
+            str(BadInput("worker-file", e.strerror or str(e), str(zipapp), "a file that can be written")), err=True
+        )
+        raise typer.Exit(2) from e
