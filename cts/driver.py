@@ -78,6 +78,7 @@ class Driver(Protocol):
 
     def run(self, job: Job) -> Outcome:
         """Run one case. Must not raise for anything the case or the device does."""
+        ...
 
     def close(self) -> None:
         """Give back what the driver holds."""

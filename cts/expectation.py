@@ -104,9 +104,12 @@ class Oracle(Protocol):
 
     def violations(self, case: Case) -> list[Violation]:
         """Every rule the well-formed case breaks; empty when it may be run and judged."""
+        ...
 
     def expect(self, case: Case) -> Expectation:
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""
+        ...
 
     def trace(self, case: Case, buffer: str, offset: int) -> Trace:
         """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure."""
+        ...

@@ -37,10 +37,6 @@ class Explored:
     unsupported: int = 0
     seconds: float = 0.0
 
-    @property
-    def found(self) -> bool:
-        return self.attempt.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED)
-
 
 class _Found(Exception):
     """A failing example, for Hypothesis to shrink."""

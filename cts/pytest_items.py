@@ -45,15 +45,16 @@ class Session:
     @classmethod
     def of(cls, config: pytest.Config) -> Session:
         """The session that the options ask for. Raises pytest.UsageError where they are wrong."""
-        specs = tuple(dict.fromkeys(config.getoption("--cts-driver")))
-        given = getattr(config, "workerinput", {}).get("cts_seed", config.getoption("--cts-seed"))
+        options: Any = config.option
+        specs = tuple(dict.fromkeys(options.cts_driver))
+        given = getattr(config, "workerinput", {}).get("cts_seed", options.cts_seed)
         try:
             for spec in specs:
                 registry.driver_factory(spec.partition(":")[0])
-            settings = profile(config.getoption("--cts-profile"), config.getoption("--cts-max-examples"), given)
+            settings = profile(options.cts_profile, options.cts_max_examples, given)
         except BadInput as e:
             raise pytest.UsageError(str(e)) from None
-        session = cls(config, specs, settings, Path(config.getoption("--cts-save-dir")))
+        session = cls(config, specs, settings, Path(options.cts_save_dir))
         config.add_cleanup(session.close)
         return session
 

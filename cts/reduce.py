@@ -73,8 +73,9 @@ def _tidy(case: Case, program: tuple[AnyInstruction, ...]) -> Case:
         if name is None or name in used:
             kept.append(instruction)
             used.update(getattr(instruction, f) for f in _REFERENCES if getattr(instruction, f, None) is not None)
-            if hasattr(instruction, "buffer"):
-                buffers.add(instruction.buffer)
+            buffer = getattr(instruction, "buffer", None)
+            if buffer is not None:
+                buffers.add(buffer)
     return msgspec.structs.replace(
         case,
         program=tuple(reversed(kept)),

@@ -1,0 +1,28 @@
+"""Every importable folder of the checkout is shipped under `cts`, and nothing else."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SIBLINGS = ("generators", "cases", "reference", "drivers")
+
+
+def test_every_package_is_listed() -> None:
+    """A nested package left out of the list would be missing from the wheel without an error."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = set(config["tool"]["setuptools"]["packages"])
+    found = {
+        "cts." + ".".join(init.parent.relative_to(ROOT).parts)
+        for sibling in SIBLINGS
+        for init in (ROOT / sibling).rglob("__init__.py")
+    }
+    found |= {".".join(init.parent.relative_to(ROOT).parts) for init in (ROOT / "cts").rglob("__init__.py")}
+    assert listed == found
+
+
+def test_every_module_is_in_a_package() -> None:
+    for folder in ("cts", *SIBLINGS):
+        for module in (ROOT / folder).rglob("*.py"):
+            assert (module.parent / "__init__.py").is_file(), module
