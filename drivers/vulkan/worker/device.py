@@ -9,7 +9,7 @@ import vulkan as vk
 
 from .extensions import DEPENDENCIES, FEATURES, Chain
 from .instance import Instance
-from .memory import Arena, choose_memory
+from .memory import Arena
 
 #: More are closed, the longest unused first: a device can cost a driver hundreds of megabytes.
 MAX_DEVICES = 8
@@ -46,7 +46,7 @@ class LogicalDevice:
         self.commands = vk.vkAllocateCommandBuffers(self.handle, allocation)[0]
         self.fence = vk.vkCreateFence(self.handle, vk.VkFenceCreateInfo(), None)
         types = vk.vkGetPhysicalDeviceMemoryProperties(self.physical)
-        self.arena = Arena(self.handle, choose_memory(types, memory), addressable="bufferDeviceAddress" in features)
+        self.arena = Arena(self.handle, types, memory, addressable="bufferDeviceAddress" in features)
 
     def close(self) -> None:
         """Destroy the device. Its pipelines must be gone, and nothing may run."""
