@@ -64,6 +64,8 @@ class Terminal:
                 self._error(HarnessTrouble(event.code, event.what, event.where, event.remedy))
             case ev.Progress():
                 self._examples(event)
+            case ev.Shrinking():
+                self._task(event.driver, event.area, f"shrinking a failure of {event.area} on {event.driver}")
             case ev.Result():
                 self._result(event)
             case ev.RunFinished():
@@ -85,11 +87,16 @@ class Terminal:
         self.errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
 
     def _examples(self, event: ev.Progress) -> None:
+        task = self._task(event.driver, event.area, f"{event.area} on {event.driver}")
+        self.progress.advance(task, event.examples)
+
+    def _task(self, driver: str, area: str, description: str) -> TaskID:
+        """The progress bar of an area on a driver, which now says `description`."""
         assert self.header is not None
-        key = (event.driver, event.area)
-        if key not in self.tasks:
-            self.tasks[key] = self.progress.add_task(f"{event.area} on {event.driver}", total=self.header.max_examples)
-        self.progress.advance(self.tasks[key], event.examples)
+        if (driver, area) not in self.tasks:
+            self.tasks[driver, area] = self.progress.add_task(description, total=self.header.max_examples)
+        self.progress.update(self.tasks[driver, area], description=description)
+        return self.tasks[driver, area]
 
     def _result(self, result: ev.Result) -> None:
         self.results.append(result)
