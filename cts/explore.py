@@ -16,6 +16,7 @@ from cts.judge import Attempt, OpenDriver, describe, judge, unsupported
 from cts.model import Case
 from cts.profiles import Profile
 from cts.reduce import reduce
+from cts.seeding import same_examples_everywhere
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -238,7 +239,8 @@ def _hypothesis(
         test(case)
 
     try:
-        generated()
+        with same_examples_everywhere():
+            generated()
     except (_Found, _Enough):
         return None
     except Flaky as e:
