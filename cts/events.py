@@ -62,6 +62,13 @@ class Progress(_Event, frozen=True, tag="progress"):
     examples: int
 
 
+class Shrinking(_Event, frozen=True, tag="shrinking"):
+    """A generated case has failed on a driver, and smaller ones are looked for."""
+
+    driver: str
+    area: str
+
+
 class Mismatch(Struct, frozen=True):
     """One element that is wrong.
 
@@ -146,7 +153,7 @@ class RunFinished(_Event, frozen=True, tag="run-finished"):
     exit_status: int
 
 
-Event: TypeAlias = RunStarted | Rejected | Trouble | Progress | Result | RunFinished
+Event: TypeAlias = RunStarted | Rejected | Trouble | Progress | Shrinking | Result | RunFinished
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 

@@ -16,6 +16,7 @@ from cts.judge import Attempt, OpenDriver, describe, judge, unsupported
 from cts.model import Case
 from cts.profiles import Profile
 from cts.reduce import reduce
+from cts.seeding import same_examples_everywhere
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ class _Flaky(Exception):
     """A failing example that passes when it is repeated."""
 
 
-Tick = Callable[[str], None]
+Watch = Callable[[str], None]
+
+
+def _unwatched(spec: str) -> None:
+    pass
 
 
 def explore(
@@ -58,11 +63,12 @@ def explore(
     drivers: Sequence[OpenDriver],
     oracle: Oracle,
     profile: Profile,
-    tick: Tick = lambda spec: None,
+    on_example: Watch = _unwatched,
+    on_shrink: Watch = _unwatched,
 ) -> dict[str, Explored]:
     """Run `profile.max_examples` cases of the strategy on each driver; results by driver spec.
 
-    `tick` is called with the driver's spec after each example.
+    `on_example` is called with the driver's spec after each example, `on_shrink` when shrinking begins.
     """
     results = {d.spec: Explored() for d in drivers}
     alive = list(drivers)
@@ -76,7 +82,7 @@ def explore(
         for driver, (attempt, expectation) in zip(list(alive), attempts, strict=True):
             explored = results[driver.spec]
             explored.seconds += attempt.seconds
-            tick(driver.spec)
+            on_example(driver.spec)
             if attempt.verdict is Verdict.UNSUPPORTED:
                 explored.unsupported += 1
                 continue
@@ -93,9 +99,20 @@ def explore(
     if trouble is not None:
         for driver in alive:
             results[driver.spec].attempt = Attempt(Verdict.ERROR, trouble)
+    shrunk: dict[int, Explored] = {}
     for driver in drivers:
-        if results[driver.spec].case is not None:
-            _shrink(strategy, driver, oracle, profile, results[driver.spec], passed[driver.spec])
+        explored = results[driver.spec]
+        if explored.case is None:
+            continue
+        # Drivers share an attempt where the error is the oracle's or the generator's.
+        same = id(explored.attempt)
+        if same in shrunk:
+            first = shrunk[same]
+            explored.attempt, explored.case, explored.expectation = first.attempt, first.case, first.expectation
+            continue
+        shrunk[same] = explored
+        on_shrink(driver.spec)
+        _shrink(strategy, driver, oracle, profile, explored, passed[driver.spec])
     for explored in results.values():
         if explored.attempt.verdict is Verdict.PASS and not explored.examples:
             explored.attempt = _nothing_ran(explored)
@@ -222,7 +239,8 @@ def _hypothesis(
         test(case)
 
     try:
-        generated()
+        with same_examples_everywhere():
+            generated()
     except (_Found, _Enough):
         return None
     except Flaky as e:

@@ -14,7 +14,7 @@ from cts import registry
 from cts.capabilities import Capabilities
 from cts.corpus import Entry, read
 from cts.errors import BadInput, HarnessTrouble
-from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble
+from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Shrinking, Trouble
 from cts.expectation import Expectation, Oracle
 from cts.explore import Explored, explore
 from cts.finding import finding
@@ -85,7 +85,14 @@ def run_area(
         found: dict[str, Explored]
         try:
             strategy = registry.area(area)(capabilities)
-            found = explore(strategy, group, oracle, profile, lambda spec: emit(Progress(spec, area, 1)))
+            found = explore(
+                strategy,
+                group,
+                oracle,
+                profile,
+                on_example=lambda spec: emit(Progress(spec, area, 1)),
+                on_shrink=lambda spec: emit(Shrinking(spec, area)),
+            )
         except BadInput:
             raise
         except Exception as e:  # noqa: BLE001 - the generator's own bug: shown as ERROR

@@ -14,7 +14,7 @@ from cts.generators.choices import Choices
 from cts.model import ClampMode
 
 #: Ranks of layouts: the higher ones, in which more can go wrong, more often.
-RANKS = (1, 2, 3, 3, 4, 4, 5, 5)
+RANKS = (1, 2, 3, 3, 4, 5, 5, 5)
 
 #: Constant twice: its clamp value has rules of its own.
 CLAMPS = (*ClampMode, ClampMode.Constant)
@@ -148,7 +148,7 @@ def draw_layout(choices: Choices) -> LayoutSketch:
     clamp = c.pick(CLAMPS)
     reuse = c.record(5, 1) if c.chance(7) else None
     fit, sliced = c.chance(5), c.chance(8)
-    focus = c.between(0, 4) if c.chance(5) else None
+    focus = c.between(0, 4) if c.chance(6) else None
     bare = c.rarely(15)
     wide = c.record(len(WIDE) - 1, 4, 7) if c.chance(2) else None
     dim = c.pick(RANKS)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 from cts.generators.choices import Choices
 from cts.generators.layout_sketches import VARIATIONS
@@ -107,6 +108,13 @@ class Memory:
     def buffers(self) -> dict[str, Buffer]:
         """The buffers that are used, the source first."""
         return {region.name: region.buffer() for region in (self.source, *self.destinations) if region.size}
+
+    def copy(self) -> Memory:
+        """The same buffers, which grow on their own from here on."""
+        other = copy(self)
+        other.source = replace(self.source)
+        other.destinations = [replace(region) for region in self.destinations]
+        return other
 
     def draw_destination(self, choices: Choices) -> Region:
         """A buffer to write: a new one, or one that already has other stores' regions."""

@@ -50,6 +50,16 @@ class Program:
     def emit(self, instruction: AnyInstruction) -> None:
         self.instructions.append(instruction)
 
+    def keep_only(self, first: int) -> None:
+        """Drop the instructions before index `first` but for the layouts that later ones start from."""
+        needed = {getattr(i, "of", "") for i in self.instructions[first:]}
+        kept = self.instructions[first:]
+        for instruction in reversed(self.instructions[:first]):
+            if getattr(instruction, "id", None) in needed:
+                kept.insert(0, instruction)
+                needed.add(getattr(instruction, "of", ""))
+        self.instructions = kept
+
     def create_layout(self, dim: int, clamp: ClampMode) -> Named:
         """TA-012."""
         name = self.name("t")

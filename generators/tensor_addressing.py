@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -116,8 +117,15 @@ def _draw_case(choices: Choices, capabilities: Capabilities, supports: Sequence[
     pointees = [c for c in ComponentType if c in POINTEES or any(row.component is c for row in capabilities.matrices)]
     memory = Memory(choices, support.component, pointees, Feature.BUFFER_DEVICE_ADDRESS in capabilities.features)
     program = Program(constness)
-    for _ in range(choices.pick(TRANSFERS)):
-        choices.group(lambda c: _draw_transfer(c, program, memory, setting))
+    transfers, all_run = choices.pick(TRANSFERS), choices.chance(9)
+    for _ in range(transfers - 1):
+        # Of a transfer that is not carried out, only layouts remain that the last one starts from.
+        used = memory if all_run else memory.copy()
+        choices.group(partial(_draw_transfer, program=program, memory=used, setting=setting))
+    last = len(program.instructions)
+    choices.group(partial(_draw_transfer, program=program, memory=memory, setting=setting))
+    if not all_run:
+        program.keep_only(last)
     case = Case(schema=SCHEMA_VERSION, name="generated", buffers=memory.buffers(), program=tuple(program.instructions))
     # What equals the default is left out of YAML only where it is not given.
     return case if dispatch == Dispatch() else replace(case, dispatch=dispatch)

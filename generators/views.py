@@ -50,6 +50,8 @@ CLIP_SPANS: tuple[Callable[[int, int], int], ...] = (
     lambda n, o: max(n - o - 1, 0),
     lambda n, o: n + 2,
     lambda n, o: max(n // 2, 1),
+    lambda n, o: n + 1,
+    lambda n, o: 2**32 - 1 - o,
     lambda n, o: 2,
     lambda n, o: 0,
 )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from cts.events import Event, Progress, encode
+from cts.events import Event, Progress, Shrinking, encode
 
 
 class JsonLines:
-    """Consumes events. Progress is left out: it is for watching, not for keeping."""
+    """Consumes events. Those that are for watching, not for keeping, are left out."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
 
     def __call__(self, event: Event) -> None:
-        if not isinstance(event, Progress):
+        if not isinstance(event, (Progress, Shrinking)):
             self.stream.write(encode(event) + b"\n")
             self.stream.flush()

@@ -46,7 +46,7 @@ class Terminal:
             disable=not console.is_terminal,
         )
         self.corpus_task: TaskID | None = None
-        self.tasks: dict[tuple[str, str], TaskID] = {}
+        self.tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Terminal:
         return self
@@ -63,7 +63,9 @@ class Terminal:
             case ev.Trouble():
                 self._error(HarnessTrouble(event.code, event.what, event.where, event.remedy))
             case ev.Progress():
-                self._examples(event)
+                self.progress.advance(self._task(event.area, event.area), event.examples)
+            case ev.Shrinking():
+                self._task(event.area, f"{event.area}: shrinking a failure of {event.driver}")
             case ev.Result():
                 self._result(event)
             case ev.RunFinished():
@@ -84,16 +86,26 @@ class Terminal:
     def _error(self, error: CtsError) -> None:
         self.errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
 
-    def _examples(self, event: ev.Progress) -> None:
+    def _task(self, area: str, description: str) -> TaskID:
+        """The progress bar of an area on all drivers, which now says `description`."""
         assert self.header is not None
-        key = (event.driver, event.area)
-        if key not in self.tasks:
-            self.tasks[key] = self.progress.add_task(f"{event.area} on {event.driver}", total=self.header.max_examples)
-        self.progress.advance(self.tasks[key], event.examples)
+        if area not in self.tasks:
+            total = self.header.max_examples * len(self.header.drivers)
+            self.tasks[area] = self.progress.add_task(description, total=total)
+        self.progress.update(self.tasks[area], description=description)
+        return self.tasks[area]
+
+    def _area_done(self, result: ev.Result) -> None:
+        """Count the examples that a finding has made needless."""
+        assert self.header is not None
+        task = self._task(result.area, result.area)
+        self.progress.advance(task, self.header.max_examples - result.examples - result.unsupported)
 
     def _result(self, result: ev.Result) -> None:
         self.results.append(result)
-        if not result.generated and self.corpus_task is not None:
+        if result.generated:
+            self._area_done(result)
+        elif self.corpus_task is not None:
             self.progress.advance(self.corpus_task)
         if result.verdict in _COLOURS:
             return

@@ -12,7 +12,7 @@ import pytest
 from cts import corpus, registry
 from cts.driver import Job
 from cts.errors import BadInput
-from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble
+from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Shrinking, Trouble
 from cts.model import Case, dumps_case, load_case
 from cts.profiles import Profile
 from cts.runner import Plan, exit_status, run
@@ -254,9 +254,12 @@ def test_a_generator_of_undefined_behaviour_is_our_error(fakes: ModuleType, monk
     from cts.model import loads_case
 
     monkeypatch.setattr(fakes, "fake_area", lambda capabilities: st.just(loads_case(undefined)))
-    (result,) = results_of(Plan(("fake:right",), PROFILE, areas=("fake_area",)))
-    assert result.verdict is Verdict.ERROR
-    assert "generated-invalid" in result.detail and "TA-060" in result.detail
+    _, events = events_of(Plan(("fake:right", "fake:wrong"), PROFILE, areas=("fake_area",)))
+    for result in (e for e in events if isinstance(e, Result)):
+        assert result.verdict is Verdict.ERROR
+        assert "generated-invalid" in result.detail and "TA-060" in result.detail
+    shrinking = [e.driver for e in events if isinstance(e, Shrinking)]
+    assert shrinking == ["fake:right"], "one error for all drivers is shrunk once"
 
 
 def test_a_failing_generator_is_our_error(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from cts.capabilities import Capabilities, everything
 from cts.generators.tensor_addressing import cases
 from cts.model import Case
+from cts.seeding import same_examples_everywhere
 
 
 @cache
@@ -28,5 +29,6 @@ def sample(count: int, capabilities: Capabilities | None = None) -> tuple[Case, 
     def collect(case: Case) -> None:
         collected.append(case)
 
-    collect()
+    with same_examples_everywhere():
+        collect()
     return tuple(collected)
