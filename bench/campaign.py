@@ -1,9 +1,12 @@
 """Many generated cases and the whole corpus on one driver, in several processes; every finding is kept.
 
-    python bench/campaign.py --driver vulkan:0 --cases 20000 --processes 14 --out DIR
+    python bench/campaign.py --driver vulkan:0,threads=4 --cases 20000 --out DIR [--quarantine FILE]
 
 Unlike `cts run`, a finding does not end an area: the report counts them all. DIR gets `report.json`
 and, for each case that did not pass, its YAML and what happened. Exit status 0 when all passed.
+
+Each process generates cases, asks the oracle and has a device worker of its own. A GPU shares its time
+among processes and gains little by more than a few; they are for the 12 ms that generation and oracle take.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +26,16 @@ import hypothesis
 from hypothesis import HealthCheck, Phase
 
 from cts import registry
-from cts.compare import compare
+from cts.batch import judge_all
+from cts.compare import Divergence
 from cts.corpus import entries
-from cts.driver import Driver, Job, Outcome, Status
+from cts.driver import NamedDriver
 from cts.expectation import Oracle
-from cts.judge import job
+from cts.judge import Attempt, OpenDriver
 from cts.model import Case, ClampMode, Scope, Use, constant_of, dumps_case, load_case
+from cts.quarantine import NO_RULES, Quarantine, load
+from cts.runner import open_driver
+from cts.verdict import Verdict
 
 #: Cases drawn from one seed.
 CHUNK = 250
@@ -39,22 +47,25 @@ KEPT = 100
 def main() -> int:
     """Run the campaign; 1 when something did not pass."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--driver", default="vulkan")
+    parser.add_argument("--driver", default="vulkan:threads=4")
     parser.add_argument("--area", action="append", help="default: all areas")
     parser.add_argument("--cases", type=int, default=1000, help="generated, all areas together")
     parser.add_argument("--corpus", action="store_true", help="the whole corpus as well")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--quarantine", type=Path, help="cases that the device cannot stand")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no chunk after so long")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     areas = options.area or registry.names("cts.areas")
     options.out.mkdir(parents=True, exist_ok=True)
     chunks = [(areas[i % len(areas)], options.seed * 1_000_000 + i) for i in range(-(-options.cases // CHUNK))]
+    quarantine = load(options.quarantine) if options.quarantine else NO_RULES
     shards = [
-        (options.driver, chunks[i :: options.processes], options.corpus and i == 0, options.out, options.seconds)
+        Shard(options.driver, chunks[i :: options.processes], options.corpus and i == 0, options.out, options.seconds,
+              quarantine)
         for i in range(options.processes)
-    ]
+    ]  # fmt: skip
     start = time.perf_counter()
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         results = pool.map(shard, shards, chunksize=1)
@@ -64,13 +75,13 @@ def main() -> int:
     report["seed"] = options.seed
     (options.out / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps({k: v for k, v in report.items() if k != "kinds"}, indent=1))
-    return 0 if set(report["verdicts"]) <= {"pass", "unsupported"} else 1
+    return 0 if set(report["verdicts"]) <= {"pass", "unsupported", "not-run"} else 1
 
 
 def merge(results: list[dict[str, Any]]) -> dict[str, Any]:
     """The shards' counts together."""
     report: dict[str, Any] = {"device": results[0]["device"]}
-    for key in ("verdicts", "areas", "kinds"):
+    for key in ("verdicts", "not_run", "areas", "kinds"):
         report[key] = dict(sorted(sum((Counter(r[key]) for r in results), Counter()).items()))
     report["distinct"] = len({h for r in results for h in r["hashes"]})
     report["restarts"] = sum(r["restarts"] for r in results)
@@ -78,54 +89,85 @@ def merge(results: list[dict[str, Any]]) -> dict[str, Any]:
     return report
 
 
-def shard(arguments: tuple[str, list[tuple[str, int]], bool, Path, float]) -> dict[str, Any]:
-    """One process's part."""
-    spec, chunks, corpus, out, seconds = arguments
-    driver, oracle = registry.driver(spec), registry.oracle()
-    counts: dict[str, Counter[str]] = {"verdicts": Counter(), "areas": Counter(), "kinds": Counter()}
-    hashes: set[str] = set()
-    begin, device_seconds, kept = time.perf_counter(), 0.0, 0
+@dataclass(frozen=True)
+class Shard:
+    """One process's part of a campaign. `chunks` are areas and seeds."""
+
+    driver: str
+    chunks: list[tuple[str, int]]
+    corpus: bool
+    out: Path
+    seconds: float
+    quarantine: Quarantine
+
+
+@dataclass
+class Tally:
+    """What became of the cases of a shard; findings are written as they come."""
+
+    out: Path
+    verdicts: Counter[str] = field(default_factory=Counter)
+    not_run: Counter[str] = field(default_factory=Counter)
+    areas: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    hashes: set[str] = field(default_factory=set)
+    device_seconds: float = 0.0
+    kept: int = 0
+
+    def add(self, area: str, case: Case, attempt: Attempt) -> None:
+        """Count one case, and keep it where it is a finding or an error."""
+        verdict = attempt.verdict
+        self.verdicts[verdict.value] += 1
+        self.device_seconds += attempt.seconds
+        if verdict is Verdict.UNSUPPORTED:
+            return
+        if verdict is Verdict.NOT_RUN:
+            self.not_run[attempt.detail] += 1
+            return
+        self.areas[f"{area}: {verdict.value}"] += 1
+        self.kinds.update(f"{kind}: {verdict.value}" for kind in kinds(case))
+        self.hashes.add(case.content_hash)
+        if verdict is not Verdict.PASS and self.kept < KEPT:
+            self.kept += 1
+            detail = attempt.detail if attempt.divergence is None else differing(attempt.divergence)
+            keep(self.out, case, verdict.value, detail)
+
+
+def shard(part: Shard) -> dict[str, Any]:
+    """Run one process's part."""
+    opened, oracle = open_driver(part.driver, part.quarantine), registry.oracle()
+    tally, begin = Tally(part.out), time.perf_counter()
+    last: list[tuple[str, Case]] = []
     try:
-        capabilities = driver.capabilities()
-        for area, cases in drawn(driver, chunks, corpus):
-            if time.perf_counter() - begin > seconds:
+        for area, cases in drawn(opened, part.chunks, part.corpus):
+            if time.perf_counter() - begin > part.seconds:
                 break
-            runnable = [c for c in cases if not capabilities.missing(c)]
-            counts["verdicts"]["unsupported"] += len(cases) - len(runnable)
-            expectations = [oracle.expect(c) for c in runnable]
-            started = time.perf_counter()
-            outcomes = list(run_all(driver, [job(c, capabilities.subgroup_size) for c in runnable]))
-            device_seconds += time.perf_counter() - started
-            for case, expectation, outcome in zip(runnable, expectations, outcomes, strict=True):
-                verdict, detail = judged(case, expectation, outcome)
-                counts["verdicts"][verdict] += 1
-                counts["areas"][f"{area}: {verdict}"] += 1
-                counts["kinds"].update(f"{kind}: {verdict}" for kind in kinds(case))
-                hashes.add(case.content_hash)
-                if verdict not in ("pass", "unsupported") and kept < KEPT:
-                    kept += 1
-                    keep(out, case, verdict, detail)
-            print(f"{area} {sum(counts['verdicts'].values())} {dict(counts['verdicts'])}", file=sys.stderr, flush=True)
+            last += [(area, c) for c in cases if opened.quarantine.last(c)]
+            now = [c for c in cases if not opened.quarantine.last(c)]
+            for judged in judge_all(now, [opened], oracle.expect):
+                tally.add(area, judged.case, judged.attempts[0])
+            print(f"{area} {tally.verdicts.total()} {dict(tally.verdicts)}", file=sys.stderr, flush=True)
+        for area, case in last:
+            (judged,) = judge_all([case], [opened], oracle.expect)
+            tally.add(area, case, judged.attempts[0])
     finally:
-        driver.close()
-    description = getattr(driver, "description", None)
+        opened.driver.close()
+    session = getattr(opened.driver, "session", None)
     return {
-        "device": f"{description.device.name}, {description.device.driver}" if description else driver.name,
-        **counts,
-        "hashes": sorted(hashes),
-        "restarts": driver.session.restarts if description else 0,  # type: ignore[attr-defined]
-        "device_seconds": device_seconds,
+        "device": opened.driver.identity() if isinstance(opened.driver, NamedDriver) else part.driver,
+        **{key: getattr(tally, key) for key in ("verdicts", "not_run", "areas", "kinds", "hashes", "device_seconds")},
+        "restarts": session.restarts if session is not None else 0,
     }
 
 
-def drawn(driver: Driver, chunks: list[tuple[str, int]], corpus: bool) -> Iterator[tuple[str, list[Case]]]:
+def drawn(driver: OpenDriver, chunks: list[tuple[str, int]], corpus: bool) -> Iterator[tuple[str, list[Case]]]:
     """The corpus, then chunks of generated cases."""
     if corpus:
         yield "corpus", [load_case(entry.path) for entry in entries()]
     oracle = registry.oracle()
     for area, seed in chunks:
         cases: list[Case] = []
-        draw(registry.area(area)(driver.capabilities()), seed, cases)
+        draw(registry.area(area)(driver.capabilities), seed, cases)
         yield area, [c for c in cases if not violates(oracle, c)]
 
 
@@ -155,21 +197,10 @@ def violates(oracle: Oracle, case: Case) -> bool:
     return bool(violations)
 
 
-def run_all(driver: Driver, jobs: list[Job]) -> Iterator[Outcome]:
-    """Outcomes in order, with several jobs in flight where the driver can."""
-    many = getattr(driver, "run_many", None)
-    return many(jobs) if many is not None else map(driver.run, jobs)
-
-
-def judged(case: Case, expectation: Any, outcome: Outcome) -> tuple[str, str]:
-    """Verdict and what to say of it."""
-    if outcome.status is not Status.DONE:
-        return outcome.status.value, outcome.detail
-    divergence = compare(case, expectation, outcome.memory)
-    if divergence is None:
-        return "pass", ""
+def differing(divergence: Divergence) -> str:
+    """A divergence in one line."""
     first = divergence.groups[0]
-    return "fail", (
+    return (
         f"{divergence.count} elements differ; first in {first.buffer}{' (guard)' if first.guard else ''} at byte"
         f" {first.offsets[0]}: {first.actual[0]:#x}, allowed {first.lo[0]:#x} to {first.hi[0]:#x}"
     )

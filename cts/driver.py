@@ -6,9 +6,9 @@ See docs/your-own-driver.md for a driver of 60 lines in a package of its own.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +37,9 @@ class Outcome:
     """What a driver hands back.
 
     `memory` holds every buffer of the job after the run, guard bytes included (dtype uint8), when
-    `status` is DONE; `detail` says what happened otherwise. `matrices` are intermediate results by
-    id, shaped as in `cts.expectation.Expectation`, from drivers that can look inside.
+    `status` is DONE, and `detail` remarks if there are any; otherwise `detail` says what happened.
+    `matrices` are intermediate results by id, shaped as in `cts.expectation.Expectation`, from
+    drivers that can look inside.
     """
 
     status: Status
@@ -82,6 +83,24 @@ class Driver(Protocol):
 
     def close(self) -> None:
         """Give back what the driver holds."""
+
+
+@runtime_checkable
+class BatchDriver(Driver, Protocol):
+    """Optional: a driver that is faster when it knows what comes next."""
+
+    def run_many(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+        """The outcome of each job, in order, several in flight. As `run`, it must not raise."""
+        ...
+
+
+@runtime_checkable
+class NamedDriver(Driver, Protocol):
+    """Optional: a driver that knows what is behind it."""
+
+    def identity(self) -> str:
+        """Device, driver and version in one line, for a quarantine's globs: "NVIDIA H200, NVIDIA 580.159.04"."""
+        ...
 
 
 class DriverFactory(Protocol):

@@ -127,7 +127,8 @@ class Finding(Struct, frozen=True):
 class Result(_Event, frozen=True, tag="result"):
     """What became of one corpus case, or of all generated cases of an area, on one driver.
 
-    `examples` counts cases that ran and were judged, `unsupported` those that the driver cannot run.
+    `examples` counts cases that ran and were judged, `unsupported` those that the driver cannot run,
+    and `not_run` by reason those that were left out.
     """
 
     driver: str
@@ -140,6 +141,7 @@ class Result(_Event, frozen=True, tag="result"):
     seconds: float
     detail: str = ""
     finding: Finding | None = None
+    not_run: dict[str, int] = {}
 
 
 class RunFinished(_Event, frozen=True, tag="run-finished"):

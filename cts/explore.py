@@ -6,13 +6,15 @@ driver's finding is then shrunk for itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from cts.batch import block_size, judge_all
 from cts.errors import HarnessTrouble
 from cts.expectation import Expectation, Oracle
-from cts.judge import Attempt, OpenDriver, describe, judge, unsupported
+from cts.judge import Attempt, OpenDriver, describe
 from cts.model import Case
 from cts.profiles import Profile
 from cts.reduce import reduce
@@ -28,7 +30,8 @@ class Explored:
     """What became of one area on one driver.
 
     `examples` counts cases judged until the end or the first finding, without those of shrinking.
-    `case` is the shrunk case where the verdict is not PASS or UNSUPPORTED and a case is to blame.
+    `case` is the shrunk case where the verdict is a finding or ERROR and a case is to blame; what a
+    quarantine leaves for last is not shrunk. `not_run` counts what it leaves out, by reason.
     """
 
     attempt: Attempt = field(default_factory=lambda: Attempt(Verdict.PASS))
@@ -37,6 +40,7 @@ class Explored:
     examples: int = 0
     unsupported: int = 0
     seconds: float = 0.0
+    not_run: Counter[str] = field(default_factory=Counter)
 
 
 class _Found(Exception):
@@ -68,41 +72,21 @@ def explore(
 ) -> dict[str, Explored]:
     """Run `profile.max_examples` cases of the strategy on each driver; results by driver spec.
 
+    Drivers that can take many cases at once get blocks of them, so that cases after a finding may have run, too.
     `on_example` is called with the driver's spec after each example, `on_shrink` when shrinking begins.
     """
-    results = {d.spec: Explored() for d in drivers}
-    alive = list(drivers)
-    passed: dict[str, set[str]] = {d.spec: set() for d in drivers}
-
-    def test(case: Case) -> None:
-        if not alive:
-            raise _Enough
-        attempts = _attempts(case, alive, oracle)
-        identity = case.content_hash
-        for driver, (attempt, expectation) in zip(list(alive), attempts, strict=True):
-            explored = results[driver.spec]
-            explored.seconds += attempt.seconds
-            on_example(driver.spec)
-            if attempt.verdict is Verdict.UNSUPPORTED:
-                explored.unsupported += 1
-                continue
-            explored.examples += 1
-            if attempt.verdict is Verdict.PASS:
-                passed[driver.spec].add(identity)
-            else:
-                explored.attempt, explored.case, explored.expectation = attempt, case, expectation
-                alive.remove(driver)
-        if not alive:
-            raise _Enough
-
-    trouble = _hypothesis(strategy, profile, test, shrink=False)
+    survey = _Survey(drivers, oracle, on_example)
+    results = survey.results
+    trouble = _hypothesis(strategy, profile, survey.add, shrink=False)
+    survey.flush()
+    survey.quarantined()
     if trouble is not None:
-        for driver in alive:
+        for driver in survey.alive:
             results[driver.spec].attempt = Attempt(Verdict.ERROR, trouble)
     shrunk: dict[int, Explored] = {}
     for driver in drivers:
         explored = results[driver.spec]
-        if explored.case is None:
+        if explored.case is None or driver.quarantine.last(explored.case):
             continue
         # Drivers share an attempt where the error is the oracle's or the generator's.
         same = id(explored.attempt)
@@ -112,37 +96,85 @@ def explore(
             continue
         shrunk[same] = explored
         on_shrink(driver.spec)
-        _shrink(strategy, driver, oracle, profile, explored, passed[driver.spec])
+        _shrink(strategy, driver, oracle, profile, explored, survey.passed[driver.spec])
     for explored in results.values():
         if explored.attempt.verdict is Verdict.PASS and not explored.examples:
             explored.attempt = _nothing_ran(explored)
     return results
 
 
+class _Survey:
+    """The examples of an area on several drivers, each until its first finding."""
+
+    def __init__(self, drivers: Sequence[OpenDriver], oracle: Oracle, on_example: Watch) -> None:
+        self.results = {d.spec: Explored() for d in drivers}
+        self.alive = list(drivers)
+        self.passed: dict[str, set[str]] = {d.spec: set() for d in drivers}
+        self._oracle = oracle
+        self._on_example = on_example
+        self._size = block_size(drivers)
+        self._block: list[Case] = []
+        self._kept: list[Case] = []
+
+    def add(self, case: Case) -> None:
+        """Take one example. Raises _Enough when no driver is left."""
+        if not self.alive:
+            raise _Enough
+        if any(d.quarantine.last(case) for d in self.alive):
+            self._kept.append(case)
+            return
+        self._block.append(case)
+        if len(self._block) == self._size:
+            self.flush()
+        if not self.alive:
+            raise _Enough
+
+    def quarantined(self) -> None:
+        """Run what a quarantine leaves for last, one by one."""
+        for case in self._kept:
+            self._block.append(case)
+            self.flush()
+
+    def flush(self) -> None:
+        """Run the examples taken."""
+        block, self._block = self._block, []
+        drivers = list(self.alive)
+        for judged in judge_all(block, drivers, lambda case: checked_expectation(case, self._oracle)):
+            for driver, attempt in zip(drivers, judged.attempts, strict=True):
+                if driver in self.alive:
+                    self._count(driver, judged.case, attempt, judged.expectation)
+
+    def _count(self, driver: OpenDriver, case: Case, attempt: Attempt, expectation: Expectation | None) -> None:
+        explored = self.results[driver.spec]
+        explored.seconds += attempt.seconds
+        self._on_example(driver.spec)
+        if attempt.verdict is Verdict.UNSUPPORTED:
+            explored.unsupported += 1
+        elif attempt.verdict is Verdict.NOT_RUN:
+            explored.not_run[attempt.detail] += 1
+        else:
+            explored.examples += 1
+            if attempt.verdict is Verdict.PASS:
+                self.passed[driver.spec].add(case.content_hash)
+            else:
+                explored.attempt, explored.case, explored.expectation = attempt, case, expectation
+                self.alive.remove(driver)
+
+
 def _nothing_ran(explored: Explored) -> Attempt:
+    if explored.not_run:
+        return Attempt(Verdict.NOT_RUN, "; ".join(explored.not_run))
     if explored.unsupported:
         return Attempt(Verdict.UNSUPPORTED, f"the driver supports none of {explored.unsupported} generated cases")
     return Attempt(Verdict.ERROR, "the area generated no case for this driver")
 
 
-def _attempts(case: Case, drivers: Sequence[OpenDriver], oracle: Oracle) -> list[tuple[Attempt, Expectation | None]]:
-    """One attempt per driver; generation that breaks a rule and a failing oracle are ERROR for all."""
-    refusals = [unsupported(d, case) for d in drivers]
-    expectation: Expectation | None = None
-    ours: Attempt | None = None
-    if any(r is None for r in refusals):
-        try:
-            expectation = checked_expectation(case, oracle)
-        except Exception as e:  # noqa: BLE001 - our own bug: shown as ERROR with its case
-            ours = Attempt(Verdict.ERROR, describe(e))
-    attempts = []
-    for driver, refusal in zip(drivers, refusals, strict=True):
-        attempt = refusal or ours
-        if attempt is None:
-            assert expectation is not None
-            attempt = judge(driver, case, expectation)
-        attempts.append((attempt, expectation))
-    return attempts
+def _attempt(case: Case, driver: OpenDriver, oracle: Oracle) -> tuple[Attempt, Expectation | None]:
+    """One case on one driver; what a quarantine leaves for last is not run."""
+    if driver.quarantine.last(case):
+        return Attempt(Verdict.NOT_RUN, "left for last by the quarantine"), None
+    (judged,) = judge_all([case], [driver], lambda case: checked_expectation(case, oracle))
+    return judged.attempts[0], judged.expectation
 
 
 def checked_expectation(case: Case, oracle: Oracle) -> Expectation:
@@ -178,7 +210,7 @@ def _shrink(
 
     def fails(case: Case) -> bool:
         nonlocal found
-        ((attempt, expectation),) = _attempts(case, [driver], oracle)
+        attempt, expectation = _attempt(case, driver, oracle)
         if attempt.verdict is not verdict:
             return False
         found = True
@@ -199,7 +231,7 @@ def _shrink(
         explored.attempt = Attempt(Verdict.ERROR, trouble)
         return
     if not found:
-        ((attempt, _),) = _attempts(original, [driver], oracle)
+        attempt, _ = _attempt(original, driver, oracle)
         if attempt.verdict is not verdict:
             detail = f"{verdict.value} at first, {attempt.verdict.value} when the same case was run again"
             explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)

@@ -13,6 +13,7 @@ from cts.driver import Driver, Job, Outcome, Status
 from cts.errors import CtsError, HarnessTrouble
 from cts.expectation import Expectation
 from cts.model import Case, initial_memory
+from cts.quarantine import NO_RULES, Quarantine
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -32,16 +33,17 @@ _ENDINGS = {
 
 @dataclass(frozen=True, eq=False)
 class OpenDriver:
-    """A driver in use. `spec` is the string it was chosen by."""
+    """A driver in use. `spec` is the string it was chosen by, `quarantine` has the rules that concern it."""
 
     spec: str
     driver: Driver
     capabilities: Capabilities
+    quarantine: Quarantine = NO_RULES
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """What one run of a case came to; `seconds` is the driver's time. PASS has no detail."""
+    """What one run of a case came to; `seconds` is the driver's time. The detail of PASS is what its driver remarks."""
 
     verdict: Verdict
     detail: str = ""
@@ -56,17 +58,31 @@ def unsupported(driver: OpenDriver, case: Case) -> Attempt | None:
     return Attempt(Verdict.UNSUPPORTED, "; ".join(missing)) if missing else None
 
 
+def refusal(driver: OpenDriver, case: Case) -> Attempt | None:
+    """The verdict of a case that is not given to the driver: `unsupported`, or `not-run` by its quarantine; or None."""
+    refused = unsupported(driver, case)
+    rule = driver.quarantine.find(case) if refused is None else None
+    if rule is not None and rule.when == "never":
+        return Attempt(Verdict.NOT_RUN, f"quarantine: {rule.reason}")
+    return refused
+
+
 def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
     """Run a case that the driver supports and compare all its memory with what is allowed."""
     start = time.perf_counter()
     try:
         outcome = driver.driver.run(job(case, driver.capabilities.subgroup_size))
-        seconds = time.perf_counter() - start
-        return _verdict(case, expectation, outcome, seconds)
-    except HarnessTrouble as e:
-        return Attempt(Verdict.ERROR, str(e), seconds=time.perf_counter() - start)
     except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
         return Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
+    return attempt_of(case, expectation, outcome, time.perf_counter() - start)
+
+
+def attempt_of(case: Case, expectation: Expectation, outcome: Outcome, seconds: float) -> Attempt:
+    """What a driver's outcome comes to; ERROR where it is none that can be compared."""
+    try:
+        return _verdict(case, expectation, outcome, seconds)
+    except Exception as e:  # noqa: BLE001 - a driver may return anything
+        return Attempt(Verdict.ERROR, describe(e), seconds=seconds)
 
 
 def job(case: Case, subgroup_size: int) -> Job:
@@ -100,7 +116,7 @@ def _verdict(case: Case, expectation: Expectation, outcome: Outcome, seconds: fl
     if outcome.status is Status.DONE:
         divergence = compare(case, expectation, outcome.memory)
         verdict = Verdict.FAIL if divergence else Verdict.PASS
-        return Attempt(verdict, "", outcome, divergence, seconds)
+        return Attempt(verdict, outcome.detail, outcome, divergence, seconds)
     if outcome.status is Status.UNSUPPORTED and not outcome.detail:
         return Attempt(
             Verdict.ERROR, "the driver says `unsupported` without naming what it lacks", outcome, None, seconds

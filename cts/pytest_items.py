@@ -14,24 +14,35 @@ from cts import corpus, registry
 from cts.errors import BadInput, CtsError
 from cts.events import Result, RunStarted
 from cts.judge import OpenDriver
+from cts.model import load_case
 from cts.profiles import Profile, profile
+from cts.quarantine import NO_RULES, Quarantine, load
 from cts.report.failure import failure
 from cts.report.save import Saver
 from cts.runner import open_driver, run_area, run_entry
 from cts.verdict import Verdict
 
 _DRIVER = "cts_driver"
+_NOT_RUN = "cts_not_run"
 
 
 class Session:
     """The drivers of one pytest session, opened when first used, and what was judged on each."""
 
-    def __init__(self, config: pytest.Config, drivers: tuple[str, ...], settings: Profile, save_dir: Path) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        drivers: tuple[str, ...],
+        settings: Profile,
+        save_dir: Path,
+        quarantine: Quarantine,
+    ) -> None:
         self.config = config
         self.drivers = drivers
         self.settings = settings
         self.areas = tuple(registry.names("cts.areas"))
         self.save_dir = save_dir
+        self.quarantine = quarantine
         assert settings.seed is not None, "profile() settles the seed"
         self.header = RunStarted(
             cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0
@@ -41,6 +52,7 @@ class Session:
         self._open: dict[str, OpenDriver] = {}
         self._judged: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
+        self._not_run: Counter[tuple[str, str]] = Counter()
 
     @classmethod
     def of(cls, config: pytest.Config) -> Session:
@@ -52,16 +64,19 @@ class Session:
             for spec in specs:
                 registry.driver_factory(spec.partition(":")[0])
             settings = profile(options.cts_profile, options.cts_max_examples, given)
+            if options.cts_validation:
+                specs = registry.validated(specs)
+            quarantine = load(Path(options.cts_quarantine)) if options.cts_quarantine else NO_RULES
         except BadInput as e:
             raise pytest.UsageError(str(e)) from None
-        session = cls(config, specs, settings, Path(options.cts_save_dir))
+        session = cls(config, specs, settings, Path(options.cts_save_dir), quarantine)
         config.add_cleanup(session.close)
         return session
 
     def driver(self, spec: str) -> OpenDriver:
         """The driver, opened now if it is not. Raises CtsError where that fails."""
         if spec not in self._open:
-            self._open[spec] = open_driver(spec)
+            self._open[spec] = open_driver(spec, self.quarantine)
         return self._open[spec]
 
     def close(self) -> None:
@@ -98,13 +113,22 @@ class Session:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count what was judged; xdist's controller gets its workers' reports here too."""
-        spec = dict(report.user_properties).get(_DRIVER)
+        properties = dict(report.user_properties)
+        spec = properties.get(_DRIVER)
         if isinstance(spec, str) and report.when == "call":
             (self._skipped if report.skipped else self._judged)[spec] += 1
+            not_run = properties.get(_NOT_RUN, {})
+            assert isinstance(not_run, dict), "written by _Item.runtest"
+            self._not_run.update({(spec, why): count for why, count in not_run.items()})
 
     def untested(self) -> list[str]:
-        """Drivers all of whose cases were unsupported."""
+        """Drivers all of whose cases were unsupported or not run."""
         return [d for d in self.drivers if self._skipped[d] and not self._judged[d]]
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Move to the end what a quarantine leaves for last on any driver: only then are case files read."""
+        if any(rule.when == "last" for rule in self.quarantine.rules):
+            items.sort(key=lambda item: isinstance(item, CaseItem) and item.is_last())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -113,9 +137,13 @@ class Session:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Name the drivers on which nothing was tested."""
+        """Count what was not run, and name the drivers on which nothing was tested."""
+        for (spec, why), count in self._not_run.items():
+            terminalreporter.write_line(f"cts: {count} cases not run on {spec}: {why}", yellow=True)
         for spec in self.untested():
-            terminalreporter.write_line(f"cts: nothing was tested on {spec}: it supports none of the cases", red=True)
+            terminalreporter.write_line(
+                f"cts: nothing was tested on {spec}: it supports none of the cases, or none may run", red=True
+            )
 
 
 class CaseFile(pytest.File):
@@ -165,6 +193,10 @@ class _Item(pytest.Item):
     def runtest(self) -> None:
         ours = self.session_of_cts
         result = self.result(ours.driver(self.spec))
+        if result.not_run:
+            self.user_properties.append((_NOT_RUN, result.not_run))
+        if result.verdict is Verdict.NOT_RUN:
+            pytest.skip(f"not run on {self.spec}: {result.detail}")
         if result.verdict is Verdict.UNSUPPORTED:
             pytest.skip(f"unsupported by {self.spec}: {result.detail}")
         if result.verdict is not Verdict.PASS:
@@ -185,6 +217,13 @@ class CaseItem(_Item):
         entry = corpus.of_path(self.path)
         (result,) = run_entry(entry, corpus.read(entry, oracle), [driver], oracle)
         return result
+
+    def is_last(self) -> bool:
+        """Whether the quarantine leaves the case for last on some driver; a file that is no case fails in its turn."""
+        try:
+            return self.session_of_cts.quarantine.last(load_case(self.path))
+        except BadInput:
+            return False
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, f"{corpus.of_path(self.path).name}[{self.spec}]"

@@ -32,6 +32,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--cts-max-examples", type=int, metavar="N", help="generated cases per area and driver")
     group.addoption("--cts-seed", type=int, metavar="N", help="seed of generation; the header prints it")
     group.addoption("--cts-save-dir", default="cts-run", metavar="DIR", help="where findings are kept (cts-run)")
+    group.addoption("--cts-quarantine", metavar="FILE", help="cases that a device cannot stand: left out, or for last")
+    group.addoption(
+        "--cts-validation", action="store_true", help="load validation layers: a case that one rejects is an error"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

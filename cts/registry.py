@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -72,6 +73,25 @@ def driver(spec: str) -> Driver:
             raise BadInput("driver-option", f"option {key or value!r} is given twice", spec, "give each option once")
         options[key] = value
     return driver_factory(name)(options)
+
+
+def validated(specs: Iterable[str]) -> tuple[str, ...]:
+    """The specs with the option `validation=yes` for every driver that has such a layer and does not say otherwise.
+
+    A factory has one where its attribute `validates` is true. Raises BadInput where none of them has.
+    """
+    given = tuple(specs)
+    found = []
+    for spec in given:
+        name, _, rest = spec.partition(":")
+        knows = getattr(driver_factory(name), "validates", False)
+        says = any(item.strip().startswith("validation=") for item in rest.split(","))
+        found.append(f"{name}:{','.join(filter(None, (rest, 'validation=yes')))}" if knows and not says else spec)
+    if tuple(found) == given and not any("validation=" in spec for spec in given):
+        raise BadInput(
+            "no-validation", "none of the drivers has a validation layer", ", ".join(given), "a vulkan driver"
+        )
+    return tuple(found)
 
 
 def area(name: str) -> Area:

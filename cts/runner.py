@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
 import cts
 from cts import registry
+from cts.batch import Judged, block_size, judge_all
 from cts.capabilities import Capabilities
 from cts.corpus import Entry, read
+from cts.driver import NamedDriver
 from cts.errors import BadInput, HarnessTrouble
 from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Shrinking, Trouble
-from cts.expectation import Expectation, Oracle
+from cts.expectation import Oracle
 from cts.explore import Explored, explore
 from cts.finding import finding
-from cts.judge import Attempt, OpenDriver, describe, judge, trouble, unsupported
+from cts.judge import Attempt, OpenDriver, describe, judge, trouble
 from cts.model import Case
 from cts.profiles import Profile
+from cts.quarantine import NO_RULES, Quarantine
 from cts.verdict import Verdict
 
 Emit = Callable[[Event], None]
@@ -38,6 +41,7 @@ class Plan:
     areas: tuple[str, ...] = ()
     stop_at_first: bool = False
     rejected: tuple[BadInput, ...] = ()
+    quarantine: Quarantine = NO_RULES
 
 
 def run(plan: Plan, emit: Emit) -> int:
@@ -49,11 +53,12 @@ def run(plan: Plan, emit: Emit) -> int:
     return _Run(plan, emit).run()
 
 
-def open_driver(spec: str) -> OpenDriver:
+def open_driver(spec: str, quarantine: Quarantine = NO_RULES) -> OpenDriver:
     """A driver ready for use. Raises BadInput for a spec that is wrong, HarnessTrouble where the driver fails."""
     try:
         driver = registry.driver(spec)
-        return OpenDriver(spec, driver, driver.capabilities())
+        names = (spec, driver.identity()) if isinstance(driver, NamedDriver) else (spec,)
+        return OpenDriver(spec, driver, driver.capabilities(), quarantine.on(*names))
     except (BadInput, HarnessTrouble):
         raise
     except Exception as e:
@@ -62,18 +67,19 @@ def open_driver(spec: str) -> OpenDriver:
 
 def run_entry(entry: Entry, case: Case, drivers: Sequence[OpenDriver], oracle: Oracle) -> list[Result]:
     """One case on several drivers; the oracle answers once, and only where some driver can run the case."""
-    expectation: Expectation | None = None
-    results = []
-    for driver in drivers:
-        attempt = unsupported(driver, case)
-        if attempt is None:
-            try:
-                expectation = expectation or oracle.expect(case)
-                attempt = _settled(driver, case, expectation)
-            except Exception as e:  # noqa: BLE001 - the oracle's own bug: shown as ERROR
-                attempt = Attempt(Verdict.ERROR, describe(e))
-        results.append(_result(driver, entry, case, attempt, expectation, oracle))
-    return results
+    return next(run_entries([(entry, case)], drivers, oracle))
+
+
+def run_entries(
+    block: Sequence[tuple[Entry, Case]], drivers: Sequence[OpenDriver], oracle: Oracle
+) -> Iterator[list[Result]]:
+    """A list of results for each case, one by driver; drivers that can take many cases at once get all of them."""
+    judged = judge_all([case for _, case in block], drivers, oracle.expect)
+    for (entry, _), one in zip(block, judged, strict=True):
+        yield [
+            _result(driver, entry, _settled(driver, one, attempt), one, oracle)
+            for driver, attempt in zip(drivers, one.attempts, strict=True)
+        ]
 
 
 def run_area(
@@ -128,6 +134,7 @@ class _Run:
         self.rejected = 0
         self.troubles = 0
         self.stopped = False
+        self.kept: list[tuple[Entry, Case]] = []
 
     def run(self) -> int:
         plan, start = self.plan, time.perf_counter()
@@ -149,6 +156,7 @@ class _Run:
             if drivers:
                 self._cases(drivers)
                 self._areas(drivers)
+                self._last(drivers)
         finally:
             for driver in drivers:
                 self._close(driver)
@@ -172,7 +180,7 @@ class _Run:
         opened = []
         for spec in dict.fromkeys(self.plan.drivers):
             try:
-                opened.append(open_driver(spec))
+                opened.append(open_driver(spec, self.plan.quarantine))
             except (BadInput, HarnessTrouble) as e:
                 self._problem(e)
         return opened
@@ -184,20 +192,43 @@ class _Run:
             self._problem(trouble("driver-close", f"driver {driver.spec!r} does not close", e))
 
     def _cases(self, drivers: Sequence[OpenDriver]) -> None:
+        """The corpus, but for what a quarantine leaves for `_last`."""
         oracle = registry.oracle()
+        size = 1 if self.plan.stop_at_first else block_size(drivers)
+        block: list[tuple[Entry, Case]] = []
+        for entry, case in self._readable(oracle):
+            if any(d.quarantine.last(case) for d in drivers):
+                self.kept.append((entry, case))
+                continue
+            block.append((entry, case))
+            if len(block) == size:
+                self._block(block, drivers, oracle)
+                block = []
+        self._block(block, drivers, oracle)
+
+    def _last(self, drivers: Sequence[OpenDriver]) -> None:
+        """The cases that a quarantine leaves for last, one by one."""
+        for entry, case in self.kept:
+            self._block([(entry, case)], drivers, registry.oracle())
+
+    def _block(self, block: Sequence[tuple[Entry, Case]], drivers: Sequence[OpenDriver], oracle: Oracle) -> None:
+        if self.stopped:
+            for entry, _ in block:
+                self._add([_not_run(d, entry.area, entry.name, generated=False) for d in drivers])
+            return
+        for results in run_entries(block, drivers, oracle):
+            self._add(results)
+
+    def _readable(self, oracle: Oracle) -> Iterator[tuple[Entry, Case]]:
         for entry in self.plan.entries:
             try:
                 case = read(entry, oracle)
             except BadInput as e:
                 self._problem(e)
-                continue
             except Exception as e:  # noqa: BLE001 - the oracle's own bug: the other cases still run
                 self._problem(trouble("oracle-failed", f"the oracle cannot judge {entry.path}", e))
-                continue
-            if self.stopped:
-                self._add([_not_run(d, entry.area, entry.name, generated=False) for d in drivers])
             else:
-                self._add(run_entry(entry, case, drivers, oracle))
+                yield entry, case
 
     def _areas(self, drivers: Sequence[OpenDriver]) -> None:
         for area in self.plan.areas:
@@ -227,22 +258,19 @@ class _Run:
             self.emit(Trouble(error.code, error.what, error.where, error.remedy))
 
 
-def _settled(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
+def _settled(driver: OpenDriver, judged: Judged, attempt: Attempt) -> Attempt:
     """The attempt, or `flaky` where a finding does not repeat."""
-    attempt = judge(driver, case, expectation)
-    if attempt.verdict.is_finding:
-        second = judge(driver, case, expectation)
+    if attempt.verdict.is_finding and judged.expectation is not None:
+        second = judge(driver, judged.case, judged.expectation)
         if second.verdict is not attempt.verdict:
             detail = f"{attempt.verdict.value} at first, {second.verdict.value} when it was run again; {attempt.detail}"
             return replace(attempt, verdict=Verdict.FLAKY, detail=detail.rstrip("; "))
     return attempt
 
 
-def _result(
-    driver: OpenDriver, entry: Entry, case: Case, attempt: Attempt, expectation: Expectation | None, oracle: Oracle
-) -> Result:
-    bad = attempt.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED)
-    skipped = attempt.verdict is Verdict.UNSUPPORTED
+def _result(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle) -> Result:
+    skipped = attempt.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
+    bad = not skipped and attempt.verdict is not Verdict.PASS
     return Result(
         driver.spec,
         entry.area,
@@ -250,10 +278,11 @@ def _result(
         generated=False,
         verdict=attempt.verdict,
         examples=0 if skipped else 1,
-        unsupported=1 if skipped else 0,
+        unsupported=1 if attempt.verdict is Verdict.UNSUPPORTED else 0,
         seconds=round(attempt.seconds, 6),
         detail=attempt.detail,
-        finding=finding(case, attempt, expectation, oracle) if bad else None,
+        finding=finding(judged.case, attempt, judged.expectation, oracle) if bad else None,
+        not_run={attempt.detail: 1} if attempt.verdict is Verdict.NOT_RUN else {},
     )
 
 
@@ -273,13 +302,13 @@ def _area_result(area: str, driver: OpenDriver, explored: Explored, oracle: Orac
         seconds=round(explored.seconds, 6),
         detail=explored.attempt.detail,
         finding=found,
+        not_run=dict(explored.not_run),
     )
 
 
 def _not_run(driver: OpenDriver, area: str, name: str, *, generated: bool) -> Result:
-    return Result(
-        driver.spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, "the run stopped at its first finding"
-    )
+    why = "the run stopped at its first finding"
+    return Result(driver.spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})
 
 
 def _by_capabilities(drivers: Sequence[OpenDriver]) -> list[tuple[Capabilities, list[OpenDriver]]]:

@@ -47,6 +47,15 @@ def run(
         typer.Option("-k", help="Only cases whose name has this text. Repeatable: all must match.", metavar="TEXT"),
     ] = None,
     stop: Annotated[bool, typer.Option("-x", "--exitfirst", help="Stop at the first finding.")] = False,
+    quarantine: Annotated[
+        Path | None,
+        typer.Option(
+            "--quarantine", help="Cases that a device cannot stand, to leave out or for last.", metavar="FILE"
+        ),
+    ] = None,
+    validation: Annotated[
+        bool, typer.Option("--validation", help="Load the drivers' validation layers: what they reject is an error.")
+    ] = False,
     json: Annotated[
         Path | None, typer.Option("--json", help="Write events as JSON lines to this file; - for stdout.")
     ] = None,
@@ -62,6 +71,7 @@ def run(
     from cts.errors import HarnessTrouble
 
     plan = _plan(targets or [], driver or [], area, corpus, generate, profile, max_examples, seed, keyword or [], stop)
+    plan = _on_devices(plan, quarantine, validation=validation)
     with ExitStack() as stack:
         try:
             status = _run(plan, json, save_dir, stack)
@@ -110,6 +120,18 @@ def _plan(
         raise BadInput("nothing-selected", "no case and no area is selected", "cts run", "other words after -k")
     settings = profile(profile_name, max_examples, seed)
     return Plan(tuple(drivers), settings, tuple(entries), tuple(chosen), stop, tuple(rejected))
+
+
+def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool) -> Plan:
+    """The plan with what concerns devices alone."""
+    from dataclasses import replace
+
+    from cts import registry
+    from cts.quarantine import load
+
+    if quarantine is not None:
+        plan = replace(plan, quarantine=load(quarantine))
+    return replace(plan, drivers=registry.validated(plan.drivers)) if validation else plan
 
 
 def _run(plan: Plan, json: Path | None, save_dir: Path, stack: ExitStack) -> int:

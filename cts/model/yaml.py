@@ -56,16 +56,7 @@ def load_case(path: Path) -> Case:
 
 def loads_case(text: str, where: str = "<string>") -> Case:
     """Parse and check a case; `where` names its origin in errors."""
-    try:
-        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - CSafeLoader or SafeLoader
-    except yaml.YAMLError as e:
-        mark = getattr(e, "problem_mark", None)
-        line = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise BadInput(
-            "yaml", f"not YAML: {getattr(e, 'problem', None) or e}", where + line, "see docs/writing-a-case.md"
-        ) from e
-    except RecursionError as e:
-        raise BadInput("yaml", "nested too deeply", where, "see docs/writing-a-case.md") from e
+    data = parse(text, where)
     if not isinstance(data, dict) or "program" not in data:
         raise BadInput(
             "not-a-case",
@@ -85,6 +76,18 @@ def loads_case(text: str, where: str = "<string>") -> Case:
         rule = f" [{first.rule}]" if first.rule else ""
         raise BadInput("case-malformed", first.what + rule, locate(where, text, first.path), first.remedy)
     return case
+
+
+def parse(text: str, where: str, page: str = "docs/writing-a-case.md") -> Any:
+    """Plain data of YAML without aliases and duplicate keys. Raises BadInput, which refers to `page`."""
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - CSafeLoader or SafeLoader
+    except yaml.YAMLError as e:
+        mark = getattr(e, "problem_mark", None)
+        line = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise BadInput("yaml", f"not YAML: {getattr(e, 'problem', None) or e}", where + line, f"see {page}") from e
+    except RecursionError as e:
+        raise BadInput("yaml", "nested too deeply", where, f"see {page}") from e
 
 
 def dumps_case(case: Case) -> str:

@@ -99,7 +99,8 @@ class Terminal:
         """Count the examples that a finding has made needless."""
         assert self.header is not None
         task = self._task(result.area, result.area)
-        self.progress.advance(task, self.header.max_examples - result.examples - result.unsupported)
+        not_run = sum(result.not_run.values())
+        self.progress.advance(task, self.header.max_examples - result.examples - result.unsupported - not_run)
 
     def _result(self, result: ev.Result) -> None:
         self.results.append(result)
@@ -108,6 +109,8 @@ class Terminal:
         elif self.corpus_task is not None:
             self.progress.advance(self.corpus_task)
         if result.verdict in _COLOURS:
+            if result.verdict is Verdict.PASS and result.detail:
+                self._print(f"{result.driver} says of {result.name}, which passes: {result.detail}")
             return
         self.shown += 1
         if self.shown <= SHOWN:
@@ -125,6 +128,8 @@ class Terminal:
         if self.results:
             self.console.print()
             self.console.print(summary(self.results))
+        for (driver, why), count in left_out(self.results).items():
+            self._print(f"{count} cases not run on {driver}: {why}", style="yellow")
         counts = ", ".join(f"{n} {name}" for name, n in event.verdicts.items()) or "no results"
         problems = [f"{event.rejected} inputs rejected"] if event.rejected else []
         problems += [f"{event.troubles} troubles"] if event.troubles else []
@@ -135,6 +140,15 @@ class Terminal:
 
     def _print(self, text: str, style: str | None = None) -> None:
         self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def left_out(results: list[ev.Result]) -> Counter[tuple[str, str]]:
+    """Cases not run, by driver and reason."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for r in results:
+        for why, count in r.not_run.items():
+            counts[r.driver, why] += count
+    return counts
 
 
 def summary(results: list[ev.Result]) -> Table:

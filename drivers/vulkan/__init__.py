@@ -8,6 +8,9 @@ from cts.driver import Driver
 class _Factory:
     """What the registry names. The worker's modules are inside this package and must not bring the driver's along."""
 
+    #: The option `validation` loads a validation layer.
+    validates = True
+
     def __call__(self, options: dict[str, str]) -> Driver:
         """The driver from a spec string's options: `vulkan`, `vulkan:0`, `vulkan:worker=chroot /srv/root python3`.
 

@@ -90,6 +90,11 @@ class VulkanDriver:
     def capabilities(self) -> Capabilities:
         return capabilities.capabilities(self.description, self._options.subgroup_size)
 
+    def identity(self) -> str:
+        """Device, driver and version in one line."""
+        device = self.description.device
+        return f"{device.name}, {device.driver}"
+
     def report(self) -> list[tuple[str, str]]:
         """Everything worth showing of the device, by name."""
         return capabilities.table(self.description)

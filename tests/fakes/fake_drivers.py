@@ -5,7 +5,7 @@ The folder of this file on sys.path is the installed package: entry points are b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -164,10 +164,16 @@ KINDS: dict[str, Callable[[], Callable[[Job], Outcome]]] = {
 class Fake:
     """One of the kinds as a driver."""
 
+    #: The device of every driver of these.
+    DEVICE = "Fake GPU, fake 3.1"
+
     def __init__(self, kind: str) -> None:
         self.name = f"fake:{kind}"
         self.kind = kind
         self.run = KINDS[kind]()
+
+    def identity(self) -> str:
+        return self.DEVICE
 
     def capabilities(self) -> Capabilities:
         if self.kind == "capabilities-raise":
@@ -180,8 +186,41 @@ class Fake:
             raise OSError("the device does not answer")
 
 
+class Batched(Fake):
+    """The same in blocks. `ends` says how a block ends that has a third job: as it should, or not."""
+
+    def __init__(self, kind: str, ends: str) -> None:
+        super().__init__(kind)
+        self.ends = ends
+        #: The names of the cases that came together, by block.
+        self.blocks: list[list[str]] = []
+
+    def run_many(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+        given = list(jobs)
+        self.blocks.append([job.case.name for job in given])
+        for i, job in enumerate(given):
+            if i == 2 and self.ends == "raises":
+                raise RuntimeError("the batch has a bug")
+            if i == 2 and self.ends == "short":
+                return
+            yield self.run(job)
+        if self.ends == "long":
+            yield Outcome(Status.DONE, {})
+
+
+class Factory:
+    """Knows the option `validation`, which changes nothing."""
+
+    validates = True
+
+    def __call__(self, options: dict[str, str]) -> Fake:
+        return create(options)
+
+
 def create(options: dict[str, str]) -> Fake:
     kind = options.get("", "right")
+    if "batch" in options:
+        return Batched(kind, options["batch"])
     if kind == "does-not-start":
         raise OSError("cannot load libfake.so")
     if kind not in KINDS:
@@ -208,3 +247,6 @@ def fixed_case(value: int) -> Case:
 def fake_area(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """An area of cases that are quick to generate and to shrink."""
     return st.integers(2, 1000).map(fixed_case)
+
+
+factory = Factory()

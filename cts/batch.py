@@ -1,0 +1,96 @@
+"""Several cases on several drivers: the oracle answers once per case, and drivers that can take many at once do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cts.driver import BatchDriver
+from cts.expectation import Expectation
+from cts.judge import Attempt, OpenDriver, attempt_of, describe, job, judge, refusal
+from cts.model import Case
+from cts.verdict import Verdict
+
+#: Cases that a driver with `run_many` gets at a time.
+BLOCK = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One case on several drivers, whose attempts are in their order.
+
+    There is no expectation where no driver can run the case or the oracle failed; the attempt is
+    then the same object for all drivers that are not to blame.
+    """
+
+    case: Case
+    expectation: Expectation | None
+    attempts: tuple[Attempt, ...]
+
+
+def block_size(drivers: Sequence[OpenDriver]) -> int:
+    """How many cases to judge at a time: one where no driver gains by more."""
+    return BLOCK if any(isinstance(d.driver, BatchDriver) for d in drivers) else 1
+
+
+def judge_all(
+    cases: Sequence[Case], drivers: Sequence[OpenDriver], expect: Callable[[Case], Expectation]
+) -> list[Judged]:
+    """Every case on every driver. Whatever `expect` raises is the verdict `error` of its case."""
+    answers: dict[int, Expectation | Attempt] = {}
+
+    def answer(index: int) -> Expectation | Attempt:
+        if index not in answers:
+            try:
+                answers[index] = expect(cases[index])
+            except Exception as e:  # noqa: BLE001 - our own bug: shown as ERROR with its case
+                answers[index] = Attempt(Verdict.ERROR, describe(e))
+        return answers[index]
+
+    columns = [_on_driver(driver, cases, answer) for driver in drivers]
+    judged = []
+    for i, case in enumerate(cases):
+        known = answers.get(i)
+        expectation = known if isinstance(known, Expectation) else None
+        judged.append(Judged(case, expectation, tuple(column[i] for column in columns)))
+    return judged
+
+
+def judge_many(driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]]) -> list[Attempt]:
+    """The attempts at cases that the driver supports, several in flight where it can.
+
+    A driver that breaks off owes the outcome of one case, which is an ERROR; the others are then run one by one.
+    """
+    attempts: list[Attempt] = []
+    if isinstance(driver.driver, BatchDriver) and len(questions) > 1:
+        size = driver.capabilities.subgroup_size
+        start = time.perf_counter()
+        try:
+            outcomes = driver.driver.run_many([job(case, size) for case, _ in questions])
+            for (case, expectation), outcome in zip(questions, outcomes, strict=True):
+                attempts.append(attempt_of(case, expectation, outcome, time.perf_counter() - start))
+                start = time.perf_counter()
+        except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+            del attempts[len(questions) - 1 :]
+            attempts.append(Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start))
+    return attempts + [judge(driver, case, expectation) for case, expectation in questions[len(attempts) :]]
+
+
+def _on_driver(
+    driver: OpenDriver, cases: Sequence[Case], answer: Callable[[int], Expectation | Attempt]
+) -> list[Attempt]:
+    attempts: dict[int, Attempt] = {}
+    together: dict[int, tuple[Case, Expectation]] = {}
+    alone: dict[int, tuple[Case, Expectation]] = {}
+    for i, case in enumerate(cases):
+        refused = refusal(driver, case)
+        known = answer(i) if refused is None else refused
+        if isinstance(known, Attempt):
+            attempts[i] = known
+        else:
+            # What the quarantine does not leave out, it wants alone.
+            (alone if driver.quarantine.find(case) else together)[i] = (case, known)
+    attempts.update(zip(together, judge_many(driver, list(together.values())), strict=True))
+    attempts.update((i, judge(driver, case, expectation)) for i, (case, expectation) in alone.items())
+    return [attempts[i] for i in range(len(cases))]

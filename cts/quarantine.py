@@ -1,0 +1,114 @@
+"""Cases that a device is known to hang or crash on: left out, left for last or run alone. See docs/quarantine.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from cts import conditions
+from cts.errors import BadInput
+from cts.model import Case
+from cts.model.yaml import MAX_FILE_BYTES, locate, parse
+
+PAGE = "docs/quarantine.md"
+
+When: TypeAlias = Literal["never", "last", "alone"]
+
+#: The strictest first: where several rules match, it counts.
+_STRICTEST: tuple[When, ...] = ("never", "last", "alone")
+
+Hash: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
+
+
+class Match(Struct, frozen=True, forbid_unknown_fields=True):
+    """All that is given must hold. `driver` and a single `cases` are globs; a list of `cases` are content hashes."""
+
+    driver: str = "*"
+    cases: str | tuple[Hash, ...] | None = None
+    condition: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.cases is None and self.condition is None:
+            raise ValueError("give `cases`, `condition` or both")
+
+    def of(self, case: Case) -> bool:
+        """Whether cases and condition hold of a case."""
+        if isinstance(self.cases, str) and not fnmatchcase(case.name, self.cases):
+            return False
+        if isinstance(self.cases, tuple) and case.content_hash not in self.cases:
+            return False
+        return self.condition is None or conditions.find(self.condition)(case)
+
+
+class Rule(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which cases on which devices; when they run; and why, for people."""
+
+    match: Match
+    when: When
+    reason: Annotated[str, Meta(min_length=1)]
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    schema: Literal[1]
+    entries: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """Rules; by default none."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def on(self, *names: str) -> Quarantine:
+        """The rules for a driver that goes by any of these names."""
+        return Quarantine(tuple(r for r in self.rules if any(fnmatchcase(n, r.match.driver) for n in names)))
+
+    def find(self, case: Case) -> Rule | None:
+        """The strictest rule that a case falls under, or None."""
+        found = [r for r in self.rules if r.match.of(case)]
+        return min(found, key=lambda r: _STRICTEST.index(r.when), default=None)
+
+    def last(self, case: Case) -> bool:
+        """Whether the case is to run after everything else."""
+        rule = self.find(case)
+        return rule is not None and rule.when == "last"
+
+
+NO_RULES = Quarantine()
+
+
+def load(path: Path) -> Quarantine:
+    """Read and check a quarantine file. Raises BadInput naming the file, the YAML path and the remedy."""
+    try:
+        size = path.stat().st_size
+        text = path.read_text(encoding="utf-8") if size <= MAX_FILE_BYTES else ""
+    except (OSError, UnicodeDecodeError) as e:
+        what = e.strerror or str(e) if isinstance(e, OSError) else str(e)
+        raise BadInput("quarantine-unreadable", what, str(path), f"a YAML file in UTF-8, see {PAGE}") from e
+    if size > MAX_FILE_BYTES:
+        raise BadInput("quarantine-too-large", f"{size} bytes", str(path), f"at most {MAX_FILE_BYTES} bytes")
+    return loads(text, str(path))
+
+
+def loads(text: str, where: str = "<string>") -> Quarantine:
+    """Parse and check; `where` names the text's origin in errors."""
+    data = parse(text, where, PAGE)
+    if not isinstance(data, dict):
+        raise BadInput(
+            "quarantine-invalid", "no mapping with `schema` and `entries`", where, f"a quarantine file, see {PAGE}"
+        )
+    try:
+        file = msgspec.convert(data, _File)
+    except msgspec.ValidationError as e:
+        message, _, path = str(e).partition(" - at `$")
+        place = locate(where, text, path.rstrip("`").lstrip("."))
+        raise BadInput("quarantine-invalid", message, place, f"what the message asks for, see {PAGE}") from e
+    for i, rule in enumerate(file.entries):
+        if rule.match.condition is not None:
+            conditions.find(rule.match.condition, locate(where, text, f"entries[{i}].match.condition"))
+    return Quarantine(file.entries)

@@ -1,0 +1,80 @@
+"""Drivers that take many cases at once: the same verdicts, and every way in which a batch can break off."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from cts import corpus, registry
+from cts.batch import judge_all
+from cts.events import Event, Result
+from cts.model import load_case
+from cts.profiles import Profile
+from cts.runner import Plan, open_driver, run
+from cts.verdict import Verdict
+
+PROFILE = Profile("default", 150, 1)
+ENTRIES = tuple(e for e in corpus.entries() if e.name.startswith("tensor_addressing.clamp."))[:8]
+
+
+def results(*drivers: str, areas: tuple[str, ...] = (), stop: bool = False) -> list[Result]:
+    seen: list[Event] = []
+    run(Plan(drivers, PROFILE, () if areas else ENTRIES, areas, stop_at_first=stop), seen.append)
+    return [e for e in seen if isinstance(e, Result)]
+
+
+@pytest.mark.parametrize("kind", ["right", "wrong", "crash", "flaky", "no-features", "raises", "shape", "no-array"])
+def test_batches_have_the_verdicts_of_single_runs(fakes: ModuleType, kind: str) -> None:
+    single = {r.name: r.verdict for r in results(f"fake:{kind}")}
+    if kind == "raises":  # One by one, that is: a batch that raises owes one outcome.
+        assert {r.verdict for r in results("fake:raises,batch=well")} == {Verdict.ERROR}
+    else:
+        assert {r.name: r.verdict for r in results(f"fake:{kind},batch=well")} == single
+
+
+def test_results_are_grouped_by_case(fakes: ModuleType) -> None:
+    found = results("fake:right,batch=well", "fake:wrong")
+    assert [r.name for r in found[::2]] == [r.name for r in found[1::2]] == [e.name for e in ENTRIES]
+    assert [r.verdict for r in found] == [Verdict.PASS, Verdict.FAIL] * len(ENTRIES)
+
+
+@pytest.mark.parametrize(
+    ("ends", "where", "words"),
+    [("raises", 2, "the batch has a bug"), ("short", 2, "shorter"), ("long", 7, "longer")],
+)
+def test_a_batch_that_breaks_off_costs_one_verdict(fakes: ModuleType, ends: str, where: int, words: str) -> None:
+    opened = open_driver(f"fake:right,batch={ends}")
+    judged = judge_all([load_case(e.path) for e in ENTRIES], [opened], registry.oracle().expect)
+    verdicts = [j.attempts[0].verdict for j in judged]
+    expected = [Verdict.PASS] * 8
+    expected[where] = Verdict.ERROR
+    assert verdicts == expected
+    assert words in judged[where].attempts[0].detail
+
+
+@pytest.mark.parametrize("kind", ["right", "wrong", "crash", "flaky", "says-unsupported", "wrong-after"])
+def test_generated_cases_in_blocks(fakes: ModuleType, kind: str) -> None:
+    """Verdict, number of examples until the finding, and the shrunk case are those of single runs."""
+    (single,) = results(f"fake:{kind}", areas=("fake_area",))
+    (batched,) = results(f"fake:{kind},batch=well", areas=("fake_area",))
+    assert (batched.verdict, batched.examples, batched.unsupported) == (
+        single.verdict,
+        single.examples,
+        single.unsupported,
+    )
+    if kind != "flaky":  # Which case fails at its first run depends on how many have had theirs.
+        assert (batched.finding and batched.finding.case.program) == (single.finding and single.finding.case.program)
+
+
+def test_generated_cases_come_in_blocks(fakes: ModuleType) -> None:
+    from cts.explore import explore
+
+    opened = open_driver("fake:right,batch=well")
+    explore(fakes.fake_area(opened.capabilities), [opened], registry.oracle(), PROFILE)
+    assert [len(block) for block in opened.driver.blocks] == [64, 64, 22]  # type: ignore[attr-defined]
+
+
+def test_a_run_that_stops_at_its_first_finding_sends_nothing_ahead(fakes: ModuleType) -> None:
+    found = results("fake:wrong,batch=well", stop=True)
+    assert [r.verdict for r in found] == [Verdict.FAIL] + [Verdict.NOT_RUN] * 7

@@ -1,0 +1,231 @@
+"""Quarantine files, and what becomes of the cases they name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cts import conditions, corpus, quarantine
+from cts.errors import BadInput
+from cts.events import Event, Result
+from cts.model import Case, loads_case
+from cts.profiles import Profile
+from cts.quarantine import Quarantine
+from cts.runner import CLEAN, FINDINGS, TROUBLE, Plan, open_driver, run
+from cts.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+PROFILE = Profile("default", 30, 1)
+PREFIX = "tensor_addressing.clamp"
+NAMES = [f"{PREFIX}.{name}" for name in ("edge_high_load", "edge_low_load", "mirrored_low_load", "repeat_low_load")]
+
+
+def rules(*entries: str) -> Quarantine:
+    return quarantine.loads("schema: 1\nentries:\n" + "".join(f"  - {e}\n" for e in entries))
+
+
+def rule(match: str, when: str, reason: str = "it hangs") -> str:
+    return f"{{match: {{{match}}}, when: {when}, reason: {reason}}}"
+
+
+def results(plan: Plan) -> tuple[int, list[Result]]:
+    seen: list[Event] = []
+    status = run(plan, seen.append)
+    return status, [e for e in seen if isinstance(e, Result)]
+
+
+def on_corpus(given: Quarantine, *drivers: str) -> tuple[int, list[Result]]:
+    entries = tuple(corpus.one(name) for name in NAMES)
+    return results(Plan(drivers, PROFILE, entries, quarantine=given))
+
+
+def test_never_is_not_run_and_says_why(fakes: ModuleType) -> None:
+    status, found = on_corpus(rules(rule(f"cases: {PREFIX}.edge_*", "never")), "fake:crash", "fake:right")
+    crash, right = ([r for r in found if r.driver == d] for d in ("fake:crash", "fake:right"))
+    assert [r.verdict for r in crash] == [Verdict.NOT_RUN] * 2 + [Verdict.CRASH] * 2
+    assert [r.verdict for r in right] == [Verdict.NOT_RUN] * 2 + [Verdict.PASS] * 2
+    assert {r.detail for r in found if r.verdict is Verdict.NOT_RUN} == {"quarantine: it hangs"}
+    assert found[0].not_run == {"quarantine: it hangs": 1}
+    assert (found[0].examples, found[0].unsupported, found[0].finding) == (0, 0, None)
+    assert status == FINDINGS
+
+
+def test_what_is_left_out_is_no_finding_but_something_must_be_tested(fakes: ModuleType) -> None:
+    status, _ = on_corpus(rules(rule(f"cases: {PREFIX}.edge_*", "never")), "fake:right")
+    assert status == CLEAN
+    status, _ = on_corpus(rules(rule("cases: '*'", "never")), "fake:right")
+    assert status == TROUBLE
+
+
+@pytest.mark.parametrize(
+    ("driver", "concerned"),
+    [("Fake GPU, fake 3.*", True), ("fake:cr*", True), ("*", True), ("Fake GPU, fake 4.*", False), ("fake", False)],
+)
+def test_the_driver_goes_by_device_or_spec(fakes: ModuleType, driver: str, concerned: bool) -> None:
+    given = rules(rule(f"driver: '{driver}', cases: '*'", "never"))
+    opened = open_driver("fake:crash", given)
+    assert bool(opened.quarantine.rules) == concerned
+
+
+def test_last_runs_after_everything_else(fakes: ModuleType) -> None:
+    given = rules(rule(f"cases: {NAMES[0]}", "last"), rule(f"cases: {NAMES[2]}", "last"))
+    entries = tuple(corpus.one(name) for name in NAMES)
+    for driver in ("fake:right", "fake:right,batch=well"):
+        _, found = results(Plan((driver,), PROFILE, entries, ("fake_area",), quarantine=given))
+        assert [r.name for r in found] == [NAMES[1], NAMES[3], "generated.fake_area", NAMES[0], NAMES[2]]
+        assert {r.verdict for r in found} == {Verdict.PASS}
+
+
+def test_last_is_not_run_after_a_stop(fakes: ModuleType) -> None:
+    given = rules(rule(f"cases: {NAMES[1]}", "last"))
+    entries = tuple(corpus.one(name) for name in NAMES)
+    _, found = results(Plan(("fake:wrong",), PROFILE, entries, stop_at_first=True, quarantine=given))
+    assert [(r.name, r.verdict) for r in found][:1] == [(NAMES[0], Verdict.FAIL)]
+    assert {r.verdict for r in found[1:]} == {Verdict.NOT_RUN}
+    assert [r.name for r in found[1:]] == [NAMES[2], NAMES[3], NAMES[1]]
+
+
+def test_alone_stays_out_of_batches(fakes: ModuleType) -> None:
+    given = rules(rule(f"cases: {NAMES[1]}", "alone"))
+    opened = open_driver("fake:right,batch=well", given)
+    from cts.batch import judge_all
+    from cts.registry import oracle
+
+    cases = [loads_case(corpus.one(name).path.read_text()) for name in NAMES]
+    judged = judge_all(cases, [opened], oracle().expect)
+    assert [j.attempts[0].verdict for j in judged] == [Verdict.PASS] * 4
+    assert opened.driver.blocks == [[NAMES[0], NAMES[2], NAMES[3]]]  # type: ignore[attr-defined]
+
+
+def test_the_strictest_rule_counts() -> None:
+    given = rules(rule("cases: '*'", "alone"), rule("cases: 'a*'", "never"), rule("cases: 'ab*'", "last"))
+    for name, when in (("b", "alone"), ("a", "never"), ("abc", "never")):
+        found = given.find(case(name=name))
+        assert found is not None and found.when == when
+
+
+def generated(given: Quarantine, driver: str) -> Result:
+    _, (found,) = results(Plan((driver,), PROFILE, areas=("fake_area",), quarantine=given))
+    return found
+
+
+@pytest.mark.parametrize("driver", ["fake:crash", "fake:crash,batch=well"])
+def test_generated_cases_that_never_run(fakes: ModuleType, driver: str) -> None:
+    found = generated(rules(rule("cases: fixed", "never")), driver)
+    assert found.verdict is Verdict.NOT_RUN
+    assert (found.examples, found.not_run, found.finding) == (0, {"quarantine: it hangs": 30}, None)
+
+
+@pytest.mark.parametrize("driver", ["fake:right", "fake:right,batch=well"])
+def test_generated_cases_by_hash(fakes: ModuleType, driver: str) -> None:
+    """Some run and some do not."""
+    hashes = [fakes.fixed_case(value).content_hash for value in range(2, 600)]
+    found = generated(rules(rule(f"cases: [{', '.join(repr(h) for h in hashes)}]", "never")), driver)
+    assert found.verdict is Verdict.PASS
+    assert 0 < found.not_run["quarantine: it hangs"] < 30
+    assert found.examples + found.not_run["quarantine: it hangs"] == 30
+
+
+def test_generated_cases_left_for_last_run_and_are_not_shrunk(fakes: ModuleType) -> None:
+    found = generated(rules(rule("cases: fixed", "last")), "fake:right")
+    assert (found.verdict, found.examples) == (Verdict.PASS, 30)
+    found = generated(rules(rule("cases: fixed", "last")), "fake:crash")
+    assert (found.verdict, found.examples) == (Verdict.CRASH, 1)
+    assert found.finding is not None
+
+
+def test_shrinking_runs_nothing_that_must_not(fakes: ModuleType) -> None:
+    """Without the rule the smallest case has the value 2."""
+    hashes = Counter(fakes.fixed_case(value).content_hash for value in range(2, 50))
+    found = generated(rules(rule(f"cases: [{', '.join(repr(h) for h in hashes)}]", "never")), "fake:crash")
+    assert found.verdict is Verdict.CRASH
+    assert found.finding is not None
+    assert found.finding.case.content_hash == fakes.fixed_case(50).content_hash
+
+
+TEMPLATE = """
+schema: 1
+name: NAME
+dispatch: {workgroups: [3, 1, 1]}
+buffers:
+  src: {type: uint16, shape: [64], data: {fill: 1}}
+program:
+  - {op: TensorLayout, id: t, dim: 2, clamp: CLAMP}
+  - {op: TensorLayoutSetDimension, id: t1, of: t, dims: [DIM, 8]}
+"""
+
+
+def case(name: str = "case", clamp: str = "RepeatMirrored", dim: str = "1") -> Case:
+    return loads_case(TEMPLATE.replace("NAME", name).replace("CLAMP", clamp).replace("DIM", dim))
+
+
+@pytest.mark.parametrize(
+    ("clamp", "dim", "holds"),
+    [
+        ("RepeatMirrored", "1", True),
+        ("{spec: RepeatMirrored}", "{dynamic: 1}", True),
+        ("RepeatMirrored", "2", False),
+        ("Repeat", "1", False),
+        ("RepeatMirrored", "{literal: 5, wg.x: -2}", True),
+        ("RepeatMirrored", "{literal: 7, wg.x: -2}", False),
+        ("RepeatMirrored", "{dynamic: 2, sg: 1}", False),
+    ],
+)
+def test_mirrored_dimension_of_one(clamp: str, dim: str, holds: bool) -> None:
+    assert conditions.find("clamp-mirrored-dimension-one")(case(clamp=clamp, dim=dim)) == holds
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("schema: 1\nentries: [", ["not YAML", "q.yaml:3:1"]),
+        ("[]", ["no mapping", "q.yaml"]),
+        ("schema: 2\nentries: []", ["q.yaml:1: schema", "Invalid enum value 2"]),
+        ("schema: 1\nentries:\n  - " + rule("cases: '*'", "sometimes"), ["q.yaml:3: entries[0].when", "sometimes"]),
+        ("schema: 1\nentries:\n  - " + rule("driver: '*'", "never"), ["q.yaml:3: entries[0].match", "`condition`"]),
+        ("schema: 1\nentries:\n  - " + rule("case: a", "never"), ["entries[0].match", "unknown field `case`"]),
+        ("schema: 1\nentries:\n  - " + rule("cases: [xyz]", "never"), ["entries[0].match.cases[0]", "regex"]),
+        ("schema: 1\nentries:\n  - " + rule("cases: '*'", "never", "''"), ["entries[0].reason", "length"]),
+        (
+            "schema: 1\nentries:\n  - " + rule("condition: clamp-mirored-dimension-one", "never"),
+            ["q.yaml:3: entries[0].match.condition", "did you mean 'clamp-mirrored-dimension-one'?"],
+        ),
+    ],
+)
+def test_errors_name_file_path_and_remedy(tmp_path: Path, text: str, words: list[str]) -> None:
+    path = tmp_path / "q.yaml"
+    path.write_text(text)
+    with pytest.raises(BadInput) as caught:
+        quarantine.load(path)
+    message = str(caught.value)
+    assert all(word in message for word in words), message
+    assert caught.value.remedy
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="quarantine-unreadable"):
+        quarantine.load(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "quarantine").glob("*.yaml")), ids=lambda p: p.name)
+def test_shipped_files_are_well_formed(path: Path) -> None:
+    assert quarantine.load(path).rules
+
+
+def test_the_shipped_file_for_nvidia_concerns_that_driver_and_case() -> None:
+    given = quarantine.load(ROOT / "docs" / "quarantine" / "nvidia-580.yaml")
+    mirrored = case()
+    found = given.on("vulkan", "NVIDIA H200, NVIDIA 580.159.04").find(mirrored)
+    assert found is not None and found.when == "never"
+    assert not given.on("vulkan", "NVIDIA H200, NVIDIA 590.10").rules
+    assert not given.on("vulkan", "llvmpipe (LLVM 20.1.8, 256 bits), llvmpipe Mesa 26.1.0").rules
+
+
+def test_every_condition_is_documented() -> None:
+    page = (ROOT / "docs" / "quarantine.md").read_text(encoding="utf-8")
+    for name, predicate in conditions.CONDITIONS.items():
+        assert f"`{name}`" in page
+        assert predicate.__doc__
