@@ -187,3 +187,26 @@ def test_keyword_selects_cases_and_areas(cts: Cts, fakes: ModuleType) -> None:
     assert "5 examples of fake_area on fake:right" in ran.out
     ran = cts("run", "-k", CASE, "--driver", "fake:right")
     assert "1 corpus cases on fake:right" in ran.out
+
+
+def test_validation_is_asked_of_drivers_that_have_it(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("run", CASE, "--driver", "emulator", "--driver", "fake:wrong", "--validation")
+    assert ran.status == 1
+    assert f"reproduce: cts run {CASE} --driver fake:wrong,validation=yes" in ran.out
+    assert "on emulator, fake:wrong,validation=yes" in ran.out
+    ran = cts("run", CASE, "--driver", "emulator", "--validation")
+    assert (ran.status, "error[no-validation]" in ran.err) == (2, True)
+
+
+def test_remarks_are_shown_though_the_case_passes(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("run", CASE, "--driver", "fake:remarks")
+    assert ran.status == 0
+    assert f"fake:remarks says of {CASE}, which passes: warning: VUID-1" in ran.out
+
+
+def test_a_wrong_quarantine_file(cts: Cts) -> None:
+    (cts.folder / "q.yaml").write_text("schema: 1\nentries: [{match: {cases: a}, when: never}]\n")
+    ran = cts("run", CASE, "--driver", "emulator", "--quarantine", "q.yaml")
+    assert ran.status == 2
+    assert "q.yaml:2: entries[0]" in ran.err
+    assert "missing required field `reason`" in ran.err

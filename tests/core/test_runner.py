@@ -88,6 +88,11 @@ def test_detail_says_why(fakes: ModuleType, kind: str, words: str) -> None:
     assert words in result.detail
 
 
+def test_what_a_driver_remarks_is_part_of_the_verdict(fakes: ModuleType) -> None:
+    (result,) = results_of(one_case("fake:remarks"))
+    assert (result.verdict, result.detail) == (Verdict.PASS, "warning: VUID-1")
+
+
 @pytest.mark.parametrize("kind", [*VERDICTS, "wrong-after"])
 def test_verdict_of_generated_cases(fakes: ModuleType, kind: str) -> None:
     (result,) = results_of(Plan((f"fake:{kind}",), PROFILE, areas=("fake_area",)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -214,3 +215,45 @@ def test_workers_have_the_seed_of_the_header(session: pytest.Pytester) -> None:
     assert len(list(session.path.glob("*.json"))) == 3
     (seed,) = seeds
     result.stdout.fnmatch_lines([f"*seed {seed}, drivers fake:right"])
+
+
+QUARANTINE = """\
+schema: 1
+entries:
+  - {match: {driver: "Fake GPU*", cases: first}, when: last, reason: slow}
+  - {match: {driver: "Fake GPU*", cases: second}, when: never, reason: it hangs}
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "2"]])
+def test_quarantine(session: pytest.Pytester, more: list[str]) -> None:
+    for name in ("first", "second", "third"):
+        case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
+    (session.path / "quarantine.yaml").write_text(QUARANTINE)
+    arguments = ["--cts-driver", "fake:right", "--cts-quarantine", "quarantine.yaml"]
+    order = [line.partition("::")[0] for line in collected(session, *arguments)]
+    assert order == ["second.yaml", "third.yaml", "first.yaml"]
+    result = run(session, *arguments, *more, "-rs")
+    result.assert_outcomes(passed=2, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED * not run on fake:right: quarantine: it hangs"])
+    result.stdout.fnmatch_lines(["cts: 1 cases not run on fake:right: quarantine: it hangs"])
+
+
+def test_generated_cases_in_quarantine_are_counted(session: pytest.Pytester, fakes: ModuleType) -> None:
+    rule = "{match: {cases: [HASH]}, when: never, reason: it hangs}"
+    hashes = ", ".join(f"'{fakes.fixed_case(v).content_hash}'" for v in range(2, 500))
+    (session.path / "quarantine.yaml").write_text(f"schema: 1\nentries:\n  - {rule.replace('HASH', hashes)}\n")
+    result = run(
+        session, "--pyargs", "cts.cases", "-k", "generated.fake_area", "--cts-max-examples", "20",
+        "--cts-driver", "fake:right", "--cts-quarantine", "quarantine.yaml",
+    )  # fmt: skip
+    result.assert_outcomes(passed=1, deselected=len(entries()) + 1)
+    result.stdout.fnmatch_lines(["cts: * cases not run on fake:right: quarantine: it hangs"])
+
+
+def test_validation(session: pytest.Pytester) -> None:
+    case_file(session)
+    result = run(session, "--cts-driver", "fake:wrong", "--cts-validation")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["reproduce: cts run case.yaml --driver fake:wrong,validation=yes"])
+    assert run(session, "--cts-driver", "emulator", "--cts-validation").ret == pytest.ExitCode.USAGE_ERROR

@@ -18,11 +18,17 @@ OpenDevice = Callable[..., VulkanDriver]
 
 
 @pytest.fixture
-def open_device(tmp_path: Path) -> Iterator[OpenDevice]:
-    """Opens the driver on a real device, with options; closes it after the test."""
-    worker = os.environ.get(WORKER)
-    if worker is None:
+def worker() -> str:
+    """The worker command of a machine with a device."""
+    command = os.environ.get(WORKER)
+    if command is None:
         pytest.skip(f"no Vulkan device: set {WORKER} to a worker command (README.md, 'Vulkan devices')")
+    return command
+
+
+@pytest.fixture
+def open_device(worker: str, tmp_path: Path) -> Iterator[OpenDevice]:
+    """Opens the driver on a real device, with options; closes it after the test."""
     opened: list[VulkanDriver] = []
 
     def open_(**options: str) -> VulkanDriver:
