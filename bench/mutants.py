@@ -24,6 +24,7 @@ from cts.driver import Driver, Job, Status
 from cts.drivers.emulator import create
 from cts.job import ModuleJob
 from cts.model import Case, dumps_case, initial_memory
+from cts.seeding import same_examples_everywhere
 
 #: What the project promises of a shrunk failure.
 MOST_INSTRUCTIONS = 8
@@ -86,9 +87,13 @@ def hunt(mutant: str, number: int, max_examples: int) -> Hunt:
             raise Found
 
     try:
-        test()
+        with same_examples_everywhere():
+            test()
     except Found:
         assert smallest is not None
+        # A find counts only if the mutant is to blame: the case is valid, and right without the mutant.
+        assert registry.oracle().violations(smallest) == [], dumps_case(smallest)
+        assert is_right(registry.driver("emulator"), smallest), dumps_case(smallest)
         return Hunt(
             mutant,
             number,

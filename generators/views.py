@@ -175,16 +175,29 @@ def clipped_count(shape: tuple[int, int], clip: SetClip | None) -> int:
     return (height - 1) * min(cols, clip.col_span) + width
 
 
+#: The largest number that each draw of a clip may be: see `clip_of`.
+CLIP_RECORD = (len(CLIP_OFFSETS) - 1, len(CLIP_SPANS) - 1) * 2 + (len(VARIATIONS) - 1, 1)
+
+
 def _draw_clip(choices: Choices, shape: tuple[int, int], fixed: bool, grid: Grid) -> tuple[SetClip, bool]:
     """A clip rectangle, and whether it comes before other setters."""
-    at, most = len(CLIP_OFFSETS) - 1, len(CLIP_SPANS) - 1
-    row, rows, col, cols, variation, which, early = choices.record(at, most, at, most, len(VARIATIONS) - 1, 1, 9)
+    *numbers, early = choices.record(*CLIP_RECORD, 9)
+    return clip_of(numbers, shape, fixed, grid), early >= 6
+
+
+def clip_of(numbers: Sequence[int], shape: tuple[int, int], fixed: bool, grid: Grid) -> SetClip:
+    """The clip rectangle that numbers within `CLIP_RECORD` stand for; the same everywhere if `fixed`.
+
+    One of its offsets may vary over the dispatch, where no instance's offset + span wraps (TA-066).
+    """
+    row, rows, col, cols, variation, which = numbers
     starts = [CLIP_OFFSETS[i](extent) for i, extent in zip((row, col), shape, strict=True)]
     spans = [CLIP_SPANS[i](n, start) for i, n, start in zip((rows, cols), shape, starts, strict=True)]
     offsets = [Varying(start) for start in starts]
-    if VARIATIONS[variation] and not fixed and spans[which] < 2**31:
-        offsets[which] = Varying(starts[which], varied(grid, 1))
-    return SetClip(offsets[0], spans[0], offsets[1], spans[1]), early >= 6
+    varying = Varying(starts[which], varied(grid, 1))
+    if VARIATIONS[variation] and not fixed and varying.range(grid)[1] + spans[which] < 2**32:
+        offsets[which] = varying
+    return SetClip(offsets[0], spans[0], offsets[1], spans[1])
 
 
 def _injective_strides(dims: Sequence[int], order: Sequence[int], pads: Sequence[int]) -> tuple[tuple[int, ...], int]:

@@ -12,7 +12,7 @@ import yaml
 
 from cts.errors import BadInput
 from cts.model.buffer import Buffer
-from cts.model.case import Case
+from cts.model.case import SCHEMA_VERSION, Case
 from cts.model.types import resolve
 
 #: The largest case file read, in bytes.
@@ -63,6 +63,13 @@ def loads_case(text: str, where: str = "<string>") -> Case:
             "not a case: no mapping with `schema`, `name`, `buffers` and `program`",
             where,
             "see docs/writing-a-case.md",
+        )
+    if isinstance(version := data.get("schema"), int) and version > SCHEMA_VERSION:
+        raise BadInput(
+            "schema-version",
+            f"the case is of schema {version}, newer than this version of the suite",
+            locate(where, text, "schema"),
+            f"a suite that reads schema {version}, or a case of schema {SCHEMA_VERSION}",
         )
     try:
         case = msgspec.convert(data, Case)

@@ -82,6 +82,8 @@ def _layout(layout: Layout, access: Access, op: str) -> Iterator[str]:
     volume, elements = math.prod(layout.span), access.matrix.rows * access.matrix.cols
     relation = "smaller than" if volume < elements else "as large as" if volume == elements else "larger than"
     yield f"{op}: span {relation} the matrix"
+    if access.view is None and layout.span[-1] == access.matrix.cols and volume < elements:
+        yield f"{op}: fewer whole rows than the matrix, {layout.clamp.value}"
     if any(s < d for s, d in zip(layout.span, layout.dims, strict=True)):
         yield f"{op}: span below a dimension"
     if any(s > d for s, d in zip(layout.span, layout.dims, strict=True)):

@@ -76,7 +76,7 @@ BAD = {
     "two bases": (GOOD.replace("{dynamic: -3}", "{dynamic: -3, spec: 3}"), "case-invalid", r"program\[2\]\.offset\[0\]", "exactly one"),
     "plain literal": (GOOD.replace("{dynamic: -3}", "{literal: -3}"), "case-invalid", r"program\[2\]\.offset\[0\]", "the number itself"),
     "33 bits": (GOOD.replace("{dynamic: -3}", "4294967296"), "case-invalid", r"program\[2\]\.offset\[0\]", "4294967295"),
-    "future schema": (GOOD.replace("schema: 1", "schema: 2"), "case-invalid", r"f\.yaml:1: schema", ""),
+    "future schema": (GOOD.replace("schema: 1", "schema: 2"), "schema-version", r"f\.yaml:1: schema", "newer"),
     "undefined name": (GOOD.replace("of: t1", "of: tt1"), "case-malformed", r"f\.yaml:12: program\[2\]\.of", "did you mean 't1'"),
     "used before": (without("id: t1"), "case-malformed", r"program\[1\]\.of", "did you mean 't'"),
     "wrong kind": (GOOD.replace("layout: t2", "layout: z"), "case-malformed", r"program\[4\]\.layout", "tensor layout"),

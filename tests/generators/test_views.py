@@ -1,0 +1,32 @@
+"""Clip rectangles of generated views, all of them."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from cts.generators.layout_sketches import VARIATIONS
+from cts.generators.operands import Grid
+from cts.generators.views import CLIP_OFFSETS, CLIP_SPANS, clip_of
+from cts.model.operand import Factors
+
+GRIDS = [Grid(), Grid(x=3), Grid(3, 3, 2, 4)]
+VARIED = next(i for i, v in enumerate(VARIATIONS) if v)
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("extent", [1, 2, 7, 64])
+def test_no_clip_wraps_in_any_instance(grid: Grid, which: int, extent: int) -> None:
+    for offset, span in itertools.product(range(len(CLIP_OFFSETS)), range(len(CLIP_SPANS))):
+        clip = clip_of((offset, span, offset, span, VARIED, which), (extent, extent), False, grid)
+        assert clip.row_offset.range(grid)[1] + clip.row_span < 2**32
+        assert clip.col_offset.range(grid)[1] + clip.col_span < 2**32
+
+
+def test_some_clips_vary_and_fixed_ones_never_do() -> None:
+    numbers = (1, 1, 1, 1, VARIED, 1)
+    grid = Grid(x=3)
+    assert clip_of(numbers, (4, 4), False, grid).col_offset.factors == Factors(wg_x=1)
+    assert clip_of(numbers, (4, 4), True, grid).col_offset.factors == Factors()
