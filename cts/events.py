@@ -109,7 +109,7 @@ class Finding(Struct, frozen=True):
     """Everything a person needs of a case that did not pass.
 
     `listed` holds the first differing elements; `matrix` says which matrix element was stored
-    where the first of them is.
+    where the first of them is. A generated case is `shrunk` unless a quarantine leaves it for last.
     """
 
     case: Case
@@ -118,6 +118,7 @@ class Finding(Struct, frozen=True):
     guesses: tuple[str, ...] = ()
     matrix: str = ""
     steps: tuple[Step, ...] = ()
+    shrunk: bool = True
 
     @property
     def differing(self) -> int:

@@ -290,7 +290,9 @@ def _area_result(area: str, driver: OpenDriver, explored: Explored, oracle: Orac
     found = None
     if explored.case is not None:
         case = msgspec.structs.replace(explored.case, name=f"generated.{area}.{explored.case.content_hash}")
+        shrunk = not driver.quarantine.last(explored.case)
         found = finding(case, explored.attempt, explored.expectation, oracle)
+        found = msgspec.structs.replace(found, shrunk=shrunk)
     return Result(
         driver.spec,
         area,

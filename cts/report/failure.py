@@ -65,7 +65,8 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
     finding = result.finding
     yield title(result)
     if result.generated and finding is not None:
-        yield f"found at example {result.examples}" + (f" of seed {header.seed}" if header else "") + ", then shrunk"
+        seed = f" of seed {header.seed}" if header else ""
+        yield f"found at example {result.examples}{seed}, {'then shrunk' if finding.shrunk else 'not shrunk: quarantine'}"
     if finding is not None:
         yield ""
         yield dumps_case(finding.case).rstrip()

@@ -9,11 +9,14 @@ from types import ModuleType
 import pytest
 
 from cts import conditions, corpus, quarantine
+from cts.batch import judge_all
 from cts.errors import BadInput
 from cts.events import Event, Result
 from cts.model import Case, loads_case
 from cts.profiles import Profile
 from cts.quarantine import Quarantine
+from cts.registry import oracle
+from cts.report.failure import failure
 from cts.runner import CLEAN, FINDINGS, TROUBLE, Plan, open_driver, run
 from cts.verdict import Verdict
 
@@ -91,9 +94,6 @@ def test_last_is_not_run_after_a_stop(fakes: ModuleType) -> None:
 def test_alone_stays_out_of_batches(fakes: ModuleType) -> None:
     given = rules(rule(f"cases: {NAMES[1]}", "alone"))
     opened = open_driver("fake:right,batch=well", given)
-    from cts.batch import judge_all
-    from cts.registry import oracle
-
     cases = [loads_case(corpus.one(name).path.read_text()) for name in NAMES]
     judged = judge_all(cases, [opened], oracle().expect)
     assert [j.attempts[0].verdict for j in judged] == [Verdict.PASS] * 4
@@ -134,7 +134,8 @@ def test_generated_cases_left_for_last_run_and_are_not_shrunk(fakes: ModuleType)
     assert (found.verdict, found.examples) == (Verdict.PASS, 30)
     found = generated(rules(rule("cases: fixed", "last")), "fake:crash")
     assert (found.verdict, found.examples) == (Verdict.CRASH, 1)
-    assert found.finding is not None
+    assert found.finding is not None and not found.finding.shrunk
+    assert "found at example 1, not shrunk: quarantine" in failure(found, None)
 
 
 def test_shrinking_runs_nothing_that_must_not(fakes: ModuleType) -> None:
