@@ -66,7 +66,8 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
     yield title(result)
     if result.generated and finding is not None:
         seed = f" of seed {header.seed}" if header else ""
-        yield f"found at example {result.examples}{seed}, {'then shrunk' if finding.shrunk else 'not shrunk: quarantine'}"
+        then = "then shrunk" if finding.shrunk else "not shrunk: quarantine"
+        yield f"found at example {result.examples}{seed}, {then}"
     if finding is not None:
         yield ""
         yield dumps_case(finding.case).rstrip()
