@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from cts.drivers.vulkan.driver import VulkanDriver
 
 pytest_plugins = ["cts.pytest_plugin", "pytester"]
 
@@ -24,3 +30,35 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def fakes_path() -> Path:
     """The folder that makes the same work in another process, on its PYTHONPATH."""
     return FAKES
+
+
+#: Names the worker command of a machine with a Vulkan device; .ci/run sets it to a lavapipe of its own.
+WORKER = "CTS_TEST_VULKAN_WORKER"
+
+
+@pytest.fixture
+def vulkan_worker() -> str:
+    """The worker command of a machine with a Vulkan device."""
+    command = os.environ.get(WORKER)
+    if command is None:
+        pytest.skip(f"no Vulkan device: set {WORKER} to a worker command (README.md, 'Vulkan devices')")
+    return command
+
+
+@pytest.fixture
+def open_device(vulkan_worker: str, tmp_path: Path) -> Iterator[Callable[..., VulkanDriver]]:
+    """Opens the vulkan driver on a real device, with options; closes it after the test."""
+    from cts.drivers.vulkan import create
+    from cts.drivers.vulkan.driver import VulkanDriver
+
+    opened: list[VulkanDriver] = []
+
+    def open_(**options: str) -> VulkanDriver:
+        driver = create({"worker": vulkan_worker, "journal": str(tmp_path / "journal"), **options})
+        assert isinstance(driver, VulkanDriver)
+        opened.append(driver)
+        return driver
+
+    yield open_
+    for driver in opened:
+        driver.close()

@@ -25,9 +25,9 @@ def results(plan: Plan) -> list[Result]:
 
 
 @pytest.fixture
-def spec(worker: str, tmp_path: Path) -> str:
+def spec(vulkan_worker: str, tmp_path: Path) -> str:
     """Lavapipe compiles at the first dispatch, which takes seconds for large matrices on a busy machine."""
-    return f"vulkan:worker={worker},timeout=120,journal={tmp_path / 'journal'}"
+    return f"vulkan:worker={vulkan_worker},timeout=120,journal={tmp_path / 'journal'}"
 
 
 def test_no_validation_message_for_any_corpus_case(spec: str) -> None:
