@@ -1,9 +1,11 @@
 """Many generated cases and the whole corpus on one driver, in several processes; every finding is kept.
 
     python bench/campaign.py --driver vulkan:0,threads=4 --cases 20000 --out DIR [--quarantine FILE]
+        [--like emulator:mutant=NAME ...]
 
 Unlike `cts run`, a finding does not end an area: the report counts them all. DIR gets `report.json`
-and, for each case that did not pass, its YAML and what happened. Exit status 0 when all passed.
+and, for each case that did not pass, its YAML and what happened. With `--like`, the report says how many
+failures left exactly the memory that these drivers leave. Exit status 0 when all passed.
 
 Each process generates cases, asks the oracle and has a device worker of its own. A GPU shares its time
 among processes and gains little by more than a few; they are for the 12 ms that generation and oracle take.
@@ -23,25 +25,24 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
+import numpy as np
 from hypothesis import HealthCheck, Phase
 
 from cts import registry
 from cts.batch import judge_all
 from cts.compare import Divergence
 from cts.corpus import entries
-from cts.driver import NamedDriver
+from cts.driver import NamedDriver, Status
 from cts.expectation import Oracle
-from cts.judge import Attempt, OpenDriver
+from cts.judge import Attempt, OpenDriver, job
 from cts.model import Case, ClampMode, Scope, Use, constant_of, dumps_case, load_case
 from cts.quarantine import NO_RULES, Quarantine, load
 from cts.runner import open_driver
+from cts.seeding import same_examples_everywhere
 from cts.verdict import Verdict
 
 #: Cases drawn from one seed.
 CHUNK = 250
-
-#: Findings of one shard that are written out; all are counted.
-KEPT = 100
 
 
 def main() -> int:
@@ -54,6 +55,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--quarantine", type=Path, help="cases that the device cannot stand")
+    parser.add_argument("--like", action="append", default=[], help="driver to compare failures with, e.g. a mutant")
+    parser.add_argument("--keep", type=int, default=100, help="findings that each process writes; all are counted")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no chunk after so long")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
@@ -63,7 +66,7 @@ def main() -> int:
     quarantine = load(options.quarantine) if options.quarantine else NO_RULES
     shards = [
         Shard(options.driver, chunks[i :: options.processes], options.corpus and i == 0, options.out, options.seconds,
-              quarantine)
+              quarantine, tuple(options.like), options.keep)
         for i in range(options.processes)
     ]  # fmt: skip
     start = time.perf_counter()
@@ -81,7 +84,7 @@ def main() -> int:
 def merge(results: list[dict[str, Any]]) -> dict[str, Any]:
     """The shards' counts together."""
     report: dict[str, Any] = {"device": results[0]["device"]}
-    for key in ("verdicts", "not_run", "areas", "kinds"):
+    for key in ("verdicts", "not_run", "areas", "kinds", "like"):
         report[key] = dict(sorted(sum((Counter(r[key]) for r in results), Counter()).items()))
     report["distinct"] = len({h for r in results for h in r["hashes"]})
     report["restarts"] = sum(r["restarts"] for r in results)
@@ -99,6 +102,8 @@ class Shard:
     out: Path
     seconds: float
     quarantine: Quarantine
+    like: tuple[str, ...]
+    keep: int
 
 
 @dataclass
@@ -106,10 +111,13 @@ class Tally:
     """What became of the cases of a shard; findings are written as they come."""
 
     out: Path
+    keep: int
+    suspects: list[OpenDriver]
     verdicts: Counter[str] = field(default_factory=Counter)
     not_run: Counter[str] = field(default_factory=Counter)
     areas: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
+    like: Counter[str] = field(default_factory=Counter)
     hashes: set[str] = field(default_factory=set)
     device_seconds: float = 0.0
     kept: int = 0
@@ -127,16 +135,23 @@ class Tally:
         self.areas[f"{area}: {verdict.value}"] += 1
         self.kinds.update(f"{kind}: {verdict.value}" for kind in kinds(case))
         self.hashes.add(case.content_hash)
-        if verdict is not Verdict.PASS and self.kept < KEPT:
+        if verdict is Verdict.PASS:
+            return
+        detail = attempt.detail if attempt.divergence is None else differing(attempt.divergence)
+        if verdict is Verdict.FAIL:
+            alike = ", ".join(d.spec for d in self.suspects if same_memory(d, case, attempt)) or "none"
+            self.like[alike] += 1
+            detail += f"\nmemory as left by: {alike}"
+        if self.kept < self.keep:
             self.kept += 1
-            detail = attempt.detail if attempt.divergence is None else differing(attempt.divergence)
             keep(self.out, case, verdict.value, detail)
 
 
 def shard(part: Shard) -> dict[str, Any]:
     """Run one process's part."""
     opened, oracle = open_driver(part.driver, part.quarantine), registry.oracle()
-    tally, begin = Tally(part.out), time.perf_counter()
+    suspects = [open_driver(spec) for spec in part.like]
+    tally, begin = Tally(part.out, part.keep, suspects), time.perf_counter()
     last: list[tuple[str, Case]] = []
     try:
         for area, cases in drawn(opened, part.chunks, part.corpus):
@@ -155,7 +170,10 @@ def shard(part: Shard) -> dict[str, Any]:
     session = getattr(opened.driver, "session", None)
     return {
         "device": opened.driver.identity() if isinstance(opened.driver, NamedDriver) else part.driver,
-        **{key: getattr(tally, key) for key in ("verdicts", "not_run", "areas", "kinds", "hashes", "device_seconds")},
+        **{
+            key: getattr(tally, key)
+            for key in ("verdicts", "not_run", "areas", "kinds", "like", "hashes", "device_seconds")
+        },
         "restarts": session.restarts if session is not None else 0,
     }
 
@@ -186,7 +204,8 @@ def draw(strategy: hypothesis.strategies.SearchStrategy[Case], seed: int, cases:
     def collect(case: Case) -> None:
         cases.append(case)
 
-    collect()
+    with same_examples_everywhere():
+        collect()
 
 
 def violates(oracle: Oracle, case: Case) -> bool:
@@ -195,6 +214,15 @@ def violates(oracle: Oracle, case: Case) -> bool:
     if violations:
         print(f"generated case breaks {violations[0].rule}: {violations[0].what}", file=sys.stderr)
     return bool(violations)
+
+
+def same_memory(driver: OpenDriver, case: Case, attempt: Attempt) -> bool:
+    """Whether a driver leaves behind the very memory that a failed attempt did, guard bytes included."""
+    outcome = driver.driver.run(job(case, driver.capabilities.subgroup_size))
+    assert attempt.outcome is not None
+    return outcome.status is Status.DONE and all(
+        np.array_equal(memory, attempt.outcome.memory[name]) for name, memory in outcome.memory.items()
+    )
 
 
 def differing(divergence: Divergence) -> str:

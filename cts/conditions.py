@@ -17,6 +17,7 @@ from cts.model import (
     LayoutType,
     Scalar,
     TensorLayoutSetDimension,
+    TensorLayoutSetStride,
     base_of,
     factors_of,
     types_of,
@@ -58,6 +59,18 @@ def clamp_mirrored_dimension_one(case: Case) -> bool:
         and isinstance(layout := types[instruction.id], LayoutType)
         and layout.clamp is ClampMode.RepeatMirrored
         for operand in instruction.dims
+    )
+
+
+@condition("layout-stride-far")
+def layout_stride_far(case: Case) -> bool:
+    """A layout is given a stride of 2^24 or more: a device that errs by one coordinate accesses memory far away."""
+    return any(
+        value >= 1 << 24
+        for instruction in case.program
+        if isinstance(instruction, TensorLayoutSetStride)
+        for operand in instruction.strides
+        for value in values(operand, case.dispatch)
     )
 
 

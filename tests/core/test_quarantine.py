@@ -12,7 +12,7 @@ from cts import conditions, corpus, quarantine
 from cts.batch import judge_all
 from cts.errors import BadInput
 from cts.events import Event, Result
-from cts.model import Case, loads_case
+from cts.model import Case, load_case, loads_case
 from cts.profiles import Profile
 from cts.quarantine import Quarantine
 from cts.registry import oracle
@@ -223,6 +223,12 @@ def test_the_shipped_file_for_nvidia_concerns_that_driver_and_case() -> None:
     assert found is not None and found.when == "never"
     assert not given.on("vulkan", "NVIDIA H200, NVIDIA 590.10").rules
     assert not given.on("vulkan", "llvmpipe (LLVM 20.1.8, 256 bits), llvmpipe Mesa 26.1.0").rules
+
+
+@pytest.mark.parametrize(("name", "holds"), [("layout.padded_rows", False), ("wrap.stride_of_32_bits", True)])
+def test_far_strides(name: str, holds: bool) -> None:
+    path = ROOT / "cases" / "tensor_addressing" / f"{name.replace('.', '/')}.yaml"
+    assert conditions.find("layout-stride-far")(load_case(path)) == holds
 
 
 def test_every_condition_is_documented() -> None:
