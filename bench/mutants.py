@@ -16,18 +16,21 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
 from cts import registry
-from cts.compare import compare
-from cts.driver import Driver, Job, Status
 from cts.drivers.emulator import create
-from cts.job import ModuleJob
-from cts.model import Case, dumps_case, initial_memory
-from cts.seeding import same_examples_everywhere
+from cts.explore import explore
+from cts.judge import judge
+from cts.model import dumps_case
+from cts.profiles import Profile
+from cts.runner import open_driver
+from cts.verdict import Verdict
 
 #: What the project promises of a shrunk failure.
 MOST_INSTRUCTIONS = 8
+
+
+#: Mutants that share examples in one process.
+TOGETHER = 11
 
 
 @dataclass(frozen=True)
@@ -38,73 +41,27 @@ class Hunt:
     seed: int
     found: int | None
     instructions: int | None
-    shrink_calls: int
-    find_seconds: float
-    shrink_seconds: float
     case: str
 
 
-class Found(AssertionError):
-    """The driver's memory is not the expected one."""
-
-
-def is_right(driver: Driver, case: Case) -> bool:
-    """Whether the driver leaves behind what the oracle allows."""
-    outcome = driver.run(Job(case, initial_memory(case), _no_module))
-    if outcome.status is not Status.DONE:
-        return False
-    return compare(case, registry.oracle().expect(case), outcome.memory) is None
-
-
-def _no_module() -> ModuleJob:
-    raise AssertionError("the emulator runs cases, not modules")
-
-
-def hunt(mutant: str, number: int, max_examples: int) -> Hunt:
-    """Run the property test until it fails, and shrink."""
-    driver = registry.driver(f"emulator:mutant={mutant}")
-    strategy = registry.area("tensor_addressing")(driver.capabilities())
-    calls, found_at, smallest = 0, 0, None
-    started = found_time = time.perf_counter()
-
-    @seed(number)
-    @settings(
-        max_examples=max_examples,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-    )
-    @given(strategy)
-    def test(case: Case) -> None:
-        nonlocal calls, found_at, found_time, smallest
-        calls += 1
-        if not is_right(driver, case):
-            if not found_at:
-                found_at, found_time = calls, time.perf_counter()
-            smallest = case
-            raise Found
-
-    try:
-        with same_examples_everywhere():
-            test()
-    except Found:
-        assert smallest is not None
+def hunt(mutants: list[str], seed: int, max_examples: int) -> list[Hunt]:
+    """What `cts run` makes of these mutants: find, shrink, reduce."""
+    oracle = registry.oracle()
+    drivers = [open_driver(f"emulator:mutant={mutant}") for mutant in mutants]
+    strategy = registry.area("tensor_addressing")(drivers[0].capabilities)
+    explored = explore(strategy, drivers, oracle, Profile("mutants", max_examples, seed))
+    hunts = []
+    for mutant, driver in zip(mutants, drivers, strict=True):
+        result = explored[driver.spec]
+        if result.case is None:
+            hunts.append(Hunt(mutant, seed, None, None, ""))
+            continue
         # A find counts only if the mutant is to blame: the case is valid, and right without the mutant.
-        assert registry.oracle().violations(smallest) == [], dumps_case(smallest)
-        assert is_right(registry.driver("emulator"), smallest), dumps_case(smallest)
-        return Hunt(
-            mutant,
-            number,
-            found_at,
-            len(smallest.program),
-            calls - found_at,
-            round(found_time - started, 2),
-            round(time.perf_counter() - found_time, 2),
-            dumps_case(smallest),
-        )
-    return Hunt(mutant, number, None, None, 0, round(time.perf_counter() - started, 2), 0.0, "")
+        text = dumps_case(result.case)
+        assert oracle.violations(result.case) == [], text
+        assert judge(open_driver("emulator"), result.case, oracle.expect(result.case)).verdict is Verdict.PASS, text
+        hunts.append(Hunt(mutant, seed, result.examples, len(result.case.program), text))
+    return hunts
 
 
 def main() -> int:
@@ -120,22 +77,22 @@ def main() -> int:
     wanted = args.mutant or known
     if unknown := sorted(set(wanted) - set(known)):
         parser.error(f"no mutant named {', '.join(unknown)}; `cts drivers --json` lists them")
-    hunts = []
+    hunts: list[Hunt] = []
+    groups = [wanted[i : i + TOGETHER] for i in range(0, len(wanted), TOGETHER)]
+    started = time.perf_counter()
     with ProcessPoolExecutor(args.processes) as pool:
-        jobs = [pool.submit(hunt, m, s, args.max_examples) for m, s in product(wanted, args.seeds)]
-        print(f"{'mutant':32} {'seed':>4} {'found at':>8} {'instructions':>12} {'shrink calls':>12} {'seconds':>8}")
+        jobs = [pool.submit(hunt, group, seed, args.max_examples) for seed, group in product(args.seeds, groups)]
+        print(f"{'mutant':32} {'seed':>4} {'found at':>8} {'instructions':>12}")
         for job in jobs:
-            h = job.result()
-            hunts.append(h)
-            found, size = h.found or "never", h.instructions or "-"
-            seconds = h.find_seconds + h.shrink_seconds
-            print(f"{h.mutant:32} {h.seed:4} {found:>8} {size:>12} {h.shrink_calls:12} {seconds:8.1f}", flush=True)
+            for h in job.result():
+                hunts.append(h)
+                print(f"{h.mutant:32} {h.seed:4} {h.found or 'never':>8} {h.instructions or '-':>12}", flush=True)
     if args.json:
         args.json.write_text(json.dumps([asdict(h) for h in hunts], indent=1), encoding="utf-8")
     missed = [h for h in hunts if h.found is None]
     large = [h for h in hunts if h.instructions is not None and h.instructions > MOST_INSTRUCTIONS]
     print(f"{len(wanted)} mutants, {len(hunts)} hunts: {len(missed)} missed, {len(large)} shrunk to more than ", end="")
-    print(f"{MOST_INSTRUCTIONS} instructions")
+    print(f"{MOST_INSTRUCTIONS} instructions; {time.perf_counter() - started:.0f} s")
     return 1 if missed or large else 0
 
 
