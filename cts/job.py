@@ -23,7 +23,8 @@ class Memory:
 
     `data` is everything, guard bytes included, dtype uint8; the module sees the window of `size`
     bytes at `start`: descriptors and device addresses point to `start`. `start` is a multiple of
-    256. Accesses outside the window but inside `data` are performed and later found by comparison.
+    256. An access outside the window but inside `data` is performed and later found by comparison,
+    unless the device checks bounds and drops it.
     """
 
     data: npt.NDArray[np.uint8]

@@ -96,7 +96,7 @@ def test_dynamic_operands_are_the_words_of_the_parameter_buffer() -> None:
     case = numbered("dynamic", -4)
     job = module_job(case, initial_memory(case), 32)
     parameters = job.buffers[PARAMETERS]
-    window = parameters.data[parameters.start : parameters.start + parameters.size].view(np.uint32)
+    window = parameters.data[GUARD_BYTES:-GUARD_BYTES].view(np.uint32)
     assert window.tolist() == dynamic_words(case).tolist()
     assert window[:6].tolist() == [2**32 - 4, 2**32 - 3, 2**32 - 2, 2**32 - 1, 0, 1]
     assert job.bindings == {(0, 0): "src", (0, 1): "dst", (0, 2): PARAMETERS}
@@ -186,12 +186,15 @@ def test_spec_components_are_as_wide_as_their_type(component: ComponentType, val
     assert module_job(case, {}, 32).spec_constants == {0: data}
 
 
-def test_memory_keeps_its_guards_and_the_module_sees_the_contents() -> None:
+def test_memory_keeps_its_guards_and_the_module_sees_what_follows_the_contents() -> None:
     case = numbered("dynamic", 1, storage=StorageClass.PhysicalStorageBuffer)
     memory = initial_memory(case)
     job = bind(lower(case, 16), case, memory)
     assert job.buffers["src"].data is memory["src"]
-    assert (job.buffers["src"].start, job.buffers["src"].size) == (GUARD_BYTES, case.buffers["src"].size)
+    assert (job.buffers["src"].start, job.buffers["src"].size) == (
+        GUARD_BYTES,
+        case.buffers["src"].size + GUARD_BYTES,
+    )
     assert job.push_constants == bytes(16)
     assert job.push_addresses == (Address(0, "src"), Address(8, "dst"))
     assert job.bindings == {(0, 0): PARAMETERS}

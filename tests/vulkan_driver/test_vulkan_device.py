@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,13 +79,15 @@ def test_addresses_inside_buffers(open_device: OpenDevice) -> None:
     assert abs(target - 8 - source) >= 20 * 4
 
 
-def test_a_store_beyond_the_window_shows_in_the_guard(open_device: OpenDevice) -> None:
+def test_a_store_past_the_contents_shows_in_a_guard_within_the_window(open_device: OpenDevice) -> None:
     job = scale(iota(8), 3, workgroups=2)
-    outcome = open_device().run_module(job)
-    if outcome.status is Status.DONE:
-        data = outcome.memory["data"]
-        assert (data[:1024] == 0xA5).all()
-        assert (data[1024 + 32 : 1024 + 64] != 0xA5).any()
+    wide = {"data": replace(job.buffers["data"], size=job.buffers["data"].size + 1024)}
+    outcome = open_device().run_module(replace(job, buffers=wide))
+    assert outcome.status is Status.DONE, outcome.detail
+    data = outcome.memory["data"]
+    assert (data[:1024] == 0xA5).all()
+    assert (data[1024 + 32 : 1024 + 64] != 0xA5).any()
+    assert (data[1024 + 64 :] == 0xA5).all()
 
 
 def test_required_subgroup_size_and_second_set(open_device: OpenDevice) -> None:
