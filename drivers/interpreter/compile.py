@@ -13,7 +13,7 @@ from cts.drivers.interpreter.order import order
 from cts.drivers.interpreter.parse import Block as ParsedBlock
 from cts.drivers.interpreter.parse import EntryPoint, Function, Instruction, Module
 from cts.drivers.interpreter.problems import Malformed, Problem, Unsupported
-from cts.drivers.interpreter.registry import Edge, Pure, Step, lookup
+from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
 from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
 from cts.drivers.interpreter.values import Place, Value
 from cts.spirv.encode import Id
@@ -213,13 +213,15 @@ class Compiler:
         if (make := handlers.step.get(i.opcode)) is not None:
             return make(self, i)
         if (make_pure := handlers.pure.get(i.opcode)) is not None:
-            kinds = [self.declared.type_of.get(id_) for id_ in (i.result, *i.ids)]
-            if i.name != "OpCopyObject" and any(isinstance(t, ty.CooperativeMatrix) for t in kinds):
-                raise Unsupported("on cooperative matrices")
-            return _pure_step(i.result, i.ids, make_pure(self.declared, i))
-        if i.name == "OpExtInst":
-            raise Unsupported(f"instruction {i.operands[1]} of {self.module.imports.get(i.id(0), '?')}")
+            return self.pure_step(i, make_pure)
         raise Unsupported("")
+
+    def pure_step(self, i: Instruction, make: MakePure) -> Step:
+        """The step of an instruction that is a function of its operands' values."""
+        kinds = [self.declared.type_of.get(id_) for id_ in (i.result, *i.ids)]
+        if i.name != "OpCopyObject" and any(isinstance(t, ty.CooperativeMatrix) for t in kinds):
+            raise Unsupported("on cooperative matrices")
+        return _pure_step(i.result, i.ids, make(self.declared, i))
 
 
 def _pure_step(result: int, operands: tuple[int, ...], function: Pure) -> Step:

@@ -4,8 +4,10 @@
 - `typed`: a function of the instruction and its types that returns a `pure` one.
 - `step`: a function of the instruction that returns what it does to the machine.
 - `terminator`: like `step`, for the end of a block; returns where control goes.
+- `glsl`, `glsl_typed`, `glsl_step`: the first three for instructions of GLSL.std.450; the
+  instruction that they are given has only its own operands, without the set and its number.
 
-Handlers are found through `lookup`, which imports them all. The first two kinds also evaluate
+Handlers are found through `lookup`, which imports them all. `pure` and `typed` ones also evaluate
 specialization constant operations.
 """
 
@@ -42,15 +44,30 @@ MakeTerminator: TypeAlias = Callable[[Any, Instruction], Terminator]
 
 
 class Handlers(NamedTuple):
-    """All handlers by opcode."""
+    """All handlers by opcode; those of GLSL.std.450 by name."""
 
     pure: dict[int, MakePure]
     step: dict[int, MakeStep]
     terminator: dict[int, MakeTerminator]
+    glsl_pure: dict[str, MakePure]
+    glsl_step: dict[str, MakeStep]
 
 
-_HANDLERS = Handlers({}, {}, {})
-_ROOMS = ("arithmetic", "bits", "composite", "control", "convert", "logic", "matrix", "tensor", "variable")
+_HANDLERS = Handlers({}, {}, {}, {}, {})
+_ROOMS = (
+    "arithmetic",
+    "bits",
+    "composite",
+    "control",
+    "convert",
+    "extended",
+    "glsl.functions",
+    "glsl.numbers",
+    "logic",
+    "matrix",
+    "tensor",
+    "variable",
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -86,6 +103,37 @@ def step(*names: str) -> Callable[[F], F]:
 def terminator(*names: str) -> Callable[[F], F]:
     """Register a function (compiler, instruction) -> terminator."""
     return _registering(_HANDLERS.terminator, names)
+
+
+def glsl(*names: str) -> Callable[[F], F]:
+    """Register a function of the operand values for instructions of GLSL.std.450."""
+
+    def register(function: F) -> F:
+        for name in names:
+            _HANDLERS.glsl_pure[name] = lambda _declarations, _instruction: function
+        return function
+
+    return register
+
+
+def glsl_typed(*names: str) -> Callable[[F], F]:
+    """Register a function (declarations, instruction) -> function of the operand values."""
+
+    def register(function: F) -> F:
+        _HANDLERS.glsl_pure.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def glsl_step(*names: str) -> Callable[[F], F]:
+    """Register a function (compiler, instruction) -> step."""
+
+    def register(function: F) -> F:
+        _HANDLERS.glsl_step.update(dict.fromkeys(names, function))
+        return function
+
+    return register
 
 
 def _registering(table: dict[int, Any], names: tuple[str, ...]) -> Callable[[F], F]:

@@ -151,12 +151,22 @@ def run_kernel(text: str, x: Any, *, workgroups: int = 1, driver: Interpreter | 
     return contents(outcome, "out", np.uint32)
 
 
-def apply(op: str, result: str, *operands: tuple[str, Any], extra: str = "", lanes: int | None = None) -> Array:
+def apply(
+    op: str,
+    result: str,
+    *operands: tuple[str, Any],
+    extra: str = "",
+    lanes: int | None = None,
+    head: str = "",
+    checked: bool = True,
+) -> Array:
     """What `op` gives for arrays of operands, one lane each.
 
     Types are names of SCALARS, with a count for vectors: "float3"; "bool" as result only. `extra`
-    follows the operands in the text. Vector values are (lanes, n).
+    follows the operands in the text. Vector values are (lanes, n). "GLSL Sqrt" is an instruction of
+    GLSL.std.450. `head` is more capabilities; unless `checked`, spirv-val need not accept the module.
     """
+    function = op.removeprefix("GLSL ") if op.startswith("GLSL ") else ""
     types: dict[str, str] = {}
     for name in (result, *(t for t, _ in operands)):
         scalar, count = _split(name)
@@ -190,7 +200,8 @@ def apply(op: str, result: str, *operands: tuple[str, Any], extra: str = "", lan
     for n, (t, _) in enumerate(operands):
         body += f"%a{n} = OpLoad %{t} %at{n}\n"
     arguments = " ".join(f"%a{n}" for n in range(len(operands)))
-    body += f"%r = {op} %{result} {arguments} {extra}\n"
+    opcode, set_ = ("OpExtInst", f"%glsl {function}") if function else (op, "")
+    body += f"%r = {opcode} %{result} {set_} {arguments} {extra}\n"
     if result.startswith("bool"):
         body += f"%stored = OpSelect %{stored} %r %yes %no\n"
         count = _split(stored)[1]
@@ -202,6 +213,8 @@ def apply(op: str, result: str, *operands: tuple[str, Any], extra: str = "", lan
     names = "\n".join(f"%{t} = {types[t]}" for t in ordered)
     interface = " ".join(f"%buffer{n}" for n in range(len(slots)))
     text = f"""{_CAPABILITIES}
+{head}
+%glsl = OpExtInstImport "GLSL.std.450"
 OpMemoryModel Logical GLSL450
 OpEntryPoint GLCompute %main "main" %index {interface}
 OpExecutionMode %main LocalSize {lanes} 1 1
@@ -224,7 +237,7 @@ OpReturn
 OpFunctionEnd
 """
     words = tools.assemble(text)
-    assert not (problem := tools.validate(words)), problem
+    assert not checked or not (problem := tools.validate(words)), problem
     buffers = {f"b{n}": memory(_padded(t, v)) for n, (t, v) in enumerate(operands)}
     scalar, count = _split(stored)
     dtype = SCALARS[scalar][1]

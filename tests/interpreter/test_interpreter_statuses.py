@@ -25,9 +25,9 @@ def run(words: Any, **job: Any) -> Outcome:
 
 def test_everything_missing_is_reported_at_once() -> None:
     body = """
-%root = OpExtInst %float %glsl Sqrt %one
-%old = OpAtomicIAdd %uint %slot %u1 %u0 %x
-OpStore %slot %old
+%old = OpExtInst %float %glsl InterpolateAtCentroid %one
+%slope = OpDPdx %float %one
+OpStore %slot %x
 """
     text = kernel(body, globals_="%one = OpConstant %float 1", head="OpCapability Linkage\n").replace(
         "OpMemoryModel", '%glsl = OpExtInstImport "GLSL.std.450"\nOpMemoryModel', 1
@@ -36,8 +36,8 @@ OpStore %slot %old
     outcome = run(assemble_unchecked(text))
     assert outcome.status is Status.UNSUPPORTED
     assert "capability Linkage" in outcome.detail
-    assert "instruction 31 of GLSL.std.450" in outcome.detail
-    assert "OpAtomicIAdd %" in outcome.detail
+    assert "instruction InterpolateAtCentroid of GLSL.std.450" in outcome.detail
+    assert "OpDPdx %" in outcome.detail
     assert '"old"' in outcome.detail
 
 
