@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from interpreter_modules import apply
+from interpreter_modules import apply, assemble, contents, dispatch, kernel, memory, run_kernel
 
 NAN, INF = float("nan"), float("inf")
 MIN32 = -(2**31)
@@ -124,3 +124,166 @@ def test_fma_rounds_once() -> None:
 def test_interpolation_is_reported_by_name() -> None:
     with pytest.raises(AssertionError, match=r"InterpolateAtCentroid of GLSL\.std\.450"):
         apply("GLSL InterpolateAtCentroid", "float", ("float", [1.0]), checked=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "x", "expected"),
+    [
+        ("PackSnorm4x8", "float4", [[1.0, -1.0, 0.0, 9.0], [NAN, -9.0, 0.5, -0.5]], [0x7F00817F, 0xC0408100]),
+        ("PackUnorm4x8", "float4", [[1.0, 0.0, 0.5, 9.0]], [0xFF8000FF]),
+        ("PackSnorm2x16", "float2", [[1.0, -1.0]], [0x80017FFF]),
+        ("PackUnorm2x16", "float2", [[1.0, 0.0]], [0x0000FFFF]),
+        ("PackHalf2x16", "float2", [[1.0, -2.0]], [0xC0003C00]),
+    ],
+)
+def test_pack(name: str, type_: str, x: Any, expected: Any) -> None:
+    assert glsl(name, "uint", (type_, x)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "x", "expected"),
+    [
+        ("UnpackSnorm4x8", "float4", [0x7F00817F, 0x80], [[1.0, -1.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 0.0]]),
+        ("UnpackUnorm4x8", "float4", [0xFF0000FF], [[1.0, 0.0, 0.0, 1.0]]),
+        ("UnpackSnorm2x16", "float2", [0x80017FFF], [[1.0, -1.0]]),
+        ("UnpackUnorm2x16", "float2", [0x0000FFFF], [[1.0, 0.0]]),
+        ("UnpackHalf2x16", "float2", [0xC0003C00], [[1.0, -2.0]]),
+    ],
+)
+def test_unpack(name: str, type_: str, x: Any, expected: Any) -> None:
+    assert glsl(name, type_, ("uint", x)) == expected
+
+
+def test_doubles_are_two_words() -> None:
+    bits = np.array([1.5, -2.25]).view(np.uint32).reshape(2, 2).tolist()
+    assert glsl("PackDouble2x32", "double", ("uint2", bits)) == [1.5, -2.25]
+    assert glsl("UnpackDouble2x32", "uint2", ("double", [1.5, -2.25])) == bits
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "x", "expected"),
+    [
+        ("FindILsb", "uint", [0, 1, 0x80000000, 12], [-1, 0, 31, 2]),
+        ("FindUMsb", "uint", [0, 1, 0xFFFFFFFF, 12], [-1, 0, 31, 3]),
+        ("FindSMsb", "int", [0, -1, MIN32, -13, 12], [-1, -1, 30, 3, 3]),
+    ],
+)
+def test_find_bits(name: str, type_: str, x: Any, expected: Any) -> None:
+    assert glsl(name, "int", (type_, x)) == expected
+
+
+def test_geometry() -> None:
+    x, y = [[3.0, 4.0, 12.0]], [[1.0, 0.0, 2.0]]
+    assert glsl("Length", "float", ("float3", x)) == [13.0]
+    assert glsl("Length", "float", ("float", [-3.0])) == [3.0]
+    assert glsl("Distance", "float", ("float2", [[1.0, 2.0]]), ("float2", [[4.0, 6.0]])) == [5.0]
+    assert glsl("Cross", "float3", ("float3", x), ("float3", y)) == [[8.0, 6.0, -4.0]]
+    assert glsl("Normalize", "double2", ("double2", [[3.0, 4.0]])) == [[0.6, 0.8]]
+    n, up, down = [[0.0, 1.0]], [[1.0, 1.0]], [[1.0, -1.0]]
+    assert glsl("FaceForward", "float2", ("float2", n), ("float2", down), ("float2", n)) == n
+    assert glsl("FaceForward", "float2", ("float2", n), ("float2", up), ("float2", n)) == [[0.0, -1.0]]
+    assert glsl("Reflect", "float2", ("float2", down), ("float2", n)) == up
+    straight = ("float2", [[0.0, -1.0]])
+    assert glsl("Refract", "float2", straight, ("float2", n), ("float", [0.5])) == [[0.0, -1.0]]
+    assert glsl("Refract", "float2", ("float2", [[0.8, -0.6]]), ("float2", n), ("float", [2.0])) == [[0.0, 0.0]]
+
+
+def test_ldexp() -> None:
+    found = glsl("Ldexp", "float", ("float", [1.5, 1.0, -1.0]), ("int", [3, -149, 2000]))
+    assert found == [12.0, 2.0**-149, -INF]
+    assert glsl("Ldexp", "half2", ("half2", [[1.0, 3.0]]), ("int2", [[2, -1]])) == [[4.0, 1.5]]
+
+
+_PARTS = """
+%pair = OpTypeStruct %float %float
+%significand = OpTypeStruct %float %int
+%float_function = OpTypePointer Function %float
+%int_function = OpTypePointer Function %int
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("%first = OpExtInst %float %glsl Modf %f %whole\n%second = OpLoad %float %whole", (-0.75, -3.0)),
+        ("%both = OpExtInst %pair %glsl ModfStruct %f", (-0.75, -3.0)),
+        ("%first = OpExtInst %float %glsl Frexp %f %power\n%exponent = OpLoad %int %power", (-0.9375, 2)),
+        ("%both = OpExtInst %significand %glsl FrexpStruct %f", (-0.9375, 2)),
+    ],
+)
+def test_numbers_fall_into_parts(body: str, expected: tuple[float, float]) -> None:
+    kind = "int" if expected[1] == 2 else "float"
+    if "Struct" in body:
+        body += f"\n%first = OpCompositeExtract %float %both 0\n%second = OpCompositeExtract %{kind} %both 1"
+    body = body.replace("%exponent", "%second")
+    body = f"""
+%f = OpBitcast %float %x
+{body}
+%b0 = OpBitcast %uint %first
+%b1 = OpBitcast %uint %second
+%even = OpIEqual %bool %lane %u0
+%out_bits = OpSelect %uint %even %b0 %b1
+OpStore %slot %out_bits
+"""
+    text = kernel(body, globals_=_PARTS, lanes=2).replace(
+        "OpMemoryModel", '%glsl = OpExtInstImport "GLSL.std.450"\nOpMemoryModel', 1
+    )
+    variables = "%whole = OpVariable %float_function Function\n%power = OpVariable %int_function Function"
+    x = np.array([-3.75, -3.75], np.float32).view(np.uint32)
+    found = run_kernel(text, x, variables=variables)
+    assert found[:1].view(np.float32)[0] == expected[0]
+    assert found[1:].view(np.int32 if kind == "int" else np.float32)[0] == expected[1]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_matrices(n: int) -> None:
+    values = np.random.default_rng(n).uniform(-2, 2, (5, n, n)).astype(np.float32)
+    inverse = np.array(glsl_matrix("MatrixInverse", values))
+    np.testing.assert_allclose(inverse, np.linalg.inv(values.astype(np.float64)), rtol=1e-5)
+    determinant = np.array(glsl_matrix("Determinant", values))[:, 0, 0]
+    np.testing.assert_allclose(determinant, np.linalg.det(values.astype(np.float64)), rtol=1e-5)
+
+
+def glsl_matrix(name: str, values: Any) -> Any:
+    """An instruction on matrices (lanes, n, n), loaded and stored as arrays of structs of a matrix."""
+    lanes, n = values.shape[:2]
+    result = "%matrix" if name == "MatrixInverse" else "%float"
+    store = "%to" if name == "MatrixInverse" else "%element"
+    stride = {2: 8, 3: 16, 4: 16}[n]
+    decorations = f"""
+OpDecorate %matrices ArrayStride {stride * n}
+OpMemberDecorate %holder 0 Offset 0
+OpMemberDecorate %holder 0 ColMajor
+OpMemberDecorate %holder 0 MatrixStride {stride}
+OpMemberDecorate %matrix_block 0 Offset 0
+OpDecorate %matrix_block Block
+OpDecorate %m DescriptorSet 0
+OpDecorate %m Binding 2
+"""
+    globals_ = f"""
+{"" if n == 4 else f"%column = OpTypeVector %float {n}"}
+%matrix = OpTypeMatrix {"%v4float" if n == 4 else "%column"} {n}
+%holder = OpTypeStruct %matrix
+%matrices = OpTypeRuntimeArray %holder
+%matrix_block = OpTypeStruct %matrices
+%matrix_block_pointer = OpTypePointer StorageBuffer %matrix_block
+%matrix_pointer = OpTypePointer StorageBuffer %matrix
+%float_pointer = OpTypePointer StorageBuffer %float
+%m = OpVariable %matrix_block_pointer StorageBuffer
+"""
+    body = f"""
+%to = OpAccessChain %matrix_pointer %m %u0 %lane %u0
+%element = OpAccessChain %float_pointer %m %u0 %lane %u0 %u0 %u0
+%given = OpLoad %matrix %to
+%r = OpExtInst {result} %glsl {name} %given
+OpStore {store} %r
+"""
+    text = kernel(body, globals_=globals_, lanes=lanes).replace(
+        "OpMemoryModel", '%glsl = OpExtInstImport "GLSL.std.450"\nOpMemoryModel', 1
+    )
+    words = assemble(text, interface="%m", decorations=decorations)
+    padded = np.zeros((lanes, n, stride // 4), np.float32)
+    padded[:, :, :n] = values
+    x = memory(np.zeros(lanes, np.uint32))
+    outcome = dispatch(words, {"in": x, "out": x, "m": memory(padded)})
+    return contents(outcome, "m", np.float32).reshape(lanes, n, stride // 4)[:, :, :n].tolist()
