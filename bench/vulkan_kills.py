@@ -55,7 +55,7 @@ def main() -> int:
     report = {
         "cases": options.cases,
         "kills": killer.kills,
-        "restarts": driver.session.restarts,
+        "restarts": driver.pool.restarts,
         "verdicts": dict(verdicts),
         "seconds": round(time.perf_counter() - begin, 1),
     }
@@ -85,10 +85,10 @@ class Killer:
 
         A kill is due at the chosen case, or after it as soon as the last victim has been replaced.
         """
-        session = self._driver.session
-        if self._at and number >= self._at[0] and session.pid is not None and session.restarts > self._restarts:
+        pool = self._driver.pool
+        if self._at and number >= self._at[0] and pool.pids and pool.restarts > self._restarts:
             self._at.pop(0)
-            self._restarts = session.restarts
+            self._restarts = pool.restarts
             self._wake.release()
             self._done.acquire()
 
@@ -111,10 +111,10 @@ class Killer:
                 self._kill()
 
     def _kill(self) -> None:
-        pid = self._driver.session.pid
+        pids = self._driver.pool.pids
         with contextlib.suppress(ProcessLookupError):
-            if pid is not None:
-                os.kill(pid, signal.SIGKILL)
+            if pids:
+                os.kill(self._random.choice(pids), signal.SIGKILL)
                 self.kills += 1
 
 

@@ -14,7 +14,8 @@ from cts.driver import Job, Outcome, Status
 from cts.drivers.vulkan import capabilities, module, support
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import Options
-from cts.drivers.vulkan.session import Limits, Loss, Result, Session
+from cts.drivers.vulkan.pool import Pool
+from cts.drivers.vulkan.session import Limits, Loss, Result
 from cts.drivers.vulkan.start import Opening
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
@@ -77,7 +78,7 @@ class VulkanDriver:
         # With validation on, messages can be told apart only when one run is under way at a time.
         window = 1 if options.validation else 2 * options.threads
         grace = min(5.0, max(1.0, options.timeout))
-        self.session = Session(opening, window, Limits(options.pipeline_timeout, grace))
+        self.pool = Pool(opening, window, Limits(options.pipeline_timeout, grace), options.workers)
         self._journal = Journal(options.journal)
         self._numbers = 0
         self._batches: dict[int, list[_Item]] = {}
@@ -85,7 +86,7 @@ class VulkanDriver:
     @property
     def description(self) -> protocol.Description:
         """Everything the device reports."""
-        return self.session.description
+        return self.pool.description
 
     def capabilities(self) -> Capabilities:
         return capabilities.capabilities(self.description, self._options.subgroup_size)
@@ -118,7 +119,7 @@ class VulkanDriver:
         return self._run(self._items((None, job) for job in jobs))
 
     def close(self) -> None:
-        self.session.close()
+        self.pool.close()
         self._journal.close()
 
     def _items(self, jobs: Iterable[tuple[Case | None, Job | ModuleJob]]) -> Iterator[_Item]:
@@ -143,7 +144,7 @@ class VulkanDriver:
                     self._submit(batch)
                     batch = []
                 batch.append(item)
-            while len(self._batches) > self.session.window:
+            while len(self._batches) > self.pool.window:
                 self._collect()
             while queue and queue[0].outcome is not None:
                 yield self._finished(queue.popleft())
@@ -172,11 +173,11 @@ class VulkanDriver:
         assert first.support is not None
         run = _request(first.number, batch, first.support, self._options.timeout)
         self._batches[first.number] = batch
-        self.session.submit(run)
+        self.pool.submit(run)
 
     def _collect(self) -> None:
         """Take the oldest result and give its items their outcomes."""
-        number, result = self.session.next()
+        number, result = self.pool.next()
         batch = self._batches.pop(number)
         if isinstance(result, Loss) and result.status is not Status.UNSUPPORTED and len(batch) > 1:
             lost = _LostBatch(result, len(batch))

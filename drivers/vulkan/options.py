@@ -17,8 +17,9 @@ class Options:
 
     `device`: index, UUID or part of a name. `worker`: the command that starts the worker, see
     `package.command`. `memory`: where buffers lie. `timeout`, `pipeline_timeout` and `start_timeout`
-    in seconds. `threads`: pipelines created at a time. `validation`: load the validation layer.
-    `journal`: the folder of `journal.Journal`. `subgroup_size`: use this one of several.
+    in seconds. `threads`: pipelines created at a time. `workers`: processes, see `pool.Pool`.
+    `validation`: load the validation layer. `journal`: the folder of `journal.Journal`.
+    `subgroup_size`: use this one of several.
     """
 
     device: str = ""
@@ -28,6 +29,7 @@ class Options:
     pipeline_timeout: float = 60.0
     start_timeout: float = 60.0
     threads: int = 0
+    workers: int | None = None
     validation: bool = False
     journal: Path = Path("cts-run/vulkan")
     subgroup_size: int | None = None
@@ -50,6 +52,7 @@ def parse(options: dict[str, str]) -> Options:
         pipeline_timeout=_seconds(given, "pipeline_timeout", 60.0),
         start_timeout=_seconds(given, "start_timeout", 60.0),
         threads=_integer(given, "threads") or min(8, os.cpu_count() or 1),
+        workers=_workers(given),
         validation=_truth(given.get("validation", "no")),
         journal=Path(given.get("journal", "cts-run/vulkan")),
         subgroup_size=_integer(given, "subgroup_size"),
@@ -78,6 +81,11 @@ def _integer(given: dict[str, str], key: str) -> int | None:
     if not given[key].isdigit() or int(given[key]) < 1:
         raise BadInput("driver-option", f"{key}={given[key]!r}", "driver vulkan", "a positive integer")
     return int(given[key])
+
+
+def _workers(given: dict[str, str]) -> int | None:
+    """Each pytest-xdist worker has one worker unless more are asked for."""
+    return _integer(given, "workers") or (1 if "PYTEST_XDIST_WORKER" in os.environ else None)
 
 
 def _truth(value: str) -> bool:

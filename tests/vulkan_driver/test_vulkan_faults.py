@@ -53,7 +53,7 @@ def command(fault: str = "", once: Path | None = None) -> str:
 
 
 def faulty(tmp_path: Path, fault: str = "", once: Path | None = None, **options: str) -> VulkanDriver:
-    limits = {"timeout": "0.5", "pipeline_timeout": "1", "start_timeout": "20"}
+    limits = {"timeout": "0.5", "pipeline_timeout": "1", "start_timeout": "20", "workers": "1"}
     return driver(tmp_path, command(fault, once), **(limits | options))
 
 
@@ -75,10 +75,11 @@ def test_every_fault_is_expected() -> None:
     assert len(EXPECTED) >= 12
 
 
+@pytest.mark.parametrize("workers", ["1", "3"])
 @pytest.mark.parametrize("fault", EXPECTED)
-def test_fault_costs_one_verdict(fault: str, tmp_path: Path) -> None:
+def test_fault_costs_one_verdict(fault: str, workers: str, tmp_path: Path) -> None:
     status, words = EXPECTED[fault]
-    vulkan = faulty(tmp_path)
+    vulkan = faulty(tmp_path, workers=workers)
     try:
         jobs = [job(seed=i, factor=2 + i % 5) for i in range(6)]
         jobs.insert(3, job(fault, factor=9))
@@ -153,7 +154,7 @@ def test_all_faults_one_after_the_other(tmp_path: Path) -> None:
     assert [o.status for o in outcomes[::2]] == [EXPECTED[f][0] for f in quick]
     for seed, outcome in enumerate(outcomes[1::2], 2):
         assert_right(outcome, seed)
-    assert vulkan.session.restarts >= 8
+    assert vulkan.pool.restarts >= 8
 
 
 @pytest.mark.parametrize(
@@ -172,6 +173,40 @@ def test_trouble_at_the_start_is_an_error(fault: str, code: str, words: str, tmp
         faulty(tmp_path, fault, start_timeout="1" if fault == "silence" else "20")
     assert caught.value.code == code
     assert caught.value.remedy
+
+
+def test_several_workers_share_the_runs_in_order(tmp_path: Path) -> None:
+    """They start as they are needed; runs of one pipeline stay with one; the death of one does not touch the others."""
+    vulkan = faulty(tmp_path, workers="3", threads="4")
+    try:
+        assert len(vulkan.pool.pids) == 1
+        assert vulkan.pool.window == 24
+        outcomes = list(vulkan.run_modules(job(seed=i, factor=2 + i // 2) for i in range(40)))
+        before = vulkan.pool.pids
+        again = list(vulkan.run_modules([job("exit 3", factor=60), *(job(seed=i, factor=2 + i) for i in range(20))]))
+        after = vulkan.pool.pids
+    finally:
+        vulkan.close()
+    for seed, outcome in enumerate(outcomes + again[1:]):
+        assert_right(outcome, seed % 40)
+    assert again[0].status is Status.CRASH
+    assert len(set(before)) == len(set(after)) == 3
+    assert len(set(before) & set(after)) == 2
+    assert vulkan.pool.restarts == 1
+
+
+def test_a_further_worker_that_does_not_start_is_done_without(tmp_path: Path) -> None:
+    once = tmp_path / "once"
+    vulkan = faulty(tmp_path, "death", once, workers="3")
+    once.touch()
+    try:
+        outcomes = list(vulkan.run_modules(job(seed=i, factor=2 + i) for i in range(12)))
+        assert len(vulkan.pool.pids) == 1
+    finally:
+        vulkan.close()
+    assert not once.exists()
+    for seed, outcome in enumerate(outcomes):
+        assert_right(outcome, seed)
 
 
 def test_a_command_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
@@ -226,13 +261,13 @@ def test_journal_names_what_was_in_flight_and_keeps_culprits(tmp_path: Path) -> 
 
 def test_journal_is_written_before_the_job_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vulkan = faulty(tmp_path)
-    journal, submit, seen = tmp_path / "journal", vulkan.session.submit, []
+    journal, submit, seen = tmp_path / "journal", vulkan.pool.submit, []
 
     def look(run: object) -> None:
         seen.append(next(journal.glob("journal-*.jsonl")).read_text())
         submit(run)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(vulkan.session, "submit", look)
+    monkeypatch.setattr(vulkan.pool, "submit", look)
     try:
         vulkan.run_module(job())
     finally:

@@ -60,7 +60,7 @@ def pytest_sessionfinish(session):
     ours = session.config.pluginmanager.get_plugin("cts-session")
     for opened in ours._open.values():
         name = os.environ["PYTEST_XDIST_WORKER"]
-        pathlib.Path(f"{name}.pid").write_text(f"{opened.driver.session.pid} {opened.driver.description.device.uuid}")
+        pathlib.Path(f"{name}.pid").write_text(f"{opened.driver.pool.pids[0]} {opened.driver.description.device.uuid}")
 """
 
 

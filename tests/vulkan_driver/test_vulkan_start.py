@@ -93,6 +93,7 @@ def test_no_device_is_trouble(devices: tuple[DeviceSummary, ...]) -> None:
         ({"timeout": "-1"}, "positive number of seconds"),
         ({"timeout": "soon"}, "positive number of seconds"),
         ({"threads": "0"}, "positive integer"),
+        ({"workers": "all"}, "positive integer"),
         ({"validation": "maybe"}, "yes or no"),
     ],
 )
@@ -106,6 +107,14 @@ def test_right_options() -> None:
     options = parse({"": "1", "worker": "ssh lab python3", "validation": "yes", "timeout": "2.5", "threads": "3"})
     assert (options.device, options.worker, options.validation) == ("1", "ssh lab python3", True)
     assert (options.timeout, options.threads, options.journal) == (2.5, 3, Path("cts-run/vulkan"))
+
+
+def test_each_xdist_worker_has_one_worker_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    assert parse({}).workers is None
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")
+    assert parse({}).workers == 1
+    assert parse({"workers": "2"}).workers == 2
 
 
 def test_the_zipapp_is_complete_and_reproducible() -> None:

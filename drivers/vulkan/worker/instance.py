@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -137,6 +138,7 @@ class Instance:
             properties=structures,
             matrices=tuple(self._matrices(device, extensions)),
             vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
+            processors=len(os.sched_getaffinity(0)),
         )
 
     def _matrices(self, device: Any, extensions: frozenset[str]) -> Iterator[MatrixRow]:

@@ -164,7 +164,8 @@ class VectorRow(Struct, frozen=True):
 class Description(Struct, frozen=True):
     """Everything the worker asked of a device.
 
-    `features` are the features it knows by name; `properties` are by structure, then by member.
+    `features` are the features it knows by name; `properties` are by structure, then by member;
+    `processors` is how many the worker may use.
     """
 
     device: DeviceSummary
@@ -173,6 +174,7 @@ class Description(Struct, frozen=True):
     properties: dict[str, dict[str, Property]]
     matrices: tuple[MatrixRow, ...]
     vectors: tuple[VectorRow, ...]
+    processors: int = 1
 
 
 class Opened(_Message, frozen=True, tag="opened"):
