@@ -9,15 +9,29 @@ from dataclasses import dataclass
 from cts.model import (
     Case,
     ComponentType,
+    DecodeVector,
+    FloatControls,
+    Instruction,
+    MatrixConstant,
+    MatrixConvert,
+    MatrixConvertUse,
     MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixPerElement,
+    MatrixReduce,
     MatrixShape,
     MatrixStoreTensor,
+    MatrixTranspose,
+    MulAddOperand,
+    Pointer,
+    PointerSelect,
     Scope,
     StorageClass,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorView,
     Use,
+    mul_add_types,
     types_of,
 )
 
@@ -29,6 +43,14 @@ class Feature(enum.Enum):
     BLOCK_LOADS = "cooperativeMatrixBlockLoads"
     WORKGROUP_SCOPE = "cooperativeMatrixWorkgroupScope"
     BUFFER_DEVICE_ADDRESS = "bufferDeviceAddress"
+    REDUCTIONS = "cooperativeMatrixReductions"
+    CONVERSIONS = "cooperativeMatrixConversions"
+    PER_ELEMENT = "cooperativeMatrixPerElementOperations"
+    DECODE_VECTOR = "cooperativeMatrixDecodeVector"
+    LONG_VECTOR = "longVector"
+    REPLICATED_COMPOSITES = "shaderReplicatedComposites"
+    VARIABLE_POINTERS = "variablePointers"
+    FLOAT_CONTROLS_2 = "shaderFloatControls2"
 
 
 @dataclass(frozen=True)
@@ -60,15 +82,59 @@ class MatrixSupport:
 
 
 @dataclass(frozen=True)
+class MulAddSupport:
+    """One combination that OpCooperativeMatrixMulAddKHR may have (VK-020..VK-022).
+
+    Components are as the operand mask reads them: int8 where the bit is set, uint8 where it is not.
+    M, N and K must be multiples of `m`, `n` and `k`, or equal to them where `exact`.
+    """
+
+    a: ComponentType
+    b: ComponentType
+    c: ComponentType
+    result: ComponentType
+    scope: Scope
+    saturating: bool = False
+    m: int = 1
+    n: int = 1
+    k: int = 1
+    exact: bool = False
+    subgroups: int | None = None
+
+    def admits(
+        self,
+        types: tuple[ComponentType, ...],
+        scope: Scope,
+        saturating: bool,
+        sizes: tuple[int, int, int],
+        subgroups: int,
+    ) -> bool:
+        """Whether this row covers a multiplication of these types and sizes (M, N, K) in such a workgroup."""
+        if (types, scope, saturating) != ((self.a, self.b, self.c, self.result), self.scope, self.saturating):
+            return False
+        if scope is Scope.Workgroup and self.subgroups not in (None, subgroups):
+            return False
+        granules = (self.m, self.n, self.k)
+        if self.exact:
+            return sizes == granules
+        return all(size % granule == 0 for size, granule in zip(sizes, granules, strict=True))
+
+
+@dataclass(frozen=True)
 class Capabilities:
-    """Everything generators and the runner need to know of a driver."""
+    """Everything generators and the runner need to know of a driver.
+
+    `max_workgroup_bytes` is what buffers in Workgroup memory may take, per workgroup (VK-025).
+    """
 
     subgroup_size: int
     features: frozenset[Feature]
     matrices: tuple[MatrixSupport, ...]
+    mul_adds: tuple[MulAddSupport, ...] = ()
     max_dimension: int = 256
     max_subgroups: int = 8
     max_buffer_bytes: int = 1 << 28
+    max_workgroup_bytes: int = 1 << 14
 
     def missing(self, case: Case) -> list[str]:
         """What the case needs and this driver lacks, in words; empty when it can run."""
@@ -88,16 +154,67 @@ class Capabilities:
                 yield f"matrix {where} (dimensions at most {self.max_dimension}, VK-023)"
             elif not any(row.admits(shape, case.dispatch.subgroups) for row in self.matrices):
                 yield f"matrix {where} with {case.dispatch.subgroups} subgroups (VK-020, VK-021)"
+        yield from self._missing_mul_adds(case)
+        shared = workgroup_bytes(case)
+        if shared > self.max_workgroup_bytes:
+            yield f"{shared} bytes of workgroup memory (at most {self.max_workgroup_bytes}, VK-025)"
+
+    def _missing_mul_adds(self, case: Case) -> Iterator[str]:
+        types = types_of(case)
+        wanted = {}
+        for i in case.program:
+            if isinstance(i, MatrixMulAdd):
+                a, b, c = types[i.a], types[i.b], types[i.c]
+                assert isinstance(a, MatrixShape) and isinstance(b, MatrixShape) and isinstance(c, MatrixShape)
+                saturating = MulAddOperand.SaturatingAccumulation in i.operands
+                sizes = (c.rows, c.cols, a.cols)
+                wanted[mul_add_types(i, a, b, c), c.scope, saturating, sizes] = None
+        for components, scope, saturating, sizes in wanted:
+            if not any(r.admits(components, scope, saturating, sizes, case.dispatch.subgroups) for r in self.mul_adds):
+                names = " ".join(c.value for c in components) + " saturating" * saturating
+                at = "x".join(map(str, sizes))
+                yield f"multiplication {names}, MxNxK {at}, at {scope.value} scope (VK-020, VK-021)"
+
+
+def workgroup_bytes(case: Case) -> int:
+    """Bytes of workgroup memory that each workgroup needs for its parts of buffers."""
+    parts = [b for b in case.buffers.values() if b.storage is StorageClass.Workgroup]
+    return sum(b.size // b.shape[0] for b in parts)
+
+
+_NEEDS: dict[type[Instruction], Feature] = {
+    TensorLayout: Feature.TENSOR_ADDRESSING,
+    TensorView: Feature.TENSOR_ADDRESSING,
+    MatrixLoadTensor: Feature.TENSOR_ADDRESSING,
+    MatrixStoreTensor: Feature.TENSOR_ADDRESSING,
+    TensorLayoutSetBlockSize: Feature.BLOCK_LOADS,
+    MatrixReduce: Feature.REDUCTIONS,
+    MatrixConvertUse: Feature.CONVERSIONS,
+    MatrixTranspose: Feature.CONVERSIONS,
+    MatrixPerElement: Feature.PER_ELEMENT,
+    PointerSelect: Feature.VARIABLE_POINTERS,
+    Pointer: Feature.VARIABLE_POINTERS,
+}
 
 
 def required_features(case: Case) -> frozenset[Feature]:
-    """The features a well-formed case needs (VK-010..VK-012, VK-024)."""
-    needed = set()
+    """The features a well-formed case needs (VK-010..VK-013, VK-024)."""
+    needed = {feature for i in case.program if (feature := _NEEDS.get(type(i))) is not None}
     for instruction in case.program:
-        if isinstance(instruction, (TensorLayout, TensorView, MatrixLoadTensor, MatrixStoreTensor)):
-            needed.add(Feature.TENSOR_ADDRESSING)
-        if isinstance(instruction, TensorLayoutSetBlockSize):
-            needed.add(Feature.BLOCK_LOADS)
+        if isinstance(instruction, MatrixConstant) and instruction.replicated:
+            needed.add(Feature.REPLICATED_COMPOSITES)
+        if isinstance(instruction, MatrixConvert) and instruction.use is not None:
+            needed.add(Feature.CONVERSIONS)
+        if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+            # The functions take a physical pointer, whatever the load's own (VK-011).
+            needed |= {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS}
+        if isinstance(instruction, MatrixLoadTensor) and instruction.decode_vector is not None:
+            needed.add(Feature.DECODE_VECTOR)
+            function = case.functions[instruction.decode_vector]
+            if isinstance(function, DecodeVector) and function.lanes > 4:
+                needed.add(Feature.LONG_VECTOR)
+    if case.float_controls is FloatControls.FastMathNone:
+        needed.add(Feature.FLOAT_CONTROLS_2)
     if any(isinstance(t, MatrixShape) and t.scope is Scope.Workgroup for t in types_of(case).values()):
         needed.add(Feature.WORKGROUP_SCOPE)
     if any(b.storage is StorageClass.PhysicalStorageBuffer for b in case.buffers.values()):
@@ -106,10 +223,29 @@ def required_features(case: Case) -> frozenset[Feature]:
 
 
 def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilities:
-    """A driver with every feature and every matrix type at granularity 1."""
+    """A driver with every feature, every matrix type at granularity 1, and the multiplications of `_products`."""
     return Capabilities(
         subgroup_size=subgroup_size,
         features=frozenset(Feature),
         matrices=tuple(MatrixSupport(c, u, s) for c in ComponentType for u in Use for s in Scope),
+        mul_adds=tuple(MulAddSupport(a, b, c, c, s, saturating) for s in Scope for a, b, c, saturating in _products()),
         max_dimension=max_dimension,
     )
+
+
+def _products() -> Iterator[tuple[ComponentType, ComponentType, ComponentType, bool]]:
+    """Components of A, B and result, and saturation: what devices list, and mixed signs."""
+    t = ComponentType
+    float8 = (t.float8_e4m3fn, t.float8_e5m2)
+    for a, b, results in (
+        (t.float16, t.float16, (t.float16, t.float32)),
+        (t.float32, t.float32, (t.float32,)),
+        (t.bfloat16, t.bfloat16, (t.float32, t.bfloat16)),
+        *((a, b, (t.float32, t.float16)) for a in float8 for b in float8),
+    ):
+        yield from ((a, b, c, False) for c in results)
+    narrow = (t.int8, t.uint8, t.int16, t.uint16)
+    for a in narrow:
+        for b in narrow:
+            for c in (t.int32, t.uint32):
+                yield from ((a, b, c, False), (a, b, c, True))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.errors import HarnessTrouble
-from cts.expectation import Allowed, Expectation, Freedom, Intervals
+from cts.expectation import Allowed, Expectation, Freedom, Identical, Intervals
 from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, decode, guard_pattern
 
 Bits = npt.NDArray[np.unsignedinteger[Any]]
@@ -27,7 +27,8 @@ class Differing:
 
     `offsets` are byte offsets from the start of the buffer's contents, shape (n,), negative or past
     the end in guard bytes. `actual`, `lo` and `hi` are bit patterns of `component`, shape (n,);
-    `flags` are `Freedom` bits. `total` counts the elements compared.
+    `flags` are `Freedom` bits. `total` counts the elements compared. `rule` says what the elements
+    break where it is not their own interval: then `lo` and `hi` are the bits of another element.
     """
 
     buffer: str
@@ -39,6 +40,7 @@ class Differing:
     hi: Bits
     flags: npt.NDArray[np.uint8]
     total: int
+    rule: str = ""
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -169,12 +171,30 @@ def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Ite
                 intervals.flags[bad],
                 len(intervals.offsets),
             )
+    for identical in allowed.identical:
+        yield from _unlike(name, identical, actual)
     if wrong.any():
         component = buffer.type
         index = np.unique(np.flatnonzero(wrong) // component.size)
         have = actual.view(component.bits_dtype)[index]
         want = allowed.exact.view(component.bits_dtype)[index]
         yield _exact(name, False, component, index * component.size, have, want, buffer.size // component.size)
+
+
+def _unlike(name: str, identical: Identical, actual: Bytes) -> Iterator[Differing]:
+    """The elements that hold other bits than the first of their group."""
+    component = identical.component
+    at = identical.offsets[:, None] + np.arange(component.size)
+    found = np.ascontiguousarray(actual[at]).view(component.bits_dtype).reshape(-1)
+    _, first, group = np.unique(identical.group, return_index=True, return_inverse=True)
+    wanted = found[first][group.reshape(-1)]
+    bad = np.flatnonzero(found != wanted)
+    if bad.size:
+        bad = bad[np.argsort(identical.offsets[bad], kind="stable")]
+        flags = np.zeros(bad.size, np.uint8)
+        offsets, want = identical.offsets[bad], wanted[bad]
+        rule = "equal by definition, so of one bit pattern (CM-021, CM-023)"
+        yield Differing(name, False, component, offsets, found[bad], want, want, flags, len(found), rule)
 
 
 def _guards(name: str, buffer: Buffer, actual: Bytes) -> Iterator[Differing]:

@@ -28,6 +28,7 @@ class Intervals:
     `offsets` are byte offsets into the buffer's contents, shape (n,). `lo` and `hi` are the bit
     patterns of a closed interval in the type's numeric order (-0 below +0); a NaN is in no
     interval and allowed only by `Freedom.NAN` or `Freedom.ANY` in `flags`, shape (n,), uint8.
+    `reason` names what leaves the freedom: a fact ID, or the suite's own policy and its bound.
     """
 
     component: ComponentType
@@ -35,6 +36,20 @@ class Intervals:
     lo: npt.NDArray[Any]
     hi: npt.NDArray[Any]
     flags: npt.NDArray[np.uint8]
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Identical:
+    """Elements whose bits must be the same as those of others, whatever they are (CM-021, CM-023).
+
+    `offsets` are byte offsets into the buffer's contents, shape (n,); elements of one `group`, shape
+    (n,), hold one bit pattern.
+    """
+
+    component: ComponentType
+    offsets: npt.NDArray[np.int64]
+    group: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -42,11 +57,21 @@ class Allowed:
     """Allowed contents of one buffer, guard bytes excluded.
 
     `exact` holds the one allowed value of each byte, shape (size,), dtype uint8; bytes of
-    elements named in `intervals` are judged by those instead.
+    elements named in `intervals` are judged by those instead. `identical` is asked beside either.
     """
 
     exact: npt.NDArray[np.uint8]
     intervals: tuple[Intervals, ...] = ()
+    identical: tuple[Identical, ...] = ()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where elements of a matrix have more than one allowed value: as in `Intervals`, in the matrix's shape."""
+
+    lo: npt.NDArray[Any]
+    hi: npt.NDArray[Any]
+    flags: npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -55,11 +80,13 @@ class Expectation:
 
     `matrices` maps each matrix id to its bit patterns, shape (instances, rows, cols), dtype the
     component's `bits_dtype`; instances are the matrix scope's, workgroup index major (x fastest),
-    subgroup minor.
+    subgroup minor. Where a matrix has more than one allowed value, `matrices` holds one of them and
+    `spreads` all. In a loop, the last turn's.
     """
 
     buffers: dict[str, Allowed]
     matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    spreads: dict[str, Spread] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

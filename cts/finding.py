@@ -77,6 +77,8 @@ def _expected(group: Differing, i: int) -> str:
     text = value_text(group.component, lo)
     if lo != hi:
         text = f"{text} to {value_text(group.component, hi)}"
+    if group.rule:
+        text = f"{text}, as another element: {group.rule}"
     if flags & Freedom.NAN:
         text += " or NaN"
     if flags & Freedom.EITHER_ZERO:

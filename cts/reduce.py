@@ -11,11 +11,7 @@ from typing import Any
 
 import msgspec
 
-from cts.model import AnyInstruction, Case, Dispatch, types_of
-from cts.model.instructions import MatrixLoadTensor, MatrixStoreTensor
-
-#: The fields by which instructions refer to earlier results.
-_REFERENCES = ("of", "object", "matrix", "layout", "view")
+from cts.model import AnyInstruction, Case, Dispatch, MatrixLoadTensor, MatrixStoreTensor, references, renamed, types_of
 
 
 def reduce(case: Case, still_fails: Callable[[Case], bool]) -> Case:
@@ -50,17 +46,11 @@ def _without(program: tuple[AnyInstruction, ...], i: int) -> Iterator[tuple[AnyI
     rest = program[:i], program[i + 1 :]
     source = getattr(instruction, "of", None) or getattr(instruction, "object", None)
     if source is not None:
-        yield rest[0] + tuple(_renamed(later, instruction.id, source) for later in rest[1])
+        yield rest[0] + tuple(renamed(later, instruction.id, source) for later in rest[1])
     elif not hasattr(instruction, "id"):
         yield rest[0] + rest[1]
     if isinstance(instruction, (MatrixLoadTensor, MatrixStoreTensor)) and instruction.view is not None:
         yield (*rest[0], msgspec.structs.replace(instruction, view=None), *rest[1])
-
-
-def _renamed(instruction: Any, old: str, new: str) -> AnyInstruction:
-    changes = {f: new for f in _REFERENCES if getattr(instruction, f, None) == old}
-    renamed: AnyInstruction = msgspec.structs.replace(instruction, **changes)
-    return renamed
 
 
 def _tidy(case: Case, program: tuple[AnyInstruction, ...]) -> Case:
@@ -72,7 +62,7 @@ def _tidy(case: Case, program: tuple[AnyInstruction, ...]) -> Case:
         name = getattr(instruction, "id", None)
         if name is None or name in used:
             kept.append(instruction)
-            used.update(getattr(instruction, f) for f in _REFERENCES if getattr(instruction, f, None) is not None)
+            used.update(references(instruction))
             buffer = getattr(instruction, "buffer", None)
             if buffer is not None:
                 buffers.add(buffer)

@@ -96,7 +96,7 @@ class Memory:
     ) -> None:
         self.component = component
         self.pointees = pointees
-        self.storages = tuple(StorageClass) if physical else (StorageClass.StorageBuffer,)
+        self.storages = (StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer)[: 1 + physical]
         self.destinations: list[Region] = []
         self.source = self._draw(choices, "src")
         # In a pointee of another width, an iota would leave many components alike.

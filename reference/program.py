@@ -16,6 +16,7 @@ from cts.errors import BadInput
 from cts.model import (
     Case,
     Dispatch,
+    LayoutInstruction,
     LayoutType,
     MatrixConstant,
     MatrixLoad,
@@ -35,10 +36,10 @@ from cts.model import (
     TensorViewSetClip,
     TensorViewSetDimension,
     TensorViewSetStride,
+    ViewInstruction,
     ViewType,
     types_of,
 )
-from cts.model.instructions import LayoutInstruction, ViewInstruction
 from cts.model.types import ResultType
 from cts.reference import layout as layouts
 from cts.reference import view as views

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -12,9 +11,9 @@ import numpy.typing as npt
 from msgspec import Meta, Struct
 
 from cts.model.buffer import Buffer, initial_bits
-from cts.model.component import ComponentType, encode
-from cts.model.instructions import AnyInstruction, dynamic_operands
-from cts.model.operand import Scalar, SpecNumber
+from cts.model.functions import AnyFunction
+from cts.model.instructions import AnyInstruction
+from cts.model.operand import FloatControls
 
 SCHEMA_VERSION = 1
 
@@ -37,13 +36,19 @@ class Dispatch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One test. `covers` lists fact IDs; `name`, `covers` and `description` are not part of its identity."""
+    """One test. `covers` lists fact IDs; `name`, `covers` and `description` are not part of its identity.
+
+    `functions` are the callbacks that instructions name; `float_controls` says how strictly
+    floating-point arithmetic is rounded.
+    """
 
     schema: Annotated[int, Meta(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
     name: str
     buffers: dict[str, Buffer]
     program: tuple[AnyInstruction, ...]
     dispatch: Dispatch = Dispatch()
+    functions: dict[str, AnyFunction] = msgspec.field(default_factory=dict)
+    float_controls: FloatControls = FloatControls.Undecorated
     covers: tuple[str, ...] = ()
     description: str = ""
 
@@ -52,34 +57,6 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
         """Stable identity of what the case does: 16 hex digits of SHA-256 over canonical JSON."""
         plain = msgspec.structs.replace(self, name="", covers=(), description="")
         return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()[:16]
-
-
-def dynamics(case: Case) -> Iterator[tuple[int, str, Scalar | SpecNumber]]:
-    """Every operand read at run time, as (instruction index, field path, operand), in program order.
-
-    This order is the order of a parameter set, of the parameter buffer in the lowered module and of
-    the leading axis' values in the oracle's batches.
-    """
-    for index, instruction in enumerate(case.program):
-        for path, operand in dynamic_operands(instruction):
-            yield index, path, operand
-
-
-def dynamic_words(case: Case) -> npt.NDArray[np.uint32]:
-    """The case's own parameter set: one 32-bit word per dynamic operand, shape (n,).
-
-    An integer operand is its value mod 2^32; a component value is its bit pattern, zero-extended.
-    """
-    words = []
-    for index, _, operand in dynamics(case):
-        assert operand.dynamic is not None
-        if isinstance(operand, Scalar):
-            words.append(operand.dynamic & 0xFFFFFFFF)
-        else:
-            instruction: Any = case.program[index]
-            component: ComponentType = instruction.type.component
-            words.append(int(encode(component, [operand.dynamic])[0]))
-    return np.array(words, np.uint32)
 
 
 def guard_pattern() -> npt.NDArray[np.uint8]:

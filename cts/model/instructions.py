@@ -7,42 +7,42 @@ results by name. To add an instruction see docs/adding-an-instruction.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from msgspec import Struct
+from msgspec import structs
 
-from cts.model.component import ComponentType
+from cts.model.control import ControlBarrier, Else, EndIf, EndLoop, If, Loop
+from cts.model.instruction import Instruction
+from cts.model.matrices import (
+    MatrixArithmetic,
+    MatrixBitcast,
+    MatrixComponents,
+    MatrixConstant,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixLoad,
+    MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixNull,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixStore,
+    MatrixStoreTensor,
+    MatrixTimesScalar,
+    MatrixTranspose,
+    Pointer,
+    PointerSelect,
+)
 from cts.model.operand import (
     ClampMode,
-    ComponentValue,
     Operand,
-    Order,
     Scalar,
-    Scope,
     SpecBool,
     SpecClampMode,
     SpecInt,
     SpecNumber,
-    SpecScope,
-    SpecUse,
-    Use,
 )
-
-
-class MatrixType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """OpTypeCooperativeMatrixKHR (KM-010)."""
-
-    component: ComponentType
-    scope: Scope | SpecScope
-    rows: int | SpecInt
-    cols: int | SpecInt
-    use: Use | SpecUse
-
-
-class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="op", tag=True):
-    """Base of all instructions. `opcode` is the SPIR-V instruction the case speaks of."""
-
-    opcode: ClassVar[str] = ""
 
 
 class TensorLayout(Instruction, frozen=True):
@@ -140,68 +140,6 @@ class TensorViewSetClip(Instruction, frozen=True):
     col_span: Operand
 
 
-class MatrixConstant(Instruction, frozen=True):
-    """A matrix with every component equal to `value` (KM-016).
-
-    A literal is OpConstantComposite, `{spec: v}` OpSpecConstantComposite, `{dynamic: v}`
-    OpCompositeConstruct of a value read at run time.
-    """
-
-    opcode: ClassVar[str] = "OpConstantComposite"
-    id: str
-    type: MatrixType
-    value: ComponentValue
-
-
-class MatrixLoadTensor(Instruction, frozen=True):
-    """CM-010. The result has the type of `object`, which supplies clipped elements (TA-038).
-
-    `offset` counts elements (pointees) of the buffer.
-    """
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixLoadTensorNV"
-    id: str
-    object: str
-    buffer: str
-    layout: str
-    view: str | None = None
-    offset: Operand = 0
-
-
-class MatrixStoreTensor(Instruction, frozen=True):
-    """CM-011. `offset` counts elements (pointees) of the buffer."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixStoreTensorNV"
-    matrix: str
-    buffer: str
-    layout: str
-    view: str | None = None
-    offset: Operand = 0
-
-
-class MatrixLoad(Instruction, frozen=True):
-    """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixLoadKHR"
-    id: str
-    type: MatrixType
-    buffer: str
-    stride: Operand
-    order: Order = Order.RowMajor
-    offset: Operand = 0
-
-
-class MatrixStore(Instruction, frozen=True):
-    """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixStoreKHR"
-    matrix: str
-    buffer: str
-    stride: Operand
-    order: Order = Order.RowMajor
-    offset: Operand = 0
-
-
 LayoutInstruction: TypeAlias = (
     TensorLayout
     | TensorLayoutSetBlockSize
@@ -211,8 +149,30 @@ LayoutInstruction: TypeAlias = (
     | TensorLayoutSetClampValue
 )
 ViewInstruction: TypeAlias = TensorView | TensorViewSetDimension | TensorViewSetStride | TensorViewSetClip
-MatrixInstruction: TypeAlias = MatrixConstant | MatrixLoadTensor | MatrixStoreTensor | MatrixLoad | MatrixStore
-AnyInstruction: TypeAlias = LayoutInstruction | ViewInstruction | MatrixInstruction
+MemoryInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor | MatrixLoad | MatrixStore
+MatrixInstruction: TypeAlias = (
+    MatrixConstant
+    | MatrixNull
+    | MemoryInstruction
+    | MatrixMulAdd
+    | MatrixArithmetic
+    | MatrixTimesScalar
+    | MatrixConvert
+    | MatrixBitcast
+    | MatrixConvertUse
+    | MatrixTranspose
+    | MatrixReduce
+    | MatrixPerElement
+    | MatrixComponents
+    | MatrixCopy
+)
+ControlInstruction: TypeAlias = Loop | EndLoop | If | Else | EndIf | ControlBarrier
+AnyInstruction: TypeAlias = (
+    LayoutInstruction | ViewInstruction | MatrixInstruction | Pointer | PointerSelect | ControlInstruction
+)
+
+#: The fields by which instructions refer to earlier results; tuples of names among them.
+_REFERENCES = ("of", "object", "layout", "view", "matrix", "a", "b", "c", "matrices", "next")
 
 
 def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | SpecNumber]]:
@@ -224,3 +184,38 @@ def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | S
         ):
             if isinstance(item, (Scalar, SpecNumber)) and item.dynamic is not None:
                 yield path, item
+
+
+def references(instruction: Instruction) -> Iterator[str]:
+    """The ids of earlier results that an instruction refers to, without `buffer`, which may be a pointer's."""
+    for field in _REFERENCES:
+        value = getattr(instruction, field, None)
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, tuple):
+            yield from value
+    if isinstance(instruction, Loop):
+        yield from (c.init for c in instruction.carry)
+    if isinstance(instruction, EndIf):
+        yield from (name for m in instruction.merge for name in (m.then, m.otherwise))
+
+
+def renamed(instruction: AnyInstruction, old: str, new: str) -> AnyInstruction:
+    """The instruction with references to `old` made to `new`."""
+    changes: dict[str, Any] = {}
+    for field in (*_REFERENCES, "buffer"):
+        value = getattr(instruction, field, None)
+        if value == old:
+            changes[field] = new
+        elif isinstance(value, tuple) and old in value:
+            changes[field] = tuple(new if v == old else v for v in value)
+    if isinstance(instruction, Loop):
+        changes["carry"] = tuple(structs.replace(c, init=new) if c.init == old else c for c in instruction.carry)
+    if isinstance(instruction, EndIf):
+        changes["merge"] = tuple(
+            structs.replace(
+                m, then=new if m.then == old else m.then, otherwise=new if m.otherwise == old else m.otherwise
+            )
+            for m in instruction.merge
+        )
+    return structs.replace(instruction, **changes)

@@ -53,10 +53,26 @@ class Order(enum.Enum):
 
 
 class StorageClass(enum.Enum):
-    """Where a buffer lives (CM-013)."""
+    """Where a buffer lives (CM-013).
+
+    A buffer in `Workgroup` memory has the number of workgroups as its first extent: workgroup w (x
+    fastest) sees part w of it, copied in before the program and out after it, a barrier between.
+    """
 
     StorageBuffer = "StorageBuffer"
     PhysicalStorageBuffer = "PhysicalStorageBuffer"
+    Workgroup = "Workgroup"
+
+
+class FloatControls(enum.Enum):
+    """What binds the roundings of floating-point operations (NU-017..NU-019)."""
+
+    #: Compilers may drop roundings and rearrange.
+    Undecorated = "Undecorated"
+    #: Every arithmetic result is decorated NoContraction.
+    NoContraction = "NoContraction"
+    #: FPFastMathDefault with mode None for every float type of the module (SPV_KHR_float_controls2).
+    FastMathNone = "FastMathNone"
 
 
 class _Operand(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -67,8 +83,9 @@ class Scalar(_Operand, frozen=True):
     """A 32-bit operand that is not a plain literal: `{dynamic: -3}`, `{literal: 0, wg.x: 16}`.
 
     Its value in one invocation is, mod 2^32, the base (exactly one of `literal`, `spec`,
-    `dynamic`) plus `wg.x` times the workgroup's x index, and likewise for `wg.y`, `wg.z` and `sg`
-    (the subgroup's index within its workgroup). The factors are constants of the module.
+    `dynamic`) plus `wg.x` times the workgroup's x index, and likewise for `wg.y`, `wg.z`, `sg` (the
+    subgroup's index within its workgroup), `loop` (the index of the innermost loop around the
+    instruction) and `loop.outer` (that of the loop around it). The factors are constants of the module.
     """
 
     literal: Int32 | None = None
@@ -78,6 +95,8 @@ class Scalar(_Operand, frozen=True):
     wg_y: Int32 = msgspec.field(default=0, name="wg.y")
     wg_z: Int32 = msgspec.field(default=0, name="wg.z")
     sg: Int32 = 0
+    loop: Int32 = 0
+    loop_outer: Int32 = msgspec.field(default=0, name="loop.outer")
 
     def __post_init__(self) -> None:
         given = [v for v in (self.literal, self.spec, self.dynamic) if v is not None]
@@ -102,20 +121,22 @@ class Scalar(_Operand, frozen=True):
 
     @property
     def factors(self) -> Factors:
-        return Factors(self.wg_x, self.wg_y, self.wg_z, self.sg)
+        return Factors(self.wg_x, self.wg_y, self.wg_z, self.sg, self.loop, self.loop_outer)
 
 
 class Factors(Struct, frozen=True):
-    """What an operand gains per workgroup (x, y, z) and per subgroup."""
+    """What an operand gains per workgroup (x, y, z), per subgroup, and per turn of the loops around it."""
 
     wg_x: int = 0
     wg_y: int = 0
     wg_z: int = 0
     sg: int = 0
+    loop: int = 0
+    loop_outer: int = 0
 
     @property
     def any_set(self) -> bool:
-        return bool(self.wg_x or self.wg_y or self.wg_z or self.sg)
+        return bool(self.wg_x or self.wg_y or self.wg_z or self.sg or self.loop or self.loop_outer)
 
 
 Operand: TypeAlias = Int32 | Scalar

@@ -13,7 +13,7 @@ import yaml
 from cts.errors import BadInput
 from cts.model.buffer import Buffer
 from cts.model.case import SCHEMA_VERSION, Case
-from cts.model.types import resolve
+from cts.model.resolve import resolve
 
 #: The largest case file read, in bytes.
 MAX_FILE_BYTES = 4 << 20
@@ -101,7 +101,11 @@ def dumps_case(case: Case) -> str:
     """The canonical YAML of a case: fixed field order, defaults left out, one instruction a line."""
     data = msgspec.to_builtins(case)
     lines = [f"{key}: {_flow(data[key])}" for key in ("schema", "name") if key in data]
-    lines += [f"{key}: {_flow(data[key])}" for key in ("description", "covers", "dispatch") if key in data]
+    lines += [
+        f"{key}: {_flow(data[key])}" for key in ("description", "covers", "dispatch", "float_controls") if key in data
+    ]
+    if data.get("functions"):
+        lines += ["functions:", *(f"  {_flow(name)}: {_flow(f)}" for name, f in data["functions"].items())]
     lines += (
         ["buffers:", *(f"  {_flow(name)}: {_flow(b)}" for name, b in data["buffers"].items())]
         if data["buffers"]

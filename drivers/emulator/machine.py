@@ -111,7 +111,7 @@ class Machine:
             try:
                 self._step(instruction)
             except MemoryFault as fault:
-                raise MemoryFault(f"program[{index}] {instruction.opcode}: {fault}") from None
+                raise MemoryFault(f"program[{index}] {instruction.spirv}: {fault}") from None
 
     def _step(self, i: Instruction) -> None:
         match i:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from cts.expectation import Violation
 from cts.model import (
     Instruction,
+    MatrixInstruction,
     MatrixLoad,
     MatrixShape,
     MatrixStore,
@@ -18,7 +19,6 @@ from cts.model import (
     Scalar,
     Scope,
 )
-from cts.model.instructions import MatrixInstruction
 from cts.reference.program import Access, Evaluation
 
 #: Alignment of a tensor instruction's Pointer, in bytes (TA-043).

@@ -24,7 +24,12 @@ program:
 
 def test_required_features_follow_from_the_program() -> None:
     case = loads_case(CASE)
-    assert required_features(case) == frozenset(Feature)
+    assert required_features(case) == {
+        Feature.TENSOR_ADDRESSING,
+        Feature.BLOCK_LOADS,
+        Feature.WORKGROUP_SCOPE,
+        Feature.BUFFER_DEVICE_ADDRESS,
+    }
     plain = loads_case(
         CASE.replace("Workgroup", "Subgroup")
         .replace("storage: PhysicalStorageBuffer", "storage: StorageBuffer")

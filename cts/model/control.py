@@ -1,0 +1,71 @@
+"""Structured control flow, flat: `Loop` to `EndLoop`, `If` to `EndIf` with perhaps an `Else` between.
+
+Conditions and counts may differ between workgroups and subgroups, never within a subgroup: cooperative
+instructions need every invocation of their scope (TA-071). Results inside are not visible outside but
+for what `Carry` and `Merge` name.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from cts.model.instruction import Instruction
+from cts.model.operand import Operand
+
+
+class Carry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A matrix that a loop carries: `id` is its value in each turn and after the loop, `init` before the first."""
+
+    id: str
+    init: str
+
+
+class Merge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A matrix that both arms of an `If` give: `then` and `otherwise` are visible in their arm."""
+
+    id: str
+    then: str
+    otherwise: str
+
+
+class Loop(Instruction, frozen=True):
+    """`count` turns (none where it is 0); `loop` in operands is a turn's index. Carried matrices are OpPhi."""
+
+    opcode: ClassVar[str] = "OpLoopMerge"
+    count: Operand
+    carry: tuple[Carry, ...] = ()
+
+
+class EndLoop(Instruction, frozen=True):
+    """The end of a turn; `next` are the matrices carried into the following one, in the order of `carry`."""
+
+    opcode: ClassVar[str] = "OpBranch"
+    next: tuple[str, ...] = ()
+
+
+class If(Instruction, frozen=True):
+    """What follows, up to `Else` or `EndIf`, is done where `condition` is not 0."""
+
+    opcode: ClassVar[str] = "OpSelectionMerge"
+    condition: Operand
+
+
+class Else(Instruction, frozen=True):
+    """What follows, up to `EndIf`, is done where the condition is 0."""
+
+    opcode: ClassVar[str] = "OpBranch"
+
+
+class EndIf(Instruction, frozen=True):
+    """The end of an `If`; `merge` are the matrices that either arm gives, by OpPhi."""
+
+    opcode: ClassVar[str] = "OpPhi"
+    merge: tuple[Merge, ...] = ()
+
+
+class ControlBarrier(Instruction, frozen=True):
+    """OpControlBarrier of the workgroup that makes its memory accesses visible: no race across it (TA-044)."""
+
+    opcode: ClassVar[str] = "OpControlBarrier"

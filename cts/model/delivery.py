@@ -1,0 +1,62 @@
+"""The operands a case reads at run time: their order, and the words that deliver them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.model.case import Case
+from cts.model.component import ComponentType, encode
+from cts.model.functions import PerElement
+from cts.model.instructions import dynamic_operands
+from cts.model.matrices import MatrixConstant, MatrixPerElement, MatrixTimesScalar
+from cts.model.operand import Scalar, SpecNumber
+from cts.model.resolve import types_of
+from cts.model.types import MatrixShape
+
+
+def dynamics(case: Case) -> Iterator[tuple[int, str, Scalar | SpecNumber]]:
+    """Every operand read at run time, as (instruction index, field path, operand), in program order.
+
+    This order is the order of a parameter set, of the parameter buffer in the lowered module and of
+    the leading axis' values in the oracle's batches.
+    """
+    for index, instruction in enumerate(case.program):
+        for path, operand in dynamic_operands(instruction):
+            yield index, path, operand
+
+
+def dynamic_words(case: Case) -> npt.NDArray[np.uint32]:
+    """The case's own parameter set: one 32-bit word per dynamic operand, shape (n,).
+
+    An integer operand is its value mod 2^32; a component value is its bit pattern, zero-extended.
+    """
+    words = []
+    for index, path, operand in dynamics(case):
+        assert operand.dynamic is not None
+        if isinstance(operand, Scalar):
+            words.append(operand.dynamic & 0xFFFFFFFF)
+        else:
+            component = component_of(case, index, path)
+            words.append(int(encode(component, [operand.dynamic])[0]))
+    return np.array(words, np.uint32)
+
+
+def component_of(case: Case, index: int, path: str) -> ComponentType:
+    """The component type of the value at `path` of an instruction: `value`, `scalar` or `scalars[n]`."""
+    instruction = case.program[index]
+    match instruction:
+        case MatrixConstant():
+            return instruction.type.component
+        case MatrixTimesScalar():
+            shape = types_of(case)[instruction.matrix]
+            assert isinstance(shape, MatrixShape)
+            return shape.component
+        case MatrixPerElement():
+            function = case.functions[instruction.function]
+            assert isinstance(function, PerElement)
+            types = [e.type for e in function.extras if e.type is not None]
+            return types[int(path.removeprefix("scalars[").removesuffix("]"))]
+    raise AssertionError(f"{type(instruction).__name__} has no component value")

@@ -1,0 +1,151 @@
+"""Callbacks of a case: typed scalar functions that cooperative matrix instructions call.
+
+Each kind has its own parameters; the body is an expression over them (`cts.model.expression`).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from cts.model.component import ComponentType
+from cts.model.expression import Body, Environment, ExpressionError, parse
+
+Coordinates: TypeAlias = Literal["uint32", "int32"]
+Identifier: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class Function(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag=True):
+    """Base of all callbacks."""
+
+
+class BlockField(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A member of a block: a scalar, or an array of `count` scalars, at its natural alignment."""
+
+    name: Identifier
+    type: ComponentType
+    count: Annotated[int, Meta(ge=1, le=4096)] | None = None
+
+
+class Decode(Function, frozen=True):
+    """A DecodeFunc (DV-011): parameters `block`, `blockCoord[d]` and `coordInBlock[d]`, d < `dim`.
+
+    `coords` is the type of the coordinates: 32-bit, of either signedness.
+    """
+
+    returns: ComponentType
+    dim: Annotated[int, Meta(ge=1, le=5)]
+    block: tuple[BlockField, ...]
+    body: str
+    coords: Coordinates = "uint32"
+
+
+class DecodeVector(Function, frozen=True):
+    """A DecodeVectorFunc (DV-010, DV-013): the body is lane `lane` (of the type of the coordinates) of the result.
+
+    `coordInBlock` is that of lane 0: lane i decodes the element `coordInBlock[dim - 1] + i`.
+    """
+
+    returns: ComponentType
+    dim: Annotated[int, Meta(ge=1, le=5)]
+    lanes: Literal[2, 4, 8]
+    block: tuple[BlockField, ...]
+    body: str
+    coords: Coordinates = "uint32"
+
+
+class Combine(Function, frozen=True):
+    """A CombineFunc (CM-023): parameters `x` and `y`; commutative and associative."""
+
+    type: ComponentType
+    body: str
+
+
+class Extra(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An extra operand of a per-element function: a scalar of `type`, or an element of another matrix."""
+
+    name: Identifier
+    type: ComponentType | None = None
+    matrix: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.type is None) != self.matrix:
+            raise ValueError("give the `type` of a scalar, or `matrix: true`")
+
+
+class PerElement(Function, frozen=True):
+    """A per-element function (CM-030): parameters `row`, `col` (of type `coords`), `value`, then the extras."""
+
+    type: ComponentType
+    body: str
+    extras: tuple[Extra, ...] = ()
+    coords: Coordinates = "uint32"
+
+
+class Component(Function, frozen=True):
+    """A function of one component, for the per-invocation view of a matrix: parameter `value`."""
+
+    type: ComponentType
+    body: str
+
+
+AnyFunction: TypeAlias = Decode | DecodeVector | Combine | PerElement | Component
+
+
+def returns_of(function: AnyFunction) -> ComponentType:
+    """The type of a function's result (of one lane of a DecodeVector)."""
+    return function.returns if isinstance(function, (Decode, DecodeVector)) else function.type
+
+
+def environment_of(function: AnyFunction) -> Environment:
+    """The names a function's body may use, and their types."""
+    match function:
+        case Decode() | DecodeVector():
+            coords = ComponentType(function.coords)
+            lane = {"lane": coords} if isinstance(function, DecodeVector) else {}
+            members = {f.name: (f.type, f.count) for f in function.block}
+            return Environment(lane, members, function.dim, coords)
+        case Combine(type=t):
+            return Environment({"x": t, "y": t})
+        case Component(type=t):
+            return Environment({"value": t})
+        case PerElement(type=t, extras=extras):
+            coords = ComponentType(function.coords)
+            return Environment({"row": coords, "col": coords, "value": t, **{e.name: e.type or t for e in extras}})
+
+
+@lru_cache(maxsize=4096)
+def body_of(function: AnyFunction) -> Body:
+    """The function's typed body. Raises ExpressionError."""
+    environment = environment_of(function)
+    if isinstance(function, PerElement) and len(environment.parameters) != 3 + len(function.extras):
+        raise ExpressionError("two parameters have one name", "a name of its own for every extra")
+    return parse(function.body, environment, returns_of(function))
+
+
+def block_offsets(block: tuple[BlockField, ...]) -> tuple[dict[str, int], int]:
+    """The byte offset of every field, and the size of a block: scalars at their natural alignment.
+
+    Raises ValueError where the size is not clear from the fields (AM-09) or names are given twice.
+    """
+    if not block:
+        raise ValueError("a block needs a field")
+    offsets: dict[str, int] = {}
+    end = 0
+    for field in block:
+        end = -(-end // field.type.size) * field.type.size
+        if field.name in offsets:
+            raise ValueError(f"field {field.name!r} is given twice")
+        offsets[field.name] = end
+        end += field.type.size * (field.count or 1)
+    alignment = block_alignment(block)
+    if end % alignment:
+        raise ValueError(f"the block ends at byte {end}, which is not a multiple of its alignment, {alignment} (AM-09)")
+    return offsets, end
+
+
+def block_alignment(block: tuple[BlockField, ...]) -> int:
+    """The alignment of a block: that of its widest scalar."""
+    return max(f.type.size for f in block)
