@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from cts.model import (
     Case,
@@ -12,6 +13,7 @@ from cts.model import (
     DecodeVector,
     FloatControls,
     Instruction,
+    Interpretation,
     MatrixConstant,
     MatrixConvert,
     MatrixConvertUse,
@@ -31,9 +33,18 @@ from cts.model import (
     TensorLayoutSetBlockSize,
     TensorView,
     Use,
+    VectorConstant,
+    VectorInstruction,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+    VectorShape,
+    constant_of,
+    interpretation_of,
     mul_add_types,
     types_of,
 )
+from cts.model.matrix_rules import STORAGE_ONLY, effective
 
 
 class Feature(enum.Enum):
@@ -51,6 +62,10 @@ class Feature(enum.Enum):
     REPLICATED_COMPOSITES = "shaderReplicatedComposites"
     VARIABLE_POINTERS = "variablePointers"
     FLOAT_CONTROLS_2 = "shaderFloatControls2"
+    COOPERATIVE_VECTOR = "cooperativeVector"
+    COOPERATIVE_VECTOR_TRAINING = "cooperativeVectorTraining"
+    TRAINING_FLOAT16 = "cooperativeVectorTrainingFloat16Accumulation"
+    TRAINING_FLOAT32 = "cooperativeVectorTrainingFloat32Accumulation"
 
 
 @dataclass(frozen=True)
@@ -121,10 +136,28 @@ class MulAddSupport:
 
 
 @dataclass(frozen=True)
+class VectorMulSupport:
+    """One combination that a cooperative vector's matrix multiplication may have (VK-052, CV-036).
+
+    `input` and `result` are as the operand mask reads them. `bias` is not asked of a multiplication
+    without one. `transpose` says whether the matrix may be transposed.
+    """
+
+    input: ComponentType
+    input_interpretation: Interpretation
+    matrix_interpretation: Interpretation
+    bias_interpretation: Interpretation
+    result: ComponentType
+    transpose: bool = False
+
+
+@dataclass(frozen=True)
 class Capabilities:
     """Everything generators and the runner need to know of a driver.
 
     `max_workgroup_bytes` is what buffers in Workgroup memory may take, per workgroup (VK-025).
+    `vector_components` are the types that cooperative vectors may have (VK-051), `max_vector_length`
+    their greatest length, `max_invocations` the most in a workgroup.
     """
 
     subgroup_size: int
@@ -135,6 +168,10 @@ class Capabilities:
     max_subgroups: int = 8
     max_buffer_bytes: int = 1 << 28
     max_workgroup_bytes: int = 1 << 14
+    vector_components: frozenset[ComponentType] = frozenset()
+    vector_muls: tuple[VectorMulSupport, ...] = ()
+    max_vector_length: int = 128
+    max_invocations: int = 256
 
     def missing(self, case: Case) -> list[str]:
         """What the case needs and this driver lacks, in words; empty when it can run."""
@@ -155,9 +192,24 @@ class Capabilities:
             elif not any(row.admits(shape, case.dispatch.subgroups) for row in self.matrices):
                 yield f"matrix {where} with {case.dispatch.subgroups} subgroups (VK-020, VK-021)"
         yield from self._missing_mul_adds(case)
+        yield from self._missing_vectors(case)
         shared = workgroup_bytes(case)
         if shared > self.max_workgroup_bytes:
             yield f"{shared} bytes of workgroup memory (at most {self.max_workgroup_bytes}, VK-025)"
+
+    def _missing_vectors(self, case: Case) -> Iterator[str]:
+        invocations = case.dispatch.invocations
+        if invocations is not None and invocations > self.max_invocations:
+            yield f"{invocations} invocations per workgroup (at most {self.max_invocations})"
+        types = types_of(case)
+        for shape in dict.fromkeys(t for t in types.values() if isinstance(t, VectorShape)):
+            if shape.component not in self.vector_components:
+                yield f"vectors of {shape.component.value} (VK-051)"
+            if shape.length > self.max_vector_length:
+                yield f"vectors of {shape.length} components (at most {self.max_vector_length}, VK-051)"
+        for wanted in dict.fromkeys(_vector_mul(i, types) for i in case.program if isinstance(i, VectorMatrixMul)):
+            if not any(_covers(row, wanted) for row in self.vector_muls):
+                yield f"multiplication {_vector_mul_text(wanted)} (VK-052)"
 
     def _missing_mul_adds(self, case: Case) -> Iterator[str]:
         types = types_of(case)
@@ -174,6 +226,38 @@ class Capabilities:
                 names = " ".join(c.value for c in components) + " saturating" * saturating
                 at = "x".join(map(str, sizes))
                 yield f"multiplication {names}, MxNxK {at}, at {scope.value} scope (VK-020, VK-021)"
+
+
+_VectorMul: TypeAlias = tuple[ComponentType, Interpretation, Interpretation, Interpretation | None, ComponentType, bool]
+
+
+def _vector_mul(i: VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
+    """What a multiplication asks of a row; integer vectors are as the operand mask reads them (CV-017)."""
+    source = types[i.input]
+    assert isinstance(source, VectorShape)
+    reading = interpretation_of(i.input_interpretation)
+    given = source.component
+    if not reading.packed:
+        given = effective(given, MulAddOperand.MatrixBSigned in i.operands)
+    result = effective(i.type.component, MulAddOperand.MatrixResultSigned in i.operands)
+    bias = None if i.bias_interpretation is None else interpretation_of(i.bias_interpretation)
+    return given, reading, interpretation_of(i.matrix_interpretation), bias, result, bool(constant_of(i.transpose))
+
+
+def _covers(row: VectorMulSupport, wanted: _VectorMul) -> bool:
+    given, reading, matrix, bias, result, transpose = wanted
+    return (
+        (given, reading, matrix, result) == (row.input, row.input_interpretation, row.matrix_interpretation, row.result)
+        and bias in (None, row.bias_interpretation)
+        and (row.transpose or not transpose)
+    )
+
+
+def _vector_mul_text(wanted: _VectorMul) -> str:
+    given, reading, matrix, bias, result, transpose = wanted
+    text = f"{given.value} as {reading.value}, matrix {matrix.value}"
+    text += f", bias {bias.value}" if bias is not None else ""
+    return f"{text}, result {result.value}{', transposed' if transpose else ''}"
 
 
 def workgroup_bytes(case: Case) -> int:
@@ -213,6 +297,16 @@ def required_features(case: Case) -> frozenset[Feature]:
             function = case.functions[instruction.decode_vector]
             if isinstance(function, DecodeVector) and function.lanes > 4:
                 needed.add(Feature.LONG_VECTOR)
+    for instruction in case.program:
+        if isinstance(instruction, VectorInstruction):
+            needed.add(Feature.COOPERATIVE_VECTOR)
+        if isinstance(instruction, VectorConstant) and instruction.replicated:
+            needed.add(Feature.REPLICATED_COMPOSITES)
+        if isinstance(instruction, (VectorOuterProductAccumulate, VectorReduceSumAccumulate)):
+            needed |= {Feature.COOPERATIVE_VECTOR_TRAINING, _accumulates(case, instruction)}
+    if case.opaque or case.conversions:
+        # Conversion commands take device addresses (VK-053).
+        needed |= {Feature.COOPERATIVE_VECTOR, Feature.BUFFER_DEVICE_ADDRESS}
     if case.float_controls is FloatControls.FastMathNone:
         needed.add(Feature.FLOAT_CONTROLS_2)
     if any(isinstance(t, MatrixShape) and t.scope is Scope.Workgroup for t in types_of(case).values()):
@@ -220,6 +314,17 @@ def required_features(case: Case) -> frozenset[Feature]:
     if any(b.storage is StorageClass.PhysicalStorageBuffer for b in case.buffers.values()):
         needed.add(Feature.BUFFER_DEVICE_ADDRESS)
     return frozenset(needed)
+
+
+def _accumulates(case: Case, i: VectorOuterProductAccumulate | VectorReduceSumAccumulate) -> Feature:
+    """The accumulation a training instruction asks for (CV-037)."""
+    if isinstance(i, VectorOuterProductAccumulate):
+        component = interpretation_of(i.interpretation).component
+    else:
+        shape = types_of(case)[i.vector]
+        assert isinstance(shape, VectorShape)
+        component = shape.component
+    return Feature.TRAINING_FLOAT16 if component is ComponentType.float16 else Feature.TRAINING_FLOAT32
 
 
 def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilities:
@@ -230,7 +335,34 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
         matrices=tuple(MatrixSupport(c, u, s) for c in ComponentType for u in Use for s in Scope),
         mul_adds=tuple(MulAddSupport(a, b, c, c, s, saturating) for s in Scope for a, b, c, saturating in _products()),
         max_dimension=max_dimension,
+        vector_components=frozenset(ComponentType) - STORAGE_ONLY,
+        vector_muls=tuple(_vector_muls()),
+        max_vector_length=1024,
+        max_invocations=256,
     )
+
+
+def _vector_muls() -> Iterator[VectorMulSupport]:
+    """The combinations that every device must list (CV-036), unsigned ones, and wider results, all transposable."""
+    t, r = ComponentType, Interpretation
+    f16, f32 = r.float16, r.float32
+    for given, reading, matrix, bias, result in (
+        (t.float16, f16, f16, f16, t.float16),
+        (t.float16, f16, f16, f32, t.float32),
+        (t.float32, f32, f32, f32, t.float32),
+        (t.float32, f16, f16, f16, t.float16),
+        (t.float16, r.float8_e4m3fn, r.float8_e4m3fn, f16, t.float16),
+        (t.float16, r.float8_e5m2, r.float8_e5m2, f16, t.float16),
+        (t.float32, r.float8_e4m3fn, r.float8_e4m3fn, f32, t.float32),
+    ):
+        yield VectorMulSupport(given, reading, matrix, bias, result, transpose=True)
+    for signed, packed, bias, result in (
+        (r.int8, r.int8_packed, r.int32, t.int32),
+        (r.uint8, r.uint8_packed, r.uint32, t.uint32),
+    ):
+        yield VectorMulSupport(t.uint32, packed, signed, bias, result, transpose=True)
+        for given in (signed.component, t.float32, t.float16, t.int32, t.uint32):
+            yield VectorMulSupport(given, signed, signed, bias, result, transpose=True)
 
 
 def _products() -> Iterator[tuple[ComponentType, ComponentType, ComponentType, bool]]:

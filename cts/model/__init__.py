@@ -36,6 +36,7 @@ from cts.model.instructions import (
     TensorViewSetClip,
     TensorViewSetDimension,
     TensorViewSetStride,
+    VectorInstruction,
     ViewInstruction,
     references,
     renamed,
@@ -67,6 +68,7 @@ from cts.model.matrices import (
     Through,
 )
 from cts.model.matrix_rules import mul_add_types
+from cts.model.opaque import MatrixConversion, OpaqueMatrix, Place
 from cts.model.operand import (
     ClampMode,
     FloatControls,
@@ -86,27 +88,57 @@ from cts.model.operand import (
     constant_of,
     constness_of,
     factors_of,
+    modulus_of,
     number_of,
 )
 from cts.model.resolve import resolve, types_of
-from cts.model.types import LayoutType, MatrixShape, PointerType, Problem, ViewType
+from cts.model.types import LayoutType, MatrixShape, PointerType, Problem, ScalarType, VectorShape, ViewType
+from cts.model.vector_rules import interpretation_of, layout_of
+from cts.model.vectors import (
+    EXTENDED,
+    Interpretation,
+    MatrixLayout,
+    SpecInterpretation,
+    SpecLayout,
+    VectorArithmetic,
+    VectorBitcast,
+    VectorConstant,
+    VectorConstruct,
+    VectorConversion,
+    VectorConvert,
+    VectorExtract,
+    VectorInsert,
+    VectorLoad,
+    VectorMatrixMul,
+    VectorOperation,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+    VectorStore,
+    VectorTimesScalar,
+    VectorType,
+)
 from cts.model.yaml import dumps_case, load_case, loads_case
 
 __all__ = [
-    "GUARD_BYTES", "SCHEMA_VERSION", "AnyFunction", "AnyInstruction", "Arithmetic", "BlockField", "Buffer", "Carry",
-    "Case", "ClampMode", "Combine", "Component", "ComponentType", "ControlBarrier", "ControlInstruction", "Conversion",
-    "Counter", "Data", "Decode", "DecodeVector", "Dispatch", "Else", "EndIf", "EndLoop", "Extra", "FloatControls", "If",
-    "Instruction", "Iota", "LayoutInstruction", "LayoutType", "Loop", "MatrixArithmetic", "MatrixBitcast",
-    "MatrixComponents", "MatrixConstant", "MatrixConvert", "MatrixConvertUse", "MatrixCopy", "MatrixInstruction",
-    "MatrixLoad", "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce", "MatrixShape",
-    "MatrixStore", "MatrixStoreTensor", "MatrixTimesScalar", "MatrixTranspose", "MatrixType", "MemoryInstruction",
-    "Merge", "MulAddOperand", "Operand", "Order", "PerElement", "Pointer", "PointerSelect", "PointerType", "Problem",
-    "RandomBits", "ReduceMode", "Scalar", "Scope", "SpecBool", "SpecClampMode", "SpecInt", "SpecNumber", "SpecScope",
+    "EXTENDED", "GUARD_BYTES", "SCHEMA_VERSION", "AnyFunction", "AnyInstruction", "Arithmetic", "BlockField",
+    "Buffer", "Carry", "Case", "ClampMode", "Combine", "Component", "ComponentType", "ControlBarrier",
+    "ControlInstruction", "Conversion", "Counter", "Data", "Decode", "DecodeVector", "Dispatch", "Else", "EndIf",
+    "EndLoop", "Extra", "FloatControls", "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction",
+    "LayoutType", "Loop", "MatrixArithmetic", "MatrixBitcast", "MatrixComponents", "MatrixConstant",
+    "MatrixConversion", "MatrixConvert", "MatrixConvertUse", "MatrixCopy", "MatrixInstruction", "MatrixLayout",
+    "MatrixLoad", "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce",
+    "MatrixShape", "MatrixStore", "MatrixStoreTensor", "MatrixTimesScalar", "MatrixTranspose", "MatrixType",
+    "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix", "Operand", "Order", "PerElement", "Place",
+    "Pointer", "PointerSelect", "PointerType", "Problem", "RandomBits", "ReduceMode", "Scalar", "ScalarType",
+    "Scope", "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope",
     "SpecUse", "StorageClass", "TensorLayout", "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue",
     "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView", "TensorViewSetClip",
-    "TensorViewSetDimension", "TensorViewSetStride", "Through", "Use", "ViewInstruction", "ViewType", "base_of",
-    "block_alignment", "block_offsets", "body_of", "component_of", "constant_of", "constness_of", "decode",
-    "dumps_case", "dynamic_words", "dynamics", "encode", "factors_of", "guard_pattern", "initial_bits",
-    "initial_memory", "load_case", "loads_case", "mul_add_types", "number_of", "references", "renamed", "resolve",
-    "returns_of", "types_of",
+    "TensorViewSetDimension", "TensorViewSetStride", "Through", "Use", "VectorArithmetic", "VectorBitcast",
+    "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert", "VectorExtract", "VectorInsert",
+    "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorOperation", "VectorOuterProductAccumulate",
+    "VectorReduceSumAccumulate", "VectorShape", "VectorStore", "VectorTimesScalar", "VectorType", "ViewInstruction",
+    "ViewType", "base_of", "block_alignment", "block_offsets", "body_of", "component_of", "constant_of",
+    "constness_of", "decode", "dumps_case", "dynamic_words", "dynamics", "encode", "factors_of", "guard_pattern",
+    "initial_bits", "initial_memory", "interpretation_of", "layout_of", "load_case", "loads_case", "modulus_of",
+    "mul_add_types", "number_of", "references", "renamed", "resolve", "returns_of", "types_of",
 ]  # fmt: skip

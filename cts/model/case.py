@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from cts.model.buffer import Buffer, initial_bits
 from cts.model.functions import AnyFunction
 from cts.model.instructions import AnyInstruction
+from cts.model.opaque import MatrixConversion, OpaqueMatrix
 from cts.model.operand import FloatControls
 
 SCHEMA_VERSION = 1
@@ -28,18 +29,22 @@ class Dispatch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
     A workgroup has subgroups * (the device's subgroup size) invocations, all in its x dimension, so
     that a case means the same on devices of any subgroup size. `subgroup_size` requires one size.
+    Programs of cooperative vectors, which belong to one invocation each, say `invocations` instead: so
+    many per workgroup, in its x dimension, whatever that leaves of the last subgroup.
     """
 
     workgroups: tuple[Count, Count, Count] = (1, 1, 1)
     subgroups: Annotated[int, Meta(ge=1, le=64)] = 1
     subgroup_size: Annotated[int, Meta(ge=1, le=128)] | None = None
+    invocations: Annotated[int, Meta(ge=1, le=1024)] | None = None
 
 
 class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One test. `covers` lists fact IDs; `name`, `covers` and `description` are not part of its identity.
 
     `functions` are the callbacks that instructions name; `float_controls` says how strictly
-    floating-point arithmetic is rounded.
+    floating-point arithmetic is rounded. `opaque` are matrices in optimal layouts, `conversions` what
+    is converted before and after the dispatch.
     """
 
     schema: Annotated[int, Meta(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
@@ -49,6 +54,8 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     dispatch: Dispatch = Dispatch()
     functions: dict[str, AnyFunction] = msgspec.field(default_factory=dict)
     float_controls: FloatControls = FloatControls.Undecorated
+    opaque: dict[str, OpaqueMatrix] = msgspec.field(default_factory=dict)
+    conversions: tuple[MatrixConversion, ...] = ()
     covers: tuple[str, ...] = ()
     description: str = ""
 

@@ -14,7 +14,8 @@ from cts.model.instructions import dynamic_operands
 from cts.model.matrices import MatrixConstant, MatrixPerElement, MatrixTimesScalar
 from cts.model.operand import Scalar, SpecNumber
 from cts.model.resolve import types_of
-from cts.model.types import MatrixShape
+from cts.model.types import MatrixShape, VectorShape
+from cts.model.vectors import VectorConstant, VectorTimesScalar
 
 
 def dynamics(case: Case) -> Iterator[tuple[int, str, Scalar | SpecNumber]]:
@@ -45,11 +46,15 @@ def dynamic_words(case: Case) -> npt.NDArray[np.uint32]:
 
 
 def component_of(case: Case, index: int, path: str) -> ComponentType:
-    """The component type of the value at `path` of an instruction: `value`, `scalar` or `scalars[n]`."""
+    """The component type of the value at `path` of an instruction: `value`, `values[n]`, `scalar` or `scalars[n]`."""
     instruction = case.program[index]
     match instruction:
-        case MatrixConstant():
+        case MatrixConstant() | VectorConstant():
             return instruction.type.component
+        case VectorTimesScalar():
+            vector = types_of(case)[instruction.vector]
+            assert isinstance(vector, VectorShape)
+            return vector.component
         case MatrixTimesScalar():
             shape = types_of(case)[instruction.matrix]
             assert isinstance(shape, MatrixShape)

@@ -24,9 +24,13 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """Base of all instructions.
 
     `opcode` is the SPIR-V instruction the case speaks of; where the fields decide that, `spirv` knows.
+    `refers` are the fields that hold ids of earlier results, one or a tuple.
     """
 
     opcode: ClassVar[str] = ""
+    refers: ClassVar[tuple[str, ...]] = (
+        "of", "object", "layout", "view", "matrix", "a", "b", "c", "matrices", "next",
+    )  # fmt: skip
 
     @property
     def spirv(self) -> str:

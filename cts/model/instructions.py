@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import structs
 
+from cts.model import vectors as vec
 from cts.model.control import ControlBarrier, Else, EndIf, EndLoop, If, Loop
 from cts.model.instruction import Instruction
 from cts.model.matrices import (
@@ -167,12 +168,30 @@ MatrixInstruction: TypeAlias = (
     | MatrixCopy
 )
 ControlInstruction: TypeAlias = Loop | EndLoop | If | Else | EndIf | ControlBarrier
-AnyInstruction: TypeAlias = (
-    LayoutInstruction | ViewInstruction | MatrixInstruction | Pointer | PointerSelect | ControlInstruction
+VectorInstruction: TypeAlias = (
+    vec.VectorConstant
+    | vec.VectorLoad
+    | vec.VectorStore
+    | vec.VectorConstruct
+    | vec.VectorExtract
+    | vec.VectorInsert
+    | vec.VectorArithmetic
+    | vec.VectorTimesScalar
+    | vec.VectorConvert
+    | vec.VectorBitcast
+    | vec.VectorMatrixMul
+    | vec.VectorOuterProductAccumulate
+    | vec.VectorReduceSumAccumulate
 )
-
-#: The fields by which instructions refer to earlier results; tuples of names among them.
-_REFERENCES = ("of", "object", "layout", "view", "matrix", "a", "b", "c", "matrices", "next")
+AnyInstruction: TypeAlias = (
+    LayoutInstruction
+    | ViewInstruction
+    | MatrixInstruction
+    | VectorInstruction
+    | Pointer
+    | PointerSelect
+    | ControlInstruction
+)
 
 
 def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | SpecNumber]]:
@@ -188,7 +207,7 @@ def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | S
 
 def references(instruction: Instruction) -> Iterator[str]:
     """The ids of earlier results that an instruction refers to, without `buffer`, which may be a pointer's."""
-    for field in _REFERENCES:
+    for field in instruction.refers:
         value = getattr(instruction, field, None)
         if isinstance(value, str):
             yield value
@@ -203,7 +222,7 @@ def references(instruction: Instruction) -> Iterator[str]:
 def renamed(instruction: AnyInstruction, old: str, new: str) -> AnyInstruction:
     """The instruction with references to `old` made to `new`."""
     changes: dict[str, Any] = {}
-    for field in (*_REFERENCES, "buffer"):
+    for field in (*instruction.refers, "buffer"):
         value = getattr(instruction, field, None)
         if value == old:
             changes[field] = new

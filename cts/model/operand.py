@@ -84,8 +84,10 @@ class Scalar(_Operand, frozen=True):
 
     Its value in one invocation is, mod 2^32, the base (exactly one of `literal`, `spec`,
     `dynamic`) plus `wg.x` times the workgroup's x index, and likewise for `wg.y`, `wg.z`, `sg` (the
-    subgroup's index within its workgroup), `loop` (the index of the innermost loop around the
-    instruction) and `loop.outer` (that of the loop around it). The factors are constants of the module.
+    subgroup's index within its workgroup), `inv` (the invocation's index within its workgroup, in
+    programs of cooperative vectors, whose dispatch says `invocations`), `loop` (the index of the
+    innermost loop around the instruction) and `loop.outer` (that of the loop around it). The factors
+    are constants of the module. Where `mod` is given, the value is the remainder of that sum by it.
     """
 
     literal: Int32 | None = None
@@ -97,6 +99,8 @@ class Scalar(_Operand, frozen=True):
     sg: Int32 = 0
     loop: Int32 = 0
     loop_outer: Int32 = msgspec.field(default=0, name="loop.outer")
+    inv: Int32 = 0
+    mod: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
 
     def __post_init__(self) -> None:
         given = [v for v in (self.literal, self.spec, self.dynamic) if v is not None]
@@ -121,11 +125,11 @@ class Scalar(_Operand, frozen=True):
 
     @property
     def factors(self) -> Factors:
-        return Factors(self.wg_x, self.wg_y, self.wg_z, self.sg, self.loop, self.loop_outer)
+        return Factors(self.wg_x, self.wg_y, self.wg_z, self.sg, self.loop, self.loop_outer, self.inv)
 
 
 class Factors(Struct, frozen=True):
-    """What an operand gains per workgroup (x, y, z), per subgroup, and per turn of the loops around it."""
+    """What an operand gains per workgroup (x, y, z), subgroup, turn of the loops around it, and invocation."""
 
     wg_x: int = 0
     wg_y: int = 0
@@ -133,10 +137,11 @@ class Factors(Struct, frozen=True):
     sg: int = 0
     loop: int = 0
     loop_outer: int = 0
+    inv: int = 0
 
     @property
     def any_set(self) -> bool:
-        return bool(self.wg_x or self.wg_y or self.wg_z or self.sg or self.loop or self.loop_outer)
+        return any((self.wg_x, self.wg_y, self.wg_z, self.sg, self.loop, self.loop_outer, self.inv))
 
 
 Operand: TypeAlias = Int32 | Scalar
@@ -145,6 +150,11 @@ Operand: TypeAlias = Int32 | Scalar
 def base_of(operand: int | Scalar) -> int:
     """The operand's base value, as written (possibly negative)."""
     return operand if isinstance(operand, int) else operand.base
+
+
+def modulus_of(operand: int | Scalar) -> int | None:
+    """What the operand's sum is reduced by, if anything."""
+    return None if isinstance(operand, int) else operand.mod
 
 
 def constness_of(operand: int | Scalar) -> Constness:

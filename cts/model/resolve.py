@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
-from cts.model import control
+from cts.model import control, vector_rules
 from cts.model import instructions as ins
 from cts.model import matrices as mat
+from cts.model import vectors as vec
 from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
 from cts.model.case import Case
 from cts.model.expression import ExpressionError
@@ -18,10 +19,20 @@ from cts.model.functions import Decode, DecodeVector, block_offsets, body_of
 from cts.model.instruction import MatrixType
 from cts.model.matrix_rules import Operands, derived, represents
 from cts.model.operand import ClampMode, Operand, Scalar, Scope, StorageClass, Use, constant_of, factors_of
-from cts.model.types import LayoutType, MatrixShape, PointerType, Problem, ResultType, ViewType
+from cts.model.types import (
+    LayoutType,
+    MatrixShape,
+    PointerType,
+    Problem,
+    ResultType,
+    ScalarType,
+    VectorShape,
+    ViewType,
+)
 
 #: Limits that keep a hand-written case from being absurd; generators stay far below.
 MAX_MATRIX_DIMENSION = 4096
+MAX_VECTOR_LENGTH = 4096
 MAX_INSTRUCTIONS = 512
 
 
@@ -30,7 +41,7 @@ def resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
 
     A program without problems can be given to the oracle, the drivers and the lowering.
     """
-    problems = [*_buffer_problems(case), *_function_problems(case)]
+    problems = [*_buffer_problems(case), *_function_problems(case), *_conversion_problems(case)]
     if len(case.program) > MAX_INSTRUCTIONS:
         problems.append(
             Problem("program", f"{len(case.program)} instructions", f"at most {MAX_INSTRUCTIONS} instructions")
@@ -73,6 +84,38 @@ def _buffer_problems(case: Case) -> Iterator[Problem]:
             initial_bits(buffer)
         except ValueError as e:
             yield Problem(f"{path}.data", str(e), f"numbers that {buffer.type.value} represents, one per component")
+
+
+def _conversion_problems(case: Case) -> Iterator[Problem]:
+    """Opaque matrices and conversions: names, shapes, what each side says of itself."""
+    for name, matrix in case.opaque.items():
+        path = f"opaque.{name}"
+        if name in case.buffers or name.startswith("$"):
+            yield Problem(path, f"the name {name!r} is taken", "a name that no buffer has")
+        if not matrix.layout.optimal:
+            yield Problem(f"{path}.layout", matrix.layout.value, "InferencingOptimal or TrainingOptimal")
+        if matrix.storage is StorageClass.Workgroup:
+            yield Problem(f"{path}.storage", "Workgroup", "StorageBuffer or PhysicalStorageBuffer", "CV-016")
+    for n, conversion in enumerate(case.conversions):
+        for field, place in (("source", conversion.source), ("destination", conversion.destination)):
+            path = f"conversions[{n}].{field}"
+            opaque = case.opaque.get(place.of)
+            if opaque is None and place.of not in case.buffers:
+                known = [*case.buffers, *case.opaque]
+                yield Problem(f"{path}.of", f"no buffer or opaque matrix {place.of!r}", _nearest(place.of, known))
+            elif opaque is not None:
+                if (place.component, place.layout, place.stride, place.offset) != (None, None, 0, 0):
+                    yield Problem(path, "more than the name of an opaque matrix", "`of` alone")
+                if (opaque.rows, opaque.cols) != (conversion.rows, conversion.cols):
+                    what = f"{conversion.rows}x{conversion.cols} of a {opaque.rows}x{opaque.cols} matrix"
+                    yield Problem(path, what, "the whole matrix", "VK-053")
+            elif place.component is None or place.layout is None or place.layout.optimal:
+                yield Problem(path, "a matrix in a buffer without component or layout", "both: RowMajor or ColumnMajor")
+    alone = case.dispatch.invocations is not None
+    if alone and (case.dispatch.subgroups != 1 or case.dispatch.subgroup_size is not None):
+        yield Problem("dispatch", "`invocations` beside `subgroups` or `subgroup_size`", "one or the other")
+    if alone and any(isinstance(t, ins.MatrixInstruction) for t in case.program):
+        yield Problem("program", "cooperative matrices with `dispatch.invocations`", "`dispatch.subgroups`", "VK-026")
 
 
 def _function_problems(case: Case) -> Iterator[Problem]:
@@ -184,12 +227,70 @@ class _Resolver:
                 | control.ControlBarrier()
             ):
                 yield from self._control(instruction)
+            case (
+                vec.VectorConstant()
+                | vec.VectorLoad()
+                | vec.VectorStore()
+                | vec.VectorConstruct()
+                | vec.VectorExtract()
+                | vec.VectorInsert()
+                | vec.VectorArithmetic()
+                | vec.VectorTimesScalar()
+                | vec.VectorConvert()
+                | vec.VectorBitcast()
+                | vec.VectorMatrixMul()
+                | vec.VectorOuterProductAccumulate()
+                | vec.VectorReduceSumAccumulate()
+            ):
+                yield from self._of_vectors(instruction)
             case _:
                 yield from self._derived(instruction)
+
+    def _of_vectors(self, instruction: ins.VectorInstruction) -> Iterator[Problem]:
+        """A vector instruction: what it refers to, then what follows from that."""
+        sound = True
+        kinds: dict[str, type[ResultType]] = {"scalar": ScalarType}
+        for field in instruction.refers:
+            value = getattr(instruction, field)
+            for name in value if isinstance(value, tuple) else (value,):
+                kind = kinds.get(field, VectorShape)
+                if field == "parts" and isinstance(self.types.get(name), ScalarType):
+                    kind = ScalarType
+                if name is not None:
+                    found = list(self._refer(field, name, kind))
+                    sound = sound and not found
+                    yield from found
+        for field in ("buffer", "bias", "matrix"):
+            name = getattr(instruction, field, None)
+            known = {*self.case.buffers, *(self.case.opaque if field == "matrix" else ())}
+            if name is not None and name not in known:
+                yield replace(self._no_buffer(name), path=field)
+        if self.case.dispatch.invocations is None:
+            yield Problem("", "a cooperative vector without `dispatch.invocations`", "dispatch: {invocations: 32}")
+        if not sound:
+            return
+        shapes = {n: t for n, t in self.types.items() if isinstance(t, VectorShape)}
+        scalars = {n: t for n, t in self.types.items() if isinstance(t, ScalarType)}
+        for result in vector_rules.derived(instruction, vector_rules.Vectors(shapes, scalars, self.case.opaque)):
+            if isinstance(result, Problem):
+                yield result
+            elif isinstance(result, ScalarType):
+                yield from self._define(instruction.id, result)  # type: ignore[union-attr]
+            else:
+                yield from self._vector(instruction.id, result)  # type: ignore[union-attr]
+
+    def _vector(self, name: str, declared: vec.VectorType) -> Iterator[Problem]:
+        length = constant_of(declared.length)
+        assert isinstance(length, int)
+        if not 1 <= length <= MAX_VECTOR_LENGTH:
+            yield Problem("type.length", f"{length} components", f"1 to {MAX_VECTOR_LENGTH}", "CV-010")
+        else:
+            yield from self._define(name, VectorShape(declared.component, length, declared))
 
     def _factors(self, instruction: ins.Instruction) -> Iterator[Problem]:
         """Operands that ask for the index of a loop which is not there."""
         loops = sum(isinstance(o, control.Loop) for o in self._open)
+        alone = self.case.dispatch.invocations is not None
         for field in instruction.__struct_fields__:
             value = getattr(instruction, field)
             for operand in value if isinstance(value, tuple) else (value,):
@@ -198,12 +299,16 @@ class _Resolver:
                     if (factors.loop and loops < 1) or (factors.loop_outer and loops < 2):
                         name = "loop" if loops < 1 and factors.loop else "loop.outer"
                         yield Problem(field, f"{name!r} without such a loop", "a Loop around the instruction")
+                    if factors.inv and not alone:
+                        yield Problem(field, "'inv' without `dispatch.invocations`", "sg, the index of the subgroup")
+                    if factors.sg and alone:
+                        yield Problem(field, "'sg' with `dispatch.invocations`", "inv, the index of the invocation")
 
     def _control(self, instruction: ins.ControlInstruction) -> Iterator[Problem]:
         match instruction:
             case control.Loop():
                 for n, carry in enumerate(instruction.carry):
-                    yield from self._refer(f"carry[{n}].init", carry.init, MatrixShape)
+                    yield from self._refer(f"carry[{n}].init", carry.init, self._carried(carry.init))
                     yield from self._define(carry.id, self.types.get(carry.init))
                 self._enter(instruction)
             case control.If():
@@ -245,7 +350,7 @@ class _Resolver:
         for n, merge in enumerate(instruction.merge):
             for field, name, arm in (("then", merge.then, first), ("otherwise", merge.otherwise, second)):
                 self._visible.append(arm)
-                yield from self._refer(f"merge[{n}].{field}", name, MatrixShape)
+                yield from self._refer(f"merge[{n}].{field}", name, self._carried(name))
                 self._visible.pop()
             self._visible.append(first | second)
             yield from self._alike(f"merge[{n}].otherwise", merge.otherwise, merge.then)
@@ -262,11 +367,15 @@ class _Resolver:
         self._visible.pop()
 
     def _alike(self, field: str, name: str, other: str) -> Iterator[Problem]:
-        """`name` is a matrix of the same declared type as `other`."""
-        yield from self._refer(field, name, MatrixShape)
+        """`name` is a matrix or vector of the same declared type as `other`."""
+        yield from self._refer(field, name, self._carried(other))
         a, b = self.types.get(name), self.types.get(other)
-        if isinstance(a, MatrixShape) and isinstance(b, MatrixShape) and a.declared != b.declared:
-            yield Problem(field, f"{name!r} is of another type than {other!r}", "matrices of one type, declared alike")
+        if isinstance(a, MatrixShape | VectorShape) and isinstance(b, type(a)) and a.declared != b.declared:
+            yield Problem(field, f"{name!r} is of another type than {other!r}", "two of one type, declared alike")
+
+    def _carried(self, name: str) -> type[ResultType]:
+        """What a block may carry out under this name."""
+        return VectorShape if isinstance(self.types.get(name), VectorShape) else MatrixShape
 
     def _derived(self, instruction: ins.Instruction) -> Iterator[Problem]:
         """An instruction that makes a matrix of matrices: its type follows from theirs."""
@@ -405,6 +514,8 @@ _NOUNS: dict[type[ResultType], str] = {
     ViewType: "tensor view",
     MatrixShape: "matrix",
     PointerType: "pointer",
+    VectorShape: "cooperative vector",
+    ScalarType: "scalar",
 }
 
 

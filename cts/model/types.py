@@ -8,6 +8,7 @@ from typing import TypeAlias
 from cts.model.component import ComponentType
 from cts.model.instruction import MatrixType
 from cts.model.operand import ClampMode, Scope, Use
+from cts.model.vectors import VectorType
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,23 @@ class PointerType:
     buffer: str
 
 
-ResultType: TypeAlias = LayoutType | ViewType | MatrixShape | PointerType
+@dataclass(frozen=True)
+class VectorShape:
+    """OpTypeCooperativeVectorNV with its constants resolved; `declared` is the type as written."""
+
+    component: ComponentType
+    length: int
+    declared: VectorType
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """A component of a vector."""
+
+    component: ComponentType
+
+
+ResultType: TypeAlias = LayoutType | ViewType | MatrixShape | PointerType | VectorShape | ScalarType
 
 
 @dataclass(frozen=True)

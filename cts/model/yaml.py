@@ -106,6 +106,10 @@ def dumps_case(case: Case) -> str:
     ]
     if data.get("functions"):
         lines += ["functions:", *(f"  {_flow(name)}: {_flow(f)}" for name, f in data["functions"].items())]
+    if data.get("opaque"):
+        lines += ["opaque:", *(f"  {_flow(name)}: {_flow(m)}" for name, m in data["opaque"].items())]
+    if data.get("conversions"):
+        lines += ["conversions:", *(f"  - {_flow(c)}" for c in data["conversions"])]
     lines += (
         ["buffers:", *(f"  {_flow(name)}: {_flow(b)}" for name, b in data["buffers"].items())]
         if data["buffers"]

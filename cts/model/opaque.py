@@ -1,0 +1,57 @@
+"""Matrices in layouts that only the device knows, and the conversions that reach them (VK-053..VK-056)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from cts.model.component import ComponentType
+from cts.model.operand import StorageClass
+from cts.model.vectors import MatrixLayout
+
+Extent = Annotated[int, Meta(ge=1, le=4096)]
+Bytes = Annotated[int, Meta(ge=0, le=1 << 28)]
+
+
+class OpaqueMatrix(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A matrix in an optimal layout, in memory of its own that begins `offset` bytes before it.
+
+    What its memory holds, and how large it is, is the device's secret: only conversions say what the
+    matrix is. It begins as zeros where `zero` (CV-038), else as nothing that may be read.
+    """
+
+    component: ComponentType
+    rows: Extent
+    cols: Extent
+    layout: MatrixLayout
+    offset: Bytes = 0
+    storage: StorageClass = StorageClass.StorageBuffer
+    zero: bool = False
+
+
+class Place(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One side of a conversion: an opaque matrix by name alone, or a matrix in a buffer.
+
+    `offset` and `stride` count bytes.
+    """
+
+    of: str
+    component: ComponentType | None = None
+    layout: MatrixLayout | None = None
+    stride: Bytes = 0
+    offset: Bytes = 0
+
+
+class MatrixConversion(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A conversion of a rows x cols matrix, before the dispatch or after it, in order.
+
+    By vkCmdConvertCooperativeVectorMatrixNV, or where `host` by vkConvertCooperativeVectorMatrixNV.
+    """
+
+    source: Place
+    destination: Place
+    rows: Extent
+    cols: Extent
+    after: bool = False
+    host: bool = False
