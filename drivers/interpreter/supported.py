@@ -39,6 +39,10 @@ CAPABILITIES = frozenset(
         "TensorAddressingNV",
         "CooperativeMatrixTensorAddressingNV",
         "CooperativeMatrixBlockLoadsNV",
+        "CooperativeMatrixDecodeVectorNV",
+        "CooperativeMatrixReductionsNV",
+        "CooperativeMatrixConversionsNV",
+        "CooperativeMatrixPerElementOperationsNV",
     }
 )
 
