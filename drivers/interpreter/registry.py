@@ -58,6 +58,7 @@ class Handlers(NamedTuple):
 _HANDLERS = Handlers({}, {}, {}, {}, {}, {})
 _ROOMS = (
     "arithmetic",
+    "atomics",
     "bits",
     "composite",
     "control",
