@@ -34,11 +34,55 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class OpaqueMemory:
+    """Memory of a matrix in an optimal layout, as large as the driver's own size query says.
+
+    `component` and `layout` are the numbers of SPIR-V and Vulkan (CV-002). The matrix begins `offset`
+    bytes into the memory, of which all is visible to the module; all zeros first where `zero`. Its
+    contents are the driver's secret and never handed back.
+    """
+
+    component: int
+    layout: int
+    rows: int
+    cols: int
+    offset: int = 0
+    zero: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """A matrix in memory: `of` is a buffer, `offset` and `stride` in bytes; or `of` is opaque memory."""
+
+    of: str
+    component: int
+    layout: int
+    offset: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A conversion of a rows x cols matrix, before or after the dispatch, in order (VK-053).
+
+    `host`: by vkConvertCooperativeVectorMatrixNV instead of the command.
+    """
+
+    source: Place
+    destination: Place
+    rows: int
+    cols: int
+    after: bool = False
+    host: bool = False
+
+
+@dataclass(frozen=True)
 class ModuleJob:
     """One dispatch of one compute module.
 
     `words` has dtype uint32. `spec_constants` maps SpecId to the constant's bytes (4 for bool, as
-    VkBool32). `bindings` maps (set, binding) to a buffer name. `subgroup_size` requires a size.
+    VkBool32). `bindings` maps (set, binding) to the name of a buffer or of opaque memory.
+    `subgroup_size` requires a size.
     """
 
     words: npt.NDArray[np.uint32]
@@ -50,3 +94,5 @@ class ModuleJob:
     push_addresses: tuple[Address, ...] = ()
     entry: str = "main"
     subgroup_size: int | None = None
+    opaque: dict[str, OpaqueMemory] = field(default_factory=dict)
+    conversions: tuple[Conversion, ...] = ()
