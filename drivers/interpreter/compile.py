@@ -15,11 +15,13 @@ from cts.drivers.interpreter.parse import EntryPoint, Function, Instruction, Mod
 from cts.drivers.interpreter.problems import Malformed, Problem, Unsupported
 from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
 from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
+from cts.drivers.interpreter.target import Target
 from cts.drivers.interpreter.values import Place, Value
-from cts.spirv.encode import Id
 
-#: The most invocations of a workgroup: beyond this a module is hostile.
-MAX_INVOCATIONS = 4096
+#: Instructions that only pass values on, of whatever type.
+_PASSING = frozenset(
+    {"OpCopyObject", "OpCopyLogical", "OpUndef", "OpSelect", "OpCompositeExtract", "OpCompositeInsert"}
+)
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,16 @@ class Program:
     matrix_elements: int
 
 
-def compile_module(module: Module, entry: str, spec_constants: Mapping[int, bytes], subgroup_size: int) -> Program:
+def compile_module(module: Module, entry: str, spec_constants: Mapping[int, bytes], target: Target) -> Program:
     """Specialize and compile. Raises Unsupported with everything that is missing, and Malformed."""
     missing = [f"capability {c}" for c in module.capabilities if c not in CAPABILITIES]
     point = _entry_point(module, entry)
     modes = module.modes.get(point.function, {})
     missing += [f"execution mode {name}" for name in modes if name not in EXECUTION_MODES]
-    declared = Declarations(module, spec_constants)
+    declared = Declarations(module, spec_constants, modes, target)
     if declared.missing:
         raise Unsupported("; ".join(dict.fromkeys([*missing, *declared.missing, *_unhandled(module)])))
-    compiler = Compiler(declared, missing, _local_size(declared, modes), subgroup_size)
+    compiler = Compiler(declared, missing, target)
     code = compiler.function(point.function)
     compiler.globals()
     if missing:
@@ -81,12 +83,10 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
 class Compiler:
     """Compiles functions; handlers ask it for types, constants, edges and functions."""
 
-    def __init__(
-        self, declared: Declarations, missing: list[str], local_size: tuple[int, int, int], subgroup_size: int
-    ) -> None:
+    def __init__(self, declared: Declarations, missing: list[str], target: Target) -> None:
         self.declared = declared
-        self.local_size = local_size
-        self.subgroup_size = subgroup_size
+        self.target = target
+        self.local_size = declared.local_size()
         self.module = declared.module
         self.missing = missing
         self.registers: list[Value] = [None] * declared.module.bound
@@ -210,6 +210,8 @@ class Compiler:
 
     def _step(self, i: Instruction) -> Step:
         handlers = lookup()
+        if (make := handlers.on_matrices.get(i.opcode)) is not None and self._is_on_matrices(i):
+            return make(self, i)
         if (make := handlers.step.get(i.opcode)) is not None:
             return make(self, i)
         if (make_pure := handlers.pure.get(i.opcode)) is not None:
@@ -218,10 +220,12 @@ class Compiler:
 
     def pure_step(self, i: Instruction, make: MakePure) -> Step:
         """The step of an instruction that is a function of its operands' values."""
-        kinds = [self.declared.type_of.get(id_) for id_ in (i.result, *i.ids)]
-        if i.name != "OpCopyObject" and any(isinstance(t, ty.CooperativeMatrix) for t in kinds):
-            raise Unsupported("on cooperative matrices")
+        if i.name not in _PASSING and self._is_on_matrices(i):
+            raise Malformed("not defined on cooperative matrices (KM-017)")
         return _pure_step(i.result, i.ids, make(self.declared, i))
+
+    def _is_on_matrices(self, i: Instruction) -> bool:
+        return any(ty.holds_matrix(self.declared.type_of.get(id_)) for id_ in (i.result, *i.ids))
 
 
 def _pure_step(result: int, operands: tuple[int, ...], function: Pure) -> Step:
@@ -286,21 +290,3 @@ def _entry_point(module: Module, name: str) -> EntryPoint:
             return point
     known = ", ".join(p.name for p in module.entry_points) or "none"
     raise Malformed(f"no entry point named {name!r}; the module has: {known}")
-
-
-def _local_size(declared: Declarations, modes: Mapping[str, tuple[object, ...]]) -> tuple[int, int, int]:
-    for id_, decorations in declared.module.decorations.items():
-        if decorations.get("BuiltIn") == ("WorkgroupSize",) and id_ in declared.constants:
-            sizes = [int(n) for n in declared.constants[id_][0]]
-            break
-    else:
-        if "LocalSizeId" in modes:
-            sizes = [declared.number(id_) for id_ in modes["LocalSizeId"] if isinstance(id_, Id)]
-        elif "LocalSize" in modes:
-            sizes = [int(n) for n in modes["LocalSize"] if isinstance(n, int)]
-        else:
-            raise Malformed("the entry point has no LocalSize")
-    x, y, z = sizes
-    if not 0 < x * y * z <= MAX_INVOCATIONS or min(sizes) < 1:
-        raise Unsupported(f"a workgroup of {x}x{y}x{z} invocations (at most {MAX_INVOCATIONS})")
-    return x, y, z

@@ -12,7 +12,8 @@ from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.problems import Malformed, Problem, Unsupported
 from cts.drivers.interpreter.registry import lookup
-from cts.drivers.interpreter.values import Matrix, Value, stack, zero
+from cts.drivers.interpreter.target import Target, local_size
+from cts.drivers.interpreter.values import WORKGROUP, Matrix, Value, stack, zero
 from cts.spirv.grammar import grammar
 
 #: The most elements a cooperative matrix may have: beyond this a module is hostile.
@@ -26,9 +27,17 @@ class Declarations:
     tells; handlers of access chains add to it. `missing` collects what is not supported.
     """
 
-    def __init__(self, module: Module, spec_constants: Mapping[int, bytes]) -> None:
+    def __init__(
+        self,
+        module: Module,
+        spec_constants: Mapping[int, bytes],
+        modes: Mapping[str, tuple[object, ...]],
+        target: Target,
+    ) -> None:
         self.module = module
         self.spec_constants = spec_constants
+        self.modes = modes
+        self.target = target
         self.types: dict[int, ty.Type] = {}
         self.type_of: dict[int, ty.Type] = {}
         self.constants: dict[int, Value] = {}
@@ -79,6 +88,15 @@ class Declarations:
         if value is None or not isinstance(t, (ty.Int, ty.Bool)):
             raise Malformed(f"{self.module.label(id_)} must be an integer or bool constant")
         return int(value.view(f"i{t.size}")[0]) if isinstance(t, ty.Int) and t.signed else int(value[0])
+
+    def local_size(self) -> tuple[int, int, int]:
+        """The size of a workgroup, as far as it has been declared. Raises Malformed and Unsupported."""
+        return local_size(self.module, self.modes, self.constants, self.number)
+
+    def invocations(self, scope: int) -> int:
+        """How many invocations an instance of the scope has (CM-062: known before matrix types)."""
+        x, y, z = self.local_size()
+        return x * y * z if scope == WORKGROUP else self.target.subgroup_size
 
     def decoration(self, id_: int, name: str) -> int | str | None:
         """The first operand of a decoration; 1 for one without operands; None where absent."""

@@ -13,6 +13,7 @@ from cts.drivers.interpreter.compile import Program, compile_module
 from cts.drivers.interpreter.launch import launch
 from cts.drivers.interpreter.parse import Module, parse
 from cts.drivers.interpreter.problems import Internal, Problem, Unsupported
+from cts.drivers.interpreter.target import Target
 from cts.errors import BadInput
 from cts.job import ModuleJob
 
@@ -31,9 +32,16 @@ T = TypeVar("T")
 class Interpreter:
     """Executes SPIR-V words. See `create` for its options."""
 
-    def __init__(self, subgroup_size: int = DEFAULT_SUBGROUP_SIZE, max_blocks: int = DEFAULT_MAX_BLOCKS) -> None:
+    def __init__(
+        self,
+        subgroup_size: int = DEFAULT_SUBGROUP_SIZE,
+        max_blocks: int = DEFAULT_MAX_BLOCKS,
+        *,
+        vector_decode: bool = True,
+    ) -> None:
         self.name = "interpreter"
         self.subgroup_size = subgroup_size
+        self.vector_decode = vector_decode
         self.max_blocks = max_blocks
         self._modules: OrderedDict[Hashable, Module] = OrderedDict()
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
@@ -67,9 +75,10 @@ class Interpreter:
         if not 1 <= size <= MAX_SUBGROUP_SIZE:
             raise Unsupported(f"subgroup size {size} (1 to {MAX_SUBGROUP_SIZE})")
         digest = hashlib.blake2b(job.words.tobytes(), digest_size=16).digest()
-        key = (digest, job.entry, tuple(sorted(job.spec_constants.items())), size)
+        target = Target(size, self.vector_decode)
+        key = (digest, job.entry, tuple(sorted(job.spec_constants.items())), target)
         module = _remember(self._modules, digest, lambda: parse(job.words))
-        return _remember(self._programs, key, lambda: compile_module(module, job.entry, job.spec_constants, size))
+        return _remember(self._programs, key, lambda: compile_module(module, job.entry, job.spec_constants, target))
 
 
 def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[], T]) -> T:
@@ -83,12 +92,18 @@ def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[],
 
 
 def create(options: dict[str, str]) -> Interpreter:
-    """The interpreter. Option: `subgroup_size=N`, 1 to 128, 32 when absent. Raises BadInput."""
-    known = {"subgroup_size"}
-    unknown = sorted(options.keys() - known)
+    """The interpreter, by its options. Raises BadInput.
+
+    `subgroup_size=N`: 1 to 128, 32 when absent. `decode=vector|scalar`: whether a load that has a
+    DecodeVectorFunc calls it, as it does when absent, or only its DecodeFunc.
+    """
+    unknown = sorted(options.keys() - {"subgroup_size", "decode"})
     if unknown:
         raise BadInput(
-            "driver-option", f"the interpreter has no option {unknown[0]!r}", "interpreter", "subgroup_size=1 to 128"
+            "driver-option",
+            f"the interpreter has no option {unknown[0]!r}",
+            "interpreter",
+            "subgroup_size=1 to 128, decode=vector or decode=scalar",
         )
     text = options.get("subgroup_size", str(DEFAULT_SUBGROUP_SIZE))
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_SUBGROUP_SIZE:
@@ -98,4 +113,7 @@ def create(options: dict[str, str]) -> Interpreter:
             "interpreter",
             f"a number from 1 to {MAX_SUBGROUP_SIZE}",
         )
-    return Interpreter(int(text))
+    decode = options.get("decode", "vector")
+    if decode not in ("vector", "scalar"):
+        raise BadInput("driver-option", f"decode is {decode!r}", "interpreter", "vector or scalar")
+    return Interpreter(int(text), vector_decode=decode == "vector")

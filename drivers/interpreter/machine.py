@@ -13,7 +13,7 @@ from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.places import Variables
 from cts.drivers.interpreter.problems import Internal, Problem, RunAway
 from cts.drivers.interpreter.registry import Edge, Exit, Step, Terminator
-from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, merge
+from cts.drivers.interpreter.values import Array, Lanes, Matrix, Value, merge
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Machine:
         registers: list[Value],
         variables: Variables,
         memory: AddressSpace,
-        topology: Topology,
+        topology: Lanes,
         budget: Budget,
         buffer_sizes: dict[int, int],
     ) -> None:
@@ -77,6 +77,13 @@ class Machine:
         self.buffer_sizes = buffer_sizes
         self.mask: Array | None = None
         self.returned: Value = None
+
+    def apart(self, lanes: int) -> Machine:
+        """A machine with lanes of its own that shares memory, budget and, for reading, registers with this one."""
+        topology = Lanes(lanes)
+        variables = Variables(self.variables.types, topology)
+        registers = list(self.registers)
+        return Machine(self.module, registers, variables, self.memory, topology, self.budget, self.buffer_sizes)
 
     def call(self, code: Code) -> Value:
         """Run a function for the active lanes; its return value."""

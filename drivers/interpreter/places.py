@@ -6,9 +6,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from cts.drivers.interpreter import components
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.problems import OutOfBounds
-from cts.drivers.interpreter.values import Array, Layout, Place, Topology, Value, View, merge, zero
+from cts.drivers.interpreter.values import Array, Lanes, Layout, Matrix, Place, Value, View, merge, zero
 
 Path: TypeAlias = "tuple[int | Array, ...]"
 
@@ -20,7 +21,7 @@ class Variables:
     of its own, which a store to a part may change in place.
     """
 
-    def __init__(self, types: dict[int, ty.Type], topology: Topology) -> None:
+    def __init__(self, types: dict[int, ty.Type], topology: Lanes) -> None:
         self.types = types
         self.topology = topology
         self.values: dict[int, Value] = {}
@@ -60,7 +61,7 @@ class Variables:
             return
         whole = self.values.get(variable)
         if whole is None or variable not in self.owned:
-            whole = _own(self.get(variable), self.topology.lanes)
+            whole = _own(self.get(variable), self.topology)
         self.values[variable] = self._put(whole, place.path, value, mask)
         self.owned.add(variable)
 
@@ -70,6 +71,9 @@ class Variables:
         if not path:
             return whole
         index, rest = path[0], path[1:]
+        if isinstance(whole, Matrix):
+            instances = self.topology.scopes[whole.scope]
+            return components.take(whole, instances, self._component(whole, index, mask))
         if isinstance(index, int):
             _check_static(index, len(whole))
             return self._take(whole[index], rest, mask)
@@ -80,6 +84,14 @@ class Variables:
                 np.broadcast_to(index == k, self.topology.lanes), self._take(part, rest, mask), found, self.topology
             )
         return found
+
+    def _component(self, whole: Matrix, index: int | Array, mask: Array | None) -> int | Array:
+        """The index, checked against the length of a matrix."""
+        count = components.length(whole, self.topology.scopes[whole.scope])
+        if isinstance(index, int):
+            _check_static(index, count)
+            return index
+        return _checked(index, count, mask)
 
     def _take_dense(self, whole: Array, path: Path, mask: Array | None) -> Array:
         if all(isinstance(index, int) for index in path):
@@ -96,12 +108,16 @@ class Variables:
 
     def _put(self, whole: Value, path: Path, value: Value, mask: Array | None) -> Value:
         if not path:
-            value = _own(value, self.topology.lanes)
+            value = _own(value, self.topology)
             return value if mask is None else merge(mask, value, whole, self.topology)
         if isinstance(whole, np.ndarray):
             self._put_dense(whole, path, value, mask)
             return whole
         index, rest = path[0], path[1:]
+        if isinstance(whole, Matrix):
+            instances = self.topology.scopes[whole.scope]
+            components.put(whole, instances, self._component(whole, index, mask), value, mask)
+            return whole
         parts = list(whole)
         if isinstance(index, int):
             _check_static(index, len(parts))
@@ -128,10 +144,13 @@ class Variables:
         whole[(lanes, *indices)] = value if value.shape[0] == 1 else value[lanes]
 
 
-def _own(value: Value, lanes: int) -> Value:
-    """The value in arrays of its own, one entry per lane."""
+def _own(value: Value, lanes: Lanes) -> Value:
+    """The value in arrays of its own, one entry per lane; of a matrix, one per instance."""
     if isinstance(value, np.ndarray):
-        return np.broadcast_to(value, (lanes, *value.shape[1:])).copy()
+        return np.broadcast_to(value, (lanes.lanes, *value.shape[1:])).copy()
+    if isinstance(value, Matrix):
+        count = lanes.scopes[value.scope].count
+        return Matrix(np.broadcast_to(value.bits, (count, *value.bits.shape[1:])).copy(), value.scope)
     if isinstance(value, tuple) and not isinstance(value, (Layout, View)):
         return tuple(_own(v, lanes) for v in value)
     return value

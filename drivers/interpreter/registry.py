@@ -4,6 +4,7 @@
 - `typed`: a function of the instruction and its types that returns a `pure` one.
 - `step`: a function of the instruction that returns what it does to the machine.
 - `terminator`: like `step`, for the end of a block; returns where control goes.
+- `on_matrices`: like `step`, where an operand or the result is or contains a cooperative matrix.
 - `glsl`, `glsl_typed`, `glsl_step`: the first three for instructions of GLSL.std.450; the
   instruction that they are given has only its own operands, without the set and its number.
 
@@ -49,13 +50,15 @@ class Handlers(NamedTuple):
     pure: dict[int, MakePure]
     step: dict[int, MakeStep]
     terminator: dict[int, MakeTerminator]
+    on_matrices: dict[int, MakeStep]
     glsl_pure: dict[str, MakePure]
     glsl_step: dict[str, MakeStep]
 
 
-_HANDLERS = Handlers({}, {}, {}, {}, {})
+_HANDLERS = Handlers({}, {}, {}, {}, {}, {})
 _ROOMS = (
     "arithmetic",
+    "atomics",
     "bits",
     "composite",
     "control",
@@ -67,7 +70,12 @@ _ROOMS = (
     "glsl.packing",
     "glsl.parts",
     "logic",
-    "matrix",
+    "matrices.arithmetic",
+    "matrices.callbacks",
+    "matrices.components",
+    "matrices.conversions",
+    "matrices.strided",
+    "matrices.tensors",
     "tensor",
     "variable",
 )
@@ -106,6 +114,11 @@ def step(*names: str) -> Callable[[F], F]:
 def terminator(*names: str) -> Callable[[F], F]:
     """Register a function (compiler, instruction) -> terminator."""
     return _registering(_HANDLERS.terminator, names)
+
+
+def on_matrices(*names: str) -> Callable[[F], F]:
+    """Register a function (compiler, instruction) -> step, for operands or results with cooperative matrices."""
+    return _registering(_HANDLERS.on_matrices, names)
 
 
 def glsl(*names: str) -> Callable[[F], F]:

@@ -22,6 +22,14 @@ CAPABILITIES = frozenset(
         "WorkgroupMemoryExplicitLayoutKHR",
         "WorkgroupMemoryExplicitLayout8BitAccessKHR",
         "WorkgroupMemoryExplicitLayout16BitAccessKHR",
+        "Int64Atomics",
+        "AtomicFloat16AddEXT",
+        "AtomicFloat32AddEXT",
+        "AtomicFloat64AddEXT",
+        "AtomicFloat16MinMaxEXT",
+        "AtomicFloat32MinMaxEXT",
+        "AtomicFloat64MinMaxEXT",
+        "AtomicFloat16VectorNV",
         "PhysicalStorageBufferAddresses",
         "VariablePointersStorageBuffer",
         "VariablePointers",
@@ -39,6 +47,10 @@ CAPABILITIES = frozenset(
         "TensorAddressingNV",
         "CooperativeMatrixTensorAddressingNV",
         "CooperativeMatrixBlockLoadsNV",
+        "CooperativeMatrixDecodeVectorNV",
+        "CooperativeMatrixReductionsNV",
+        "CooperativeMatrixConversionsNV",
+        "CooperativeMatrixPerElementOperationsNV",
     }
 )
 

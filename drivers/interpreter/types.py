@@ -4,7 +4,7 @@ Values of a type are arrays whose first axis is the invocation ("lane"), of exte
 agree:
 
 - bool: bool (lanes,); int: the unsigned dtype of its width, whatever its signedness (opcodes say how
-  to read it); float: its NumPy/ml_dtypes dtype; physical pointer: int64 address
+  to read it); float: its NumPy/ml_dtypes dtype; pointer of a storage class in `ADDRESSED`: int64 address
 - vector (lanes, n); matrix (lanes, columns, rows); array of such: one more axis after the lanes
 - struct, and array of structs or opaque types: tuple of values
 - cooperative matrix, tensor layout and view: see `values`
@@ -207,7 +207,7 @@ def dense_dtype(t: Type) -> DType | None:
         t = t.column
     if isinstance(t, Vector):
         t = t.component
-    if isinstance(t, Pointer) and t.storage == "PhysicalStorageBuffer":
+    if isinstance(t, Pointer) and t.storage in ADDRESSED:
         return np.dtype(np.int64)
     return t.dtype if isinstance(t, (Bool, Int, Float)) else None
 
@@ -238,6 +238,22 @@ def length_of(t: Array) -> int:
     if t.length > MAX_COMPONENTS:
         raise Unsupported(f"an array of {t.length} elements (at most {MAX_COMPONENTS})")
     return t.length
+
+
+def component_of(t: Type) -> Int | Float:
+    """The numeric type of a scalar's or vector's components. Raises Malformed for other types."""
+    if isinstance(t, (Vector, CooperativeMatrix)):
+        t = t.component
+    if not isinstance(t, (Int, Float)):
+        raise Malformed(f"a {type(t).__name__} where numbers are required")
+    return t
+
+
+def holds_matrix(t: Type | None) -> bool:
+    """Whether values of the type are or contain cooperative matrices."""
+    while isinstance(t, Array):
+        t = t.element
+    return isinstance(t, CooperativeMatrix) or (isinstance(t, Struct) and any(map(holds_matrix, t.members)))
 
 
 def element_of(t: Type, index: int | None = None) -> Type:

@@ -59,11 +59,12 @@ class Instances:
     """Which lanes form each instance of one scope.
 
     `of_lane` (lanes,) is the instance of each lane, `first` (instances,) the first lane of each.
-    Instances are numbered workgroup-major.
+    Instances are numbered workgroup-major. `invocations` is how many lanes a whole instance has.
     """
 
-    def __init__(self, of_lane: Array) -> None:
+    def __init__(self, of_lane: Array, invocations: int) -> None:
         self.of_lane = of_lane
+        self.invocations = invocations
         self.first: Array = np.flatnonzero(np.diff(of_lane, prepend=-1))
         self.count = len(self.first)
 
@@ -82,7 +83,7 @@ class Instances:
     def value(self, value: Value, mask: Array | None) -> Value:
         """A value per lane as a value per instance. Raises Misuse where it differs within an instance."""
         if isinstance(value, tuple):
-            return _rebuild(value, [self.value(v, mask) for v in value])
+            return rebuilt(value, [self.value(v, mask) for v in value])
         if value.shape[0] == 1:
             return value
         per_instance = value[self.first]
@@ -94,19 +95,25 @@ class Instances:
         return per_instance
 
 
-class Topology:
+class Lanes:
+    """So many lanes, and the instances that each scope divides them into. A callback's lanes have none."""
+
+    def __init__(self, lanes: int, scopes: dict[int, Instances] | None = None) -> None:
+        self.lanes = lanes
+        self.scopes = scopes or {}
+
+
+class Topology(Lanes):
     """The lanes of a batch of workgroups: workgroup-major, then local invocation index."""
 
     def __init__(self, workgroups: int, invocations: int, subgroup_size: int) -> None:
-        self.lanes = workgroups * invocations
         self.invocations = invocations
         self.local_index: Array = np.tile(np.arange(invocations, dtype=np.uint32), workgroups)
         self.workgroup: Array = np.repeat(np.arange(workgroups), invocations)
         self.subgroups = -(-invocations // subgroup_size)
-        self.scopes = {
-            WORKGROUP: Instances(self.workgroup),
-            SUBGROUP: Instances(self.workgroup * self.subgroups + self.local_index // np.uint32(subgroup_size)),
-        }
+        subgroup = self.workgroup * self.subgroups + self.local_index // np.uint32(subgroup_size)
+        scopes = {WORKGROUP: Instances(self.workgroup, invocations), SUBGROUP: Instances(subgroup, subgroup_size)}
+        super().__init__(workgroups * invocations, scopes)
 
 
 #: Numbers of the scopes that have instances here.
@@ -140,14 +147,14 @@ def zero(t: ty.Type) -> Value:
     raise Unsupported(f"a null value of {type(t).__name__} type")
 
 
-def merge(mask: Array, new: Value, old: Value, lanes: Topology) -> Value:
+def merge(mask: Array, new: Value, old: Value, lanes: Lanes) -> Value:
     """`new` in the lanes of `mask`, `old` elsewhere; `old` is None where nothing was written before."""
     if old is None or new is old:
         return new
     if isinstance(new, np.ndarray):
         return np.where(mask if new.ndim == 1 else mask.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
     if isinstance(new, tuple):
-        return _rebuild(new, [merge(mask, n, o, lanes) for n, o in zip(new, old, strict=True)])
+        return rebuilt(new, [merge(mask, n, o, lanes) for n, o in zip(new, old, strict=True)])
     if isinstance(new, Matrix):
         active = lanes.scopes[new.scope].active(mask)
         assert active is not None
@@ -176,7 +183,7 @@ def select(condition: Array, yes: Value, no: Value) -> Value:
     return np.where(condition, yes, no)
 
 
-def _rebuild(like: tuple[Value, ...], parts: list[Value]) -> tuple[Value, ...]:
+def rebuilt(like: tuple[Value, ...], parts: list[Value]) -> tuple[Value, ...]:
     """A tuple of `parts` of the same class as `like`."""
     if isinstance(like, Layout):
         return Layout(*parts)

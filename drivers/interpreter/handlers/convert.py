@@ -1,12 +1,12 @@
-"""Conversions between number types, and bit casts. Floating-point results round to nearest even."""
+"""Conversions between number types, and bit casts."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.conversions import CONVERSIONS, conversion
 from cts.drivers.interpreter.declare import Declarations
-from cts.drivers.interpreter.handlers.arithmetic import signed, unsigned
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Pure, pure, typed
@@ -21,41 +21,9 @@ def _target(d: Declarations, i: Instruction) -> ty.DType:
     return dtype
 
 
-@typed("OpUConvert", "OpConvertUToF", "OpFConvert")
+@typed(*CONVERSIONS)
 def convert(d: Declarations, i: Instruction) -> Pure:
-    dtype = _target(d, i)
-    return lambda a: a.astype(dtype)
-
-
-@typed("OpSConvert")
-def s_convert(d: Declarations, i: Instruction) -> Pure:
-    dtype = np.dtype(f"i{_target(d, i).itemsize}")
-    return lambda a: unsigned(signed(a).astype(dtype))
-
-
-@typed("OpConvertSToF")
-def s_to_f(d: Declarations, i: Instruction) -> Pure:
-    dtype = _target(d, i)
-    return lambda a: signed(a).astype(dtype)
-
-
-@typed("OpConvertFToU")
-def f_to_u(d: Declarations, i: Instruction) -> Pure:
-    """Rounds toward zero; undefined out of range (NU-016)."""
-    dtype = _target(d, i)
-    return lambda a: _wide(a).astype(dtype)
-
-
-@typed("OpConvertFToS")
-def f_to_s(d: Declarations, i: Instruction) -> Pure:
-    """Rounds toward zero; undefined out of range (NU-016)."""
-    dtype = np.dtype(f"i{_target(d, i).itemsize}")
-    return lambda a: unsigned(_wide(a).astype(dtype))
-
-
-def _wide(a: Array) -> Array:
-    """Narrow floats in a type from which NumPy converts to every integer type."""
-    return a if a.dtype.itemsize > 2 else a.astype(np.float32)
+    return conversion(d, i)
 
 
 @pure("OpQuantizeToF16")

@@ -1,0 +1,56 @@
+"""Which components of a cooperative matrix each invocation holds (KM-011: our choice).
+
+Element (row, col) has the number row * cols + col. Invocation p of an instance of n holds the elements
+p, p + n, p + 2n, ...: component k of it is element k * n + p. Every invocation has equally many
+components (KM-015); those behind the last element read as zero and keep nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from cts.drivers.interpreter.values import Array, Instances, Matrix
+
+#: One component number for all lanes, or int64 (lanes or 1,).
+Index: TypeAlias = "int | Array"
+
+
+def length(m: Matrix, instances: Instances) -> int:
+    """Components per invocation (KM-015)."""
+    return count(m.bits.shape[1], m.bits.shape[2], instances.invocations)
+
+
+def count(rows: int, cols: int, invocations: int) -> int:
+    """Components per invocation when so many share a matrix (KM-015)."""
+    return -(-rows * cols // invocations)
+
+
+def take(m: Matrix, instances: Instances, index: Index) -> Array:
+    """Component `index` of every lane, as bit patterns (lanes,)."""
+    element, exists = _element(m, instances, index)
+    row, col = np.divmod(np.where(exists, element, 0), m.bits.shape[2])
+    instance = instances.of_lane if len(m.bits) > 1 else 0
+    found: Array = np.where(exists, m.bits[instance, row, col], m.bits.dtype.type(0))
+    return found
+
+
+def put(m: Matrix, instances: Instances, index: Index, value: Array, mask: Array | None) -> None:
+    """Set component `index` of the lanes of the mask, in place; `bits` must have an entry per instance.
+
+    `value` is (lanes or 1,), of any dtype of the same width.
+    """
+    element, exists = _element(m, instances, index)
+    lanes = np.flatnonzero(exists if mask is None else exists & mask)
+    row, col = np.divmod(element[lanes], m.bits.shape[2])
+    bits = value.view(m.bits.dtype)
+    m.bits[instances.of_lane[lanes], row, col] = bits if len(bits) == 1 else bits[lanes]
+
+
+def _element(m: Matrix, instances: Instances, index: Index) -> tuple[Array, Array]:
+    """The number of each lane's element, and whether there is such an element: both (lanes,)."""
+    of_lane = instances.of_lane
+    position = np.arange(len(of_lane)) - instances.first[of_lane]
+    element = index * instances.invocations + position
+    return element, element < m.bits.shape[1] * m.bits.shape[2]

@@ -1,0 +1,157 @@
+"""Atomic instructions. Lanes that share an address take their turns in lane order.
+
+All lanes run in lockstep and every access is visible at once, so scopes and semantics ask for nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.drivers.interpreter import layout
+from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.compile import Compiler
+from cts.drivers.interpreter.handlers.arithmetic import add, signed, subtract
+from cts.drivers.interpreter.handlers.bits import bitwise_and, bitwise_or, bitwise_xor
+from cts.drivers.interpreter.handlers.glsl.numbers import n_max, n_min, s_max, s_min, u_max, u_min
+from cts.drivers.interpreter.handlers.variable import reader, writer
+from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.memory import AddressSpace
+from cts.drivers.interpreter.parse import Instruction
+from cts.drivers.interpreter.problems import Unsupported
+from cts.drivers.interpreter.registry import Step, step
+from cts.drivers.interpreter.values import Array
+
+#: Places that many lanes share are walked one by one when so few are left, and all at once before.
+_FEW = 32
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an atomic makes of the values in memory and its operands.
+
+    `ufunc` does the same to bits read by `read`: NumPy can then accumulate a whole row of turns.
+    """
+
+    function: Callable[..., Array]
+    ufunc: np.ufunc | None = None
+    read: Callable[[Array], Array] = lambda a: a
+
+    def turns(self, first: Array, operands: list[Array]) -> Array:
+        """All values (turns + 1,) that a place holds which starts with `first` (1,)."""
+        if self.ufunc is not None:
+            values = self.read(np.concatenate([first, operands[0]]))
+            return np.asarray(self.ufunc.accumulate(values, dtype=values.dtype)).view(first.dtype)
+        values = [first]
+        for k in range(len(operands[0])):
+            values.append(self.function(values[-1], *[o[k : k + 1] for o in operands]))
+        return np.concatenate(values)
+
+
+def serial(memory: AddressSpace, addresses: Array, operands: list[Array], dtype: ty.DType, change: Change) -> Array:
+    """Change the values at addresses (n,), one after the other; what each change found there."""
+    if not len(addresses):
+        return np.empty(0, dtype)
+    order = np.argsort(addresses, kind="stable")
+    sorted_ = addresses[order]
+    starts = np.flatnonzero(np.concatenate([[True], sorted_[1:] != sorted_[:-1]]))
+    counts = np.diff(starts, append=len(order))
+    now = memory.gather(sorted_[starts], dtype)
+    operands = [o[order] for o in operands]
+    before = np.empty(len(order), dtype)
+    for turn in range(int(counts.max())):
+        left = np.flatnonzero(counts > turn)
+        if len(left) <= _FEW:
+            for k in left:
+                at = slice(starts[k] + turn, starts[k] + counts[k])
+                values = change.turns(now[k : k + 1], [o[at] for o in operands])
+                before[at], now[k] = values[:-1], values[-1]
+            break
+        at = starts[left] + turn
+        before[at] = now[left]
+        now[left] = change.function(now[left], *[o[at] for o in operands])
+    memory.scatter(sorted_[starts], now)
+    found = np.empty_like(before)
+    found[order] = before
+    return found
+
+
+def _atomic(c: Compiler, i: Instruction, change: Change, operands: Callable[[Machine, ty.DType], list[Array]]) -> Step:
+    """A step for numbers, and vectors of numbers: each component is an atomic of its own."""
+    pointer, result = i.id(0), i.result
+    if c.declared.storage(pointer) in ty.NAMED:
+        raise Unsupported("on a variable without an address")
+    plan = layout.plan(c.declared.pointee(pointer))
+    if not isinstance(plan, layout.Leaf) or plan.is_bool or plan.offsets.ndim > 1:
+        raise Unsupported("on anything but a number or a vector of numbers")
+    dtype, offsets = plan.dtype, plan.offsets
+
+    def change_in_turn(m: Machine) -> None:
+        lanes = m.topology.lanes
+        active = np.arange(lanes) if m.mask is None else np.flatnonzero(m.mask)
+        shape = (lanes, *offsets.shape)
+        addresses = m.registers[pointer].reshape(-1, *(1,) * offsets.ndim) + offsets
+        flat = [np.broadcast_to(a, shape)[active].reshape(-1) for a in (addresses, *operands(m, dtype))]
+        found = np.zeros(shape, dtype)
+        found[active] = serial(m.memory, flat[0], flat[1:], dtype, change).reshape(-1, *offsets.shape)
+        m.registers[result] = found
+
+    return change_in_turn
+
+
+def _register(name: str, change: Change) -> None:
+    @step(name)
+    def make(c: Compiler, i: Instruction) -> Step:
+        value = i.id(3)
+        return _atomic(c, i, change, lambda m, _: [m.registers[value]])
+
+
+def _register_by_one(name: str, change: Change) -> None:
+    @step(name)
+    def make(c: Compiler, i: Instruction) -> Step:
+        return _atomic(c, i, change, lambda _, dtype: [np.ones(1, dtype)])
+
+
+_ADD, _SUBTRACT = Change(add, np.add), Change(subtract, np.subtract)
+
+for _name, _change in {
+    "OpAtomicIAdd": _ADD,
+    "OpAtomicISub": _SUBTRACT,
+    "OpAtomicAnd": Change(bitwise_and, np.bitwise_and),
+    "OpAtomicOr": Change(bitwise_or, np.bitwise_or),
+    "OpAtomicXor": Change(bitwise_xor, np.bitwise_xor),
+    "OpAtomicUMin": Change(u_min, np.minimum),
+    "OpAtomicUMax": Change(u_max, np.maximum),
+    "OpAtomicSMin": Change(s_min, np.minimum, signed),
+    "OpAtomicSMax": Change(s_max, np.maximum, signed),
+    "OpAtomicFAddEXT": _ADD,
+    "OpAtomicFMinEXT": Change(n_min),
+    "OpAtomicFMaxEXT": Change(n_max),
+    "OpAtomicExchange": Change(lambda now, value: value),
+}.items():
+    _register(_name, _change)
+
+_register_by_one("OpAtomicIIncrement", _ADD)
+_register_by_one("OpAtomicIDecrement", _SUBTRACT)
+
+_COMPARE_EXCHANGE = Change(lambda now, value, expected: np.where(now == expected, value, now))
+
+
+@step("OpAtomicCompareExchange", "OpAtomicCompareExchangeWeak")
+def compare_exchange(c: Compiler, i: Instruction) -> Step:
+    value, comparator = i.id(4), i.id(5)
+    return _atomic(c, i, _COMPARE_EXCHANGE, lambda m, _: [m.registers[value], m.registers[comparator]])
+
+
+@step("OpAtomicLoad")
+def atomic_load(c: Compiler, i: Instruction) -> Step:
+    result, read = i.result, reader(c, i.id(0))
+    return lambda m: m.registers.__setitem__(result, read(m))
+
+
+@step("OpAtomicStore")
+def atomic_store(c: Compiler, i: Instruction) -> Step:
+    write, value = writer(c, i.id(0)), i.id(3)
+    return lambda m: write(m, m.registers[value])

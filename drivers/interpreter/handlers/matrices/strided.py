@@ -1,0 +1,98 @@
+"""Loads and stores of cooperative matrices by pointer and stride."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.drivers.interpreter import layout as memory_layout
+from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.compile import Compiler
+from cts.drivers.interpreter.machine import Machine, matrix_of
+from cts.drivers.interpreter.parse import Instruction
+from cts.drivers.interpreter.problems import Malformed, Unsupported
+from cts.drivers.interpreter.registry import Step, step
+from cts.drivers.interpreter.values import Array, Matrix, signed_index
+from cts.spirv.encode import Id
+from cts.spirv.encode import Value as Operand
+
+
+def matrix_type(c: Compiler, id_: int) -> ty.CooperativeMatrix:
+    """The type of a value that must be a cooperative matrix."""
+    t = c.declared.type(id_)
+    if not isinstance(t, ty.CooperativeMatrix):
+        raise Malformed(f"{c.module.label(id_)} is not a cooperative matrix")
+    return t
+
+
+def require_address(c: Compiler, pointer: int) -> None:
+    """Refuse pointers that matrices cannot be loaded from."""
+    storage = c.declared.storage(pointer)
+    if storage not in ("Workgroup", "StorageBuffer", "PhysicalStorageBuffer"):
+        raise Malformed(f"the pointer's storage class is {storage} (CM-013)")
+
+
+class _Strided:
+    """The addresses of OpCooperativeMatrixLoadKHR and StoreKHR (KM-012, KM-013)."""
+
+    def __init__(self, c: Compiler, t: ty.CooperativeMatrix, pointer: int, rest: tuple[Operand, ...]) -> None:
+        require_address(c, pointer)
+        self.type, self.pointer = t, pointer
+        assert isinstance(rest[0], Id)
+        order = c.declared.number(rest[0])
+        if order not in (0, 1):
+            raise Unsupported(f"memory layout {order}; only RowMajorKHR (0) and ColumnMajorKHR (1)")
+        if len(rest) < 2 or not isinstance(rest[1], Id):
+            raise Malformed("row- and column-major layouts need a Stride (KM-013)")
+        self.stride = int(rest[1])
+        pitch = memory_layout.size_of(c.declared.pointee(pointer))
+        row = np.arange(t.rows, dtype=np.int64)[:, None]
+        col = np.arange(t.cols, dtype=np.int64)[None, :]
+        along, across = (row, col) if order == 0 else (col, row)
+        self.along, self.across = along * pitch, across * t.component.size
+
+    def __call__(self, m: Machine) -> Array:
+        """Byte addresses (instances or 1, rows, cols)."""
+        instances = m.topology.scopes[self.type.scope]
+        base = instances.value(m.registers[self.pointer], m.mask)[:, None, None]
+        stride = signed_index(instances.value(m.registers[self.stride], m.mask))[:, None, None]
+        addresses: Array = base + stride * self.along + self.across
+        return addresses
+
+
+@step("OpCooperativeMatrixLoadKHR")
+def load(c: Compiler, i: Instruction) -> Step:
+    t = c.declared.result_type(i)
+    if not isinstance(t, ty.CooperativeMatrix):
+        raise Malformed("the result type must be a cooperative matrix")
+    result, addresses = i.result, _Strided(c, t, i.id(0), i.operands[1:])
+
+    def loaded(m: Machine) -> None:
+        active = m.topology.scopes[t.scope].active(m.mask)
+        at = addresses(m)
+        if active is None or len(at) == 1:
+            bits = m.memory.gather(at, t.bits)
+        else:
+            bits = np.zeros(at.shape, t.bits)
+            bits[active] = m.memory.gather(at[active], t.bits)
+        m.registers[result] = Matrix(bits, t.scope)
+
+    return loaded
+
+
+@step("OpCooperativeMatrixStoreKHR")
+def store(c: Compiler, i: Instruction) -> Step:
+    object_ = i.id(1)
+    t = matrix_type(c, object_)
+    addresses = _Strided(c, t, i.id(0), i.operands[2:])
+
+    def stored(m: Machine) -> None:
+        active = m.topology.scopes[t.scope].active(m.mask)
+        at, bits = addresses(m), matrix_of(m, object_).bits
+        if active is not None and (len(at) > 1 or len(bits) > 1):
+            shape = (len(active), t.rows, t.cols)
+            at, bits = np.broadcast_to(at, shape)[active], np.broadcast_to(bits, shape)[active]
+        elif len(bits) > len(at):
+            at = np.broadcast_to(at, bits.shape)
+        m.memory.scatter(at, bits)
+
+    return stored

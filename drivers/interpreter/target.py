@@ -1,0 +1,49 @@
+"""What a module is compiled for: the options that the driver gives, and the size of a workgroup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cts.drivers.interpreter.parse import Module
+from cts.drivers.interpreter.problems import Malformed, Unsupported
+from cts.drivers.interpreter.values import Value
+from cts.spirv.encode import Id
+
+#: The most invocations of a workgroup: beyond this a module is hostile.
+MAX_INVOCATIONS = 4096
+
+
+@dataclass(frozen=True)
+class Target:
+    """`vector_decode`: whether DecodeVectorFunc is called where a load has one (DV-010 leaves the choice to us)."""
+
+    subgroup_size: int
+    vector_decode: bool = True
+
+
+def local_size(
+    module: Module,
+    modes: Mapping[str, tuple[object, ...]],
+    constants: Mapping[int, Value],
+    number: Callable[[int], int],
+) -> tuple[int, int, int]:
+    """From the WorkgroupSize constant, LocalSizeId or LocalSize, in that order of precedence.
+
+    `number` is the value of an integer constant. Raises Malformed and Unsupported.
+    """
+    for id_, decorations in module.decorations.items():
+        if decorations.get("BuiltIn") == ("WorkgroupSize",) and id_ in constants:
+            sizes = [int(n) for n in constants[id_][0]]
+            break
+    else:
+        if "LocalSizeId" in modes:
+            sizes = [number(id_) for id_ in modes["LocalSizeId"] if isinstance(id_, Id)]
+        elif "LocalSize" in modes:
+            sizes = [int(n) for n in modes["LocalSize"] if isinstance(n, int)]
+        else:
+            raise Malformed("the entry point has no LocalSize")
+    x, y, z = sizes
+    if not 0 < x * y * z <= MAX_INVOCATIONS or min(sizes) < 1:
+        raise Unsupported(f"a workgroup of {x}x{y}x{z} invocations (at most {MAX_INVOCATIONS})")
+    return x, y, z
