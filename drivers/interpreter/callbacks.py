@@ -62,7 +62,7 @@ class Callback:
     def _call(self, m: Machine, instances: Instances, instance: Array, arguments: list[Value]) -> Array:
         callee = m.apart(len(instance))
         caller = instances.first[instance]
-        for id_ in (*self.globals, *_variables(arguments)):
+        for id_ in self.globals:
             value = m.registers[id_]
             if isinstance(value, Place):
                 callee.variables.values[id_] = _lanes(m.variables.get(id_), caller)
@@ -79,32 +79,16 @@ def per_lane(value: Value, instances: Instances, instance: Array, mask: Array | 
 
     Raises Misuse where it is not uniform (AM-19).
     """
-    if isinstance(value, Place):
-        return Place(value.variable, tuple(_index(k, instances, instance, mask) for k in value.path))
     return _lanes(instances.value(value, mask), instance)
-
-
-def _index(k: int | Array, instances: Instances, instance: Array, mask: Array | None) -> int | Array:
-    if isinstance(k, int):
-        return k
-    index: Array = per_lane(k, instances, instance, mask)
-    return index
 
 
 def _lanes(value: Value, chosen: Array | slice) -> Value:
     """Chosen lanes of a value; one lane stands for all."""
     if isinstance(value, tuple):
         return rebuilt(value, [_lanes(v, chosen) for v in value])
-    if isinstance(value, Place):
-        return Place(value.variable, tuple(k if isinstance(k, int) else _lanes(k, chosen) for k in value.path))
     if not isinstance(value, np.ndarray):
         raise Unsupported(f"a {type(value).__name__} that a callback could see")
     return value if len(value) == 1 else value[chosen]
-
-
-def _variables(arguments: Sequence[Value]) -> Iterator[int]:
-    """The variables that pointers among the arguments point to."""
-    return (a.variable for a in arguments if isinstance(a, Place))
 
 
 def _called(module: Module, function: int) -> Iterator[Function]:

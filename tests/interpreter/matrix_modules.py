@@ -86,6 +86,7 @@ def module(
     decorations: str = "",
     variables: str = "",
     head: str = "",
+    interface: str = "",
     lanes: int = 32,
     scope: str = "Subgroup",
 ) -> str:
@@ -122,7 +123,7 @@ def module(
         loads += f"%at_{name} = OpAccessChain %pointer_{t.component} %buffer_{name} %n0 %first_{name}\n"
         if name != "out":
             loads += f"%{name} = OpCooperativeMatrixLoadKHR %{t.name} %at_{name} %n0 %n{t.cols}\n"
-    interface = " ".join(f"%buffer_{name}" for name in names)
+    interface += "".join(f" %buffer_{name}" for name in names)
     return f"""{_HEAD}{head}
 OpMemoryModel Logical Vulkan
 OpEntryPoint GLCompute %main "main" %in_workgroup %in_subgroups %in_subgroup %in_local {interface}
@@ -209,5 +210,3 @@ def problem(body: str, inputs: dict[str, Mat], output: Mat, **options: Any) -> s
     outcome = outcome_of(text, zeros, output, instances=8, checked=False, **outer)
     assert not outcome.memory, "it ran to its end"
     return outcome.detail
-
-
