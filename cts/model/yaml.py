@@ -13,6 +13,7 @@ import yaml
 from cts.errors import BadInput
 from cts.model.buffer import Buffer
 from cts.model.case import SCHEMA_VERSION, Case
+from cts.model.functions import AnyFunction
 from cts.model.resolve import resolve
 
 #: The largest case file read, in bytes.
@@ -130,14 +131,16 @@ def _flow(value: Any) -> str:
 
 
 def _named(path: str, data: dict[str, Any]) -> str:
-    """The path with the buffer's name, which msgspec leaves out of a mapping's path."""
-    prefix = "buffers[...]"
-    if path.startswith(prefix) and isinstance(data["buffers"], dict):
-        for name, buffer in data["buffers"].items():
-            try:
-                msgspec.convert(buffer, Buffer)
-            except msgspec.ValidationError:
-                return f"buffers.{name}" + path.removeprefix(prefix)
+    """The path with the name of the buffer or function, which msgspec leaves out of a mapping's path."""
+    kinds: dict[str, Any] = {"buffers": Buffer, "functions": AnyFunction}
+    for field, kind in kinds.items():
+        prefix = f"{field}[...]"
+        if path.startswith(prefix) and isinstance(data[field], dict):
+            for name, item in data[field].items():
+                try:
+                    msgspec.convert(item, kind)
+                except msgspec.ValidationError:
+                    return f"{field}.{name}" + path.removeprefix(prefix)
     return path
 
 
