@@ -147,6 +147,8 @@ def _array(d: Declarations, i: Instruction) -> ty.Type:
     length = None if i.name == "OpTypeRuntimeArray" else d.number(i.id(1))
     if length is not None and length < 1:
         raise Malformed(f"an array of {length} elements")
+    if {"Block", "BufferBlock"} & d.module.decorations.get(i.id(0), {}).keys():
+        return ty.Descriptors(d._type(i.id(0)), length)
     return ty.Array(d._type(i.id(0)), length, None if stride is None else int(stride))
 
 

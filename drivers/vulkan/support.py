@@ -213,6 +213,8 @@ class _Check:
             yield f"workgroup size {local[0]} in x, {what}"
         if len(self.job.push_constants) > limits["maxPushConstantsSize"]:
             yield f"{len(self.job.push_constants)} bytes of push constants (at most {limits['maxPushConstantsSize']})"
+        if self.job.array_bindings:
+            yield "arrays of descriptors, which the vulkan driver does not bind"
         if len(self.job.bindings) > limits["maxPerStageDescriptorStorageBuffers"]:
             yield f"{len(self.job.bindings)} storage buffers (at most {limits['maxPerStageDescriptorStorageBuffers']})"
         most = limits["maxStorageBufferRange"]

@@ -12,6 +12,7 @@ from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
+from cts.drivers.interpreter.places import checked
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.registry import Step, step
 from cts.drivers.interpreter.values import Array, Place, Value, signed_index
@@ -74,7 +75,9 @@ def access_chain(c: Compiler, i: Instruction) -> Step:
     base = i.id(0)
     if c.declared.storage(base) in ty.NAMED:
         return _place_chain(c, i)
-    return _address_chain(c, i, i.ids[1:], 0, [])
+    if isinstance(c.declared.pointee(base), ty.Descriptors):
+        return _descriptor_chain(c, i)
+    return _address_chain(c, i, c.declared.pointee(base), i.ids[1:])
 
 
 @step("OpPtrAccessChain", "OpInBoundsPtrAccessChain")
@@ -88,15 +91,38 @@ def ptr_access_chain(c: Compiler, i: Instruction) -> Step:
     stride = pointer.stride
     if stride is None:
         stride = layout.stride_of(ty.Array(c.declared.pointee(base), None))
-    return _address_chain(c, i, i.ids[2:], 0, [(element, stride)])
+    return _address_chain(c, i, c.declared.pointee(base), i.ids[2:], (element, stride))
+
+
+def _descriptor_chain(c: Compiler, i: Instruction) -> Step:
+    """The first index chooses among the addresses of an array of descriptors; lanes may choose differently."""
+    result, base, index = i.result, i.id(0), i.id(1)
+    t = c.declared.pointee(base)
+    assert isinstance(t, ty.Descriptors)
+    onward = _address_chain(c, i, t.block, i.ids[2:], base=result)
+
+    def chain(m: Machine) -> None:
+        addresses: Array = m.registers[base]
+        m.registers[result] = addresses[checked(signed_index(m.registers[index]), len(addresses), m.mask)]
+        onward(m)
+
+    return chain
 
 
 def _address_chain(
-    c: Compiler, i: Instruction, indices: tuple[int, ...], offset: int, dynamic: list[tuple[int, int]]
+    c: Compiler,
+    i: Instruction,
+    t: ty.Type,
+    indices: tuple[int, ...],
+    *more: tuple[int, int],
+    base: int | None = None,
 ) -> Step:
-    """Add up the byte offsets of the indices; those known now are one number."""
-    base, result = i.id(0), i.result
-    t = c.declared.pointee(base)
+    """Add up the byte offsets of the indices into a `t`; those known now are one number.
+
+    `more` are indices and what they count in bytes. `base` is the pointer, operand 0 unless given.
+    """
+    base, result = i.id(0) if base is None else base, i.result
+    offset, dynamic = 0, list(more)
     for id_ in indices:
         index = _static(c, id_)
         if isinstance(t, ty.Struct):
@@ -151,18 +177,18 @@ def _static(c: Compiler, id_: int) -> int | None:
 
 @step("OpArrayLength")
 def array_length(c: Compiler, i: Instruction) -> Step:
-    """Of the runtime array at the end of a descriptor's struct, by the size of the window."""
+    """Of the runtime array at the end of a struct, by what is left of the window that the pointer points into."""
     result, pointer = i.result, i.id(0)
     t = c.declared.pointee(pointer)
-    if pointer not in c.declared.variables or not isinstance(t, ty.Struct):
-        raise Unsupported("of anything but a descriptor's variable")
+    if not isinstance(t, ty.Struct) or not t.members or i.number(1) != len(t.members) - 1:
+        raise Malformed("the operands must be a pointer to a struct and the number of its last member")
     member = t.members[-1]
-    if not isinstance(member, ty.Array):
+    if not isinstance(member, ty.Array) or member.length is not None:
         raise Malformed("the last member is not a runtime array")
     offset, stride = layout.offset_of(t, len(t.members) - 1), layout.stride_of(member)
 
     def length(m: Machine) -> None:
-        count = max(0, (m.buffer_sizes[pointer] - offset) // stride)
-        m.registers[result] = np.array([count], np.uint32)
+        left = m.memory.left(m.registers[pointer]) - offset
+        m.registers[result] = np.maximum(left // stride, 0).astype(np.uint32)
 
     return length
