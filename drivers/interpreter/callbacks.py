@@ -32,16 +32,16 @@ class Callback:
         """`parameters` are the types that the function must have; None where any will do. Raises Malformed."""
         label = f"{role} {c.module.label(function)}"
         self.code = c.function(function)
-        signature = c.declared.types[c.module.functions[function].type]
-        assert isinstance(signature, ty.Function)
-        if signature.result != result:
-            raise Malformed(f"{label} returns {signature.result}; it must return {result}")
-        if len(signature.parameters) != len(parameters):
-            raise Malformed(f"{label} has {len(signature.parameters)} parameters; it must have {len(parameters)}")
-        for n, (found, right) in enumerate(zip(signature.parameters, parameters, strict=True)):
+        declared = signature(c, function)
+        if declared.result != result:
+            raise Malformed(f"{label} returns {declared.result}; it must return {result}")
+        if len(declared.parameters) != len(parameters):
+            raise Malformed(f"{label} has {len(declared.parameters)} parameters; it must have {len(parameters)}")
+        for n, (found, right) in enumerate(zip(declared.parameters, parameters, strict=True)):
             if right is not None and found != right:
                 raise Malformed(f"parameter {n} of {label} is {found}; it must be {right}")
-        self.parameters = signature.parameters
+        self.parameters = declared.parameters
+        self.dtype = ty.component_of(result).dtype
         called = list(_called(c.module, function))
         for f in called:
             _refuse_tangled(c, f, label)
@@ -72,6 +72,16 @@ class Callback:
             callee.registers[parameter] = argument
         result = callee.call(self.code)
         return np.broadcast_to(result, (len(instance), *result.shape[1:]))
+
+
+def signature(c: Compiler, function: int) -> ty.Function:
+    """The type of a function. Raises Malformed where there is none with a body."""
+    found = c.module.functions.get(function)
+    if found is None:
+        raise Malformed(f"{c.module.label(function)} is not a function with a body")
+    t = c.declared.types[found.type]
+    assert isinstance(t, ty.Function)
+    return t
 
 
 def per_lane(value: Value, instances: Instances, instance: Array, mask: Array | None) -> Value:
