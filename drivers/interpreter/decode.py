@@ -94,9 +94,12 @@ class Decoder:
             np.broadcast_to(found.block, by_dimension)[:, wanted].T,
             np.broadcast_to(found.in_block, by_dimension)[:, wanted].T,
         )
-        if self._group is None or not len(at.instance):
+        if not len(at.instance):
+            return np.empty(0, self._bits)
+        if self._group is None:
             return self._one(m, instances, at).view(self._bits)
-        if (layout.block_size[:, -1] % np.uint32(self._length)).any():
+        sizes = layout.block_size[:, -1]
+        if ((sizes if len(sizes) == 1 else sizes[at.instance]) % np.uint32(self._length)).any():
             raise Misuse(
                 f"the last block size is no multiple of the {self._length} components decoded together (DV-014)"
             )

@@ -69,6 +69,7 @@ OpCapability CooperativeMatrixPerElementOperationsNV
 OpCapability ReplicatedCompositesEXT
 OpExtension "SPV_KHR_cooperative_matrix"
 OpExtension "SPV_NV_cooperative_matrix2"
+OpExtension "SPV_NV_tensor_addressing"
 OpExtension "SPV_KHR_bfloat16"
 OpExtension "SPV_EXT_float8"
 OpExtension "SPV_EXT_replicated_composites"
@@ -89,6 +90,7 @@ def module(
     interface: str = "",
     lanes: int = 32,
     scope: str = "Subgroup",
+    addressing: str = "Logical",
 ) -> str:
     """A module whose `main` loads `%name` of each input, then runs `body` and stores `%result`.
 
@@ -124,8 +126,8 @@ def module(
         if name != "out":
             loads += f"%{name} = OpCooperativeMatrixLoadKHR %{t.name} %at_{name} %n0 %n{t.cols}\n"
     interface += "".join(f" %buffer_{name}" for name in names)
-    return f"""{_HEAD}{head}
-OpMemoryModel Logical Vulkan
+    return f"""{head}{_HEAD}
+OpMemoryModel {addressing} Vulkan
 OpEntryPoint GLCompute %main "main" %in_workgroup %in_subgroups %in_subgroup %in_local {interface}
 OpExecutionMode %main LocalSize {lanes} 1 1
 OpDecorate %in_workgroup BuiltIn WorkgroupId
