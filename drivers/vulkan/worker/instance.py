@@ -12,8 +12,9 @@ import cffi
 import msgspec
 import vulkan as vk
 
-from .extensions import FEATURES, PROPERTIES, Chain, query_flexible_dimensions, query_matrices, query_vectors
+from .extensions import FEATURES, PROPERTIES, Chain
 from .protocol import Description, DeviceSummary, MatrixRow, Property
+from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
 
 API_VERSION = 1 << 22 | 3 << 12
 _VALIDATION = "VK_LAYER_KHRONOS_validation"
@@ -114,7 +115,7 @@ class Instance:
         return frozenset(e.extensionName for e in found)
 
     def describe(self, index: int) -> Description:
-        """Everything asked of a device (VK-001..VK-029, VK-050..VK-052)."""
+        """Everything asked of a device (VK-001..VK-008, VK-020..VK-028, VK-051, VK-052)."""
         device, extensions = self.physical[index], self.extensions(index)
         chain = Chain(t for t in FEATURES[1:] if not t.extension or t.extension in extensions)
         features = vk.ffi.new("VkPhysicalDeviceFeatures2 *", {"sType": FEATURES[0].s_type, "pNext": chain.head})
@@ -136,17 +137,26 @@ class Instance:
             extensions=tuple(sorted(extensions)),
             features=found,
             properties=structures,
-            matrices=tuple(self._matrices(device, extensions)),
+            matrices=tuple(self._matrices(device, extensions, found, structures)),
             vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
             processors=len(os.sched_getaffinity(0)),
         )
 
-    def _matrices(self, device: Any, extensions: frozenset[str]) -> Iterator[MatrixRow]:
+    def _matrices(
+        self,
+        device: Any,
+        extensions: frozenset[str],
+        features: dict[str, bool],
+        properties: dict[str, dict[str, Property]],
+    ) -> Iterator[MatrixRow]:
         """Only what the device has is asked: the loader's entry points call through null pointers otherwise."""
         if "VK_KHR_cooperative_matrix" in extensions:
             yield from query_matrices(self.handle, device)
         if "VK_NV_cooperative_matrix2" in extensions:
             yield from query_flexible_dimensions(self.handle, device)
+        if features.get("cooperativeMatrixProperties2"):
+            for selector in selectors(*_subgroup_sizes(features, properties), _largest_workgroup(features, properties)):
+                yield from query_matrices2(self.handle, device, selector)
 
     def _core_properties(self, index: int) -> tuple[Any, dict[str, dict[str, Property]]]:
         """VkPhysicalDeviceProperties, and the structures of Vulkan 1.1 to 1.3 where the device has them."""
@@ -160,6 +170,23 @@ class Instance:
         head = vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": structures[0][1]})
         vk.lib.vkGetPhysicalDeviceProperties2(device, head)
         return properties, {name: dict(_members(structure[0])) for name, structure in structures}
+
+
+def _subgroup_sizes(features: dict[str, bool], properties: dict[str, dict[str, Property]]) -> tuple[int, int, int]:
+    """The device's own, the smallest and the largest."""
+    own = properties["VkPhysicalDeviceVulkan11Properties"]["subgroupSize"]
+    v13 = properties["VkPhysicalDeviceVulkan13Properties"]
+    smallest, largest = v13["minSubgroupSize"], v13["maxSubgroupSize"]
+    assert isinstance(own, int) and isinstance(smallest, int) and isinstance(largest, int)
+    return (own, smallest, largest) if features.get("subgroupSizeControl") else (own, own, own)
+
+
+def _largest_workgroup(features: dict[str, bool], properties: dict[str, dict[str, Property]]) -> int:
+    """The largest workgroup with a matrix of its own; 0: there is none."""
+    matrix2 = properties.get("VkPhysicalDeviceCooperativeMatrix2PropertiesNV", {})
+    largest = matrix2.get("cooperativeMatrixWorkgroupScopeMaxWorkgroupSize", 0)
+    assert isinstance(largest, int)
+    return largest if features.get("cooperativeMatrixWorkgroupScope") else 0
 
 
 def _members(structure: Any) -> Iterator[tuple[str, Property]]:
