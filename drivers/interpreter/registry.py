@@ -76,6 +76,10 @@ _ROOMS = (
     "matrices.conversions",
     "matrices.strided",
     "matrices.tensors",
+    "subgroups.ballots",
+    "subgroups.exchanges",
+    "subgroups.reductions",
+    "subgroups.votes",
     "tensor",
     "variable",
 )
