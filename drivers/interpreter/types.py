@@ -278,7 +278,7 @@ def element_of(t: Type, index: int | None = None) -> Type:
         return t.element
     if isinstance(t, Matrix):
         return replace(t.column, stride=t.stride) if t.row_major else t.column
-    if isinstance(t, Vector):
+    if isinstance(t, (Vector, CooperativeMatrix)):
         return t.component
     raise Malformed(f"{type(t).__name__} has no constituents")
 

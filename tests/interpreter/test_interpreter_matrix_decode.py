@@ -266,7 +266,7 @@ def test_vectors_of_repeated_elements() -> None:
 
 
 def test_instances() -> None:
-    """Each of three subgroups loads a slice of its own tensor that starts so many rows and columns further on as its number says."""
+    """Subgroup n loads a slice of its own tensor that starts at row and column n."""
     out = Mat("half", 2, 40)
     extra = "%l5 = OpTensorLayoutSliceNV %layout %l4 %instance %rows %instance %width\n"
     found = load(out, (0, 0), instances=3, extra=extra, layout="%l5")

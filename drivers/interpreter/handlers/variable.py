@@ -35,9 +35,20 @@ def reader(c: Compiler, pointer: int) -> Reader:
     if c.declared.storage(pointer) in ty.NAMED:
         if pointer in c.declared.variables or pointer in c.variables:
             return lambda m: m.variables.get(pointer)
+        if isinstance(t := c.declared.pointee(pointer), (ty.Int, ty.Float)):
+            return _scalar_reader(pointer, t.dtype)
         return lambda m: m.variables.load(m.registers[pointer], m.mask)
     plan = layout.plan(c.declared.pointee(pointer))
     return lambda m: m.load(plan, m.registers[pointer])
+
+
+def _scalar_reader(pointer: int, dtype: ty.DType) -> Reader:
+    """How to load a number: components of cooperative matrices come as bit patterns."""
+
+    def read(m: Machine) -> Value:
+        return m.variables.load(m.registers[pointer], m.mask).view(dtype)
+
+    return read
 
 
 def writer(c: Compiler, pointer: int) -> Writer:
@@ -134,6 +145,8 @@ def _address_chain(
                 dynamic.append((id_, layout.stride_of(t)))
             else:
                 offset += index * layout.stride_of(t)
+        else:
+            raise Malformed(f"a {type(t).__name__} in memory has no constituents")
         t = ty.element_of(t, index)
     c.declared.pointees[result] = t
     terms = tuple(dynamic)
@@ -152,8 +165,6 @@ def _place_chain(c: Compiler, i: Instruction) -> Step:
     t = c.declared.pointee(base)
     path: list[tuple[int, bool]] = []
     for id_ in i.ids[1:]:
-        if isinstance(t, ty.CooperativeMatrix):
-            raise Unsupported("to a component of a cooperative matrix")
         index = _static(c, id_)
         if index is None and isinstance(t, ty.Struct):
             raise Malformed("a struct index must be a constant")
