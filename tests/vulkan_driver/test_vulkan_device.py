@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,6 +125,17 @@ def test_what_the_device_lacks_is_unsupported(open_device: OpenDevice) -> None:
     outcome = vulkan.run_module(too_many)
     assert outcome.status is Status.UNSUPPORTED
     assert "workgroups in y (at most" in outcome.detail
+
+
+def test_a_worker_behind_ssh(open_device: OpenDevice, vulkan_worker: str, tmp_path: Path) -> None:
+    """What stands in for ssh joins the command with spaces and gives it to a shell."""
+    script = tmp_path / "ssh"
+    script.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    script.chmod(0o755)
+    vulkan = open_device(worker=f"{script} lab {vulkan_worker}")
+    outcome = vulkan.run_module(scale(iota(8)))
+    assert outcome.status is Status.DONE, outcome.detail
+    assert (contents(outcome.memory["data"]) == iota(8) * 3).all()
 
 
 def test_a_killed_worker_costs_one_verdict(open_device: OpenDevice) -> None:
