@@ -184,7 +184,7 @@ class Lowering:
     def _varied(self, base: Id, factors: Factors) -> Id:
         """The base plus the share of the workgroup, the subgroup and the turns of loops, mod 2^32."""
         op = self.module.op
-        shares = [
+        shares: list[tuple[int, int | str]] = [
             *((factor, axis) for axis, factor in enumerate((factors.wg_x, factors.wg_y, factors.wg_z))),
             (factors.sg, "SubgroupId"),
             (factors.loop, "loop"),

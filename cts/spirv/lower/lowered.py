@@ -6,18 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from cts.errors import HarnessTrouble
 from cts.job import Address, Memory, ModuleJob
 from cts.model import (
     GUARD_BYTES,
     Case,
-    DecodeVector,
-    FloatControls,
-    MatrixLoadTensor,
     Scalar,
     StorageClass,
     constant_of,
@@ -26,14 +21,12 @@ from cts.model import (
     guard_pattern,
     number_of,
 )
-from cts.spirv import tools
-from cts.spirv.encode import Id
-from cts.spirv.lower import buffers, workgroup
+from cts.spirv.lower import buffers
 from cts.spirv.lower.context import PARAMETERS, Lowering, SpecSlot
-from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.structure import Structure, structure_of
 from cts.spirv.lower.type_constants import word_of
-from cts.spirv.newer import newer_validator
+from cts.spirv.lower.validation import validate
+from cts.spirv.lower.write import write
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -65,68 +58,14 @@ def lower(case: Case, subgroup_size: int) -> Lowered:
 @lru_cache(maxsize=1024)
 def _lower(structure: Structure, subgroup_size: int) -> Lowered:
     lowering = Lowering(structure, subgroup_size)
-    words = _write(lowering)
+    words = write(lowering)
     words.flags.writeable = False
-    _validate(structure, subgroup_size, words)
+    validate(structure, subgroup_size, words)
     bound = [b.name for b in buffers.bound(lowering)]
     if lowering.parameters:
         bound.append(PARAMETERS)
     physical = buffers.of_storage(lowering, StorageClass.PhysicalStorageBuffer)
     return Lowered(words, subgroup_size, tuple(bound), tuple(b.name for b in physical), tuple(lowering.spec_slots))
-
-
-def _write(lowering: Lowering) -> npt.NDArray[np.uint32]:
-    module, op, structure = lowering.module, lowering.module.op, lowering.structure
-    module.capability("Shader", "VulkanMemoryModel")
-    buffers.declare(lowering)
-    main = module.name(module.id(), "main")
-    op("OpExecutionMode", main, "LocalSize", structure.subgroups * lowering.subgroup_size, 1, 1)
-    void = op("OpTypeVoid")
-    op("OpFunction", void, "None", op("OpTypeFunction", void), result=main)
-    lowering.label()
-    workgroup.copy_in(lowering)
-    for lowering.at, instruction in enumerate(structure.program):
-        lower_instruction(instruction, lowering)
-    workgroup.copy_out(lowering)
-    op("OpReturn")
-    op("OpFunctionEnd")
-    op("OpEntryPoint", "GLCompute", main, "main", *lowering.interface)
-    if structure.float_controls is FloatControls.FastMathNone:
-        _no_fast_math(lowering, main)
-    # A decode function takes a physical pointer, whatever the buffers are (GL-001).
-    addresses = module.declared("OpCapability", "PhysicalStorageBufferAddresses") is not None
-    op("OpMemoryModel", "PhysicalStorageBuffer64" if addresses else "Logical", "Vulkan")
-    return module.words()
-
-
-def _no_fast_math(lowering: Lowering, main: Id) -> None:
-    """NU-019: no licence for any type of IEEE 754 in the module; the others have no arithmetic to bind."""
-    module = lowering.module
-    module.capability("FloatControls2")
-    for width in (16, 32):
-        type_ = module.declared("OpTypeFloat", width)
-        if type_ is not None:
-            module.op("OpExecutionModeId", main, "FPFastMathDefault", type_, lowering.constant(0))
-
-
-def _validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uint32]) -> None:
-    """spirv-val, the newest there is: see docs/validation.md for modules that the one at hand does not know."""
-    if not any(isinstance(i, MatrixLoadTensor) and i.decode_vector is not None for i in structure.program):
-        message = tools.validate(words)
-    elif (newer := newer_validator()) is not None:
-        message = newer.validate(words)
-    else:
-        message = tools.validate(_write(Lowering(_without_long_vectors(structure), subgroup_size, decode_vector=False)))
-    if message:
-        raise HarnessTrouble("invalid-module", message, remedy="this is a bug in cts/spirv/lower; please report it")
-
-
-def _without_long_vectors(structure: Structure) -> Structure:
-    functions = (
-        (name, msgspec.structs.replace(f, lanes=min(f.lanes, 4)) if isinstance(f, DecodeVector) else f)
-        for name, f in structure.functions
-    )
-    return msgspec.structs.replace(structure, functions=tuple(functions))
 
 
 def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:

@@ -51,7 +51,7 @@ def _copy(lowering: Lowering, buffer: BufferStructure, *, into: bool) -> None:
 
 
 def _workgroup_index(lowering: Lowering) -> Id:
-    """x + n_x (y + n_y z): x fastest."""
+    """The index of the workgroup among all, x fastest: x + n_x (y + n_y z)."""
     op, uint = lowering.module.op, lowering.uint
     index = lowering.component_of_builtin("WorkgroupId", 2)
     for axis in (1, 0):
