@@ -213,6 +213,32 @@ def test_matrices_are_loaded_and_stored(
     assert attempt.verdict is Verdict.PASS, attempt.detail or attempt.divergence
 
 
+def test_physical_buffers_up_to_the_device_limit(open_device: OpenDevice) -> None:
+    """Their addresses are push constants: one buffer more than fit is unsupported, and says so."""
+    vulkan = open_device()
+    opened = OpenDriver("vulkan", vulkan, vulkan.capabilities())
+    size = next(
+        r for r in opened.capabilities.matrices if (r.component.value, r.use.value) == ("float32", "Accumulator")
+    )
+    most = vulkan.description.properties["VkPhysicalDeviceLimits"]["maxPushConstantsSize"]
+    assert isinstance(most, int)
+    kind = f"{{component: float32, scope: {size.scope.value}, rows: {size.rows}, cols: {size.cols}, use: Accumulator}}"
+    for count, verdict in ((most // 8, Verdict.PASS), (most // 8 + 1, Verdict.UNSUPPORTED)):
+        text = "schema: 1\nname: many-buffers\nbuffers:\n"
+        for i in range(count):
+            text += (
+                f"  b{i}: {{type: float32, shape: [{size.rows}, {size.cols}], data: {{counter: {{start: {99 * i}}}}}, "
+            )
+            text += "storage: PhysicalStorageBuffer}\n"
+        text += f"program:\n  - {{op: MatrixLoad, id: m, type: {kind}, buffer: b0, stride: {size.cols}}}\n"
+        for i in range(1, count):
+            text += f"  - {{op: MatrixStore, matrix: m, buffer: b{i}, stride: {size.cols}}}\n"
+        case = loads_case(text)
+        attempt = judge(opened, case, oracle().expect(case))
+        assert attempt.verdict is verdict, attempt.detail or attempt.divergence
+    assert f"{count} of them 8-byte addresses of physical buffers (at most {most})" in attempt.detail
+
+
 def test_validation_layer_accepts_good_jobs_and_rejects_bad_ones(open_device: OpenDevice) -> None:
     vulkan = open_device(validation="yes")
     good = vulkan.run_module(scale(iota(8)))
