@@ -67,6 +67,7 @@ CAPABILITIES = frozenset(
         "CooperativeMatrixTensorAddressingNV",
         "CooperativeMatrixBlockLoadsNV",
         "CooperativeMatrixDecodeVectorNV",
+        "LongVectorEXT",
         "CooperativeMatrixReductionsNV",
         "CooperativeMatrixConversionsNV",
         "CooperativeMatrixPerElementOperationsNV",
