@@ -56,7 +56,7 @@ program:
   - {op: MatrixLoad, id: i0, type: {component: int8, scope: Subgroup, rows: 16, cols: 16, use: A}, buffer: i, stride: 16}
   - {op: MatrixArithmetic, id: neg, operation: SNegate, a: i0}
   - {op: MatrixBitcast, id: bits, matrix: neg, component: uint8}
-  - {op: MatrixConvert, id: wide, matrix: bits, operation: UConvert, component: int32}
+  - {op: MatrixConvert, id: wide, matrix: bits, operation: UConvert, component: uint32}
   - {op: MatrixStore, matrix: k, buffer: s, stride: 16}
   - {op: ControlBarrier}
   - {op: MatrixLoad, id: back, type: {component: float32, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: s, stride: 16}
@@ -88,7 +88,7 @@ def test_results_have_the_types_of_their_operands() -> None:
     assert of("n") == ("float16", 16, 16, "A")
     assert of("f8") == ("float8_e4m3fn", 16, 16, "Accumulator")
     assert of("u") == ("float32", 16, 16, "B")
-    assert (of("bits"), of("wide")) == (("uint8", 16, 16, "A"), ("int32", 16, 16, "A"))
+    assert (of("bits"), of("wide")) == (("uint8", 16, 16, "A"), ("uint32", 16, 16, "A"))
 
 
 def replaced(old: str, new: str, text: str = EVERYTHING) -> str:
@@ -114,7 +114,9 @@ BAD = {
     "scalar of no such value": (replaced("matrix: acc, scalar: 2", "matrix: acc, scalar: 0.1"), r"program\[16\]\.scalar", "", "0x"),
     "FConvert of integers": (EVERYTHING + "  - {op: MatrixConvert, id: q, matrix: i0, operation: FConvert, component: float16}\n", r"program\[34\]\.matrix", "KM-018", "a float type"),
     "FConvert to integers": (EVERYTHING + "  - {op: MatrixConvert, id: q, matrix: k, operation: FConvert, component: int8}\n", r"program\[34\]\.component", "KM-018", "a float type"),
-    "UConvert of one width": (replaced("operation: UConvert, component: int32", "operation: UConvert, component: int8"), r"program\[29\]\.component", "", "MatrixBitcast"),
+    "UConvert to a signed type": (replaced("operation: UConvert, component: uint32", "operation: UConvert, component: int32"), r"program\[29\]\.component", "KM-018", "unsigned integer type"),
+    "UDiv of signed matrices": (EVERYTHING + "  - {op: MatrixArithmetic, id: q, operation: UDiv, a: i0, b: i0}\n", r"program\[34\]\.a", "KM-017", "unsigned"),
+    "UConvert of one width": (replaced("operation: UConvert, component: uint32", "operation: UConvert, component: uint8"), r"program\[29\]\.component", "", "MatrixBitcast"),
     "conversion to itself": (replaced("operation: FConvert, component: float16, use: A", "operation: FConvert, component: float32, use: A"), r"program\[22\]\.component", "", "MatrixConvertUse"),
     "saturation to float16": (replaced("component: float16, use: A}", "component: float16, use: A, saturate: true}", EVERYTHING), r"program\[22\]\.saturate", "NU-033", "float8"),
     "A to B": (EVERYTHING + "  - {op: MatrixConvert, id: q, matrix: n, operation: FConvert, component: float32, use: B}\n", r"program\[34\]\.use", "CM-050", "Accumulator to A or B"),
