@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -74,8 +74,9 @@ class _Function:
 class ModuleBuilder:
     """Collects the instructions of one module.
 
-    A function may be written while another is open: it comes out first, and the other goes on. The
-    variables of a function come out at the start of its first block, wherever they are written.
+    A function may be written while another is open, which then goes on and comes out before it: callers
+    precede what they call, as in most modules there are. The variables of a function come out at the
+    start of its first block, wherever they are written.
 
     >>> b = ModuleBuilder()
     >>> uint = b.op("OpTypeInt", 32, 0)
@@ -90,6 +91,8 @@ class ModuleBuilder:
         self._numbers: dict[Id, NumberType] = {}
         self._shared: dict[tuple[str, tuple[Value, ...]], Id] = {}
         self._open: list[_Function] = []
+        #: Functions that are written, while one around them is not.
+        self._later: list[list[int]] = []
 
     def id(self) -> Id:
         """A fresh id, for results that are referred to before they are emitted."""
@@ -152,7 +155,7 @@ class ModuleBuilder:
         """The whole module."""
         major, minor = self._version
         header: list[int] = [MAGIC, major << 16 | minor << 8, 0, self._bound, 0]
-        return np.fromiter(_chain(header, self._sections.values()), np.uint32)
+        return np.fromiter(chain(header, *self._sections.values()), np.uint32)
 
     def _write(self, rule: Instruction, values: tuple[Value, ...], words: list[int]) -> None:
         section = _SECTION_OF_OPCODE.get(rule.name) or _SECTION_OF_GROUP.get(rule.group)
@@ -170,15 +173,12 @@ class ModuleBuilder:
             raise EmitError(f"{rule.name} belongs into a function: emit OpFunction before it")
         if rule.name == "OpFunctionEnd":
             done = self._open.pop()
-            self._sections["functions"] += [*done.head, *done.variables, *done.body]
+            self._later.append([*done.head, *done.variables, *done.body])
+            if not self._open:
+                self._sections["functions"] += chain.from_iterable(reversed(self._later))
+                self._later.clear()
 
     def _is_shared(self, rule: Instruction) -> bool:
         if rule.name in ("OpSpecConstant", "OpSpecConstantTrue", "OpSpecConstantFalse"):
             return False
         return rule.group in _SHARED_GROUPS or rule.name in _SHARED_OPCODES
-
-
-def _chain(header: list[int], sections: Iterable[list[int]]) -> Iterable[int]:
-    yield from header
-    for section in sections:
-        yield from section
