@@ -9,6 +9,7 @@ import pytest
 from matrix_modules import Mat, run
 
 from cts.drivers.interpreter import create
+from cts.errors import BadInput
 from cts.job import Address
 
 Array = Any
@@ -310,3 +311,9 @@ def test_decode_needs_a_buffer() -> None:
 def test_wrong_signatures(old: str, new: str, says: str) -> None:
     """DV-011."""
     assert says in failure(Mat("half", 2, 8), replace=(old, new))
+
+
+def test_the_option_is_checked() -> None:
+    with pytest.raises(BadInput, match="decode is 'both'") as refused:
+        create({"decode": "both"})
+    assert refused.value.remedy == "vector or scalar"
