@@ -32,10 +32,14 @@ TERMINATORS = frozenset(
     }
 )
 
+#: Extended instruction sets without semantics, by how their names begin.
+_WITHOUT_SEMANTICS = ("NonSemantic.", "DebugInfo", "OpenCL.DebugInfo.")
+
 #: Instructions that execution does not depend on.
-_IGNORED = frozenset(
+IGNORED = frozenset(
     {
         "OpNop",
+        "OpDecorationGroup",
         "OpSource",
         "OpSourceContinued",
         "OpSourceExtension",
@@ -48,7 +52,6 @@ _IGNORED = frozenset(
         "OpMemberDecorateString",
         "OpExtension",
         "OpMemoryModel",
-        "OpTypeForwardPointer",
         "OpSelectionMerge",
         "OpLoopMerge",
     }
@@ -169,7 +172,7 @@ class _Parser:
     def run(self, decoded: Iterator[Decoded]) -> None:
         for d in decoded:
             self.check_ids(d)
-            if d.name in _IGNORED or self.is_non_semantic(d):
+            if d.name in IGNORED or self.is_non_semantic(d):
                 continue
             if not self.preamble(d):
                 self.note_uses(d)
@@ -195,7 +198,9 @@ class _Parser:
                 self.used.setdefault(value, f"word {d.at}: {d.name}")
 
     def is_non_semantic(self, d: Decoded) -> bool:
-        return d.name == "OpExtInst" and self.module.imports.get(_int(d.values[1]), "").startswith("NonSemantic.")
+        if d.name not in ("OpExtInst", "OpExtInstWithForwardRefsKHR"):
+            return False
+        return self.module.imports.get(_int(d.values[1]), "").startswith(_WITHOUT_SEMANTICS)
 
     def preamble(self, d: Decoded) -> bool:
         """Whether the instruction is one of those before types and constants, now noted."""
@@ -216,6 +221,13 @@ class _Parser:
                 m.decorations.setdefault(_int(v[0]), {})[str(v[1])] = v[2:]
             case "OpMemberDecorate":
                 m.member_decorations.setdefault((_int(v[0]), _int(v[1])), {})[str(v[2])] = v[3:]
+            case "OpGroupDecorate":
+                for id_ in v[1:]:
+                    m.decorations.setdefault(_int(id_), {}).update(m.decorations.get(_int(v[0]), {}))
+            case "OpGroupMemberDecorate":
+                for id_, member in zip(v[1::2], v[2::2], strict=True):
+                    decorations = m.member_decorations.setdefault((_int(id_), _int(member)), {})
+                    decorations.update(m.decorations.get(_int(v[0]), {}))
             case _:
                 return False
         return True

@@ -81,6 +81,41 @@ def copy_memory(c: Compiler, i: Instruction) -> Step:
     return lambda m: write(m, read(m))
 
 
+@step("OpCopyMemorySized")
+def copy_memory_sized(c: Compiler, i: Instruction) -> Step:
+    """So many bytes, a constant, between pointers that are addresses."""
+    target, source, size = i.id(0), i.id(1), c.declared.number(i.id(2))
+    if {c.declared.storage(target), c.declared.storage(source)} & ty.NAMED:
+        raise Unsupported("on a variable without an address")
+    if not 0 <= size <= ty.MAX_COMPONENTS:
+        raise Unsupported(f"a copy of {size} bytes (at most {ty.MAX_COMPONENTS})")
+    plan = layout.plan(ty.Array(ty.Int(8, False), size, 1))
+    return lambda m: m.store(plan, m.registers[target], m.load(plan, m.registers[source]))
+
+
+@step("OpPtrDiff")
+def ptr_diff(c: Compiler, i: Instruction) -> Step:
+    """How many elements the first pointer is ahead of the second."""
+    t, a, b, result = c.declared.result_type(i), i.id(0), i.id(1), i.result
+    if not isinstance(t, ty.Int):
+        raise Malformed("the result type must be an integer")
+    if c.declared.storage(a) in ty.NAMED:
+        raise Unsupported("of variables without an address")
+    stride, dtype = _pitch(c, a), t.dtype
+
+    def difference(m: Machine) -> None:
+        m.registers[result] = ((m.registers[a] - m.registers[b]) // stride).astype(dtype)
+
+    return difference
+
+
+def _pitch(c: Compiler, pointer: int) -> int:
+    """Bytes from one pointee to the next: the pointer type's ArrayStride, or what an array of them would have."""
+    t = c.declared.type(pointer)
+    assert isinstance(t, ty.Pointer)
+    return t.stride if t.stride is not None else layout.stride_of(ty.Array(c.declared.pointee(pointer), None))
+
+
 @step("OpAccessChain", "OpInBoundsAccessChain")
 def access_chain(c: Compiler, i: Instruction) -> Step:
     base = i.id(0)
@@ -97,12 +132,7 @@ def ptr_access_chain(c: Compiler, i: Instruction) -> Step:
     base, element = i.id(0), i.id(1)
     if c.declared.storage(base) in ty.NAMED:
         raise Unsupported("on a variable without an address")
-    pointer = c.declared.type(base)
-    assert isinstance(pointer, ty.Pointer)
-    stride = pointer.stride
-    if stride is None:
-        stride = layout.stride_of(ty.Array(c.declared.pointee(base), None))
-    return _address_chain(c, i, c.declared.pointee(base), i.ids[2:], (element, stride))
+    return _address_chain(c, i, c.declared.pointee(base), i.ids[2:], (element, _pitch(c, base)))
 
 
 def _descriptor_chain(c: Compiler, i: Instruction) -> Step:

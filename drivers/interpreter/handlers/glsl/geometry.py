@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.drivers.interpreter.handlers.arithmetic import dot
+from cts.drivers.interpreter.handlers.dots import dot
 from cts.drivers.interpreter.registry import glsl
 from cts.drivers.interpreter.values import Array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.drivers.interpreter.handlers.arithmetic import signed, unsigned
-from cts.drivers.interpreter.registry import glsl
+from cts.drivers.interpreter.registry import glsl, pure
 from cts.drivers.interpreter.values import Array
 
 
@@ -162,3 +162,6 @@ def _to_odd(total: Array, error: Array) -> Array:
     toward_zero = (error < 0) != (total < 0)
     nudged = bits + np.where(inexact, np.where(toward_zero, -1, 1), 0)
     return nudged.view(np.float64).reshape(total.shape)
+
+
+pure("OpFmaKHR")(fma)
