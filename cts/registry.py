@@ -26,6 +26,8 @@ _EMBEDDED = {
         "vulkan": "cts.drivers.vulkan:create",
     },
     "cts.areas": {
+        "matrix_arithmetic": "cts.generators.matrix_arithmetic:cases",
+        "reductions": "cts.generators.reductions:cases",
         "tensor_addressing": "cts.generators.tensor_addressing:cases",
     },
     "cts.oracles": {"reference": "cts.reference:ORACLE"},
