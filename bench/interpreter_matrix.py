@@ -113,6 +113,7 @@ class _Module:
 
 
 def multiply_add(component: str, width: int) -> ModuleJob:
+    """A x B + C, all of one component type."""
     m = _Module(component, width)
     m.start(4)
     signs = (
@@ -124,6 +125,7 @@ def multiply_add(component: str, width: int) -> ModuleJob:
 
 
 def element_wise() -> ModuleJob:
+    """A sum of two matrices."""
     m = _Module("float", 16)
     m.start(3)
     m.finish(m.b.op("OpFAdd", m.matrix(2), m.load(0, 2), m.load(1, 2)))
@@ -131,6 +133,7 @@ def element_wise() -> ModuleJob:
 
 
 def reduce_rows_and_columns() -> ModuleJob:
+    """The sum of all elements."""
     m = _Module("float", 16)
     m.start(2)
     combine = m.callback([m.component] * 2, lambda p: m.b.op("OpFAdd", m.component, *p))
@@ -139,6 +142,7 @@ def reduce_rows_and_columns() -> ModuleJob:
 
 
 def per_element() -> ModuleJob:
+    """Every element times its row and column added up."""
     m = _Module("float", 16)
     m.start(2)
 
@@ -174,6 +178,7 @@ MODULES: dict[str, Callable[[], ModuleJob]] = {
 
 
 def main() -> int:
+    """Measure, print and judge."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     arguments = parser.parse_args()

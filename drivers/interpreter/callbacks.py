@@ -123,7 +123,8 @@ def _refuse_tangled(c: Compiler, function: Function, label: str) -> None:
     """CM-061. Loads, stores and copies of matrices need the matrix's scope as well."""
     for i in _body(function):
         kinds = [c.declared.type_of.get(id_) for id_ in (i.result, *i.ids)]
-        if i.name.startswith(_TANGLED) or any(map(ty.holds_matrix, kinds)):
+        tangled = i.name.startswith(_TANGLED) and i.name != "OpCooperativeMatrixLengthKHR"
+        if tangled or any(map(ty.holds_matrix, kinds)):
             raise Malformed(f"{label} executes {c.module.describe(i)}, which no callback may (CM-061)")
 
 

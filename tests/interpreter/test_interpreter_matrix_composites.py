@@ -275,7 +275,7 @@ OpControlBarrier %n2 %n2 %acquire_release
 
 
 def test_variable_pointers() -> None:
-    """OpSelect, OpPhi and OpPtrAccessChain of storage-buffer pointers, different in each subgroup."""
+    """OpSelect, OpPhi, OpPtrAccessChain and variables of pointers that differ between subgroups."""
     body = f"""
 %even_bit = OpBitwiseAnd %uint %instance %n1
 %even = OpIEqual %bool %even_bit %n0
@@ -286,14 +286,22 @@ OpBranchConditional %even %then %after
 %moved = OpPtrAccessChain %pointer_float %at_b %n16
 OpBranch %after
 %after = OpLabel
-%phi = OpPhi %pointer_float %chosen %start %moved %then
+%joined = OpPhi %pointer_float %chosen %start %moved %then
+OpStore %kept %joined
+%phi = OpLoad %pointer_float %kept
 %x = OpCooperativeMatrixLoadKHR %{F.name} %chosen %n0 %n4
 %y = OpCooperativeMatrixLoadKHR %{F.name} %phi %n0 %n4
 %result = OpFAdd %{F.name} %x %y
 """
     a, b = numbers(4), numbers(4) * 100
     head = "OpCapability VariablePointers\nOpCapability VariablePointersStorageBuffer\n"
-    found = run(body, {"a": (F, a), "b": (F, b)}, F, head=head, decorations="OpDecorate %pointer_float ArrayStride 4\n")
+    parts = {
+        "head": head,
+        "decorations": "OpDecorate %pointer_float ArrayStride 4\n",
+        "globals_": "%to_pointer = OpTypePointer Function %pointer_float\n",
+        "variables": "%kept = OpVariable %to_pointer Function",
+    }
+    found = run(body, {"a": (F, a), "b": (F, b)}, F, **parts)
     assert np.array_equal(found, np.array([a[0] + b[1], b[1] * 2, a[2] + b[3], b[3] * 2]))
 
 
