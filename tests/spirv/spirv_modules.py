@@ -17,6 +17,7 @@ class Module:
     """Decoded instructions with look-ups by name."""
 
     def __init__(self, words: npt.NDArray[np.uint32]) -> None:
+        self.words = words
         self.instructions = list(decode(words))
         self.by_id = {d.result: d for d in self.instructions if d.result is not None}
         self.names = {d.values[0]: d.values[1] for d in self.all("OpName")}
