@@ -74,7 +74,7 @@ def test_every_function_of_glsl_is_handled_but_interpolation() -> None:
 
 
 #: OpSpecConstantOp for shaders: operations that the specification lists, with operands of kinds that they take.
-SPEC_OPERATIONS = {
+SPEC_OPERATIONS: dict[str, int | list[int]] = {
     "%int SConvert %small": -3,
     "%uint UConvert %usmall": 200,
     "%float FConvert %h": 0x40200000,
@@ -151,8 +151,8 @@ def test_specialization_constant_operations(operation: str) -> None:
     globals_ = f"{_SPEC}%r = OpSpecConstantOp {operation}"
     outcome = run(kernel(body, globals_=globals_, lanes=1))
     wanted = SPEC_OPERATIONS[operation]
-    wanted = [value & 0xFFFFFFFF for value in (wanted if isinstance(wanted, list) else [wanted, 0])]
-    assert outcome.memory["out"][256:264].view(np.uint32).tolist() == wanted
+    pair = wanted if isinstance(wanted, list) else [wanted, 0]
+    assert outcome.memory["out"][256:264].view(np.uint32).tolist() == [value & 0xFFFFFFFF for value in pair]
 
 
 def run(text: str) -> Outcome:

@@ -166,7 +166,8 @@ OpDecorate %push_block Block
         push_constants=bytes(8),
         push_addresses=(Address(0, "data"),),
     )
-    return contents(outcome, "out", np.uint32).tolist()
+    found: list[int] = contents(outcome, "out", np.uint32).tolist()
+    return found
 
 
 @pytest.mark.parametrize(

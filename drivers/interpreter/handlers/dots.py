@@ -69,7 +69,7 @@ def _product(d: Declarations, i: Instruction, first: Read, second: Read, is_sign
         if is_packed:
             a, b = _bytes(a), _bytes(b)
         terms = first(a).astype(wide) * second(b).astype(wide)
-        return terms.sum(axis=1, dtype=wide).view(np.uint64).astype(narrow)
+        return np.asarray(terms.sum(axis=1, dtype=wide)).view(np.uint64).astype(narrow)
 
     return product
 

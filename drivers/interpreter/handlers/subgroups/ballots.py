@@ -107,7 +107,7 @@ def bit_count(c: Compiler, i: Instruction) -> Step:
     def counted(bits: Array, m: Machine) -> Array:
         grid = grid_of(m)
         end = grid.size if beyond is None else grid.column[:, None] + beyond
-        return (bits & (np.arange(BITS) < end)).sum(axis=1, dtype=np.uint32)
+        return np.asarray((bits & (np.arange(BITS) < end)).sum(axis=1, dtype=np.uint32))
 
     return _of_ballot(c, i, i.id(2), counted)
 
@@ -124,6 +124,6 @@ def find_msb(c: Compiler, i: Instruction) -> Step:
 
     def found(bits: Array, m: Machine) -> Array:
         size = grid_of(m).size
-        return (size - 1 - bits[:, :size][:, ::-1].argmax(axis=1)).astype(np.uint32)
+        return np.asarray(size - 1 - bits[:, :size][:, ::-1].argmax(axis=1)).astype(np.uint32)
 
     return _of_ballot(c, i, i.id(1), found)

@@ -82,7 +82,7 @@ def rotate(c: Compiler, i: Instruction) -> Step:
     def source(grid: Grid, delta: Array) -> Array:
         size = grid.size if cluster is None else cluster
         within = grid.column % size
-        return grid.column - within + (within + delta) % size
+        return np.asarray(grid.column - within + (within + delta) % size)
 
     return _exchange(c, i, source)
 

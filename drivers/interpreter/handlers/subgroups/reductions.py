@@ -149,4 +149,4 @@ def _partitioned(i: Instruction, combination: Combination) -> Step:
 
 def _members(grid: Grid, ballots: Array, key: Array) -> Array:
     """The invocations of the partition that the ballot `key` describes: bool (subgroups, size)."""
-    return (ballots == key).all(axis=2) & unpacked(key[None])[0, : grid.size]
+    return np.asarray((ballots == key).all(axis=2) & unpacked(key[None])[0, : grid.size])

@@ -50,12 +50,12 @@ def elect(c: Compiler, i: Instruction) -> Step:
 
 @step("OpGroupNonUniformAll", "OpSubgroupAllKHR")
 def all_(c: Compiler, i: Instruction) -> Step:
-    return _vote(c, i, lambda value, active: (value | ~active).all(axis=1, keepdims=True))
+    return _vote(c, i, lambda value, active: np.asarray((value | ~active).all(axis=1, keepdims=True)))
 
 
 @step("OpGroupNonUniformAny", "OpSubgroupAnyKHR")
 def any_(c: Compiler, i: Instruction) -> Step:
-    return _vote(c, i, lambda value, active: (value & active).any(axis=1, keepdims=True))
+    return _vote(c, i, lambda value, active: np.asarray((value & active).any(axis=1, keepdims=True)))
 
 
 @step("OpGroupNonUniformAllEqual", "OpSubgroupAllEqualKHR")
@@ -66,7 +66,7 @@ def all_equal(c: Compiler, i: Instruction) -> Step:
         value = value.reshape(*active.shape, -1)
         first = value[np.arange(len(value)), active.argmax(axis=1)]
         same = (value == first[:, None]).all(axis=2)
-        return (same | ~active).all(axis=1, keepdims=True)
+        return np.asarray((same | ~active).all(axis=1, keepdims=True))
 
     return _vote(c, i, vote)
 
