@@ -106,7 +106,7 @@ def dumps_case(case: Case) -> str:
         f"{key}: {_flow(data[key])}" for key in ("description", "covers", "dispatch", "float_controls") if key in data
     ]
     if data.get("functions"):
-        lines += ["functions:", *(f"  {_flow(name)}: {_flow(f)}" for name, f in data["functions"].items())]
+        lines += ["functions:", *(line for name, f in data["functions"].items() for line in _function(name, f))]
     lines += (
         ["buffers:", *(f"  {_flow(name)}: {_flow(b)}" for name, b in data["buffers"].items())]
         if data["buffers"]
@@ -114,6 +114,17 @@ def dumps_case(case: Case) -> str:
     )
     lines += ["program:", *(f"  - {_flow(i)}" for i in data["program"])] if data["program"] else ["program: []"]
     return "\n".join(lines) + "\n"
+
+
+def _function(name: str, function: dict[str, Any]) -> Iterator[str]:
+    """A function on one line, or, where its body has several, one field a line and the body as it is read."""
+    body = function["body"]
+    if not all(re.fullmatch(r"[!-~]([ -~]*[!-~])?", line) for line in body.split("\n")) or "\n" not in body:
+        yield f"  {_flow(name)}: {_flow(function)}"
+        return
+    yield f"  {_flow(name)}:"
+    yield from (f"    {key}: {_flow(value)}" for key, value in function.items() if key != "body")
+    yield from ("    body: |-", *(f"      {line}" for line in body.split("\n")))
 
 
 class _Dumper(yaml.SafeDumper):
