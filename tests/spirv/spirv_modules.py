@@ -30,6 +30,11 @@ class Module:
         (found,) = self.all(name)
         return found
 
+    def one_of(self, name: str, operand: Value) -> Decoded:
+        """The one instruction of a name with an operand."""
+        (found,) = (d for d in self.all(name) if operand in d.values)
+        return found
+
     def capabilities(self) -> set[Value]:
         return {d.values[0] for d in self.all("OpCapability")}
 
