@@ -30,6 +30,10 @@ class Module:
         (found,) = self.all(name)
         return found
 
+    def name(self, instruction: Decoded) -> Value | None:
+        """The name of an instruction's result."""
+        return None if instruction.result is None else self.names.get(instruction.result)
+
     def one_of(self, name: str, operand: Value) -> Decoded:
         """The one instruction of a name with an operand."""
         (found,) = (d for d in self.all(name) if operand in d.values)

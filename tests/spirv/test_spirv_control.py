@@ -132,7 +132,7 @@ def test_ways_through_what_holds_matrices(through: Through) -> None:
     assert isinstance(case.program[1], MatrixCopy)
     m = module(case)
     names = [d.name for d in m.instructions if d.rule.group not in ("Type-Declaration", "Constant-Creation")]
-    (result,) = (d for d in m.instructions if m.names.get(d.result) == "c")  # type: ignore[arg-type]
+    (result,) = (d for d in m.instructions if m.name(d) == "c")
     assert result.name == case.program[1].spirv
     if through in (Through.Variable, Through.Array, Through.Struct):
         assert names.count("OpStore") == 1
@@ -141,7 +141,7 @@ def test_ways_through_what_holds_matrices(through: Through) -> None:
         assert held.name == holders.get(through, "OpTypeCooperativeMatrixKHR")
     if through is Through.Function:
         main, identity = m.all("OpFunction")
-        assert (m.names[main.result], m.names[identity.result]) == ("main", "identity")
+        assert (m.name(main), m.name(identity)) == ("main", "identity")
         assert m.one("OpReturnValue").values[0] == m.one("OpFunctionParameter").result
     if through is Through.Component:
         assert m.one("OpCompositeExtract").values[2] == m.one("OpCompositeInsert").values[3] == 0

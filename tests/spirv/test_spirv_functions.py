@@ -1,5 +1,6 @@
 """Decode functions and expressions as instructions, and the modules around them."""
 
+import shutil
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from cts.model import (
     TensorLayoutSetDimension,
     block_offsets,
 )
-from cts.spirv import newer, tools
+from cts.spirv import tools
 from cts.spirv.grammar import extended_instructions
 from cts.spirv.lower import lower, validation
 from cts.spirv.newer import Validator, newer_validator
@@ -87,7 +88,7 @@ def test_the_types_of_blocks_are_shared_with_nothing() -> None:
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_a_vector_function_evaluates_its_body_once_a_lane(lanes: int) -> None:
     m = decoded(lanes)
-    vector = next(d for d in m.all("OpFunction") if m.names[d.result] == "vector")
+    vector = next(d for d in m.all("OpFunction") if m.name(d) == "vector")
     component, count = m.by_id[vector.values[0]].values  # type: ignore[index]
     assert (m.by_id[component].values, count) == ((16,), lanes)  # type: ignore[index]
     assert len(m.one("OpCompositeConstruct").values) == 1 + lanes
@@ -113,13 +114,13 @@ def test_a_newer_validator_is_asked_where_there_is_one(tmp_path: Any, monkeypatc
     words = decoded(2).words
     for version, expected in (("2025.5 unknown", None), ("2026.3 v2026.3.rc1", (2026, 3)), ("2027.1", (2027, 1))):
         path = fake_validator(tmp_path, version, "error: line 3: no")
-        monkeypatch.setattr(newer.shutil, "which", lambda _, path=path: str(path))
+        monkeypatch.setattr(shutil, "which", lambda _, path=path: str(path))
         newer_validator.cache_clear()
         found = newer_validator()
         assert (found and found.version) == expected
         if found is not None:
             assert found.validate(words) == "error: line 3: no"
-    monkeypatch.setattr(newer.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     newer_validator.cache_clear()
     assert newer_validator() is None
     newer_validator.cache_clear()
@@ -149,11 +150,11 @@ def test_vector_functions_are_validated_as_functions(monkeypatch: pytest.MonkeyP
         seen.append(Module(words))
         return ""
 
-    monkeypatch.setattr(validation.tools, "validate", record)
+    monkeypatch.setattr(tools, "validate", record)
     monkeypatch.setattr(validation, "newer_validator", lambda: None)
     lower(decoding(FLOAT16, STORAGE_BUFFER, "uint32", 8), 19)
     (given,) = seen
-    assert [given.names[d.result] for d in given.all("OpFunction")] == ["main", "vector", "decode"]
+    assert [given.name(d) for d in given.all("OpFunction")] == ["main", "vector", "decode"]
     assert "CooperativeMatrixDecodeVectorNV" not in given.capabilities()
     assert len(given.one("OpCompositeConstruct").values) == 1 + 4
 
@@ -167,7 +168,7 @@ def component(type_: ComponentType, body: str) -> Module:
 def computed(type_: ComponentType, body: str) -> list[str]:
     """The instructions of a component function, extended ones by their names in GLSL.std.450."""
     m = component(type_, body)
-    start = next(n for n, d in enumerate(m.instructions) if d.name == "OpFunction" and m.names[d.result] == "f")
+    start = next(n for n, d in enumerate(m.instructions) if d.name == "OpFunction" and m.name(d) == "f")
     inside = m.instructions[start + 3 : -1]
     names = extended_instructions("GLSL.std.450")
     return [names[d.values[2]] if d.name == "OpExtInst" else d.name for d in inside]  # type: ignore[index]

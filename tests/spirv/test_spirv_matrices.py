@@ -117,11 +117,8 @@ def test_the_operand_mask() -> None:
 
 
 def test_constants_and_their_replicated_forms() -> None:
-    for constness, opcode in (
-        ("literal", "OpConstantComposite"),
-        ("spec", "OpSpecConstantComposite"),
-        ("dynamic", "OpCompositeConstruct"),
-    ):
+    opcodes = ("OpConstantComposite", "OpSpecConstantComposite", "OpCompositeConstruct")
+    for constness, opcode in zip(CONSTNESS, opcodes, strict=True):
         plain = module(case(MatrixConstant("m", matrix(FLOAT16), number(constness))))
         assert len(plain.all(opcode)) == 1
         assert "ReplicatedCompositesEXT" not in plain.capabilities()

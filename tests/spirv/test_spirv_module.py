@@ -190,8 +190,8 @@ def test_a_function_within_another_comes_out_after_it() -> None:
     closing()
     closing()
     found = list(decode(closed(b)))
-    names = {d.values[0]: d.values[1] for d in found if d.name == "OpName"}
-    assert [names.get(d.result) for d in found if d.name == "OpFunction"] == [
+    names: dict[object, object] = {d.values[0]: d.values[1] for d in found if d.name == "OpName"}
+    assert [names[d.result] for d in found if d.name == "OpFunction"] == [
         "main", "outer", "second", "innermost", "first",
     ]  # fmt: skip
     second = next(n for n, d in enumerate(found) if d.name == "OpFunction" and names[d.result] == "second")
