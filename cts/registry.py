@@ -26,7 +26,9 @@ _EMBEDDED = {
         "vulkan": "cts.drivers.vulkan:create",
     },
     "cts.areas": {
+        "conversions": "cts.generators.conversions:cases",
         "matrix_arithmetic": "cts.generators.matrix_arithmetic:cases",
+        "per_element": "cts.generators.per_element:cases",
         "reductions": "cts.generators.reductions:cases",
         "tensor_addressing": "cts.generators.tensor_addressing:cases",
     },

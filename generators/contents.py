@@ -132,10 +132,10 @@ def extremes(component: ComponentType, sign: str) -> Contents:
 
 
 def cycle(numbers: Sequence[Number]) -> Contents:
-    """These numbers, over and over: multiples of 1/8, where they are finer nothing is exact."""
+    """These numbers, over and over: whole, or multiples of 1/8, or as if they had any bits."""
     plain = [float(n) for n in numbers]
-    whole = all(n == int(n) for n in plain)
-    return Contents(Known(min(plain), max(plain), 0 if whole else -3), Data(cycle=tuple(numbers)))
+    grain = next((g for g in (0, -3) if all((n * 2**-g).is_integer() for n in plain)), None)
+    return Contents(Known(min(plain), max(plain), grain), Data(cycle=tuple(numbers)))
 
 
 def near_an_end(component: ComponentType, period: int, *, top: bool) -> Contents:

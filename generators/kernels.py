@@ -22,6 +22,7 @@ from cts.model import (
     Buffer,
     Case,
     ComponentType,
+    ControlBarrier,
     Data,
     Dispatch,
     FloatControls,
@@ -207,16 +208,36 @@ class Kernel:
         self.program.emit(MatrixNull(id=name, type=matrix))
         return Matrix(name, matrix, component, rows, cols, use, ZEROS)
 
-    def store(self, choices: Choices, matrix: Matrix) -> None:
+    def store(self, choices: Choices, matrix: Matrix) -> MatrixStore:
         """Store a matrix to a place of its own, mostly in a new buffer."""
         region = self._destination(choices, matrix.component)
         order = choices.pick(tuple(Order)) if choices.rarely(6) else Order.RowMajor
         stride, extent, alignment = self.lines(choices, region, order, matrix.rows, matrix.cols, (0,) * 9 + (1,))
         offset = draw_write(choices, region, self.grid, alignment, extent)
         written_stride, written_offset = self.constness.scalars([stride, offset])
-        self.program.emit(
-            MatrixStore(matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=written_offset)
+        stored = MatrixStore(
+            matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=written_offset
         )
+        self.program.emit(stored)
+        return stored
+
+    def through_memory(self, choices: Choices, matrix: Matrix) -> Matrix:
+        """A matrix stored and, behind a barrier (TA-044), loaded again: its bits are preserved (NU-014)."""
+        stored = self.store(choices, matrix)
+        self.program.emit(ControlBarrier())
+        name = self.name("m")
+        written = self.type(matrix.component, matrix.rows, matrix.cols, matrix.use)
+        self.program.emit(
+            MatrixLoad(
+                id=name,
+                type=written,
+                buffer=stored.buffer,
+                stride=stored.stride,
+                order=stored.order,
+                offset=stored.offset,
+            )
+        )
+        return replace(matrix, id=name, type=written)
 
     def _destination(self, choices: Choices, component: ComponentType) -> Region:
         again, storage = choices.chance(3), self.storage(choices)
