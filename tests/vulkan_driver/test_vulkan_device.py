@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vulkan_modules import PHYSICAL, SUBGROUPS, contents, guarded, scale, words
+from vulkan_modules import PHYSICAL, SCALE, SUBGROUPS, contents, guarded, scale, words
 
 from cts.driver import Status
 from cts.drivers.vulkan.driver import VulkanDriver
@@ -237,6 +237,25 @@ def test_physical_buffers_up_to_the_device_limit(open_device: OpenDevice) -> Non
         attempt = judge(opened, case, oracle().expect(case))
         assert attempt.verdict is verdict, attempt.detail or attempt.divergence
     assert f"{count} of them 8-byte addresses of physical buffers (at most {most})" in attempt.detail
+
+
+@pytest.mark.parametrize("validation", ["no", "yes"])
+def test_what_the_driver_says_of_a_module_is_quoted(open_device: OpenDevice, validation: str) -> None:
+    """Where the layer accepts a module the driver is at fault; this one the layer does not accept."""
+    vulkan = open_device(validation=validation)
+    if not vulkan.description.device.name.startswith("llvmpipe"):
+        pytest.skip("only of Mesa it is known that it refuses this module, and does not crash")
+    wrong = SCALE.replace("OpMemberDecorate %block 0 Offset 0", "OpMemberDecorate %block 7 Offset 0")
+    outcome = vulkan.run_module(replace(scale(iota(8)), words=words(wrong)))
+    if validation == "yes":
+        assert outcome.status is Status.ERROR
+        assert "the validation layer rejects" in outcome.detail
+    else:
+        assert outcome.status is Status.CRASH
+        assert "VkErrorUnknown in vkCreateComputePipelines\nthe driver says: " in outcome.detail
+        assert "OpMemberDecorate specifies member 7" in outcome.detail
+    good = vulkan.run_module(scale(iota(8)))
+    assert (good.status, good.detail) == (Status.DONE, "")
 
 
 def test_validation_layer_accepts_good_jobs_and_rejects_bad_ones(open_device: OpenDevice) -> None:

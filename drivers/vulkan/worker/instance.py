@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -18,6 +20,11 @@ from .queries import query_flexible_dimensions, query_matrices, query_matrices2,
 
 API_VERSION = 1 << 22 | 3 << 12
 _VALIDATION = "VK_LAYER_KHRONOS_validation"
+_DEBUG_UTILS = "VK_EXT_debug_utils"
+
+#: Lines of a driver that are kept for a thread: not every thread asks for them.
+_REMARKS = 20
+
 _TYPES = {0: "other", 1: "integrated", 2: "discrete", 3: "virtual", 4: "cpu"}
 
 #: Core property structures to report: name, sType.
@@ -37,11 +44,15 @@ class Instance:
 
     def __init__(self, *, validation: bool) -> None:
         self.messages: list[str] = []
-        layers, extensions = ([_VALIDATION], ["VK_EXT_debug_utils"]) if validation else ([], [])
+        self._remarks = threading.local()
+        layers = [_VALIDATION] if validation else []
         if validation and _VALIDATION not in {p.layerName for p in vk.vkEnumerateInstanceLayerProperties()}:
             raise NoDevice(f"validation was asked for, but the layer {_VALIDATION} is not installed")
         application = vk.VkApplicationInfo(pApplicationName="cts", apiVersion=API_VERSION)
-        messenger = self._messenger() if validation else None
+        # Where nobody wants the layer this is for what the driver itself says of a module that it refuses.
+        known = {p.extensionName for p in vk.vkEnumerateInstanceExtensionProperties(None)}
+        extensions = [_DEBUG_UTILS] if validation or _DEBUG_UTILS in known else []
+        messenger = self._messenger() if extensions else None
         try:
             self.handle = vk.vkCreateInstance(
                 vk.VkInstanceCreateInfo(
@@ -54,12 +65,13 @@ class Instance:
             )
         except vk.VkError as e:
             raise NoDevice(f"vkCreateInstance: {type(e).__name__}: no usable Vulkan driver") from e
-        if validation:
+        if messenger is not None:
             vk.vkGetInstanceProcAddr(self.handle, "vkCreateDebugUtilsMessengerEXT")(self.handle, messenger, None)
         try:
             self.physical = list(vk.vkEnumeratePhysicalDevices(self.handle))
         except vk.VkError as e:
             raise NoDevice(f"vkEnumeratePhysicalDevices: {type(e).__name__}") from e
+        self.take_remarks()
 
     def _messenger(self) -> Any:
         severities = (
@@ -70,8 +82,12 @@ class Instance:
             messageSeverity=severities, messageType=types, pfnUserCallback=self._message
         )
 
-    def _message(self, severity: int, _types: int, data: Any, _user: Any) -> int:
+    def _message(self, severity: int, types: int, data: Any, _user: Any) -> int:
+        """Called in the thread that called Vulkan. The layer speaks of validation, drivers and the loader do not."""
         text = vk.ffi.string(data.pMessage).decode(errors="replace")
+        if not types & vk.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT:
+            self._remarks.__dict__.setdefault("lines", deque(maxlen=_REMARKS)).append(text)
+            return 0
         kind = "error" if severity & vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT else "warning"
         self.messages.append(f"{kind}: {text}")
         return 0
@@ -80,6 +96,10 @@ class Instance:
         """What the validation layer has said since the last call."""
         taken, self.messages[:] = tuple(self.messages), []
         return taken
+
+    def take_remarks(self) -> tuple[str, ...]:
+        """What the driver has said to this thread since the last call."""
+        return tuple(self._remarks.__dict__.pop("lines", ()))
 
     def summaries(self) -> tuple[DeviceSummary, ...]:
         return tuple(self._summary(i) for i in range(len(self.physical)))
