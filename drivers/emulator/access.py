@@ -20,7 +20,6 @@ from cts.model import (
     ComponentType,
     MatrixLoad,
     MatrixStore,
-    MatrixStoreTensor,
     Operand,
     Order,
     Pointer,

@@ -39,6 +39,7 @@ from cts.model import (
     MatrixType,
     MulAddOperand,
     PerElement,
+    ReduceMode,
     Scope,
     Through,
     Use,
@@ -176,7 +177,7 @@ def _convert(i: MatrixConvert, context: Context) -> Matrix:
     source = context.matrices[i.matrix]
     made = replace(source, component=i.component, use=i.use or source.use)
     if context.bug == m.CONVERT_WITH_USE_KEEPS_BITS and i.use is not None:
-        return made.holding(source.in_order() & ((1 << 8 * i.component.size) - 1))
+        return made.holding(source.in_order() & np.uint32((1 << 8 * i.component.size) - 1))
     return context.mapped(elements.conversion(i, source.component, context.bug), made, of(source))
 
 
@@ -252,7 +253,7 @@ def _reduce(i: MatrixReduce, context: Context) -> Matrix:
 
 def _reduced_type(i: MatrixReduce, source: Matrix, context: Context) -> Matrix:
     """Zeros of the type of a reduction's result (CM-021)."""
-    halves = 2 if i.mode == (reductions.ReduceMode.Square,) else 1
+    halves = 2 if ReduceMode.Square in i.mode else 1
     extents = []
     for given, own in ((i.rows, source.rows), (i.cols, source.cols)):
         extent = constant_of(given)

@@ -147,7 +147,8 @@ class Flow:
             values &= 1
         elif self._bug == m.IF_FIRST_WORKGROUP:
             values[:] = values[0]
-        return (values == 0) if self._bug == m.IF_INVERTED else (values != 0)
+        condition: Active = values != 0
+        return ~condition if self._bug == m.IF_INVERTED else condition
 
     def _arm(self, active: Active, start: int, stop: int) -> None:
         self.active = active

@@ -95,7 +95,7 @@ def pattern(value: float, t: int, rounding: int, saturate: bool, bug: int) -> in
     """
     fraction, least = FRACTION[t], _LEAST_EXPONENT[t]
     largest = _LARGEST_IEEE_E4M3 if bug == m.E4M3_RANGE_IEEE and t == E4M3 else _LARGEST[t]
-    wide = np.float64(value).view(np.int64)
+    wide = int(np.float64(value).view(np.int64))
     negative = wide < 0
     sign = 1 << (BITS[t] - 1) if negative else 0
     if math.isnan(value):
@@ -111,13 +111,20 @@ def pattern(value: float, t: int, rounding: int, saturate: bool, bug: int) -> in
     shift = min(52 - fraction + max(0, least - exponent), 54)
     kept, rest, half = significand >> shift, significand & ((1 << shift) - 1), 1 << (shift - 1)
     base = (exponent - least) << fraction if exponent > least else 0
-    nearest = base + kept + rounds_up(kept, rest, half, negative, NEAREST)
+    nearest = base + kept + rounds_up(kept, rest, half, negative, int(np.int64(NEAREST)))
     magnitude = base + kept + rounds_up(kept, rest, half, negative, rounding)
     if t >= E4M3 and nearest <= largest:
         magnitude = min(magnitude, largest)
     elif t >= E4M3 or magnitude > largest:
         magnitude = largest if saturate else _BEYOND[t]
     return int(magnitude | sign)
+
+
+@device
+def narrowed(value: float, t: int, rounding: int) -> float:
+    """The value rounded to a float type. Arguments are widened, so that `pattern` is compiled for one signature."""
+    bits = pattern(value, int(np.int64(t)), int(np.int64(rounding)), bool(t < 0), int(np.int64(m.NONE)))
+    return number(bits, int(np.int64(t)), int(np.int64(m.NONE)))
 
 
 @device
@@ -132,8 +139,8 @@ def flushed(value: float, t: int, settings: Settings) -> float:
 def rounded(value: float, t: int, settings: Settings) -> float:
     """The value as the float type t holds it."""
     if t == FLOAT32 and settings[ROUNDING] == NEAREST:
-        return flushed(float(np.float32(value)), t, settings)
-    return flushed(number(pattern(value, t, settings[ROUNDING], False, 0), t, 0), t, settings)
+        return flushed(np.float64(np.float32(value)), int(np.int64(t)), settings)
+    return flushed(narrowed(value, t, settings[ROUNDING]), int(np.int64(t)), settings)
 
 
 @device

@@ -49,7 +49,7 @@ class Operands:
 
     def _indices(self) -> tuple[int, int]:
         """The turns of the innermost loop around the instruction, and of the loop around that."""
-        outer, inner = ([0, 0] + self.turns)[-2:]
+        outer, inner = [0, 0, *self.turns][-2:]
         if self._bug == m.LOOP_INDEX_FROM_ONE:
             return inner + 1, outer + 1
         if self._bug == m.LOOP_INDEX_FROZEN:

@@ -47,9 +47,9 @@ TILE = 8
 def step(x: float, t: int, precision: int, settings: Settings, bug: int) -> float:
     """A partial sum as the accumulator holds it (NU-010)."""
     if bug == m.ACCUMULATOR_FLOAT16:
-        return rounded(x, FLOAT16, settings)
+        return rounded(x, int(np.int64(FLOAT16)), settings)
     if bug == m.ACCUMULATOR_BFLOAT16:
-        return rounded(x, BFLOAT16, settings)
+        return rounded(x, int(np.int64(BFLOAT16)), settings)
     if precision == EXACT:
         return x
     return rounded(x, t if precision == OF_RESULT else FLOAT32, settings)
@@ -100,13 +100,13 @@ def last_product(k: int, bug: int) -> int:
 
 
 @device
-def numbers_of(bits: Registers, t: int, settings: Settings) -> Floats:
+def numbers_of(bits: Registers, t: int, settings: Settings, bug: int) -> Floats:
     """The values of a matrix of floats."""
     rows, cols = bits.shape
     values = np.empty((rows, cols))
     for i in range(rows):
         for j in range(cols):
-            values[i, j] = flushed(number(np.int64(bits[i, j]), t, 0), t, settings)
+            values[i, j] = flushed(number(int(np.int64(bits[i, j])), t, bug), t, settings)
     return values
 
 
@@ -124,27 +124,27 @@ def float_products(
     """One instance; `types` are those of A, B, C and the result."""
     rows, k_size = a.shape
     t = types[3]
-    left = numbers_of(a, types[0], settings)
-    right = numbers_of(b, types[0] if bug == m.FLOAT8_TYPES_OF_A and types[1] >= E4M3 else types[1], settings)
+    left = numbers_of(a, types[0], settings, bug)
+    right = numbers_of(b, types[0] if bug == m.FLOAT8_TYPES_OF_A and types[1] >= E4M3 else types[1], settings, bug)
     terms = np.empty(max(k_size, 1))
     count = last_product(k_size, bug)
     for i in range(rows):
         for j in range(c.shape[1]):
-            start = flushed(number(np.int64(c[i, j]), types[2], 0), types[2], settings)
+            start = flushed(number(int(np.int64(c[i, j])), types[2], bug), types[2], settings)
             if bug == m.MUL_ADD_C_DROPPED:
                 start = 0.0
             elif bug == m.C_NARROWED and t == FLOAT32:
-                start = rounded(start, FLOAT16, settings)
+                start = rounded(start, int(np.int64(FLOAT16)), settings)
             for k in range(count):
                 terms[k] = left[i, k] * (right[j, k] if transposed_if(b, bug) else right[k, j])
                 if bug == m.PRODUCTS_NARROWED:
-                    terms[k] = rounded(terms[k], FLOAT16, settings)
+                    terms[k] = rounded(terms[k], int(np.int64(FLOAT16)), settings)
             used = 0 if bug == m.M_TAIL_UNMULTIPLIED and i >= rows // TILE * TILE else count
             value = accumulated(terms, used, start, t, order, precision, settings, bug)
             if bug == m.K_PADDING_NAN and k_size % TILE:
                 value = math.nan
             value = signed_zero(flushed(value, t, settings), settings)
-            result[i, j] = pattern(value, t, settings[ROUNDING], False, 0)
+            result[i, j] = pattern(value, t, settings[ROUNDING], bool(t < 0), bug)
 
 
 @device
@@ -174,7 +174,7 @@ def int_products(
             total = pair = 0
             for k in range(count):
                 other = b[j, k] if transposed_if(b, bug) else b[k, j]
-                pair += wrapped(np.int64(a[i, k]), types[0]) * wrapped(np.int64(other), types[1])
+                pair += wrapped(int(np.int64(a[i, k])), types[0]) * wrapped(int(np.int64(other)), types[1])
                 if narrow:
                     pair = min(max(pair, -32768), 32767)
                 if k % 2 or not narrow:
@@ -183,7 +183,7 @@ def int_products(
             if bug == m.M_TAIL_UNMULTIPLIED and i >= rows // TILE * TILE:
                 total = 0
             if bug != m.MUL_ADD_C_DROPPED:
-                total += wrapped(np.int64(c[i, j]), types[2])
+                total += wrapped(int(np.int64(c[i, j])), types[2])
             if saturate:
                 total = clamped(total, types[3], bug)
             result[i, j] = total & ((1 << width_of(types[3])) - 1)

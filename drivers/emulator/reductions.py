@@ -42,28 +42,26 @@ class Reducer:
             else:
                 first, second, alone = items[: 2 * rest : 2], items[1::2], items[2 * rest :]
             items = np.concatenate([self.combine(first, second), alone])
-        return items[0]
+        return np.asarray(items[0], np.uint32)
 
     def _left(self, items: Registers) -> Registers:
         total = items[0]
         for item in items[1:]:
             total = self.combine(total, item)
-        return total
+        return np.asarray(total, np.uint32)
 
     def _right(self, items: Registers) -> Registers:
         total = items[-1]
         for item in items[-2::-1]:
             total = self.combine(item, total)
-        return total
+        return np.asarray(total, np.uint32)
 
     def along(self, elements: Registers, axis: int) -> Registers:
         """Combine elements (instances, rows, cols) along an axis, which stays with extent 1."""
         items = np.moveaxis(elements, axis, 0)
         count = len(items)
         if count > 1:
-            if self.bug == m.REDUCE_LAST_COLUMN_MISSED and axis == 2:
-                items = items[:-1]
-            elif self.bug == m.REDUCE_LAST_ROW_MISSED and axis == 1:
+            if self.bug == (m.REDUCE_LAST_COLUMN_MISSED if axis == 2 else m.REDUCE_LAST_ROW_MISSED):
                 items = items[:-1]
             elif self.bug == m.REDUCE_TAIL_MISSED and count > TILE:
                 items = items[: count // TILE * TILE]

@@ -82,7 +82,7 @@ class Matrix:
         return replace(self, registers=registers, wide=None)
 
     def where(self, active: npt.NDArray[np.bool_], other: Matrix) -> Matrix:
-        """This matrix in the active instances (instances,), `other`, of the same type, in the rest."""
+        """The matrix with `other`, of the same type, in the instances that are not active (instances,)."""
         mask = active[:, None, None]
         wide = None if self.wide is None or other.wide is None else np.where(mask, self.wide, other.wide)
         return replace(self, registers=np.where(mask, self.registers, other.registers), wide=wide)

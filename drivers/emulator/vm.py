@@ -30,6 +30,7 @@ from cts.drivers.emulator.numbers import (
     WIDE_CONVERSIONS,
     Settings,
     flushed,
+    narrowed,
     number,
     pattern,
     rounded,
@@ -83,7 +84,7 @@ def float_operation(operation: int, x: float, y: float, t: int, settings: Settin
     if operation in (MINIMUM, MAXIMUM):
         return float_result(operation, x, y)
     if bug == m.FDIV_APPROXIMATE and operation == DIVIDE and t == FLOAT32:
-        y = 1 / number(pattern(1 / y, FLOAT16, NEAREST, False, 0), FLOAT16, 0)
+        y = 1 / narrowed(1 / y, FLOAT16, NEAREST)
     if bug == m.FSUB_SWAPPED and operation == SUBTRACT:
         x, y = y, x
     value = float_result(operation, flushed(x, t, settings), flushed(y, t, settings))
@@ -148,7 +149,7 @@ def int_result(operation: int, x: int, y: int, t: int, bug: int) -> int:
         if bug == m.CALLBACK_SHIFT_LOGICAL:
             x &= (1 << width_of(t)) - 1
         return x >> (y & 31)
-    first = int_compared(LESS, x, y, bug)
+    first = int_compared(int(np.int64(LESS)), x, y, bug)
     return x if first == (operation == MINIMUM) else y
 
 
@@ -189,9 +190,9 @@ def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Sett
     elif bug == m.FLOAT8_DENORMALS_FLUSHED and t == FLOAT16 and source >= E4M3:
         x = 0.0 if abs(x) < (0.015625 if source == E4M3 else 0.00006103515625) else x
     elif bug == m.BFLOAT16_THROUGH_FLOAT16 and t == BFLOAT16:
-        x = number(pattern(x, FLOAT16, NEAREST, False, 0), FLOAT16, 0)
+        x = narrowed(x, FLOAT16, NEAREST)
     elif bug == m.FLOAT16_THROUGH_BFLOAT16 and t == FLOAT16:
-        x = number(pattern(x, BFLOAT16, NEAREST, False, 0), BFLOAT16, 0)
+        x = narrowed(x, BFLOAT16, NEAREST)
     x = flushed(x, source, settings)
     # Elision never changes what a conversion does beyond the range of a float8.
     if settings[WIDE_CONVERSIONS] and t not in (E4M3, E5M2):
@@ -315,8 +316,9 @@ def call(
 
     `parameters` (count, n) are bit patterns; `wide` (count, n) are their values before rounding, NaN for
     those that have no other value; (0, 0) where none has. Decode functions also get `memory`, the byte
-    of each element's block (n,), and blockCoord and coordInBlock (n, 2, rank). Results are bit patterns (n,), and their values before
-    rounding where `wide_result` is (n,). Returns NO_FAULT, or the element whose access was outside.
+    of each element's block (n,), and blockCoord and coordInBlock (n, 2, rank). Results are bit patterns
+    (n,), and their values before rounding where `wide_result` is (n,). Returns NO_FAULT, or the element
+    whose access was outside.
     """
     ints, floats = np.zeros(256, np.int64), np.zeros(256, np.float64)
     local_ints, local_floats = np.zeros(256, np.int64), np.zeros(256, np.float64)
@@ -326,7 +328,7 @@ def call(
         for step in range(code.shape[0]):
             operation, t, a, b = code[step, 0], code[step, 1], code[step, 2], code[step, 3]
             if operation == PARAMETER:
-                push(np.int64(parameters[a, n]), t, ints, floats, size, bug)
+                push(int(np.int64(parameters[a, n])), t, ints, floats, size, bug)
                 if wide.shape[0] and t < UINT8 and not math.isnan(wide[a, n]):
                     floats[size] = wide[a, n]
                 size += 1
@@ -359,7 +361,7 @@ def call(
             elif operation == BITCAST:
                 bits = ints[size - 1] & 0xFFFFFFFF
                 if b < UINT8:
-                    bits = pattern(floats[size - 1], b, settings[ROUNDING], False, bug)
+                    bits = pattern(floats[size - 1], b, settings[ROUNDING], bool(t < 0), bug)
                 if bug == m.BITCAST_CONVERTS and (b ^ t) == 1 and bits >> (width_of(b) - 1):
                     bits = 0
                 push(bits & ((1 << width_of(t)) - 1), t, ints, floats, size - 1, bug)
@@ -379,7 +381,7 @@ def call(
         if t < UINT8:
             if wide_result.shape[0]:
                 wide_result[n] = floats[0]
-            result[n] = pattern(floats[0], t, settings[ROUNDING], False, bug)
+            result[n] = pattern(floats[0], t, settings[ROUNDING], bool(t < 0), bug)
         else:
             result[n] = ints[0] & ((1 << width_of(t)) - 1)
     return NO_FAULT
