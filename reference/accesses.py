@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from cts.model import (
     Buffer,
@@ -29,6 +30,8 @@ from cts.reference.arrays import I64, U8, U32, Mask
 from cts.reference.elements import matrix_elements, tensor_coordinates
 from cts.reference.layout import TensorLayoutState
 from cts.reference.view import TensorViewState
+
+_T = TypeVar("_T", bound=np.generic)
 
 TensorInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor
 StridedInstruction: TypeAlias = MatrixLoad | MatrixStore
@@ -88,9 +91,7 @@ class Access:
         """Operands and state of the active instances of the only parameter set, for rules on them."""
         chosen = np.flatnonzero(np.broadcast_to(active, (1, active.shape[1]))[0])
 
-        def some(
-            values: np.ndarray[tuple[int, ...], np.dtype[np.generic]],
-        ) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+        def some(values: npt.NDArray[_T]) -> npt.NDArray[_T]:
             return values if values.shape[1] == 1 else values[:, chosen]
 
         return replace(

@@ -33,26 +33,22 @@ def multiplied_floats(a: Value, b: Value, c: Value) -> Value:
     size_a, size_b = np.maximum(np.abs(a_lo), np.abs(a_hi)), np.maximum(np.abs(b_lo), np.abs(b_hi))
     magnitude = size_a @ size_b + np.maximum(np.abs(c_lo), np.abs(c_hi))
     terms = a_mid @ b_mid
-    low, high = terms + c_lo, (terms + c_hi)
+    low, high = terms + c_lo, terms + c_hi
     fmt = FORMATS[c.component]
     precision = fmt.precision
     if a.component in _FLOAT8 or b.component in _FLOAT8:
         precision = min(precision, FLOAT8_PRECISION)
-    wild = a_wild.any(axis=-1)[..., :, None] | b_wild.any(axis=-2)[..., None, :] | c_wild
-    wild = wild | (magnitude > fmt.greatest)
-    certain = a_radius is None and b_radius is None
-    if certain:
-        quantum = _least_bit(a_lo, -1)[..., :, None] * _least_bit(b_lo, -2)[..., None, :]
-        quantum = np.minimum(quantum, np.where(c_lo == c_hi, lowest_bit(c_lo), 0.0))
-        exact = fits(magnitude, quantum, fmt, precision)
-        if exact.all():
-            return rounded(c.component, (low, low), wild, merged(a, b, c))
-    else:
-        exact = np.zeros(magnitude.shape, bool)
-        spread = size_a @ (0.0 if b_radius is None else b_radius) if b_radius is not None else 0.0
-        if a_radius is not None:
-            spread = spread + a_radius @ size_b
-        low, high = low - spread, high + spread
+    wild = _any(a_wild, -1)[..., :, None] | _any(b_wild, -2)[..., None, :] | c_wild | (magnitude > fmt.greatest)
+    rows, cols = _quantum(a_lo, a_hi).min(axis=-1), _quantum(b_lo, b_hi).min(axis=-2)
+    with np.errstate(invalid="ignore"):
+        quantum = rows[..., :, None] * cols[..., None, :]
+        exact = fits(magnitude, np.minimum(quantum, _quantum(c_lo, c_hi)), fmt, precision)
+    if exact.all():
+        return rounded(c.component, (low, low), wild, merged(a, b, c))
+    if a_radius is not None:
+        low, high = low - a_radius @ size_b, high + a_radius @ size_b
+    if b_radius is not None:
+        low, high = low - size_a @ b_radius, high + size_a @ b_radius
     count = a.shape[-1] + 1
     slack = np.where(exact, 0.0, bound(magnitude, count, precision, fmt))
     name = f"{c.component.value}" if precision == fmt.precision else f"{precision} bits"
@@ -76,8 +72,7 @@ def bound(magnitude: F64, count: int, precision: int, fmt: Format) -> F64:
     gamma = unit / (1 - unit) if unit < 0.5 else np.inf
     flushed = np.where(magnitude < fmt.least * 2.0**precision, count * fmt.least, 0.0)
     with np.errstate(invalid="ignore"):
-        found = np.where(magnitude == 0, 0.0, np.minimum(gamma * magnitude, 2 * fmt.greatest) + flushed)
-    return found
+        return np.where(magnitude == 0, 0.0, np.minimum(gamma * magnitude, 2 * fmt.greatest) + flushed)
 
 
 def multiplied_integers(
@@ -112,7 +107,8 @@ def _exact_products(a: I64, b: I64, types: tuple[ComponentType, ...], saturating
     if largest < 2.0**62 or not saturating:
         return a @ b
     exact = a.astype(object) @ b.astype(object)
-    return np.clip(exact, -(1 << 62), 1 << 62).astype(np.int64)
+    clipped: I64 = np.clip(exact, -(1 << 62), 1 << 62).astype(np.int64)
+    return clipped
 
 
 def _middle(low: F64, high: F64) -> tuple[F64, F64 | None]:
@@ -125,7 +121,12 @@ def _middle(low: F64, high: F64) -> tuple[F64, F64 | None]:
     return low + radius, radius * (1 + 2.0**-50)
 
 
-def _least_bit(numbers: F64, axis: int) -> F64:
-    """The quantum of each row or column."""
-    found: F64 = lowest_bit(numbers).min(axis=axis)
+def _quantum(low: F64, high: F64) -> F64:
+    """The greatest power of two of which each element is a multiple; 0 where it is not certain."""
+    quantum = lowest_bit(low)
+    return quantum if low is high else np.where(low == high, quantum, 0.0)
+
+
+def _any(mask: Mask, axis: int) -> Mask:
+    found: Mask = np.asarray(mask.any(axis=axis))
     return found

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.model import (
@@ -49,6 +50,8 @@ from cts.reference.layout import TensorLayoutState
 from cts.reference.operands import Operands
 from cts.reference.unroll import Taken, unroll
 from cts.reference.view import TensorViewState
+
+_T = TypeVar("_T", bound=np.generic)
 
 _MemoryInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor | MatrixLoad | MatrixStore
 
@@ -101,7 +104,7 @@ class Evaluation:
         assert isinstance(shape, MatrixShape)
         return shape
 
-    def at_scope(self, values: U32, scope: Scope) -> U32:
+    def at_scope(self, values: npt.NDArray[_T], scope: Scope) -> npt.NDArray[_T]:
         """Values with an axis of subgroups (axis 1), for the instances of `scope` (TA-071: uniform in each)."""
         if scope is Scope.Subgroup or values.shape[1] == 1:
             return values
@@ -111,7 +114,7 @@ class Evaluation:
         """Which instances of `scope` take a step, (sets, instances); None: all."""
         if step.active is None:
             return None
-        active: Mask = self.at_scope(step.active, scope)  # type: ignore[arg-type]
+        active = self.at_scope(step.active, scope)
         return np.broadcast_to(active, (len(active), instances_of(self.case.dispatch, scope)))
 
 
@@ -217,7 +220,7 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: _MemoryInstructio
     shape = evaluation.shape_of(name)
     scope = shape.scope
     buffer, offset = _pointer(evaluation, taken, instruction)
-    offset = evaluation.at_scope(offset, scope)  # type: ignore[arg-type, assignment]
+    offset = evaluation.at_scope(offset, scope)
     if isinstance(instruction, (MatrixLoad, MatrixStore)):
         stride = evaluation.operands.scalar(i, "stride", instruction.stride, taken.turns)
         place = Place(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))

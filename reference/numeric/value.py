@@ -139,8 +139,8 @@ def with_freedom(
         return Value(component, bits, None, history)
     lo, hi = interval
     shape = bits.shape
-    flags, lo, hi = (np.broadcast_to(a, shape) for a in (flags, lo, hi))
-    return Value(component, bits, Free(flags, lo, hi, reasons), history)
+    free = Free(np.broadcast_to(flags, shape), np.broadcast_to(lo, shape), np.broadcast_to(hi, shape), reasons)
+    return Value(component, bits, free, history)
 
 
 def anything(component: ComponentType, shape: tuple[int, ...], reasons: tuple[str, ...]) -> Value:
