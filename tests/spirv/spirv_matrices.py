@@ -202,13 +202,18 @@ def callbacks(component: ComponentType, constness: Constness, *, spec: bool, con
 
 
 def multiplication(
-    a: ComponentType, b: ComponentType, c: ComponentType, operands: tuple[MulAddOperand, ...] = ()
+    a: ComponentType,
+    b: ComponentType,
+    c: ComponentType,
+    operands: tuple[MulAddOperand, ...] = (),
+    *,
+    spec: bool = False,
 ) -> Case:
     """A product of matrices 16x32 and 32x8."""
     return case(
-        MatrixNull("a", matrix(a, 16, 32, Use.A)),
-        MatrixNull("b", matrix(b, 32, 8, Use.B)),
-        MatrixNull("c", matrix(c, 16, 8)),
+        MatrixNull("a", matrix(a, 16, 32, Use.A, spec=spec)),
+        MatrixNull("b", matrix(b, 32, 8, Use.B, spec=spec)),
+        MatrixNull("c", matrix(c, 16, 8, spec=spec)),
         MatrixMulAdd("d", "a", "b", "c", operands),
     )
 

@@ -102,6 +102,7 @@ def test_multiplications_validate() -> None:
     """Those that generators draw from, with no mask and with all of it."""
     for row in {(r.a, r.b, r.c) for r in everything().mul_adds}:
         module(multiplication(*row))
+        module(multiplication(*row, spec=True))
         if not row[2].is_float:
             module(multiplication(*row, tuple(MulAddOperand)))
 

@@ -2,8 +2,8 @@
 
 SPIRV-Tools 2025.5 refuses valid modules in two places. It does not know decode-vector functions
 (SPV_NV_cooperative_matrix_decode_vector, and vectors of eight): these go to a newer spirv-val where the
-system has one. And it takes the Use of a reduction's matrices for none of the right ones where it is a
-spec constant. Otherwise the module is written once more without these things, and that is validated.
+system has one. And it takes the Use of the matrices of a multiplication or reduction for a wrong one where
+it is a spec constant. Otherwise the module is written once more without these things, and that is validated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ import numpy.typing as npt
 from msgspec import structs
 
 from cts.errors import HarnessTrouble
-from cts.model import AnyInstruction, DecodeVector, MatrixLoadTensor, MatrixReduce, MatrixType, constant_of
+from cts.model import (
+    AnyInstruction,
+    DecodeVector,
+    MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixReduce,
+    MatrixType,
+    constant_of,
+)
 from cts.spirv import tools
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.structure import Structure
@@ -29,7 +37,7 @@ def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uin
     newer = newer_validator() if vectors else None
     unknown = vectors and newer is None
     known = _without_long_vectors(structure) if unknown else structure
-    if any(isinstance(i, MatrixReduce) for i in structure.program):
+    if any(isinstance(i, (MatrixMulAdd, MatrixReduce)) for i in structure.program):
         known = _with_literal_uses(known)
     if unknown or known != structure:
         words = write(Lowering(known, subgroup_size, decode_vector=not unknown))
