@@ -26,6 +26,7 @@ _EMBEDDED = {
         "vulkan": "cts.drivers.vulkan:create",
     },
     "cts.areas": {
+        "block_loads": "cts.generators.block_loads:cases",
         "conversions": "cts.generators.conversions:cases",
         "matrix_arithmetic": "cts.generators.matrix_arithmetic:cases",
         "per_element": "cts.generators.per_element:cases",

@@ -125,10 +125,10 @@ class Kernel:
         self.functions[name] = function
         return name
 
-    def source(self, choices: Choices, component: ComponentType, contents: Contents) -> Source:
-        """A buffer to read, of `component`."""
+    def source(self, choices: Choices, component: ComponentType, contents: Contents, *, scalar: bool = False) -> Source:
+        """A buffer to read, of `component`, or now and then, unless `scalar`, of vectors of it."""
         number = sum(isinstance(r, Source) for r in self._regions)
-        components = choices.pick((2, 4)) if choices.rarely(12) else 1
+        components = choices.pick((2, 4)) if not scalar and choices.rarely(12) else 1
         storage = self.storage(choices)
         region = Source(f"src{number or ''}", component, components, storage, contents.data, known=contents.known)
         self._regions.append(region)
