@@ -41,7 +41,7 @@ from cts.reference.matrices import Operation, computed
 from cts.reference.memory import Memory, interval_bits
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Undefined, Watch
-from cts.reference.numeric.value import Value, where
+from cts.reference.numeric.value import Value, anything, loosened, where
 from cts.reference.program import Evaluation, Step, evaluate
 
 
@@ -51,6 +51,7 @@ class Execution:
 
     `memories` are the buffers afterwards, `values` every matrix: in a loop, the last turn's, (sets,
     instances, rows, cols) or with extents of 1. `violations` is what is undefined in computing them.
+    `skipped` says which instances, (sets, instances), never came to where a matrix is defined.
     """
 
     evaluation: Evaluation
@@ -58,6 +59,7 @@ class Execution:
     memories: dict[str, Memory]
     values: dict[str, Value] = field(default_factory=dict)
     violations: list[Violation] = field(default_factory=list)
+    skipped: dict[str, Mask] = field(default_factory=dict)
 
     @cached_property
     def memory(self) -> dict[str, U8]:
@@ -67,11 +69,28 @@ class Execution:
     @cached_property
     def matrices(self) -> dict[str, Bits]:
         """Each matrix's bit patterns, (sets, instances, rows, cols), the instances being those of its scope."""
-        return {name: np.broadcast_to(v.bits, self._shape(name)) for name, v in self.values.items()}
+        types = self.evaluation.types.items()
+        every = {n: self.values.get(n) or _nothing(t) for n, t in types if isinstance(t, MatrixShape)}
+        return {name: np.broadcast_to(value.bits, self._shape(name)) for name, value in every.items()}
 
     def spreads(self) -> dict[str, Spread]:
         """Under the first parameter set, the matrices with more than one allowed value."""
-        return {name: _spread(v, self._shape(name)) for name, v in self.values.items() if v.free is not None}
+        found = {}
+        for name in self.matrices:
+            value, skipped = self.values.get(name), self.skipped.get(name)
+            if value is None:
+                shape = self.evaluation.types[name]
+                assert isinstance(shape, MatrixShape)
+                value = _nothing(shape)
+            if skipped is not None:
+                assert value.component is not None
+                unknown = np.broadcast_to(
+                    skipped[..., None, None], np.broadcast_shapes(skipped.shape + (1, 1), value.shape)
+                )
+                value = loosened(value.broadcast(unknown.shape), unknown, ())
+            if value.free is not None:
+                found[name] = _spread(value, self._shape(name))
+        return found
 
     def _shape(self, name: str) -> tuple[int, ...]:
         shape = self.evaluation.shape_of(name)
@@ -239,8 +258,19 @@ class _Machine:
         if active is not None and before is not None:
             value = where(active[..., None, None], value, before)
         self.values[name] = value
+        self._skip(name, active, before is None)
         if self.recording is not None:
             self.recording.add(self.number, name, value)
+
+    def _skip(self, name: str, active: Mask | None, first: bool) -> None:
+        """Keep count of the instances that have not come to a definition of a matrix."""
+        skipped = self.result.skipped
+        if active is None:
+            skipped.pop(name, None)
+        elif first:
+            skipped[name] = ~active
+        elif name in skipped:
+            skipped[name] = skipped[name] & ~active
 
     def _report(self, step: Step, watch: Watch, name: str) -> None:
         """What is undefined for instances that take the step, once for each rule and instruction."""
@@ -267,6 +297,11 @@ def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violatio
     at = np.argwhere(elements)[0] if elements.any() and elements.ndim == 4 else None
     where_ = "" if at is None else f" in element ({at[2]}, {at[3]}) of instance {at[1]}"
     return Violation(found.rule, f"program[{i}].{blamed}", f"{found.what}{where_}", found.remedy)
+
+
+def _nothing(shape: MatrixShape) -> Value:
+    """What may be said of a matrix that nobody ever comes to."""
+    return anything(shape.component, (1, 1, 1, 1), ())
 
 
 def _spread(value: Value, shape: tuple[int, ...]) -> Spread:
