@@ -171,8 +171,11 @@ class _Parser:
 
     def run(self, decoded: Iterator[Decoded]) -> None:
         for d in decoded:
-            self.check_ids(d)
-            if d.name in IGNORED or self.is_non_semantic(d):
+            if self.is_non_semantic(d):
+                self.check_ids(d, ())  # what they refer to is nobody's business
+                continue
+            self.check_ids(d, d.values)
+            if d.name in IGNORED:
                 continue
             if not self.preamble(d):
                 self.note_uses(d)
@@ -183,8 +186,8 @@ class _Parser:
         if undefined:
             raise Malformed(f"{self.used[undefined[0]]}: {self.module.label(undefined[0])} is defined nowhere")
 
-    def check_ids(self, d: Decoded) -> None:
-        bad = [v for v in (*d.values, d.result) if isinstance(v, Id) and not 0 < v < self.module.bound]
+    def check_ids(self, d: Decoded, values: tuple[Value, ...]) -> None:
+        bad = [v for v in (*values, d.result) if isinstance(v, Id) and not 0 < v < self.module.bound]
         if bad:
             raise Malformed(f"word {d.at}: {d.name}: id {bad[0]!r} is outside the bound {self.module.bound}")
         if d.result is not None:

@@ -315,3 +315,18 @@ def test_fma_instruction() -> None:
         checked=False,
     )
     assert found.tolist() == [-(2.0**-24)]
+
+
+def test_what_debug_instructions_refer_to_does_not_matter() -> None:
+    """glslang 13 refers to id 0 where a buffer reference's type is not yet known."""
+    text = kernel("OpStore %slot %x\n%printed = OpExtInst %void %print 1 %u16 %x").replace(
+        "OpMemoryModel",
+        'OpExtension "SPV_KHR_non_semantic_info"\n%print = OpExtInstImport "NonSemantic.DebugPrintf"\nOpMemoryModel',
+        1,
+    )
+    words = assemble_unchecked(text)
+    (at,) = (k for k, word in enumerate(words.tolist()) if word == (7 << 16 | 12))
+    words[at + 5] = 0
+    x = np.array(X, np.uint32)
+    outcome = dispatch(words, {"in": memory(x), "out": memory(np.zeros_like(x))})
+    assert contents(outcome, "out", np.uint32).tolist() == X
