@@ -1,4 +1,4 @@
-"""Kills the worker at random moments of a long run: no case may be without a verdict, and none may be wrong.
+"""Kills workers at random moments of a long run: no case may be without a verdict, and none may be wrong.
 
     python bench/vulkan_kills.py --driver vulkan:0 [--cases 2000] [--kills 200] [--json FILE]
 
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 class Killer:
-    """A thread that kills the worker at random moments: while runs are in flight, and now and then while it starts."""
+    """A thread that kills a worker at random moments: while runs are in flight, and now and then while it starts."""
 
     def __init__(self, driver: VulkanDriver, cases: int, kills: int, seed: int) -> None:
         self.kills = 0
@@ -76,19 +76,17 @@ class Killer:
         self._at = sorted(self._random.sample(range(cases - 1), kills))
         self._wake, self._done = threading.Semaphore(0), threading.Semaphore(0)
         self._over = False
-        self._restarts = -1
+        self._killed: set[int] = set()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def seen(self, number: int) -> None:
         """A case has its verdict. Where a kill is due, wait for it: what is in flight runs on meanwhile.
 
-        A kill is due at the chosen case, or after it as soon as the last victim has been replaced.
+        A kill is due at the chosen case, or after it as soon as there is a worker that has not been killed.
         """
-        pool = self._driver.pool
-        if self._at and number >= self._at[0] and pool.pids and pool.restarts > self._restarts:
+        if self._at and number >= self._at[0] and self._living():
             self._at.pop(0)
-            self._restarts = pool.restarts
             self._wake.release()
             self._done.acquire()
 
@@ -110,11 +108,16 @@ class Killer:
                 time.sleep(self._random.random() * 0.5)
                 self._kill()
 
+    def _living(self) -> list[int]:
+        return [pid for pid in self._driver.pool.pids if pid not in self._killed]
+
     def _kill(self) -> None:
-        pids = self._driver.pool.pids
+        living = self._living()
         with contextlib.suppress(ProcessLookupError):
-            if pids:
-                os.kill(self._random.choice(pids), signal.SIGKILL)
+            if living:
+                pid = self._random.choice(living)
+                os.kill(pid, signal.SIGKILL)
+                self._killed.add(pid)
                 self.kills += 1
 
 

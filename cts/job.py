@@ -81,8 +81,9 @@ class ModuleJob:
     """One dispatch of one compute module.
 
     `words` has dtype uint32. `spec_constants` maps SpecId to the constant's bytes (4 for bool, as
-    VkBool32). `bindings` maps (set, binding) to the name of a buffer or of opaque memory.
-    `subgroup_size` requires a size.
+    VkBool32). `bindings` maps (set, binding) to the name of a buffer or of opaque memory,
+    `array_bindings` (set, binding, index) to those of an array of descriptors, where elements may be
+    left out. `subgroup_size` requires a size.
     """
 
     words: npt.NDArray[np.uint32]
@@ -96,3 +97,4 @@ class ModuleJob:
     subgroup_size: int | None = None
     opaque: dict[str, OpaqueMemory] = field(default_factory=dict)
     conversions: tuple[Conversion, ...] = ()
+    array_bindings: dict[tuple[int, int, int], str] = field(default_factory=dict)

@@ -26,6 +26,11 @@ _EMBEDDED = {
         "vulkan": "cts.drivers.vulkan:create",
     },
     "cts.areas": {
+        "block_loads": "cts.generators.block_loads:cases",
+        "conversions": "cts.generators.conversions:cases",
+        "matrix_arithmetic": "cts.generators.matrix_arithmetic:cases",
+        "per_element": "cts.generators.per_element:cases",
+        "reductions": "cts.generators.reductions:cases",
         "tensor_addressing": "cts.generators.tensor_addressing:cases",
     },
     "cts.oracles": {"reference": "cts.reference:ORACLE"},

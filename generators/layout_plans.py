@@ -25,13 +25,18 @@ from cts.model.operand import Factors
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a layout is for. Stores need `needed` distinct indices in the span (TA-067); loads need none."""
+    """What a layout is for. Stores need `needed` distinct indices in the span (TA-067); loads need none.
+
+    `blocks`: block sizes may be set. `block`: the one that a decode function asks for, with elements of the tensor that
+    are large, so that few of them should lie apart.
+    """
 
     store: bool
     shape: tuple[int, int]
     needed: int
     grid: Grid
     blocks: bool
+    block: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ def _can_keep(start: LayoutState, purpose: Purpose) -> bool:
 def _wide(sketch: LayoutSketch, start: LayoutState, purpose: Purpose) -> str:
     if sketch.wide is None:
         return ""
-    undefined, unblocked = start.clamp is ClampMode.Undefined, max(start.block) == 1
+    undefined, unblocked = start.clamp is ClampMode.Undefined, max(start.block) == 1 and purpose.block is None
     fits = {
         "offset": not undefined,
         "accumulate": True,
@@ -249,6 +254,9 @@ def _slice_of(number: int, dim: int) -> Slice:
 def _blocks(sketch: LayoutSketch, purpose: Purpose, wide: str) -> tuple[list[Step], list[Step]]:
     """SetBlockSize before and after SetDimension; all 1 on stores (TA-068), and then only now and then."""
     blocks = sketch.blocks
+    if purpose.block is not None:
+        asked = [SetBlockSize(purpose.block)]
+        return ([], asked) if blocks is not None and blocks.where == 1 and sketch.dim == 1 else (asked, [])
     if blocks is None or not purpose.blocks or wide in ("stride", "dims"):
         return [], []
     if purpose.store:
@@ -276,7 +284,7 @@ def _strides(
     drawn = drawn or Strides(0, late=False, far=False)
     last = (0, 1, 2)[drawn.last % 3] if purpose.store else (0, 1, 2, -1)[drawn.last % 4]
     pads = [axis.pad for axis in sketch.axes[:-1]]
-    if drawn.far and not wide and state.dim > 1 and purpose.grid.instances == 1:
+    if drawn.far and purpose.block is None and not wide and state.dim > 1 and purpose.grid.instances == 1:
         pads[0] += 65536 // max(geometry.dims[0] - 1, 1)
     strides = list(least_strides(geometry.dims, state.block, (*pads, last)))
     if wide == "stride":

@@ -116,6 +116,10 @@ class Constness:
             kinds.append(("literal", "dynamic", "spec")[digit])
         return kinds
 
+    def kind(self) -> str:
+        """How one more operand of the case is delivered."""
+        return self._kinds(1)[0]
+
     def scalars(self, values: Sequence[Varying | int]) -> tuple[Operand, ...]:
         """Operands with these values, delivered by the case's policy."""
         return tuple(_scalar(v, kind) for v, kind in zip(values, self._kinds(len(values)), strict=True))

@@ -16,11 +16,11 @@ from cts.generators.layout_sketches import draw_layout
 from cts.generators.memory import OBJECT, TENSOR_ALIGNMENT, Memory, Region, aligned_elements, draw_read, draw_write
 from cts.generators.operands import Constness, Grid
 from cts.generators.programs import Program
+from cts.generators.supports import MAX_ELEMENTS, draw_dispatch, draw_shape, grid_of, pointees_of, usable
 from cts.generators.views import draw_view
 from cts.model import (
     SCHEMA_VERSION,
     Case,
-    ComponentType,
     Dispatch,
     MatrixConstant,
     MatrixLoad,
@@ -29,20 +29,12 @@ from cts.model import (
     MatrixStoreTensor,
     MatrixType,
     Order,
-    Scope,
-    Use,
 )
-
-#: Most matrix elements, over all instances, that one instruction of a generated case handles.
-MAX_ELEMENTS = 4096
 
 #: How many matrices a case brings from somewhere to somewhere else. Counts come before what they count, and what they
 #: count is a group: so the shrinker can drop any of it.
 TRANSFERS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5)
 SINKS = (1,) * 11 + (2,)
-
-#: Pointee types that every device with shaders for these cases has, beside those of its matrices.
-POINTEES = (ComponentType.uint32, ComponentType.int32, ComponentType.float32)
 
 
 @dataclass(frozen=True)
@@ -60,7 +52,7 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
 
     Raises ValueError when it supports no matrix that fits in `MAX_ELEMENTS`.
     """
-    supports = _supports(capabilities)
+    supports = usable(capabilities)
     if not supports:
         raise ValueError(
             f"no matrix type of at most {MAX_ELEMENTS} elements among the driver's {capabilities.matrices}"
@@ -73,49 +65,17 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     return tensor_addressing()
 
 
-def _supports(capabilities: Capabilities) -> list[MatrixSupport]:
-    """Usable rows of the capabilities, simplest first."""
-    components, scopes, uses = list(_SIMPLEST_FIRST), list(Scope), [Use.Accumulator, Use.A, Use.B]
-    usable = [
-        row
-        for row in capabilities.matrices
-        if row.rows * row.cols <= MAX_ELEMENTS
-        and max(row.rows, row.cols) <= capabilities.max_dimension
-        and (row.scope is Scope.Subgroup or Feature.WORKGROUP_SCOPE in capabilities.features)
-        and (row.scope is Scope.Subgroup or (row.subgroups or 1) <= capabilities.max_subgroups)
-    ]
-    return sorted(
-        usable,
-        key=lambda r: (scopes.index(r.scope), components.index(r.component), uses.index(r.use), r.rows, r.cols),
-    )
-
-
-_SIMPLEST_FIRST = (
-    ComponentType.uint16,
-    ComponentType.uint8,
-    ComponentType.uint32,
-    ComponentType.int8,
-    ComponentType.int16,
-    ComponentType.int32,
-    ComponentType.float16,
-    ComponentType.float32,
-    ComponentType.bfloat16,
-    ComponentType.float8_e4m3fn,
-    ComponentType.float8_e5m2,
-)
-
-
 def _draw_case(choices: Choices, capabilities: Capabilities, supports: Sequence[MatrixSupport]) -> Case:
     support = choices.pick(supports)
-    rows, cols = _draw_shape(choices, support, capabilities.max_dimension)
-    dispatch = _draw_dispatch(choices, support, capabilities, rows * cols)
-    x, y, z = dispatch.workgroups
-    grid = Grid(x, y, z, dispatch.subgroups if support.scope is Scope.Subgroup else 1)
+    rows, cols = draw_shape(choices, support, capabilities.max_dimension)
+    dispatch = draw_dispatch(choices, support.scope, support.subgroups, capabilities, rows * cols)
+    grid = grid_of(dispatch, support.scope)
     constness = Constness(choices)
     plain = MatrixType(component=support.component, scope=support.scope, rows=rows, cols=cols, use=support.use)
     setting = _Setting(constness.matrix_type(plain), (rows, cols), grid, capabilities.features)
-    pointees = [c for c in ComponentType if c in POINTEES or any(row.component is c for row in capabilities.matrices)]
-    memory = Memory(choices, support.component, pointees, Feature.BUFFER_DEVICE_ADDRESS in capabilities.features)
+    memory = Memory(
+        choices, support.component, pointees_of(capabilities), Feature.BUFFER_DEVICE_ADDRESS in capabilities.features
+    )
     program = Program(constness)
     transfers, all_run = choices.pick(TRANSFERS), choices.chance(9)
     for _ in range(transfers - 1):
@@ -129,41 +89,6 @@ def _draw_case(choices: Choices, capabilities: Capabilities, supports: Sequence[
     case = Case(schema=SCHEMA_VERSION, name="generated", buffers=memory.buffers(), program=tuple(program.instructions))
     # What equals the default is left out of YAML only where it is not given.
     return case if dispatch == Dispatch() else replace(case, dispatch=dispatch)
-
-
-def _draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> tuple[int, int]:
-    """Mostly up to 16 rows and columns, sometimes up to 64 of one, never more than `MAX_ELEMENTS` elements."""
-    if support.exact:
-        return support.rows, support.cols
-    extents = []
-    long = choices.pick((0, 1)) if choices.rarely(12) else None
-    for axis, granule in enumerate((support.rows, support.cols)):
-        most = 64 if axis == long else max(16, 2 * granule) if granule > 1 else 16
-        extents.append(granule * choices.between(1, max(min(most, max_dimension) // granule, 1)))
-    rows, cols = extents
-    while rows * cols > MAX_ELEMENTS:
-        rows, cols = (rows - support.rows, cols) if rows > support.rows else (rows, cols - support.cols)
-    return rows, cols
-
-
-def _draw_dispatch(choices: Choices, support: MatrixSupport, capabilities: Capabilities, elements: int) -> Dispatch:
-    """One workgroup, or a few with their subgroups."""
-    subgroups, workgroups = 1, (1, 1, 1)
-    if support.scope is Scope.Workgroup:
-        powers = [1 << i for i in range(capabilities.max_subgroups.bit_length())]
-        subgroups = support.subgroups or choices.pick(powers)
-    elif choices.chance(3):
-        subgroups = choices.between(1, min(4, capabilities.max_subgroups))
-    if choices.chance(3):
-        workgroups = (choices.between(1, 3), choices.between(1, 3), choices.between(1, 2) if choices.chance(2) else 1)
-    apart = subgroups if support.scope is Scope.Subgroup else 1
-    x, y, z = workgroups
-    if x * y * z * apart * elements > MAX_ELEMENTS:
-        workgroups = (1, 1, 1)
-        subgroups = subgroups if subgroups * elements <= MAX_ELEMENTS or apart == 1 else 1
-    if workgroups == (1, 1, 1):
-        return Dispatch(subgroups=subgroups)
-    return Dispatch(workgroups=workgroups, subgroups=subgroups)
 
 
 def _draw_transfer(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> None:

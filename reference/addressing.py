@@ -36,6 +36,8 @@ class Status(enum.IntEnum):
     DISCARD = 3
     #: Out of bounds with clamp mode Undefined, or mirrored in a dimension of 1 (TA-060, TA-063).
     UNDEFINED = 4
+    #: The instance does not take this step: nothing happens.
+    INACTIVE = 5
 
 
 @dataclass(frozen=True)

@@ -1,45 +1,100 @@
-"""Executes a case: what memory and every matrix hold afterwards, for a batch of parameter sets at once.
-
-Everything here is bit patterns: loads, stores and constants preserve bits (NU-014).
-"""
+"""Executes a case: what memory and every matrix may hold afterwards, for a batch of parameter sets at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from cts.expectation import Spread, Violation
 from cts.model import (
-    Buffer,
     Case,
+    ComponentType,
+    Decode,
+    DecodeVector,
+    EndIf,
+    EndLoop,
+    FloatControls,
+    Instruction,
+    Loop,
     MatrixConstant,
+    MatrixInstruction,
     MatrixLoad,
     MatrixLoadTensor,
+    MatrixShape,
     MatrixStore,
     MatrixStoreTensor,
+    PerElement,
     SpecNumber,
     dynamics,
     encode,
-    initial_bits,
     number_of,
 )
+from cts.model.operand import ComponentValue
+from cts.reference.accesses import Access, instances_of
 from cts.reference.addressing import Status
-from cts.reference.arrays import I64, U8, U32, Bits
-from cts.reference.program import Access, Evaluation, evaluate, instances_of
+from cts.reference.arrays import U8, U32, Bits, Mask
+from cts.reference.decoding import Decoding, decoded
+from cts.reference.matrices import Operation, computed
+from cts.reference.memory import Memory, interval_bits
+from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.undefined import Undefined, Watch
+from cts.reference.numeric.value import Value, anything, loosened, where
+from cts.reference.program import Evaluation, Step, evaluate
 
 
-@dataclass(frozen=True)
+@dataclass
 class Execution:
     """The result under each parameter set.
 
-    `memory` maps each buffer to its contents after the run, guard bytes excluded, uint8, shape
-    (sets, size). `matrices` maps each matrix id to its bit patterns, shape (sets, instances, rows,
-    cols), the instances being those of the matrix's scope.
+    `memories` are the buffers afterwards, `values` every matrix: in a loop, the last turn's, (sets,
+    instances, rows, cols) or with extents of 1. `violations` is what is undefined in computing them.
+    `skipped` says which instances, (sets, instances), never came to where a matrix is defined.
     """
 
-    memory: dict[str, U8]
-    matrices: dict[str, Bits]
+    evaluation: Evaluation
+    sets: int
+    memories: dict[str, Memory]
+    values: dict[str, Value] = field(default_factory=dict)
+    violations: list[Violation] = field(default_factory=list)
+    skipped: dict[str, Mask] = field(default_factory=dict)
+
+    @cached_property
+    def memory(self) -> dict[str, U8]:
+        """Each buffer's contents, guard bytes excluded, uint8, (sets, size)."""
+        return {name: m.contents(self.sets) for name, m in self.memories.items()}
+
+    @cached_property
+    def matrices(self) -> dict[str, Bits]:
+        """Each matrix's bit patterns, (sets, instances, rows, cols), the instances being those of its scope."""
+        types = self.evaluation.types.items()
+        every = {n: self.values.get(n) or _nothing(t) for n, t in types if isinstance(t, MatrixShape)}
+        return {name: np.broadcast_to(value.bits, self._shape(name)) for name, value in every.items()}
+
+    def spreads(self) -> dict[str, Spread]:
+        """Under the first parameter set, the matrices with more than one allowed value."""
+        found = {}
+        for name in self.matrices:
+            value, skipped = self.values.get(name), self.skipped.get(name)
+            if value is None:
+                shape = self.evaluation.types[name]
+                assert isinstance(shape, MatrixShape)
+                value = _nothing(shape)
+            if skipped is not None:
+                assert value.component is not None
+                unknown = np.broadcast_to(
+                    skipped[..., None, None], np.broadcast_shapes(skipped.shape + (1, 1), value.shape)
+                )
+                value = loosened(value.broadcast(unknown.shape), unknown, ())
+            if value.free is not None:
+                found[name] = _spread(value, self._shape(name))
+        return found
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        shape = self.evaluation.shape_of(name)
+        return (self.sets, instances_of(self.evaluation.case.dispatch, shape.scope), shape.rows, shape.cols)
 
 
 def execute(case: Case, parameter_sets: U32) -> Execution:
@@ -53,93 +108,208 @@ def execute(case: Case, parameter_sets: U32) -> Execution:
     return run(evaluate(case, np.asarray(parameter_sets, np.uint32)), len(parameter_sets))
 
 
-def run(evaluation: Evaluation, sets: int = 1) -> Execution:
+@dataclass
+class Recording:
+    """The matrices defined last, by number of the step and name."""
+
+    values: dict[tuple[int, str], Value] = field(default_factory=dict)
+    most: int = 512
+
+    def add(self, number: int, name: str, value: Value) -> None:
+        self.values[number, name] = value
+        if len(self.values) > self.most:
+            del self.values[next(iter(self.values))]
+
+
+def run(evaluation: Evaluation, sets: int = 1, recording: Recording | None = None) -> Execution:
     """Execute what `evaluate` prepared for so many parameter sets."""
     case = evaluation.case
-    memory = {name: _Memory(buffer) for name, buffer in case.buffers.items()}
-    matrices: dict[str, Bits] = {}
-    for i, instruction in enumerate(case.program):
+    result = Execution(evaluation, sets, {name: Memory(buffer) for name, buffer in case.buffers.items()})
+    machine = _Machine(evaluation, result, recording)
+    for machine.number, step in enumerate(evaluation.steps):
+        machine.take(step)
+    return result
+
+
+class _Machine:
+    def __init__(self, evaluation: Evaluation, result: Execution, recording: Recording | None) -> None:
+        self.evaluation = evaluation
+        self.case = evaluation.case
+        self.result = result
+        self.values = result.values
+        self.shapes = {n: t for n, t in evaluation.types.items() if isinstance(t, MatrixShape)}
+        self.floats = Floats(loose=self.case.float_controls is FloatControls.Undecorated)
+        self.next_group = 1
+        self.number = 0
+        self.recording = recording
+
+    def take(self, step: Step) -> None:
+        instruction = self.case.program[step.index]
         match instruction:
             case MatrixConstant():
-                matrices[instruction.id] = _constant(evaluation, i, instruction)
-            case MatrixLoadTensor():
-                access = evaluation.accesses[i]
-                matrices[instruction.id] = _load(access, memory[access.buffer], matrices[instruction.object])
-            case MatrixLoad():
-                access = evaluation.accesses[i]
-                matrices[instruction.id] = memory[access.buffer].load(access.byte, access.shape.component.bits_dtype)
+                component = instruction.type.component
+                self._define(step, instruction.id, self._scalar(step.index, "value", component, instruction.value))
+            case MatrixLoadTensor() | MatrixLoad():
+                assert step.access is not None
+                self._define(step, instruction.id, self._load(step, step.access, instruction))
             case MatrixStoreTensor() | MatrixStore():
-                access = evaluation.accesses[i]
-                memory[access.buffer].store(access, matrices[instruction.matrix])
-    return Execution(
-        {name: m.contents(sets) for name, m in memory.items()},
-        {name: _expanded(evaluation, name, bits, sets) for name, bits in matrices.items()},
-    )
+                access = step.access
+                assert access is not None
+                memory = self.result.memories[access.buffer]
+                memory.store(access.byte, access.accessed, self.values[instruction.matrix].stored)
+            case Loop():
+                for carry in instruction.carry:
+                    self._define(step, carry.id, self.values[carry.init])
+            case EndLoop():
+                self._next_turn(step, instruction)
+            case EndIf():
+                self._merge(step, instruction)
+            case _ if isinstance(instruction, MatrixInstruction):
+                self._compute(step, instruction)
+
+    def _compute(self, step: Step, instruction: Instruction) -> None:
+        scalars = dict(self._scalars(step.index, instruction))
+        operation = Operation(self.case, self.values, self.shapes, scalars, self.floats, self.next_group)
+        name: str = instruction.id  # type: ignore[attr-defined]
+        value = computed(instruction, operation)
+        if value.free is not None and value.free.group is not None:
+            self.next_group = max(self.next_group, int(value.free.group.max()) + 1)
+        self._report(step, operation.watch, name)
+        self._define(step, name, value)
+
+    def _scalars(self, i: int, instruction: Instruction) -> Iterator[tuple[str, Value]]:
+        """The component values among an instruction's operands."""
+        scalar = getattr(instruction, "scalar", None)
+        if scalar is not None:
+            component = self.shapes[instruction.matrix].component  # type: ignore[attr-defined]
+            yield "scalar", self._scalar(i, "scalar", component, scalar)
+        name = getattr(instruction, "function", None)
+        function = None if name is None else self.case.functions[name]
+        if isinstance(function, PerElement):
+            types = [e.type for e in function.extras if e.type is not None]
+            values = instruction.scalars  # type: ignore[attr-defined]
+            for n, (component, value) in enumerate(zip(types, values, strict=True)):
+                yield f"scalars[{n}]", self._scalar(i, f"scalars[{n}]", component, value)
+
+    def _scalar(self, i: int, field_: str, component: ComponentType, value: ComponentValue) -> Value:
+        """A component value, (sets, 1, 1, 1)."""
+        if isinstance(value, SpecNumber) and value.dynamic is not None:
+            words = self.evaluation.operands.word(i, field_)
+            return Value(component, words.astype(component.bits_dtype)[..., None, None])
+        return Value(component, encode(component, [number_of(value)])[:, None, None, None])
+
+    def _load(self, step: Step, access: Access, instruction: MatrixLoad | MatrixLoadTensor) -> Value:
+        """KM-012; CM-010 and TA-038: clipped elements keep the Object's, clamped ones are low bits of clampValue."""
+        memory, component = self.result.memories[access.buffer], access.shape.component
+        if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+            loaded = self._decoded(step, access, instruction)
+        elif not access.status.any():
+            return memory.load(access.byte, component)
+        else:
+            loaded = memory.load(np.where(access.status == Status.OK, access.byte, 0), component)
+        if not access.status.any() or not isinstance(instruction, MatrixLoadTensor):
+            return loaded
+        assert access.layout is not None
+        clamp_value = Value(component, access.layout.clamp_value[..., None].astype(component.bits_dtype))
+        result = where(access.status == Status.CLAMPED, clamp_value, loaded)
+        return where(access.status == Status.SKIP, self.values[instruction.object], result)
+
+    def _decoded(self, step: Step, access: Access, instruction: MatrixLoadTensor) -> Value:
+        functions = self.case.functions
+        decode = functions[instruction.decode or ""]
+        vector = None if instruction.decode_vector is None else functions[instruction.decode_vector]
+        assert isinstance(decode, Decode) and (vector is None or isinstance(vector, DecodeVector))
+        watch = Watch()
+        value = decoded(decode, vector, Decoding(access, self.result.memories[access.buffer], self.floats, watch))
+        self._report(step, watch, instruction.id)
+        return value
+
+    def _next_turn(self, step: Step, instruction: EndLoop) -> None:
+        carried = [self.values[name] for name in instruction.next]
+        loop = self.case.program[self._loop_of(step.index)]
+        assert isinstance(loop, Loop)
+        for carry, value in zip(loop.carry, carried, strict=True):
+            self._define(step, carry.id, value)
+
+    def _loop_of(self, end: int) -> int:
+        depth = 0
+        for i in range(end, -1, -1):
+            depth += isinstance(self.case.program[i], EndLoop) - isinstance(self.case.program[i], Loop)
+            if depth == 0:
+                return i
+        raise AssertionError("resolve pairs every EndLoop with a Loop")
+
+    def _merge(self, step: Step, instruction: EndIf) -> None:
+        condition = step.taken.condition
+        assert condition is not None
+        for merge in instruction.merge:
+            arms = [self.values.get(name) for name in (merge.then, merge.otherwise)]
+            # An arm that nobody ever took has no value, and needs none.
+            first, second = arms[0] or arms[1], arms[1] or arms[0]
+            assert first is not None and second is not None
+            scope = self.shapes[merge.id].scope
+            mask = self.evaluation.at_scope(condition, scope)
+            self._define(step, merge.id, where(mask[..., None, None], first, second))
+
+    def _define(self, step: Step, name: str, value: Value) -> None:
+        """A result; instances that do not take the step keep what they had."""
+        before = self.values.get(name)
+        active = self.evaluation.active_at(step.taken, self.shapes[name].scope)
+        if active is not None and before is not None:
+            value = where(active[..., None, None], value, before)
+        self.values[name] = value
+        self._skip(name, active, before is None)
+        if self.recording is not None:
+            self.recording.add(self.number, name, value)
+
+    def _skip(self, name: str, active: Mask | None, first: bool) -> None:
+        """Keep count of the instances that have not come to a definition of a matrix."""
+        skipped = self.result.skipped
+        if active is None:
+            skipped.pop(name, None)
+        elif first:
+            skipped[name] = ~active
+        elif name in skipped:
+            skipped[name] = skipped[name] & ~active
+
+    def _report(self, step: Step, watch: Watch, name: str) -> None:
+        """What is undefined for instances that take the step, once for each rule and instruction."""
+        active = self.evaluation.active_at(step.taken, self.shapes[name].scope)
+        for found in watch.found:
+            elements = found.elements
+            if active is not None and elements.ndim >= 2:
+                elements = elements & active.reshape(*active.shape, *[1] * (elements.ndim - 2))
+            violation = _violation(self.case, step.index, found, elements)
+            known = {(v.rule, v.path) for v in self.result.violations}
+            if elements.any() and (violation.rule, violation.path) not in known:
+                self.result.violations.append(violation)
 
 
-def _constant(evaluation: Evaluation, i: int, instruction: MatrixConstant) -> Bits:
-    """KM-016, as (sets, 1, 1, 1)."""
-    component, value = instruction.type.component, instruction.value
-    if isinstance(value, SpecNumber) and value.dynamic is not None:
-        words = evaluation.operands.word(i, "value")
-        return words.astype(component.bits_dtype)[..., None, None]
-    return encode(component, [number_of(value)])[:, None, None, None]
+#: The operand that an instruction's undefined behaviour is blamed on, the first that it has.
+_BLAMED = ("decode", "combine", "function", "b", "component")
 
 
-def _load(access: Access, memory: _Memory, object_: Bits) -> Bits:
-    """CM-010 and TA-038: clipped elements keep the Object's, clamped ones are low bits of clampValue."""
-    dtype = access.shape.component.bits_dtype
-    if not access.status.any():
-        return memory.load(access.byte, dtype)
-    assert access.layout is not None
-    loaded = memory.load(np.where(access.status == Status.OK, access.byte, 0), dtype)
-    clamp_value = access.layout.clamp_value[..., None].astype(dtype)
-    result = np.where(access.status == Status.CLAMPED, clamp_value, loaded)
-    return np.where(access.status == Status.SKIP, object_, result)
+def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violation:
+    instruction = case.program[i]
+    blamed = next((name for name in _BLAMED if getattr(instruction, name, None) is not None), "")
+    if found.rule == "DV-012":
+        blamed = "decode_vector"
+    at = np.argwhere(elements)[0] if elements.any() and elements.ndim == 4 else None
+    where_ = "" if at is None else f" in element ({at[2]}, {at[3]}) of instance {at[1]}"
+    return Violation(found.rule, f"program[{i}].{blamed}", f"{found.what}{where_}", found.remedy)
 
 
-def _expanded(evaluation: Evaluation, name: str, bits: Bits, sets: int) -> Bits:
-    shape = evaluation.shape_of(name)
-    instances = instances_of(evaluation.case.dispatch, shape.scope)
-    return np.broadcast_to(bits, (sets, instances, shape.rows, shape.cols))
+def _nothing(shape: MatrixShape) -> Value:
+    """What may be said of a matrix that nobody ever comes to."""
+    return anything(shape.component, (1, 1, 1, 1), ())
 
 
-class _Memory:
-    """One buffer's contents under every parameter set; a single row until a store tells the sets apart."""
-
-    def __init__(self, buffer: Buffer) -> None:
-        bits = initial_bits(buffer).view(np.uint8)
-        self.size = bits.size
-        # Whole words of every component size.
-        self.rows = np.zeros((1, -(-self.size // 4) * 4), np.uint8)
-        self.rows[0, : self.size] = bits
-
-    def contents(self, sets: int) -> U8:
-        return np.broadcast_to(self.rows[:, : self.size], (sets, self.size))
-
-    def load(self, byte: I64, dtype: np.dtype[Any]) -> Bits:
-        """The components at byte offsets (sets, instances, rows, cols), which are multiples of their size."""
-        components = self.rows.view(dtype)
-        index = byte // dtype.itemsize
-        if len(components) > 1:
-            index = index + _first_of_each(components)
-        found: Bits = components.reshape(-1)[index]
-        return found
-
-    def store(self, access: Access, bits: Bits) -> None:
-        """Store a matrix's elements that are not clipped or discarded."""
-        sets = max(len(self.rows), len(bits), len(access.byte))
-        if sets > len(self.rows):
-            self.rows = np.repeat(self.rows, sets, axis=0)
-        components = self.rows.view(access.shape.component.bits_dtype)
-        index = access.byte // access.shape.component.size + _first_of_each(components)
-        index, bits, status = np.broadcast_arrays(index, bits, access.status)
-        accessed = status == Status.OK
-        components.reshape(-1)[index[accessed]] = bits[accessed]
-
-
-def _first_of_each(components: Bits) -> I64:
-    """The flat index of each row's first component, (sets, 1, 1, 1)."""
-    sets, size = components.shape
-    first: I64 = (np.arange(sets, dtype=np.int64) * size)[:, None, None, None]
-    return first
+def _spread(value: Value, shape: tuple[int, ...]) -> Spread:
+    free = value.free
+    assert free is not None and value.component is not None
+    exact = free.flags == 0
+    low, high = interval_bits(value.component, free.flags, *(np.where(exact, 0.0, b) for b in (free.lo, free.hi)))
+    low, high = np.where(exact, value.bits, low), np.where(exact, value.bits, high)
+    flags = free.flags & np.uint8(7)
+    lo, hi, kept = (np.broadcast_to(a, shape)[0] for a in (low, high, flags))
+    return Spread(lo, hi, kept)

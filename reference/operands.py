@@ -2,6 +2,7 @@
 
 Arrays have leading axes (sets, instances): parameter sets of a batch, and subgroups of the dispatch
 (workgroup index major, x fastest, subgroup minor). An axis an operand does not vary over has extent 1.
+`turns` are the indices of the loops around the instruction, innermost last.
 """
 
 from __future__ import annotations
@@ -27,35 +28,42 @@ class Operands:
         self._dispatch = case.dispatch
         self._grid: U32 | None = None
 
-    def vector(self, instruction: int, field: str, operands: Sequence[Operand]) -> U32:
+    def vector(self, instruction: int, field: str, operands: Sequence[Operand], turns: tuple[int, ...] = ()) -> U32:
         """The operands of a tuple field, (sets, instances, len(operands))."""
         if all(isinstance(o, int) for o in operands):
             return np.array([[[int(str(o)) & _MASK for o in operands]]], np.uint32)
-        values = [self._value(o, (instruction, f"{field}[{i}]")) for i, o in enumerate(operands)]
+        values = [self._value(o, (instruction, f"{field}[{i}]"), turns) for i, o in enumerate(operands)]
         return np.stack(np.broadcast_arrays(*values), axis=-1)
 
-    def scalar(self, instruction: int, field: str, operand: Operand) -> U32:
+    def scalar(self, instruction: int, field: str, operand: Operand, turns: tuple[int, ...] = ()) -> U32:
         """A single operand, (sets, instances)."""
-        return self._value(operand, (instruction, field))
+        return self._value(operand, (instruction, field), turns)
 
     def word(self, instruction: int, field: str) -> U32:
         """The dynamic operand's own 32-bit words, (sets, 1)."""
         return self._sets[:, self._column[instruction, field], None]
 
-    def _value(self, operand: Operand, place: tuple[int, str]) -> U32:
+    def _value(self, operand: Operand, place: tuple[int, str], turns: tuple[int, ...]) -> U32:
         if isinstance(operand, int):
             return np.array([[operand & _MASK]], np.uint32)
         base = self.word(*place) if operand.dynamic is not None else np.array([[operand.base & _MASK]], np.uint32)
         factors = factors_of(operand)
-        return base + self._gained(factors) if factors.any_set else base
+        if not factors.any_set:
+            return base
+        of_turns = sum(f * t for f, t in zip((factors.loop, factors.loop_outer), reversed(turns), strict=False))
+        total: U32 = base + np.array(of_turns & _MASK, np.uint32)
+        return total + self._gained(factors) if any(_grid_factors(factors)) else total
 
     def _gained(self, factors: Factors) -> U32:
         """What each instance adds to the base, (1, instances)."""
         if self._grid is None:
             self._grid = instance_grid(self._dispatch)
-        weights = [factors.wg_x, factors.wg_y, factors.wg_z, factors.sg]
-        gained: U32 = np.array([[w & _MASK for w in weights]], np.uint32) @ self._grid
+        gained: U32 = np.array([[w & _MASK for w in _grid_factors(factors)]], np.uint32) @ self._grid
         return gained
+
+
+def _grid_factors(factors: Factors) -> tuple[int, int, int, int]:
+    return factors.wg_x, factors.wg_y, factors.wg_z, factors.sg
 
 
 def instance_grid(dispatch: Dispatch) -> U32:

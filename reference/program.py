@@ -1,30 +1,31 @@
-"""What a program's instructions do with memory: which element of which matrix meets which byte.
+"""A case, evaluated: the steps of its program, and what each does with layouts, views, pointers and memory.
 
-Layouts and views are evaluated instruction by instruction; every load and store becomes an `Access`.
-Nothing here depends on the contents of memory.
+Layouts and views are evaluated step by step; every load and store becomes an `Access`. Nothing here
+depends on the contents of memory.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.model import (
     Case,
-    Dispatch,
     LayoutInstruction,
     LayoutType,
-    MatrixConstant,
     MatrixLoad,
     MatrixLoadTensor,
     MatrixShape,
     MatrixStore,
     MatrixStoreTensor,
-    Order,
+    Pointer,
+    PointerSelect,
+    PointerType,
     Scope,
     TensorLayout,
     TensorLayoutSetBlockSize,
@@ -43,52 +44,45 @@ from cts.model import (
 from cts.model.types import ResultType
 from cts.reference import layout as layouts
 from cts.reference import view as views
-from cts.reference.addressing import Status
-from cts.reference.arrays import I64, U8, U32, Mask
-from cts.reference.elements import matrix_elements
+from cts.reference.accesses import Access, Place, instances_of, strided_access, tensor_access
+from cts.reference.arrays import I64, U32, Mask
 from cts.reference.layout import TensorLayoutState
 from cts.reference.operands import Operands
+from cts.reference.unroll import Taken, unroll
 from cts.reference.view import TensorViewState
+
+_T = TypeVar("_T", bound=np.generic)
 
 _MemoryInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor | MatrixLoad | MatrixStore
 
-#: The most matrix elements, over all instances and parameter sets, of one matrix; and the most instances.
+#: The most matrix elements, over all instances and parameter sets, of one matrix, and of all loads and stores.
 MAX_ELEMENTS = 1 << 26
 
 
 @dataclass(frozen=True)
-class Access:
-    """One load or store, all its instances.
+class Step:
+    """One instruction as it is taken once, and what its operands come to then.
 
-    `byte` are byte offsets into the buffer's contents, int64, and `status` what becomes of each
-    element (both (sets, instances, rows, cols), or with extents of 1 where nothing varies).
-    `pointer` is the byte offset of the Pointer operand, (sets, instances). Tensor instructions have
-    a `layout` and perhaps a `view`; KHR ones a `stride`, signed, in elements of the buffer.
+    `before` and `after` are the states of a layout instruction's operand and result.
     """
 
-    instruction: int
-    store: bool
-    buffer: str
-    shape: MatrixShape
-    pointer: I64
-    byte: I64
-    status: U8
-    layout: TensorLayoutState | None = None
-    view: TensorViewState | None = None
-    stride: I64 | None = None
+    taken: Taken
+    access: Access | None = None
+    before: TensorLayoutState | None = None
+    after: TensorLayoutState | None = None
 
     @property
-    def accessed(self) -> Mask | None:
-        """Which elements meet memory at all; None: every one."""
-        return self.status == Status.OK if self.status.any() else None
+    def index(self) -> int:
+        """The index of the instruction in the program."""
+        return self.taken.index
 
 
 @dataclass
 class Evaluation:
     """Everything about a case, under a batch of parameter sets, that does not depend on memory's contents.
 
-    `layouts` and `views` hold the state behind every id, with an instance axis of subgroups;
-    `accesses` are by instruction index.
+    `layouts` and `views` hold the last state behind every id, with an instance axis of subgroups;
+    `pointers` the offset in elements behind every pointer id, (sets, subgroups).
     """
 
     case: Case
@@ -96,7 +90,13 @@ class Evaluation:
     operands: Operands
     layouts: dict[str, TensorLayoutState] = field(default_factory=dict)
     views: dict[str, TensorViewState] = field(default_factory=dict)
-    accesses: dict[int, Access] = field(default_factory=dict)
+    pointers: dict[str, I64] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def accesses(self) -> Iterator[tuple[Step, Access]]:
+        """Every load and store, in order."""
+        return ((step, step.access) for step in self.steps if step.access is not None)
 
     def shape_of(self, matrix: str) -> MatrixShape:
         """The type of a matrix id."""
@@ -104,11 +104,18 @@ class Evaluation:
         assert isinstance(shape, MatrixShape)
         return shape
 
-    def at_scope(self, values: U32, scope: Scope) -> U32:
+    def at_scope(self, values: npt.NDArray[_T], scope: Scope) -> npt.NDArray[_T]:
         """Values with an axis of subgroups (axis 1), for the instances of `scope` (TA-071: uniform in each)."""
         if scope is Scope.Subgroup or values.shape[1] == 1:
             return values
         return values[:, :: self.case.dispatch.subgroups]
+
+    def active_at(self, step: Taken, scope: Scope) -> Mask | None:
+        """Which instances of `scope` take a step, (sets, instances); None: all."""
+        if step.active is None:
+            return None
+        active = self.at_scope(step.active, scope)
+        return np.broadcast_to(active, (len(active), instances_of(self.case.dispatch, scope)))
 
 
 def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
@@ -119,101 +126,122 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
     types = types_of(case)
     _check_size(case, types, 1 if parameter_sets is None else len(parameter_sets))
     evaluation = Evaluation(case, types, Operands(case, parameter_sets))
-    for i, instruction in enumerate(case.program):
-        match instruction:
-            case MatrixLoadTensor() | MatrixStoreTensor():
-                evaluation.accesses[i] = _tensor_access(evaluation, i, instruction)
-            case MatrixLoad() | MatrixStore():
-                evaluation.accesses[i] = _khr_access(evaluation, i, instruction)
-            case MatrixConstant():
-                pass
-            case TensorView() | TensorViewSetDimension() | TensorViewSetStride() | TensorViewSetClip():
-                evaluation.views[instruction.id] = _view(evaluation, i, instruction)
-            case _:
-                evaluation.layouts[instruction.id] = _layout(evaluation, i, instruction)
+    elements = 0
+    for taken in unroll(case, evaluation.operands):
+        step = _step(evaluation, taken)
+        evaluation.steps.append(step)
+        if step.access is not None:
+            elements += step.access.byte.size
+            if elements > MAX_ELEMENTS and taken.turns:
+                raise BadInput(
+                    "case-too-large-to-judge",
+                    f"loads and stores of more than {MAX_ELEMENTS} elements",
+                    f"program[{taken.index}]",
+                    "fewer turns or smaller matrices",
+                )
     return evaluation
 
 
-def instances_of(dispatch: Dispatch, scope: Scope) -> int:
-    """How many instances of a scope a dispatch has."""
-    return math.prod(dispatch.workgroups) * (1 if scope is Scope.Workgroup else dispatch.subgroups)
+def _step(evaluation: Evaluation, taken: Taken) -> Step:
+    instruction = evaluation.case.program[taken.index]
+    match instruction:
+        case MatrixLoadTensor() | MatrixStoreTensor() | MatrixLoad() | MatrixStore():
+            return Step(taken, _access(evaluation, taken, instruction))
+        case TensorView() | TensorViewSetDimension() | TensorViewSetStride() | TensorViewSetClip():
+            evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
+        case Pointer():
+            offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns)
+            evaluation.pointers[instruction.id] = offset.astype(np.int64)
+        case PointerSelect():
+            condition = evaluation.operands.scalar(taken.index, "condition", instruction.condition, taken.turns)
+            a, b = evaluation.pointers[instruction.a], evaluation.pointers[instruction.b]
+            evaluation.pointers[instruction.id] = np.where(condition != 0, a, b)
+        case (
+            TensorLayout()
+            | TensorLayoutSetBlockSize()
+            | TensorLayoutSetDimension()
+            | TensorLayoutSetStride()
+            | TensorLayoutSlice()
+            | TensorLayoutSetClampValue()
+        ):
+            before = None if isinstance(instruction, TensorLayout) else evaluation.layouts[instruction.of]
+            after = evaluation.layouts[instruction.id] = _layout(evaluation, taken, instruction)
+            return Step(taken, None, before, after)
+        case _:
+            pass
+    return Step(taken)
 
 
-def _layout(evaluation: Evaluation, i: int, instruction: LayoutInstruction) -> TensorLayoutState:
+def _layout(evaluation: Evaluation, taken: Taken, instruction: LayoutInstruction) -> TensorLayoutState:
     """TA-012..TA-017."""
-    known, operands = evaluation.layouts, evaluation.operands
+    known, operands, i, turns = evaluation.layouts, evaluation.operands, taken.index, taken.turns
     match instruction:
         case TensorLayout():
             layout_type = evaluation.types[instruction.id]
             assert isinstance(layout_type, LayoutType)
             return layouts.create_tensor_layout(layout_type)
         case TensorLayoutSetBlockSize(of=of):
-            return layouts.set_block_size(known[of], operands.vector(i, "block_size", instruction.block_size))
+            return layouts.set_block_size(known[of], operands.vector(i, "block_size", instruction.block_size, turns))
         case TensorLayoutSetDimension(of=of):
-            return layouts.set_dimension(known[of], operands.vector(i, "dims", instruction.dims))
+            return layouts.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, turns))
         case TensorLayoutSetStride(of=of):
-            return layouts.set_stride(known[of], operands.vector(i, "strides", instruction.strides))
+            return layouts.set_stride(known[of], operands.vector(i, "strides", instruction.strides, turns))
         case TensorLayoutSlice(of=of):
-            offset = operands.vector(i, "offset", instruction.offset)
-            return layouts.slice_(known[of], offset, operands.vector(i, "span", instruction.span))
+            offset = operands.vector(i, "offset", instruction.offset, turns)
+            return layouts.slice_(known[of], offset, operands.vector(i, "span", instruction.span, turns))
         case TensorLayoutSetClampValue(of=of):
-            value = operands.scalar(i, "value", instruction.value)
+            value = operands.scalar(i, "value", instruction.value, turns)
             return layouts.set_clamp_value(known[of], value[..., None])
 
 
-def _view(evaluation: Evaluation, i: int, instruction: ViewInstruction) -> TensorViewState:
+def _view(evaluation: Evaluation, taken: Taken, instruction: ViewInstruction) -> TensorViewState:
     """TA-018..TA-021."""
-    known, operands = evaluation.views, evaluation.operands
+    known, operands, i, turns = evaluation.views, evaluation.operands, taken.index, taken.turns
     match instruction:
         case TensorView():
             view_type = evaluation.types[instruction.id]
             assert isinstance(view_type, ViewType)
             return views.create_tensor_view(view_type)
         case TensorViewSetDimension(of=of):
-            return views.set_dimension(known[of], operands.vector(i, "dims", instruction.dims))
+            return views.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, turns))
         case TensorViewSetStride(of=of):
-            return views.set_stride(known[of], operands.vector(i, "strides", instruction.strides))
+            return views.set_stride(known[of], operands.vector(i, "strides", instruction.strides, turns))
         case TensorViewSetClip(of=of):
             row_offset, row_span, col_offset, col_span = (
-                operands.scalar(i, name, getattr(instruction, name))[..., None]
+                operands.scalar(i, name, getattr(instruction, name), turns)[..., None]
                 for name in ("row_offset", "row_span", "col_offset", "col_span")
             )
             return views.set_clip(known[of], row_offset, row_span, col_offset, col_span)
 
 
-def _tensor_access(evaluation: Evaluation, i: int, instruction: MatrixLoadTensor | MatrixStoreTensor) -> Access:
-    """CM-010, CM-011; byte address by TA-036."""
-    store = isinstance(instruction, MatrixStoreTensor)
-    shape = evaluation.shape_of(instruction.matrix if isinstance(instruction, MatrixStoreTensor) else instruction.id)
-    layout = evaluation.layouts[instruction.layout].map(lambda a: evaluation.at_scope(a, shape.scope))
-    view = None
-    if instruction.view is not None:
-        view = evaluation.views[instruction.view].map(lambda a: evaluation.at_scope(a, shape.scope))
-    pointer = _pointer(evaluation, i, instruction, shape.scope)
-    elements = matrix_elements(layout, view, shape.rows, shape.cols, store)
-    byte = pointer[..., None, None] + elements.index * np.int64(shape.component.size)
-    return Access(i, store, instruction.buffer, shape, pointer, byte, elements.status, layout, view)
+def _access(evaluation: Evaluation, taken: Taken, instruction: _MemoryInstruction) -> Access:
+    case, i = evaluation.case, taken.index
+    name = instruction.matrix if isinstance(instruction, (MatrixStore, MatrixStoreTensor)) else instruction.id
+    shape = evaluation.shape_of(name)
+    scope = shape.scope
+    buffer, offset = _pointer(evaluation, taken, instruction)
+    offset = evaluation.at_scope(offset, scope)
+    if isinstance(instruction, (MatrixLoad, MatrixStore)):
+        stride = evaluation.operands.scalar(i, "stride", instruction.stride, taken.turns)
+        place = Place(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
+        access = strided_access(case, instruction, place)
+    else:
+        layout = evaluation.layouts[instruction.layout].map(lambda a: evaluation.at_scope(a, scope))
+        view = None
+        if instruction.view is not None:
+            view = evaluation.views[instruction.view].map(lambda a: evaluation.at_scope(a, scope))
+        access = tensor_access(case, instruction, Place(i, buffer, shape, offset, layout, view))
+    active = evaluation.active_at(taken, scope)
+    return access if active is None else access.taken_by(active)
 
 
-def _khr_access(evaluation: Evaluation, i: int, instruction: MatrixLoad | MatrixStore) -> Access:
-    """KM-012, KM-013: `offset` and `stride` count pointees, the position along a row counts components."""
-    store = isinstance(instruction, MatrixStore)
-    shape = evaluation.shape_of(instruction.matrix if isinstance(instruction, MatrixStore) else instruction.id)
-    operand = evaluation.at_scope(evaluation.operands.scalar(i, "stride", instruction.stride), shape.scope)
-    stride = operand.view(np.int32).astype(np.int64)
-    pointer = _pointer(evaluation, i, instruction, shape.scope)
-    row, col = np.arange(shape.rows, dtype=np.int64)[:, None], np.arange(shape.cols, dtype=np.int64)
-    major, minor = (row, col) if instruction.order is Order.RowMajor else (col, row)
-    pitch = stride * evaluation.case.buffers[instruction.buffer].element_size
-    byte = pointer[..., None, None] + major * pitch[..., None, None] + minor * shape.component.size
-    status = np.broadcast_to(np.uint8(Status.OK), byte.shape)
-    return Access(i, store, instruction.buffer, shape, pointer, byte, status, stride=stride)
-
-
-def _pointer(evaluation: Evaluation, i: int, instruction: _MemoryInstruction, scope: Scope) -> I64:
-    """The Pointer operand's byte offset into the buffer's contents, (sets, instances)."""
-    offset = evaluation.at_scope(evaluation.operands.scalar(i, "offset", instruction.offset), scope)
-    return offset * np.int64(evaluation.case.buffers[instruction.buffer].element_size)
+def _pointer(evaluation: Evaluation, taken: Taken, instruction: _MemoryInstruction) -> tuple[str, I64]:
+    """The buffer, and the Pointer operand's offset in elements, (sets, subgroups)."""
+    offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns).astype(np.int64)
+    pointer = evaluation.types.get(instruction.buffer)
+    if isinstance(pointer, PointerType):
+        return pointer.buffer, offset + evaluation.pointers[instruction.buffer]
+    return instruction.buffer, offset
 
 
 def _check_size(case: Case, types: dict[str, ResultType], sets: int) -> None:

@@ -1,6 +1,6 @@
 """The case: pure data, readable YAML, exact round trip. See docs/writing-a-case.md."""
 
-from cts.model.buffer import Buffer, Counter, Data, Iota, RandomBits, initial_bits
+from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
 from cts.model.case import GUARD_BYTES, SCHEMA_VERSION, Case, Dispatch, guard_pattern, initial_memory
 from cts.model.component import ComponentType, decode, encode
 from cts.model.control import Carry, ControlBarrier, Else, EndIf, EndLoop, If, Loop, Merge
@@ -129,9 +129,9 @@ __all__ = [
     "MatrixLoad", "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce",
     "MatrixShape", "MatrixStore", "MatrixStoreTensor", "MatrixTimesScalar", "MatrixTranspose", "MatrixType",
     "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix", "Operand", "Order", "PerElement", "Place",
-    "Pointer", "PointerSelect", "PointerType", "Problem", "RandomBits", "ReduceMode", "Scalar", "ScalarType",
-    "Scope", "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope",
-    "SpecUse", "StorageClass", "TensorLayout", "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue",
+    "Pointer", "PointerSelect", "PointerType", "Problem", "Random", "RandomBits", "ReduceMode", "Scalar",
+    "ScalarType", "Scope", "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout", "SpecNumber",
+    "SpecScope", "SpecUse", "StorageClass", "TensorLayout", "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue",
     "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView", "TensorViewSetClip",
     "TensorViewSetDimension", "TensorViewSetStride", "Through", "Use", "VectorArithmetic", "VectorBitcast",
     "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert", "VectorExtract", "VectorInsert",

@@ -43,13 +43,28 @@ class RandomBits(_Data, frozen=True):
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
+class Random(_Data, frozen=True):
+    """Component i holds (low + splitmix64(seed, i) mod (high - low + 1)) / 2^halvings, a number."""
+
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    low: int
+    high: int
+    halvings: Annotated[int, Meta(ge=0, le=149)] = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.high - self.low < 2**63:
+            raise ValueError(f"high is {self.high}: give one that is not below low, {self.low}")
+
+
 class Data(_Data, frozen=True):
-    """Exactly one source of initial contents."""
+    """Exactly one source of initial contents. Component i of a `cycle` holds its number i mod its length."""
 
     fill: Number | None = None
     values: tuple[Number, ...] | None = None
+    cycle: Annotated[tuple[Number, ...], Meta(min_length=1)] | None = None
     iota: Iota | None = None
     counter: Counter | None = None
+    random: Random | None = None
     random_bits: RandomBits | None = None
 
     def __post_init__(self) -> None:
@@ -120,6 +135,12 @@ def initial_bits(buffer: Buffer) -> Bits:
             raise ValueError(f"values has {len(data.values)} numbers where the buffer has {count} components")
         return encode(component, data.values)
     index = np.arange(count, dtype=np.int64)
+    if data.cycle is not None:
+        return encode(component, data.cycle)[index % len(data.cycle)]
+    if data.random is not None:
+        span = np.uint64(data.random.high - data.random.low + 1)
+        whole = data.random.low + (splitmix64(data.random.seed, index.astype(np.uint64)) % span).astype(np.int64)
+        return encode(component, whole if not data.random.halvings else np.ldexp(whole, -data.random.halvings))
     if data.iota is not None:
         period = index if data.iota.modulo is None else index % data.iota.modulo
         return encode(component, data.iota.start + data.iota.step * period)

@@ -93,7 +93,10 @@ def encode(component: ComponentType, numbers: Sequence[Number] | npt.NDArray[Any
 
 def _encode_array(component: ComponentType, numbers: npt.NDArray[Any]) -> Bits:
     if component.is_float:
-        wide = numbers.astype(np.float64)
+        try:
+            wide = numbers.astype(np.float64)
+        except OverflowError as e:
+            raise ValueError(f"a number is too large for {component.value}") from e
         with np.errstate(over="ignore", invalid="ignore"):
             narrow = wide.astype(component.dtype)
         wrong = (narrow.astype(np.float64) != wide) & ~np.isnan(wide)

@@ -12,7 +12,8 @@ converts, `as_uint16(x)` keeps the bits, and a number takes the type of what it 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -27,8 +28,9 @@ BINARY = (
     "lt", "le", "gt", "ge", "eq", "ne", "both", "either",
 )  # fmt: skip
 
-#: The most nodes of one body, so that no callback is absurd.
+#: The most nodes of one body, and the deepest nesting, so that no callback is absurd.
 MAX_NODES = 256
+MAX_DEPTH = 64
 
 
 class ExpressionError(ValueError):
@@ -171,12 +173,14 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
         raise ExpressionError("the body has no result", "end with an expression on a line of its own")
     if sum(1 for _ in ast.walk(ast.Module(lines, []))) > 4 * MAX_NODES:
         raise ExpressionError("the body is too long", f"at most {MAX_NODES} operations")
+    if _depth(lines) > MAX_DEPTH:
+        raise ExpressionError("the body is nested too deeply", f"at most {MAX_DEPTH} levels: assign parts to names")
     typing = _Typing(environment)
     assignments = []
     for line in lines[:-1]:
         match line:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                if name in typing.names or name in _RESERVED:
+                if name in typing.names or name in RESERVED:
                     raise ExpressionError(f"{name!r} already has a meaning", "a fresh name for every assignment")
                 found = typing.typed(value)
                 assignments.append((name, found))
@@ -192,8 +196,18 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
     return Body(tuple(assignments), result)
 
 
+def _depth(level: Sequence[ast.AST]) -> int:
+    """How many levels of nodes there are, without recursion."""
+    depth = 0
+    while level:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        depth += 1
+    return depth
+
+
 _COMPONENTS = {c.value: c for c in ComponentType}
-_RESERVED = frozenset(
+#: Names that mean something in every body.
+RESERVED = frozenset(
     {"block", "blockCoord", "coordInBlock", "min", "max", "abs", "exp", "clamp", "lookup", "True", "False"}
     | set(_COMPONENTS)
     | {f"as_{name}" for name in _COMPONENTS}
@@ -262,7 +276,7 @@ class _Typing:
                 raise ExpressionError(f"`{node.value}` is no operand", "a comparison")
             case ast.Constant(value=int() | float()):
                 return self._number(node, wanted)
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if value is not True:
                 return self._number(node, wanted)
             case ast.Name(id=name):
                 if name not in self.names:
@@ -270,7 +284,7 @@ class _Typing:
                 return Name(self.names[name], name)
             case ast.Attribute() | ast.Subscript():
                 return self._access(node)
-            case ast.UnaryOp(op=op, operand=operand):
+            case ast.UnaryOp(op=ast.USub() | ast.Invert() | ast.Not() as op, operand=operand):
                 return self._unary(op, operand, wanted)
             case ast.BinOp(op=op, left=left, right=right) if type(op) in _OPERATORS:
                 return self._binary(_OPERATORS[type(op)], left, right, wanted, ast.unparse(node))
@@ -300,6 +314,9 @@ class _Typing:
         value = ast.literal_eval(node)
         if not isinstance(wanted, ComponentType):
             raise ExpressionError(f"`{value}` has no type here", f"say it: float32({value}) or int32({value})")
+        if isinstance(value, float) and not math.isfinite(value):
+            right = "a finite number; an infinity by its bits: as_float32(uint32(0x7f800000))"
+            raise ExpressionError(f"`{ast.unparse(node)}` is no finite number", right)
         try:
             return Number(wanted, int(encode(wanted, [value])[0]))
         except ValueError as e:
@@ -328,11 +345,14 @@ class _Typing:
         else:
             a = self.typed(left, wanted)
             b = self.typed(right, a.type)
+        self._require_alike(a, b, where)
+        return a, b
+
+    def _require_alike(self, a: Expression, b: Expression, where: str) -> None:
         if a.type != b.type:
             raise ExpressionError(
                 f"`{where}` mixes {_text(a.type)} and {_text(b.type)}", "operands of one type: convert one of them"
             )
-        return a, b
 
     def _unary(self, op: ast.unaryop, operand: ast.expr, wanted: ValueType | None) -> Expression:
         if isinstance(op, ast.Not):
@@ -405,13 +425,15 @@ class _Typing:
             a, target = self.typed(arguments[0]), _COMPONENTS[name[3:]]
             if not isinstance(a.type, ComponentType) or a.type.size != target.size:
                 raise ExpressionError(f"`{where}`: {_text(a.type)} has another width", f"{8 * target.size} bits")
-            return Bitcast(target, a)
+            return a if a.type is target else Bitcast(target, a)
         if name in ("min", "max") and len(arguments) == 2:
             return self._binary((name, _arithmetic, _ARITHMETIC), *arguments, wanted, where)
         if name == "clamp" and len(arguments) == 3:
             x, low, high = arguments
             raised = self._binary(("max", _arithmetic, _ARITHMETIC), x, low, wanted, where)
-            return Binary(raised.type, "min", raised, self.typed(high, raised.type))
+            top = self.typed(high, raised.type)
+            self._require_alike(raised, top, where)
+            return Binary(raised.type, "min", raised, top)
         if name in ("abs", "exp") and len(arguments) == 1:
             a = self.typed(arguments[0], wanted)
             admits = _float if name == "exp" else _arithmetic
@@ -436,6 +458,8 @@ class _Typing:
         at = self.typed(arguments[0], ComponentType.uint32)
         self._require_index(at, where)
         values = [self.typed(a, wanted) for a in arguments[1:]]
+        if isinstance(at, Number) and at.bits >= len(values):
+            raise ExpressionError(f"`{where}`: index {at.bits} is outside", f"0 to {len(values) - 1} (TA-073)")
         types = {v.type for v in values}
         if len(types) != 1 or not all(isinstance(v, Number) for v in values):
             raise ExpressionError(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from cts.model.component import ComponentType
-from cts.model.expression import Body, Environment, ExpressionError, parse
+from cts.model.expression import RESERVED, Body, Environment, ExpressionError, parse
 
 Coordinates: TypeAlias = Literal["uint32", "int32"]
 Identifier: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -120,8 +120,11 @@ def environment_of(function: AnyFunction) -> Environment:
 def body_of(function: AnyFunction) -> Body:
     """The function's typed body. Raises ExpressionError."""
     environment = environment_of(function)
-    if isinstance(function, PerElement) and len(environment.parameters) != 3 + len(function.extras):
-        raise ExpressionError("two parameters have one name", "a name of its own for every extra")
+    if isinstance(function, PerElement):
+        if len(environment.parameters) != 3 + len(function.extras):
+            raise ExpressionError("two parameters have one name", "a name of its own for every extra")
+        for name in sorted(RESERVED & set(environment.parameters)):
+            raise ExpressionError(f"{name!r} already has a meaning", "another name for the extra")
     return parse(function.body, environment, returns_of(function))
 
 

@@ -104,6 +104,8 @@ def _arithmetic(i: mat.MatrixArithmetic, operands: Operands) -> Found:
         yield Problem("b", f"{i.operation.value} has another number of operands", right, "KM-017")
     elif i.b is not None and operands[i.b].declared != a.declared:
         yield Problem("b", "a matrix of another type than a", "matrices of one type, declared alike", "KM-017")
+    if i.operation is Arithmetic.UDiv and a.component.is_signed:
+        yield Problem("a", f"UDiv of {a.component.value}", "unsigned components: SPIR-V asks for them", "KM-017")
     yield from _computes("a", a.component, i.operation in _FLOATING)
     yield a.declared
 
@@ -145,6 +147,9 @@ def _convert(i: mat.MatrixConvert, operands: Operands) -> Found:
     alike = source.component.size == i.component.size
     if i.operation in (Conversion.SConvert, Conversion.UConvert) and alike:
         yield Problem("component", f"{i.operation.value} to the same width", "another width, or MatrixBitcast")
+    if i.operation in (Conversion.UConvert, Conversion.ConvertFToU) and i.component.is_signed:
+        what = f"{i.operation.value} to {i.component.value}"
+        yield Problem("component", what, "an unsigned integer type: SPIR-V asks for it", "KM-018")
     if source.component is i.component:
         yield Problem("component", f"already {i.component.value}", "another component type, or MatrixConvertUse")
     if i.saturate and i.component not in (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2):

@@ -382,7 +382,8 @@ class _Resolver:
         sound = True
         for name in ins.references(instruction):
             for problem in self._refer("matrix", name, MatrixShape):
-                field = next((f for f in instruction.__struct_fields__ if getattr(instruction, f) == name), "matrices")
+                fields = (f for f in instruction.__struct_fields__ if f != "id" and getattr(instruction, f) == name)
+                field = next(fields, "matrices")
                 yield replace(problem, path=field)
                 sound = False
         if not sound:

@@ -13,6 +13,7 @@ import yaml
 from cts.errors import BadInput
 from cts.model.buffer import Buffer
 from cts.model.case import SCHEMA_VERSION, Case
+from cts.model.functions import AnyFunction
 from cts.model.resolve import resolve
 
 #: The largest case file read, in bytes.
@@ -105,7 +106,7 @@ def dumps_case(case: Case) -> str:
         f"{key}: {_flow(data[key])}" for key in ("description", "covers", "dispatch", "float_controls") if key in data
     ]
     if data.get("functions"):
-        lines += ["functions:", *(f"  {_flow(name)}: {_flow(f)}" for name, f in data["functions"].items())]
+        lines += ["functions:", *(line for name, f in data["functions"].items() for line in _function(name, f))]
     if data.get("opaque"):
         lines += ["opaque:", *(f"  {_flow(name)}: {_flow(m)}" for name, m in data["opaque"].items())]
     if data.get("conversions"):
@@ -117,6 +118,17 @@ def dumps_case(case: Case) -> str:
     )
     lines += ["program:", *(f"  - {_flow(i)}" for i in data["program"])] if data["program"] else ["program: []"]
     return "\n".join(lines) + "\n"
+
+
+def _function(name: str, function: dict[str, Any]) -> Iterator[str]:
+    """A function on one line, or, where its body has several, one field a line and the body as it is read."""
+    body = function["body"]
+    if not all(re.fullmatch(r"[!-~]([ -~]*[!-~])?", line) for line in body.split("\n")) or "\n" not in body:
+        yield f"  {_flow(name)}: {_flow(function)}"
+        return
+    yield f"  {_flow(name)}:"
+    yield from (f"    {key}: {_flow(value)}" for key, value in function.items() if key != "body")
+    yield from ("    body: |-", *(f"      {line}" for line in body.split("\n")))
 
 
 class _Dumper(yaml.SafeDumper):
@@ -134,14 +146,16 @@ def _flow(value: Any) -> str:
 
 
 def _named(path: str, data: dict[str, Any]) -> str:
-    """The path with the buffer's name, which msgspec leaves out of a mapping's path."""
-    prefix = "buffers[...]"
-    if path.startswith(prefix) and isinstance(data["buffers"], dict):
-        for name, buffer in data["buffers"].items():
-            try:
-                msgspec.convert(buffer, Buffer)
-            except msgspec.ValidationError:
-                return f"buffers.{name}" + path.removeprefix(prefix)
+    """The path with the name of the buffer or function, which msgspec leaves out of a mapping's path."""
+    kinds: dict[str, Any] = {"buffers": Buffer, "functions": AnyFunction}
+    for field, kind in kinds.items():
+        prefix = f"{field}[...]"
+        if path.startswith(prefix) and isinstance(data[field], dict):
+            for name, item in data[field].items():
+                try:
+                    msgspec.convert(item, kind)
+                except msgspec.ValidationError:
+                    return f"{field}.{name}" + path.removeprefix(prefix)
     return path
 
 

@@ -72,13 +72,15 @@ def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
 def note_number_type(
     numbers: dict[Id, NumberType], rule: Instruction, result: Id | None, values: tuple[Value, ...]
 ) -> None:
-    """Remember what OpTypeInt and OpTypeFloat say about literals."""
+    """Remember what OpTypeInt and OpTypeFloat say about literals, and which values are of such a type."""
     if rule.name in ("OpTypeInt", "OpTypeFloat"):
         is_float = rule.name == "OpTypeFloat"
         assert result is not None
         width = values[0]
         assert isinstance(width, int)
         numbers[result] = NumberType(width, is_float, not is_float and values[1] == 1)
+    elif rule.has_type and result is not None and isinstance(values[0], Id) and values[0] in numbers:
+        numbers[result] = numbers[values[0]]
 
 
 class _Reader:
@@ -159,6 +161,8 @@ class _Reader:
             yield self.string()
         elif kind == "LiteralContextDependentNumber":
             yield self.number()
+        elif kind == "LiteralInteger" and self.rule.name == "OpSwitch":
+            yield self.case()
         elif kind == "LiteralFloat":
             yield float(np.uint32(self.take(kind)).view(np.float32))
         elif kind == "LiteralSpecConstantOpInteger":
@@ -177,6 +181,12 @@ class _Reader:
             if 0 in data:
                 return data[: data.index(0)].decode(errors="replace")
         raise self.error("the string has no end")
+
+    def case(self) -> int:
+        """A literal of OpSwitch: as wide as its selector, where that is defined before."""
+        selector = self.numbers.get(Id(self.words[0]))
+        words = [self.take("literal") for _ in range(0, selector.width if selector else 32, 32)]
+        return sum(word << 32 * k for k, word in enumerate(words))
 
     def number(self) -> int:
         declared = self.numbers.get(self.type) if self.type is not None else None

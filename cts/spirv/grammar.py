@@ -142,8 +142,9 @@ class Grammar:
         return self.kinds[kind].by_number[value].enumerant
 
 
-#: What SPV_NV_cooperative_matrix_decode_vector adds (DV-001, CM-005): absent from headers 1.4.335.
-_DECODE_VECTOR: dict[str, tuple[Enumerant, ...]] = {
+#: What SPV_NV_cooperative_matrix_decode_vector adds (DV-001, CM-005), and SPV_EXT_long_vector for vectors of
+#: eight (VK-013): absent from headers 1.4.335.
+_OVERLAY: dict[str, tuple[Enumerant, ...]] = {
     "Capability": (
         Enumerant(
             "CooperativeMatrixDecodeVectorNV",
@@ -151,6 +152,7 @@ _DECODE_VECTOR: dict[str, tuple[Enumerant, ...]] = {
             capabilities=("CooperativeMatrixBlockLoadsNV",),
             extensions=("SPV_NV_cooperative_matrix_decode_vector",),
         ),
+        Enumerant("LongVectorEXT", 5425, extensions=("SPV_EXT_long_vector",)),
     ),
     "TensorAddressingOperands": (
         Enumerant(
@@ -208,7 +210,7 @@ def parse_grammar(text: bytes) -> Grammar:
     """A grammar from the text of spirv.core.grammar.json, with the overlay applied where it is missing."""
     parsed = msgspec.json.decode(text, type=_File)
     kinds = [
-        OperandKind(k.kind, k.category, (*k.enumerants, *_DECODE_VECTOR.get(k.kind, ())), k.bases)
+        OperandKind(k.kind, k.category, (*k.enumerants, *_OVERLAY.get(k.kind, ())), k.bases)
         for k in parsed.operand_kinds
     ]
     found = Grammar(parsed.instructions, kinds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +52,31 @@ _DEPENDS_ON = {
 }
 
 
+class _Function:
+    """An open function: its head up to the label of the first block, its variables, and what follows them."""
+
+    def __init__(self) -> None:
+        self.head: list[int] = []
+        self.variables: list[int] = []
+        self.body: list[int] = []
+        self.has_block = False
+
+    def add(self, name: str, words: list[int]) -> None:
+        if name == "OpVariable":
+            self.variables += words
+        elif self.has_block:
+            self.body += words
+        else:
+            self.head += words
+            self.has_block = name == "OpLabel"
+
+
 class ModuleBuilder:
     """Collects the instructions of one module.
+
+    A function may be written while another is open, which then goes on and comes out before it: callers
+    precede what they call, as in most modules there are. The variables of a function come out at the
+    start of its first block, wherever they are written.
 
     >>> b = ModuleBuilder()
     >>> uint = b.op("OpTypeInt", 32, 0)
@@ -67,7 +90,9 @@ class ModuleBuilder:
         self._bound = 1
         self._numbers: dict[Id, NumberType] = {}
         self._shared: dict[tuple[str, tuple[Value, ...]], Id] = {}
-        self._in_function = False
+        self._open: list[_Function] = []
+        #: Functions that are written, while one around them is not.
+        self._later: list[list[int]] = []
 
     def id(self) -> Id:
         """A fresh id, for results that are referred to before they are emitted."""
@@ -90,14 +115,16 @@ class ModuleBuilder:
             return known
         if rule.has_result and result is None:
             result = self.id()
-        words = encode(rule, result, values, self._numbers)
-        self._section(rule, values).extend(words)
+        self._write(rule, values, encode(rule, result, values, self._numbers))
         note_number_type(self._numbers, rule, result, values)
         done = result if result is not None else Id(0)
         if shared:
             self._shared[rule.name, values] = done
-        self._in_function = rule.name != "OpFunctionEnd" and (self._in_function or rule.name == "OpFunction")
         return done
+
+    def declared(self, name: str, *values: Value) -> Id | None:
+        """The id of a type, constant, capability, ... that was written before, or None."""
+        return self._shared.get((name, values))
 
     def capability(self, *names: str) -> None:
         """Declare capabilities together with the extensions they come from, where the core lacks them."""
@@ -128,23 +155,30 @@ class ModuleBuilder:
         """The whole module."""
         major, minor = self._version
         header: list[int] = [MAGIC, major << 16 | minor << 8, 0, self._bound, 0]
-        return np.fromiter(_chain(header, self._sections.values()), np.uint32)
+        return np.fromiter(chain(header, *self._sections.values()), np.uint32)
 
-    def _section(self, rule: Instruction, values: tuple[Value, ...]) -> list[int]:
+    def _write(self, rule: Instruction, values: tuple[Value, ...], words: list[int]) -> None:
         section = _SECTION_OF_OPCODE.get(rule.name) or _SECTION_OF_GROUP.get(rule.group)
-        if section is None and rule.name == "OpVariable" and len(values) > 1 and values[1] != "Function":
+        if rule.name == "OpVariable" and len(values) > 1 and values[1] != "Function":
             section = "globals"
-        if section is None and not self._in_function and rule.name not in ("OpFunction", "OpUndef"):
+        if rule.name == "OpUndef" and not self._open:
+            section = "globals"
+        if rule.name == "OpFunction":
+            self._open.append(_Function())
+        if section is not None:
+            self._sections[section] += words
+        elif self._open:
+            self._open[-1].add(rule.name, words)
+        else:
             raise EmitError(f"{rule.name} belongs into a function: emit OpFunction before it")
-        return self._sections[section or "functions"]
+        if rule.name == "OpFunctionEnd":
+            done = self._open.pop()
+            self._later.append([*done.head, *done.variables, *done.body])
+            if not self._open:
+                self._sections["functions"] += chain.from_iterable(reversed(self._later))
+                self._later.clear()
 
     def _is_shared(self, rule: Instruction) -> bool:
         if rule.name in ("OpSpecConstant", "OpSpecConstantTrue", "OpSpecConstantFalse"):
             return False
         return rule.group in _SHARED_GROUPS or rule.name in _SHARED_OPCODES
-
-
-def _chain(header: list[int], sections: Iterable[list[int]]) -> Iterable[int]:
-    yield from header
-    for section in sections:
-        yield from section

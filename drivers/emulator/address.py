@@ -5,6 +5,8 @@ All values are 32-bit, held in int64 and reduced where the specification's type 
 
 from __future__ import annotations
 
+import numpy as np
+
 from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator.jit import device, kernel
 from cts.drivers.emulator.state import (
@@ -23,6 +25,7 @@ from cts.drivers.emulator.state import (
     HAS_DIMENSIONS,
     INFO,
     KEEP_OBJECT,
+    MAX_RANK,
     OFFSET,
     RANK,
     ROW_OFFSET,
@@ -218,10 +221,30 @@ def clamp_mode(t: Ints, is_store: bool, bug: int) -> int:
 
 
 @device
-def tensor_index(t: Ints, index: int, is_store: bool, bug: int) -> tuple[int, int]:
+def block_coordinates(t: Ints, digit: int, unclamped: int, c: int, d: int, coordinates: Ints, bug: int) -> None:
+    """What a decode function gets for dimension d: blockCoord in row 0, coordInBlock in row 1 (DV-011, TA-037)."""
+    block, offset = t[BLOCK, d], t[OFFSET, d]
+    outer, inner = c // block, c % block
+    if bug == m.BLOCK_COORDINATE_IN_SLICE:
+        outer -= offset // block
+    elif bug == m.BLOCK_COORDINATE_4_BIT:
+        outer &= 15
+    elif bug == m.COORDINATE_IN_BLOCK_UNREDUCED:
+        inner = c
+    elif bug == m.COORDINATE_IN_BLOCK_IN_SLICE:
+        inner = digit % block
+    elif bug == m.DECODE_COORDINATES_BEFORE_CLAMP:
+        outer, inner = unclamped // block, unclamped % block
+    at = t[INFO, RANK] - 1 - d if bug == m.DECODE_COORDINATES_REVERSED else d
+    coordinates[0, at], coordinates[1, at] = outer & U32, inner & U32
+
+
+@device
+def tensor_index(t: Ints, index: int, is_store: bool, decodes: bool, coordinates: Ints, bug: int) -> tuple[int, int]:
     """What to do for the element at a linear index, and the index in memory where to do it.
 
-    Span digits (TA-034), offset and clamping (TA-035), block coordinates and strides (TA-036).
+    Span digits (TA-034), offset and clamping (TA-035), block coordinates and strides (TA-036). Fills
+    `coordinates` (2, 5) as `block_coordinates` does.
     """
     total = 0
     for d in range(t[INFO, RANK] - 1, -1, -1):
@@ -236,13 +259,17 @@ def tensor_index(t: Ints, index: int, is_store: bool, bug: int) -> tuple[int, in
         c = (digit + offset) & U32
         if c > U32 // 2 and bug != m.OFFSET_UNSIGNED:
             c -= U32 + 1
+        unclamped = c
         if bug == m.BLOCK_BEFORE_CLAMP:
             c, block = c // block, 1
         if out_of_bounds(t, c, d, is_store, bug):
             mode = clamp_mode(t, is_store, bug)
+            if mode == CLAMP_CONSTANT and bug == m.DECODE_OF_CLAMPED and decodes:
+                mode = CLAMP_EDGE
             if mode == CLAMP_CONSTANT:
                 return (DISCARD if is_store else TAKE_CLAMP_VALUE), 0
             c = clamped(t, c, d, mode, bug)
+        block_coordinates(t, digit, unclamped, c, d, coordinates, bug)
         coordinate, stride = c // block, t[STRIDE, d]
         if bug == m.BLOCK_UNDIVIDED:
             coordinate = c
@@ -258,7 +285,7 @@ def tensor_index(t: Ints, index: int, is_store: bool, bug: int) -> tuple[int, in
 
 @kernel(
     "void(int32[:,::1], int64[:,:,::1], int64[:,:,::1], int64[::1], int64, int64, int64, int64, boolean,"
-    " boolean, int64, uint8[:,::1], int64[:,::1])"
+    " boolean, int64, uint8[:,::1], int64[:,::1], int64[:,:,:,::1])"
 )
 def tensor_addresses(
     work: Work,
@@ -274,13 +301,18 @@ def tensor_addresses(
     bug: int,
     action: Actions,
     byte: Ints,
+    coordinates: Ints,
 ) -> None:
     """For every scope instance and work item: what to do, and at which byte of the buffer's memory.
 
     `work` (n, 4) lists invocation, slot, row, column. Layouts, views and `base` (bytes) are per
-    subgroup: an invocation uses its own subgroup's. `action` and `byte` (instances, n) are results.
+    subgroup: an invocation uses its own subgroup's. `action` and `byte` (instances, n) are results, and
+    for loads that decode also `coordinates` (instances, n, 2, 5), as `block_coordinates` fills them; for
+    others its second extent is 0.
     """
     per_instance = layouts.shape[0] // action.shape[0]
+    decodes = coordinates.shape[1] > 0
+    unused = np.empty((2, MAX_RANK), np.int64)
     for instance in range(action.shape[0]):
         for k in range(work.shape[0]):
             s = instance * per_instance + work[k, 0] // subgroup_size
@@ -289,11 +321,14 @@ def tensor_addresses(
                 index = matrix_linear(row, col, rows, cols, is_b, bug)
             else:
                 index = clip_linear(v, row, col, cols, is_store, bug)
-                if index == CLIPPED:
+                if index == CLIPPED and bug == m.DECODE_OF_CLIPPED and decodes:
+                    index = 0
+                elif index == CLIPPED:
                     action[instance, k] = DISCARD if is_store else KEEP_OBJECT
                     continue
                 index = through_view(t, v, index, bug)
-            action[instance, k], index = tensor_index(t, index, is_store, bug)
+            found = coordinates[instance, k] if decodes else unused
+            action[instance, k], index = tensor_index(t, index, is_store, decodes, found, bug)
             byte[instance, k] = base[s] + index * scale
 
 

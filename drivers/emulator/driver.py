@@ -25,7 +25,8 @@ class Emulator:
 
     def run(self, job: Job) -> Outcome:
         """Run the case. An access outside a buffer's memory is a CRASH that names it."""
-        from cts.drivers.emulator.machine import Machine, MemoryFault
+        from cts.drivers.emulator.access import MemoryFault
+        from cts.drivers.emulator.machine import Machine
 
         x, y, z = job.case.dispatch.workgroups
         subgroups = x * y * z * job.case.dispatch.subgroups

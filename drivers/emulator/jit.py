@@ -12,6 +12,9 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+#: Untyped: Numba's stubs lack two of its options.
+_njit: Any = numba.njit
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Numba's cache watches only the file of the compiled function; this also changes with the files of its callees
@@ -20,8 +23,8 @@ _SOURCES = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__)
 
 
 def device(function: F) -> F:
-    """A function that kernels call. An integer division by zero gives 0: it does not trap."""
-    return cast(F, numba.njit(error_model="numpy")(function))
+    """A function that kernels call, never Python. An integer division by zero gives 0: it does not trap."""
+    return cast(F, _njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
 
 
 def kernel(signature: str) -> Callable[[F], F]:

@@ -1,46 +1,47 @@
-"""Runs one case: instruction after instruction, each on all scope instances."""
+"""Runs one case: instruction after instruction, each on all active scope instances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from cts.drivers.emulator import layout as setter
 from cts.drivers.emulator import mutants as m
-from cts.drivers.emulator.address import matrix_addresses, tensor_addresses
-from cts.drivers.emulator.memory import NO_FAULT, Bytes, Registers, load, store
+from cts.drivers.emulator.access import Access, MemoryFault, clamp_bits
+from cts.drivers.emulator.compute import Context, result
+from cts.drivers.emulator.control import Flow
+from cts.drivers.emulator.decode import Decoder
+from cts.drivers.emulator.memory import Bytes
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.ownership import Distribution, distribute, storing
+from cts.drivers.emulator.ownership import storing
+from cts.drivers.emulator.registers import Matrix
+from cts.drivers.emulator.scalar import OutsideMemoryError, ScalarMachine, settings_of
 from cts.drivers.emulator.state import (
-    ACCESS,
     CLAMP_VALUE,
+    DISCARD,
     INFO,
     Actions,
     Ints,
-    Work,
     create_layout,
     create_view,
     no_view,
 )
 from cts.model import (
-    GUARD_BYTES,
     Case,
-    ComponentType,
+    ControlBarrier,
+    Decode,
+    DecodeVector,
     Instruction,
-    MatrixConstant,
+    MatrixConvert,
     MatrixLoad,
     MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixPerElement,
     MatrixStore,
     MatrixStoreTensor,
-    MatrixType,
     Operand,
-    Order,
-    Scope,
-    StorageClass,
+    Pointer,
+    PointerSelect,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
@@ -51,45 +52,7 @@ from cts.model import (
     TensorViewSetClip,
     TensorViewSetDimension,
     TensorViewSetStride,
-    Use,
-    constant_of,
-    encode,
-    number_of,
 )
-
-
-class MemoryFault(Exception):
-    """An access outside a buffer's memory, guard bytes included."""
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A matrix in registers (instances, invocations, slots), dtype uint32: bit patterns, zero-extended."""
-
-    component: ComponentType
-    rows: int
-    cols: int
-    use: Use
-    scope: Scope
-    owned: Distribution
-    registers: Registers
-
-    def elements(self) -> npt.NDArray[Any]:
-        """Bit patterns (instances, rows, cols), dtype the component's `bits_dtype`."""
-        work = self.owned.work
-        out = np.empty((len(self.registers), self.rows, self.cols), self.component.bits_dtype)
-        out[:, work[:, 2], work[:, 3]] = self.registers[:, work[:, 0], work[:, 1]]
-        return out
-
-
-def clamp_bits(component: ComponentType, values: Ints, bug: int) -> Registers:
-    """The low bits of each clamp value, as the component's bit pattern (TA-038)."""
-    if bug == m.CLAMP_VALUE_CONVERTED:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return values.astype(np.float64).astype(component.dtype).view(component.bits_dtype).astype(np.uint32)
-    if bug == m.CLAMP_VALUE_HIGH_BITS:
-        values = values >> (32 - 8 * component.size)
-    return values.astype(component.bits_dtype).astype(np.uint32)
 
 
 class Machine:
@@ -97,21 +60,35 @@ class Machine:
 
     def __init__(self, case: Case, memory: dict[str, Bytes], options: Options) -> None:
         self._case = case
-        self._memory = memory
         self._options = options
         self._bug = options.mutant
         self._operands = Operands(case.dispatch, options.mutant)
+        self._access = Access(case, memory, options, self._operands)
         self._layouts: dict[str, Ints] = {}
         self._views: dict[str, Ints] = {}
         self.matrices: dict[str, Matrix] = {}
+        scalars = ScalarMachine(settings_of(options, case.float_controls), options.contract == "on", options.mutant)
+        self._context = Context(case, options, self._operands.subgroups, scalars, self.matrices)
+        self._flow = Flow(case.program, self._operands, self, options.mutant)
 
     def run(self) -> None:
         """Run the whole program. Raises MemoryFault."""
-        for index, instruction in enumerate(self._case.program):
-            try:
-                self._step(instruction)
-            except MemoryFault as fault:
-                raise MemoryFault(f"program[{index}] {instruction.spirv}: {fault}") from None
+        self._flow.run()
+
+    def step(self, index: int) -> None:
+        """Run one instruction in the active subgroups. Raises MemoryFault."""
+        instruction = self._case.program[index]
+        try:
+            self._step(instruction)
+        except MemoryFault as fault:
+            raise MemoryFault(f"program[{index}] {instruction.spirv}: {fault}") from None
+
+    def define(self, name: str, matrix: Matrix) -> None:
+        """Give a matrix its name; in instances that are not active, one that has it already stays."""
+        active = self._flow.active[:: self._operands.subgroups // matrix.instances]
+        if name in self.matrices and not active.all():
+            matrix = matrix.where(active, self.matrices[name])
+        self.matrices[name] = matrix
 
     def _step(self, i: Instruction) -> None:
         match i:
@@ -135,171 +112,110 @@ class Machine:
                 self._set_view(setter.SET_STRIDE, i.id, i.of, i.strides)
             case TensorViewSetClip():
                 self._set_view(setter.SET_CLIP, i.id, i.of, (i.row_offset, i.row_span, i.col_offset, i.col_span))
-            case MatrixConstant():
-                matrix = self._new_matrix(i.type)
-                matrix.registers.fill(encode(matrix.component, [number_of(i.value)])[0])
-                self.matrices[i.id] = matrix
-            case MatrixLoadTensor():
-                self.matrices[i.id] = self._load_tensor(i)
+            case Pointer():
+                self._access.define(i)
+            case PointerSelect():
+                self._access.select(i)
+            case ControlBarrier():
+                pass  # every subgroup's accesses so far have been performed
+            case MatrixLoadTensor() | MatrixLoad():
+                if not self._hoisted(i.id):
+                    self.define(i.id, self._load_tensor(i) if isinstance(i, MatrixLoadTensor) else self._load(i))
             case MatrixStoreTensor():
                 self._store_tensor(i)
-            case MatrixLoad():
-                self.matrices[i.id] = self._load(i)
             case MatrixStore():
                 self._store(i)
             case _:
-                raise AssertionError(f"the emulator does not know {type(i).__name__}")
+                self._compute(i)
 
-    def _set_layout(self, which: int, result: str, of: str, operands: tuple[Operand, ...]) -> None:
-        self._layouts[result] = state = self._layouts[of].copy()
+    def _compute(self, i: Instruction) -> None:
+        """Define what an instruction makes of matrices."""
+        made = result(i, self._context)
+        overwritten = None
+        if self._bug == m.MUL_ADD_IN_PLACE and isinstance(i, MatrixMulAdd):
+            overwritten = self.matrices[i.c]
+        elif self._bug == m.PER_ELEMENT_IN_PLACE and isinstance(i, MatrixPerElement):
+            overwritten = self.matrices[i.matrix]
+        elif self._bug == m.CONVERT_IN_PLACE and isinstance(i, MatrixConvert):
+            source = self.matrices[i.matrix]
+            overwritten = source if source.component.size == i.component.size else None
+        if overwritten is not None:
+            overwritten.registers[:] = made.registers
+        self.define(i.id, made)  # type: ignore[attr-defined]
+
+    def _set_layout(self, which: int, name: str, of: str, operands: tuple[Operand, ...]) -> None:
+        self._layouts[name] = state = self._layouts[of].copy()
         setter.set_layout(which, state, self._operands.evaluate(operands), self._bug)
 
-    def _set_view(self, which: int, result: str, of: str, operands: tuple[Operand, ...]) -> None:
-        self._views[result] = state = self._views[of].copy()
+    def _set_view(self, which: int, name: str, of: str, operands: tuple[Operand, ...]) -> None:
+        self._views[name] = state = self._views[of].copy()
         setter.set_view(which, state, self._operands.evaluate(operands), self._bug)
 
-    def _new_matrix(self, declared: MatrixType) -> Matrix:
-        rows, cols = constant_of(declared.rows), constant_of(declared.cols)
-        use, scope = constant_of(declared.use), constant_of(declared.scope)
-        assert isinstance(rows, int) and isinstance(cols, int) and isinstance(use, Use) and isinstance(scope, Scope)
-        per_instance = self._case.dispatch.subgroups if scope is Scope.Workgroup else 1
-        options = self._options
-        owned = distribute(
-            rows, cols, per_instance * options.subgroup_size, options.tile, options.order, options.stores
-        )
-        registers = np.zeros((self._operands.subgroups // per_instance, owned.invocations, owned.slots), np.uint32)
-        return Matrix(declared.component, rows, cols, use, scope, owned, registers)
+    def _view(self, name: str | None) -> Ints:
+        return no_view(self._operands.subgroups) if name is None else self._views[name]
 
-    def _pointer(self, buffer: str, offset: Operand) -> Ints:
-        """Byte offset into the buffer's memory, per subgroup."""
-        declared = self._case.buffers[buffer]
-        elements = self._operands.evaluate((offset,))[:, 0]
-        if self._bug == m.PHYSICAL_OFFSET_NEGATED and declared.storage is StorageClass.PhysicalStorageBuffer:
-            elements = -elements
-        return GUARD_BYTES + elements * declared.element_size
+    def _hoisted(self, name: str) -> bool:
+        """Whether a bug leaves a load in a loop to its first turn."""
+        turns = self._operands.turns
+        return self._bug == m.LOOP_LOAD_HOISTED and bool(turns) and turns[-1] > 0
 
-    def _tensor_pointer(self, buffer: str, offset: Operand) -> Ints:
-        pointer = self._pointer(buffer, offset)
-        if self._bug == m.BASE_OFFSET_IGNORED:
-            pointer[:] = GUARD_BYTES
-        elif self._bug == m.BASE_OFFSET_BYTES:
-            pointer = GUARD_BYTES + (pointer - GUARD_BYTES) // self._case.buffers[buffer].element_size
-        return pointer
-
-    def _tensor_addresses(
-        self, i: MatrixLoadTensor | MatrixStoreTensor, matrix: Matrix, work: Work
-    ) -> tuple[Actions, Ints]:
-        """Action and byte of every work item of every instance."""
-        is_store = isinstance(i, MatrixStoreTensor)
-        scale = matrix.component.size
-        if self._bug == m.COMPONENT_TWO_BYTES:
-            scale = 2
-        elif self._bug == m.COMPONENT_IS_POINTEE:
-            scale = self._case.buffers[i.buffer].element_size
-        shape = len(matrix.registers), len(work)
-        action, byte = np.empty(shape, np.uint8), np.zeros(shape, np.int64)
-        tensor_addresses(
-            work,
-            self._layouts[i.layout],
-            no_view(self._operands.subgroups) if i.view is None else self._views[i.view],
-            self._tensor_pointer(i.buffer, i.offset),
-            scale,
-            self._options.subgroup_size,
-            matrix.rows,
-            matrix.cols,
-            matrix.use is Use.B,
-            is_store,
-            self._bug,
-            action,
-            byte,
-        )
-        return action, byte
-
-    def _matrix_addresses(
-        self, i: MatrixLoad | MatrixStore, matrix: Matrix, work: Work, column_major: bool
-    ) -> tuple[Actions, Ints]:
-        """Action and byte of every work item of every instance."""
-        buffer = self._case.buffers[i.buffer]
-        stride = self._operands.evaluate((i.stride,))[:, 0]
-        if self._bug == m.STRIDE_IN_COMPONENTS:
-            stride *= buffer.type.size
-        elif self._bug != m.STRIDE_IN_BYTES:
-            stride *= buffer.element_size
-        shape = len(matrix.registers), len(work)
-        byte = np.empty(shape, np.int64)
-        matrix_addresses(
-            work,
-            self._pointer(i.buffer, i.offset),
-            stride,
-            matrix.component.size,
-            column_major,
-            self._options.subgroup_size,
-            byte,
-        )
-        return np.full(shape, ACCESS, np.uint8), byte
+    def _only_active(self, action: Actions) -> None:
+        """Nothing is done in instances that are not active."""
+        action[~self._flow.active[:: self._operands.subgroups // len(action)]] = DISCARD
 
     def _load_tensor(self, i: MatrixLoadTensor) -> Matrix:
         source = self.matrices[i.object]
-        result = Matrix(
-            source.component,
-            source.rows,
-            source.cols,
-            source.use,
-            source.scope,
-            source.owned,
-            np.zeros_like(source.registers),
-        )
-        action, byte = self._tensor_addresses(i, result, result.owned.work)
-        per_instance = self._operands.subgroups // len(result.registers)
-        values = self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE]
-        self._read(i.buffer, action, byte, source, clamp_bits(result.component, values, self._bug), result)
-        return result
+        made = source.with_registers(np.zeros_like(source.registers))
+        pointer = self._access.resolve(i.buffer, i.offset)
+        decoder = self._decoder(i)
+        block = None
+        if decoder is not None:
+            if self._bug == m.DECODE_BASE_DROPPED:
+                pointer.elements[:] = 0
+            block = decoder.block_size(made.component.size, self._case.buffers[pointer.buffer].element_size)
+        work = made.owned.work
+        at = self._access.tensor(made, work, self._layouts[i.layout], self._view(i.view), pointer, block)
+        self._only_active(at.action)
+        per_instance = self._operands.subgroups // made.instances
+        values = clamp_bits(made.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
+        if decoder is None:
+            self._access.read(pointer.buffer, at, source, values, made)
+            return made
+        memory = self._access.memory[pointer.buffer]
+        try:
+            return made.holding(decoder.load(at, work, memory, source.in_order(), values))
+        except OutsideMemoryError:
+            raise MemoryFault(f"the decode function reads outside the memory of buffer {pointer.buffer!r}") from None
+
+    def _decoder(self, i: MatrixLoadTensor) -> Decoder | None:
+        if i.decode is None:
+            return None
+        functions = self._case.functions
+        scalar, vector = functions[i.decode], None if i.decode_vector is None else functions[i.decode_vector]
+        assert isinstance(scalar, Decode) and (vector is None or isinstance(vector, DecodeVector))
+        return Decoder(scalar, vector, self._options.decode, self._context.scalars)
 
     def _load(self, i: MatrixLoad) -> Matrix:
-        result = self._new_matrix(i.type)
-        column_major = i.order is Order.ColumnMajor and self._bug != m.ORDER_IGNORED_ON_LOAD
-        action, byte = self._matrix_addresses(i, result, result.owned.work, column_major)
-        self._read(i.buffer, action, byte, result, np.zeros(len(result.registers), np.uint32), result)
-        return result
+        made = self._context.declared(i.type)
+        pointer = self._access.resolve(i.buffer, i.offset)
+        at = self._access.strided(i, made, made.owned.work, pointer)
+        self._only_active(at.action)
+        self._access.read(pointer.buffer, at, made, np.zeros(made.instances, np.uint32), made)
+        return made
 
     def _store_tensor(self, i: MatrixStoreTensor) -> None:
         matrix = self.matrices[i.matrix]
         work = storing(matrix.owned.work, self._options.subgroup_size, self._bug)
-        action, byte = self._tensor_addresses(i, matrix, work)
-        self._write(i.buffer, action, byte, work, matrix)
+        pointer = self._access.resolve(i.buffer, i.offset)
+        layout, view = self._layouts[i.layout], self._view(i.view)
+        at = self._access.tensor(matrix, work, layout, view, pointer, is_store=True)
+        self._only_active(at.action)
+        self._access.write(pointer.buffer, at, work, matrix)
 
     def _store(self, i: MatrixStore) -> None:
         matrix = self.matrices[i.matrix]
         work = storing(matrix.owned.work, self._options.subgroup_size, self._bug)
-        column_major = i.order is Order.ColumnMajor and self._bug != m.ORDER_IGNORED_ON_STORE
-        action, byte = self._matrix_addresses(i, matrix, work, column_major)
-        self._write(i.buffer, action, byte, work, matrix)
-
-    def _read(
-        self, buffer: str, action: Actions, byte: Ints, objects: Matrix, clamp: Registers, result: Matrix
-    ) -> None:
-        work, size = result.owned.work, result.component.size
-        fault = load(
-            self._memory[buffer], action, byte, work, objects.registers, clamp, size, self._bug, result.registers
-        )
-        if fault != NO_FAULT:
-            raise self._fault("read", buffer, fault, byte, work, size)
-
-    def _write(self, buffer: str, action: Actions, byte: Ints, work: Work, matrix: Matrix) -> None:
-        instances = np.arange(len(matrix.registers))
-        if self._options.stores == "reversed":
-            instances = np.ascontiguousarray(instances[::-1])
-        size, last = matrix.component.size, matrix.owned.last
-        fault = store(self._memory[buffer], action, byte, work, instances, matrix.registers, size, last, self._bug)
-        if fault != NO_FAULT:
-            raise self._fault("write", buffer, fault, byte, work, size)
-
-    def _fault(self, verb: str, buffer: str, fault: int, byte: Ints, work: Work, size: int) -> MemoryFault:
-        instance, k = divmod(fault, len(work))
-        invocation, _, row, col = (int(n) for n in work[k])
-        at = int(byte[instance, k]) - GUARD_BYTES
-        contents = len(self._memory[buffer]) - 2 * GUARD_BYTES
-        return MemoryFault(
-            f"{verb} of {size} bytes at byte {at} of buffer {buffer!r} ({contents} bytes and {GUARD_BYTES} guard "
-            f"bytes on each side), element ({row}, {col}) of scope instance {instance}, invocation {invocation}"
-        )
+        pointer = self._access.resolve(i.buffer, i.offset)
+        at = self._access.strided(i, matrix, work, pointer)
+        self._only_active(at.action)
+        self._access.write(pointer.buffer, at, work, matrix)

@@ -6,6 +6,9 @@ See docs/adding-a-mutant.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from cts.driver import Described
 
 #: No bug.
@@ -18,6 +21,11 @@ def mutant(name: str, description: str, area: str = "tensor_addressing") -> int:
     """Enter a mutant into the catalogue; returns the number by which kernels know it."""
     _catalogue.append(Described(name, area, description))
     return len(_catalogue)
+
+
+def of_area(area: str) -> Callable[[str, str], int]:
+    """`mutant`, for bugs that the generator of another area must find."""
+    return partial(mutant, area=area)
 
 
 def mutants() -> list[Described]:
@@ -135,3 +143,244 @@ FIRST_SUBGROUP_OPERANDS = mutant("first-subgroup-operands", "operands are evalua
 DYNAMIC_16_BIT = mutant("dynamic-16-bit", "operands read at run time are narrowed to 16 bits without sign")
 DYNAMIC_NEIGHBOUR = mutant("dynamic-neighbour", "run-time operands but the first come from the word before their own")
 SPEC_NOT_APPLIED = mutant("spec-not-applied", "specialization constants given for operands are not applied: 0")
+
+# Matrices to and from memory (access.py, machine.py)
+memory = of_area("matrix_memory")
+WORKGROUP_OFFSET_IGNORED = memory(
+    "workgroup-offset-ignored", "KHR loads from Workgroup memory always start at the tile at offset 0"
+)
+WORKGROUP_OFFSET_BYTES = memory("workgroup-offset-bytes", "the element offset into Workgroup memory is taken in bytes")
+WORKGROUP_STRIDE_DENSE = memory(
+    "workgroup-stride-dense", "in Workgroup memory rows are taken to be dense, whatever the stride"
+)
+POINTER_OFFSET_REPLACED = memory(
+    "pointer-offset-replaced", "an instruction's offset replaces that of its pointer instead of adding"
+)
+POINTER_SELECT_FIRST = memory("pointer-select-first", "a selected pointer is always the first of the two")
+STRIDE_ZERO_DENSE = memory("stride-zero-dense", "a load with stride 0 reads dense rows")
+STRIDE_ROUNDED_UP = memory("stride-rounded-up", "the stride is rounded up to a multiple of four elements")
+VECTOR_COLUMN_SCALED = memory("vector-column-scaled", "columns count whole vectors where the pointee is a vector")
+LOAD_ALIGNED_TO_16 = memory("load-aligned-to-16", "a KHR load starts at its address rounded down to 16 bytes")
+LOAD_USE_B_COLUMN_MAJOR = memory(
+    "load-use-b-column-major", "KHR loads of matrices of Use B are column-major whatever the instruction says"
+)
+PARTIAL_TILE_NOT_LOADED = memory("partial-tile-not-loaded", "KHR loads leave 0 beyond the last whole 8x8 tile")
+NULL_NOT_CLEARED = memory("null-not-cleared", "OpConstantNull leaves what the registers held before")
+CONSTANT_ONE_COMPONENT = memory(
+    "constant-one-component", "a constant fills only the first component of each invocation"
+)
+REPLICATED_HALF_WIDTH = memory("replicated-half-width", "the Replicate forms keep the low 16 bits of their value")
+COPY_ARRAY_NEIGHBOUR = memory("copy-array-neighbour", "a matrix taken out of an array is the one beside it, which is 0")
+COPY_FUNCTION_LOSES_TAIL = memory(
+    "copy-function-loses-tail", "a matrix passed to a function loses each invocation's last component"
+)
+COMPONENT_INSERTED_BESIDE = memory(
+    "component-inserted-beside", "a component is inserted one place beside the one that was extracted"
+)
+
+# Products, arithmetic and components (products.py, elements.py, vm.py)
+arithmetic = of_area("matrix_arithmetic")
+K_TAIL_DROPPED = arithmetic("k-tail-dropped", "products beyond the last multiple of 8 along K are dropped")
+K_LAST_DROPPED = arithmetic("k-last-dropped", "the loop along K ends one product early")
+K_PADDING_NAN = arithmetic("k-padding-nan", "K is padded to a multiple of 8 with garbage, and the result is NaN")
+M_TAIL_UNMULTIPLIED = arithmetic("m-tail-unmultiplied", "rows beyond the last multiple of 8 get C alone")
+ACCUMULATOR_FLOAT16 = arithmetic("accumulator-float16", "a float32 accumulator is rounded to float16 at each step")
+ACCUMULATOR_BFLOAT16 = arithmetic(
+    "accumulator-bfloat16", "accumulators are rounded to eight significant bits at each step"
+)
+PRODUCTS_NARROWED = arithmetic("products-narrowed", "products are rounded to float16 before they are added up")
+C_NARROWED = arithmetic("c-narrowed", "a float32 C is rounded to float16 before the products are added")
+MUL_ADD_C_DROPPED = arithmetic("mul-add-c-dropped", "the product is not added to C")
+MUL_ADD_B_TRANSPOSED = arithmetic("mul-add-b-transposed", "B is read column by column where it is square")
+A_SIGN_IGNORED = arithmetic("a-sign-ignored", "A's elements are zero-extended whatever the operand mask says")
+B_SIGN_IGNORED = arithmetic("b-sign-ignored", "B's elements are zero-extended whatever the operand mask says")
+SIGNS_FROM_TYPES = arithmetic(
+    "signs-from-types", "the signs of A and B are those of their types, not of the operand mask"
+)
+B_SIGN_OF_A = arithmetic("b-sign-of-a", "B is extended as the operand mask says of A")
+SATURATION_IGNORED = arithmetic("saturation-ignored", "SaturatingAccumulation has no effect: sums wrap")
+SATURATION_ALWAYS = arithmetic("saturation-always", "integer accumulation saturates without being asked")
+SATURATION_HIGH_ONLY = arithmetic("saturation-high-only", "sums saturate at the top only; at the bottom they wrap")
+SATURATION_SIGNED = arithmetic("saturation-signed", "unsigned sums saturate as if they were signed")
+INT8_PAIRS_SATURATE = arithmetic("int8-pairs-saturate", "pairs of 8-bit products are added with 16-bit saturation")
+FLOAT8_TYPES_OF_A = arithmetic("float8-types-of-a", "B's float8 elements are read in A's format")
+FSUB_SWAPPED = arithmetic("fsub-swapped", "FSub and ISub subtract the first operand from the second")
+SDIV_FLOOR = arithmetic("sdiv-floor", "SDiv rounds down instead of towards zero")
+UDIV_SIGNED = arithmetic("udiv-signed", "UDiv divides as signed")
+IMUL_24_BIT = arithmetic("imul-24-bit", "IMul uses the 24-bit multiplier")
+IADD_SATURATES = arithmetic("iadd-saturates", "narrow integer additions saturate instead of wrapping")
+SNEGATE_SATURATES = arithmetic("snegate-saturates", "SNegate of the least integer gives the greatest")
+FDIV_APPROXIMATE = arithmetic("fdiv-approximate", "FDiv multiplies by a reciprocal of eleven bits")
+TIMES_SCALAR_NARROWED = arithmetic(
+    "times-scalar-narrowed", "the scalar of OpMatrixTimesScalar is rounded to float16 (eight bits of an integer)"
+)
+LENGTH_ONE_SHORT = arithmetic("length-one-short", "loops over components end before the last one")
+
+# Conversions (elements.py, vm.py)
+conversion = of_area("conversions")
+SCONVERT_SATURATES = conversion("sconvert-saturates", "SConvert to a narrower type saturates instead of truncating")
+SCONVERT_ZERO_EXTENDS = conversion("sconvert-zero-extends", "SConvert to a wider type zero-extends")
+UCONVERT_SIGN_EXTENDS = conversion("uconvert-sign-extends", "UConvert to a wider type sign-extends")
+FLOAT8_SATURATION_IGNORED = conversion(
+    "float8-saturation-ignored", "the decoration that saturates to the largest float8 has no effect"
+)
+FLOAT8_SATURATES_ALWAYS = conversion("float8-saturates-always", "conversions to float8 saturate without being asked")
+E4M3_RANGE_IEEE = conversion("e4m3-range-ieee", "E4M3's largest exponent is kept for infinity: 256 and above overflow")
+FLOAT8_DENORMALS_FLUSHED = conversion("float8-denormals-flushed", "float8 denormals become 0 when converted to float16")
+FTOS_ROUNDS = conversion("ftos-rounds", "float to integer rounds to nearest")
+FTOU_THROUGH_SIGNED = conversion("ftou-through-signed", "ConvertFToU goes through a signed integer and saturates there")
+STOF_UNSIGNED = conversion("stof-unsigned", "ConvertSToF takes the bits as unsigned")
+UTOF_SIGNED = conversion("utof-signed", "ConvertUToF takes the bits as signed")
+BFLOAT16_THROUGH_FLOAT16 = conversion("bfloat16-through-float16", "conversions to bfloat16 go through float16")
+FLOAT16_THROUGH_BFLOAT16 = conversion("float16-through-bfloat16", "conversions to float16 go through bfloat16")
+CONVERT_WITH_USE_KEEPS_BITS = conversion(
+    "convert-with-use-keeps-bits", "a conversion that also changes the Use copies the bits"
+)
+CONVERT_USE_TRANSPOSES = conversion("convert-use-transposes", "OpCooperativeMatrixConvertNV to Use B transposes")
+TRANSPOSE_NOT_APPLIED = conversion(
+    "transpose-not-applied", "OpCooperativeMatrixTransposeNV keeps square matrices as they are"
+)
+TRANSPOSE_WITHIN_TILES = conversion(
+    "transpose-within-tiles", "OpCooperativeMatrixTransposeNV transposes 8x8 tiles but leaves the tiles where they are"
+)
+BITCAST_CONVERTS = conversion("bitcast-converts", "a bitcast between signednesses clamps negative numbers to 0")
+
+# Reductions (reductions.py)
+reduction = of_area("reductions")
+REDUCE_LAST_COLUMN_MISSED = reduction("reduce-last-column-missed", "reductions along rows miss the last column")
+REDUCE_LAST_ROW_MISSED = reduction("reduce-last-row-missed", "reductions along columns miss the last row")
+REDUCE_TAIL_MISSED = reduction("reduce-tail-missed", "elements beyond the last multiple of 8 are not combined")
+REDUCE_TAIL_TWICE = reduction(
+    "reduce-tail-twice", "where the extent is no power of two, the last element is combined once more"
+)
+REDUCE_PADDING_COMBINED = reduction(
+    "reduce-padding-combined", "extents that are no power of two are padded with zeros that are combined"
+)
+REDUCE_STARTS_AT_ZERO = reduction("reduce-starts-at-zero", "every reduction starts from 0")
+REDUCE_2X2_HALVES = reduction("reduce-2x2-halves", "2x2 combines elements half a matrix apart")
+REDUCE_2X2_DIAGONAL = reduction("reduce-2x2-diagonal", "2x2 combines only the two elements of the diagonal")
+REDUCE_ROW_AS_COLUMN = reduction("reduce-row-as-column", "Row and Column change places where the matrix is square")
+REDUCE_BOTH_ROWS_ONLY = reduction("reduce-both-rows-only", "Row and Column together combine each row only")
+REDUCE_NOT_BROADCAST = reduction(
+    "reduce-not-broadcast", "only the first column of a row reduction's result (first row of a column one's) is written"
+)
+REDUCE_FREE_EXTENT_SOURCE = reduction(
+    "reduce-free-extent-source", "a result larger than the source is filled only as far as the source goes"
+)
+REDUCE_FIRST_SUBGROUP_ONLY = reduction(
+    "reduce-first-subgroup-only", "at Workgroup scope the elements of all subgroups but the first count as 0"
+)
+REDUCE_IN_FLOAT16 = reduction("reduce-in-float16", "intermediate values of a float32 reduction are rounded to float16")
+REDUCE_COLUMNS_DISAGREE = reduction(
+    "reduce-columns-disagree", "odd columns (rows, in column reductions) of the result fold in another order"
+)
+
+# Callbacks per element (callbacks.py, vm.py)
+per_element = of_area("per_element")
+PER_ELEMENT_SWAPPED = per_element("per-element-swapped", "row and column change places")
+PER_ELEMENT_TILE_COORDINATES = per_element(
+    "per-element-tile-coordinates", "row and column count from the corner of an 8x8 tile"
+)
+PER_ELEMENT_USE_B_SWAPPED = per_element(
+    "per-element-use-b-swapped", "row and column change places for matrices of Use B"
+)
+PER_ELEMENT_COLUMN_BY_ROWS = per_element(
+    "per-element-column-by-rows", "the column is computed modulo the number of rows"
+)
+PER_ELEMENT_TAIL_SKIPPED = per_element(
+    "per-element-tail-skipped", "each invocation's last element is not passed to the function"
+)
+PER_ELEMENT_WORKGROUP_FIRST = per_element(
+    "per-element-workgroup-first", "at Workgroup scope only the first subgroup's elements are passed to the function"
+)
+EXTRA_MATRIX_IS_MATRIX = per_element(
+    "extra-matrix-is-matrix", "an extra matrix operand's element is that of the matrix itself"
+)
+EXTRA_MATRICES_SWAPPED = per_element("extra-matrices-swapped", "two extra matrices change places")
+EXTRA_SCALAR_FIRST = per_element("extra-scalar-first", "every extra scalar is the first one")
+EXTRAS_GROUPED = per_element(
+    "extras-grouped", "extra operands are passed matrices first, whatever the order of the parameters"
+)
+CALLBACK_COMPARE_UNSIGNED = per_element(
+    "callback-compare-unsigned", "signed comparisons, minima and maxima compare as unsigned"
+)
+CALLBACK_SHIFT_LOGICAL = per_element("callback-shift-logical", "shifts to the right of signed numbers fill with zeros")
+CALLBACK_NARROW_UNWRAPPED = per_element(
+    "callback-narrow-unwrapped", "8- and 16-bit arithmetic in functions is done in 32 bits"
+)
+CALLBACK_EXP_BASE_TWO = per_element("callback-exp-base-two", "exp(x) is computed as 2 to the x")
+CALLBACK_CONVERSION_UNSIGNED = per_element(
+    "callback-conversion-unsigned", "conversions of signed integers to floats in functions are unsigned"
+)
+
+# Block loads (decode.py, address.py)
+block = of_area("block_loads")
+BLOCK_COORDINATE_IN_SLICE = block("block-coordinate-in-slice", "blockCoord counts from the slice's first block")
+BLOCK_COORDINATE_4_BIT = block("block-coordinate-4-bit", "block coordinates are packed into four bits each")
+COORDINATE_IN_BLOCK_UNREDUCED = block("coordinate-in-block-unreduced", "coordInBlock is the coordinate in the tensor")
+COORDINATE_IN_BLOCK_IN_SLICE = block("coordinate-in-block-in-slice", "coordInBlock counts from the start of the slice")
+DECODE_POINTER_COMPONENT_SCALED = block(
+    "decode-pointer-component-scaled", "the decode pointer advances by the size of the matrix component"
+)
+DECODE_POINTER_POINTEE_SCALED = block(
+    "decode-pointer-pointee-scaled", "the decode pointer advances by the size of the buffer's element"
+)
+DECODE_BLOCK_PADDED = block("decode-block-padded", "blocks are taken to be padded to a multiple of four bytes")
+DECODE_FIELDS_PACKED = block("decode-fields-packed", "fields of a block are packed without alignment")
+DECODE_COORDINATES_REVERSED = block(
+    "decode-coordinates-reversed", "blockCoord and coordInBlock are passed innermost first"
+)
+DECODE_COORDINATES_BEFORE_CLAMP = block(
+    "decode-coordinates-before-clamp", "coordinates are passed as they were before clamping"
+)
+DECODE_POINTER_HOISTED = block(
+    "decode-pointer-hoisted", "the block pointer of a row's first element serves the whole row"
+)
+DECODE_OF_CLAMPED = block(
+    "decode-of-clamped", "elements out of bounds with Constant are decoded at the nearest edge, the clamp value ignored"
+)
+DECODE_OF_CLIPPED = block(
+    "decode-of-clipped", "clipped elements decode the span's first element instead of keeping the Object's value"
+)
+DECODE_BASE_DROPPED = block(
+    "decode-base-dropped", "the offset of the load's pointer does not reach the decode function"
+)
+DECODE_BYTES_UNSIGNED = block("decode-bytes-unsigned", "8-bit signed fields are read without their sign")
+VECTOR_LANES_REVERSED = block("vector-lanes-reversed", "lanes of a decoded vector arrive in reverse order")
+VECTOR_UPPER_HALF_REPEATS = block(
+    "vector-upper-half-repeats", "the upper half of a decoded vector repeats the lower half"
+)
+VECTOR_LANE_ADDED_TWICE = block(
+    "vector-lane-added-twice", "the vector function gets an element's own coordInBlock, not the lowest lane's"
+)
+
+# Control flow and chains (control.py, machine.py)
+control = of_area("matrix_programs")
+LOOP_ONE_TURN_SHORT = control("loop-one-turn-short", "loops run one turn less than asked")
+LOOP_AT_LEAST_ONCE = control("loop-at-least-once", "loops test their count after the turn: none becomes one")
+LOOP_CARRY_NOT_UPDATED = control("loop-carry-not-updated", "a loop-carried matrix is the initial one in each turn")
+LOOP_CARRIES_IN_SEQUENCE = control(
+    "loop-carries-in-sequence", "loop-carried matrices are updated one after the other: a swap loses one"
+)
+LOOP_LAST_TURN_LOST = control(
+    "loop-last-turn-lost", "behind a loop, a carried matrix is that of the last turn's beginning"
+)
+LOOP_INDEX_FROM_ONE = control("loop-index-from-one", "the loop index starts at 1")
+LOOP_INDEX_FROZEN = control("loop-index-frozen", "operands inside a loop are computed once, in the first turn")
+LOOP_OUTER_IS_INNER = control("loop-outer-is-inner", "an operand by the outer loop's index takes the inner one's")
+LOOP_LOAD_HOISTED = control(
+    "loop-load-hoisted", "loads in a loop are hoisted out of it: their first turn serves them all"
+)
+IF_INVERTED = control("if-inverted", "the arms of a condition change places")
+IF_LOWEST_BIT = control("if-lowest-bit", "conditions test the lowest bit only")
+IF_FIRST_WORKGROUP = control("if-first-workgroup", "the first workgroup's condition decides for all")
+MERGE_TAKES_THEN = control("merge-takes-then", "behind a condition, a merged matrix is always that of the first arm")
+ELSE_ALWAYS_RUNS = control("else-always-runs", "the second arm's stores are done in either case")
+BARRIER_IGNORED = control(
+    "barrier-ignored", "the first subgroup does not see behind a barrier what others wrote before it"
+)
+MUL_ADD_IN_PLACE = control("mul-add-in-place", "MulAdd overwrites C, which later instructions still need")
+PER_ELEMENT_IN_PLACE = control(
+    "per-element-in-place", "a per-element operation overwrites its source, which later instructions still need"
+)
+CONVERT_IN_PLACE = control("convert-in-place", "a conversion between types of one width overwrites its source")

@@ -23,6 +23,8 @@ class Operands:
         self.subgroups = x * y * z * dispatch.subgroups
         self._bug = bug
         self._previous_word: int | None = None
+        #: Indices of the loops around the instruction, innermost last.
+        self.turns: list[int] = []
         self._ids = np.empty((self.subgroups, 4), np.int64)
         rest = np.arange(self.subgroups)
         for column, count in ((3, dispatch.subgroups), (0, x), (1, y), (2, z)):
@@ -41,7 +43,18 @@ class Operands:
             values[:, column] = self._base(operand)
             if factors.any_set:
                 values[:, column] += self._ids @ np.array([factors.wg_x, factors.wg_y, factors.wg_z, factors.sg])
+                inner, outer = self._indices()
+                values[:, column] += inner * factors.loop + outer * factors.loop_outer
         return values & U32
+
+    def _indices(self) -> tuple[int, int]:
+        """The turns of the innermost loop around the instruction, and of the loop around that."""
+        outer, inner = [0, 0, *self.turns][-2:]
+        if self._bug == m.LOOP_INDEX_FROM_ONE:
+            return inner + 1, outer + 1
+        if self._bug == m.LOOP_INDEX_FROZEN:
+            return 0, 0
+        return inner, inner if self._bug == m.LOOP_OUTER_IS_INNER else outer
 
     def _base(self, operand: Operand) -> int:
         """The literal, the specialization constant, or the word of the parameter buffer."""

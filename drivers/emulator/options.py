@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cts.driver import Described
 from cts.drivers.emulator import mutants as m
@@ -28,6 +28,82 @@ STORES = {
 
 AREA = "tensor_addressing"
 
+ACCUMULATE = {
+    "forward": "MulAdd adds to C the products in the order of K",
+    "reversed": "MulAdd adds the products from the last, then C",
+    "blocked": "MulAdd adds up four products at a time, and their sums to C",
+    "tree": "MulAdd adds up neighbours, then pairs of pairs, then C",
+}
+
+PRECISION = {
+    "exact": "MulAdd rounds once, at the end",
+    "float32": "MulAdd keeps partial sums in float32",
+    "result": "MulAdd keeps partial sums in the type of the result",
+}
+
+REDUCE = {
+    "pairwise": "reductions combine neighbours, then pairs of pairs",
+    "strided": "reductions combine elements half the extent apart, then a quarter",
+    "left": "reductions fold from the first element",
+    "right": "reductions fold from the last element",
+}
+
+ARGUMENTS = {
+    "forward": "combine functions get the earlier element first",
+    "swapped": "combine functions get the later element first",
+}
+
+BOTH = {
+    "rows": "reductions of rows and columns combine each row first",
+    "columns": "reductions of rows and columns combine each column first",
+}
+
+DECODE = {
+    "vector": "loads call DecodeVectorFunc for every element where they have one",
+    "element": "loads call DecodeFunc for every element",
+    "mixed": "loads with both functions call them in turns",
+    "twice": "loads call DecodeFunc twice for every element",
+}
+
+ROUNDING = {
+    "rne": "what is not exact rounds to the nearest value",
+    "rtz": "what is not exact rounds towards zero",
+    "up": "what is not exact rounds up",
+    "down": "what is not exact rounds down",
+}
+
+DENORMALS = {
+    "keep": "denormals are kept",
+    "flush": "denormals become zero",
+}
+
+ZEROS = {
+    "ieee": "arithmetic gives zeros the sign of IEEE 754",
+    "positive": "arithmetic gives positive zeros",
+    "negative": "arithmetic gives negative zeros",
+}
+
+CONTRACT = {
+    "off": "every result is rounded to its type",
+    "on": "roundings between operations are left out where the case allows it",
+}
+
+#: Options with values by name: (area, values).
+CHOICES = {
+    "order": (AREA, ORDERS),
+    "stores": (AREA, STORES),
+    "accumulate": ("matrix_arithmetic", ACCUMULATE),
+    "precision": ("matrix_arithmetic", PRECISION),
+    "reduce": ("reductions", REDUCE),
+    "arguments": ("reductions", ARGUMENTS),
+    "both": ("reductions", BOTH),
+    "decode": ("block_loads", DECODE),
+    "rounding": ("conversions", ROUNDING),
+    "denormals": ("conversions", DENORMALS),
+    "zeros": ("matrix_arithmetic", ZEROS),
+    "contract": ("matrix_programs", CONTRACT),
+}
+
 
 @dataclass(frozen=True)
 class Options:
@@ -37,6 +113,16 @@ class Options:
     tile: tuple[int, int] = TILES["8x8"]
     order: str = "forward"
     stores: str = "forward"
+    accumulate: str = "forward"
+    precision: str = "exact"
+    reduce: str = "pairwise"
+    arguments: str = "forward"
+    both: str = "rows"
+    decode: str = "vector"
+    rounding: str = "rne"
+    denormals: str = "keep"
+    zeros: str = "ieee"
+    contract: str = "off"
     mutant: int = m.NONE
 
 
@@ -46,8 +132,11 @@ def variants() -> list[Described]:
     return [
         *(Described(f"subgroup_size={n}", AREA, f"subgroups of {n} invocations") for n in SUBGROUP_SIZES),
         *(Described(f"tile={t}", AREA, f"matrices in tiles of {tiles.get(t, t)}") for t in TILES),
-        *(Described(f"order={name}", AREA, text) for name, text in ORDERS.items()),
-        *(Described(f"stores={name}", AREA, text) for name, text in STORES.items()),
+        *(
+            Described(f"{key}={name}", area, text)
+            for key, (area, values) in CHOICES.items()
+            for name, text in values.items()
+        ),
     ]
 
 
@@ -56,8 +145,7 @@ def parse(given: dict[str, str]) -> Options:
     known = {
         "subgroup_size": [str(n) for n in SUBGROUP_SIZES],
         "tile": list(TILES),
-        "order": list(ORDERS),
-        "stores": list(STORES),
+        **{key: list(values) for key, (_, values) in CHOICES.items()},
         "mutant": [d.name for d in m.mutants()],
     }
     for key, value in given.items():
@@ -76,14 +164,13 @@ def parse(given: dict[str, str]) -> Options:
             raise BadInput(
                 "driver-option", f"{key} cannot be {value!r}", f"emulator:{key}={value}", _nearest(value, known[key])
             )
-    mutant = given.get("mutant")
     defaults = Options()
-    return Options(
+    return replace(
+        defaults,
         subgroup_size=int(given.get("subgroup_size", defaults.subgroup_size)),
         tile=TILES[given["tile"]] if "tile" in given else defaults.tile,
-        order=given.get("order", defaults.order),
-        stores=given.get("stores", defaults.stores),
-        mutant=m.NONE if mutant is None else m.number_of(mutant),
+        mutant=m.number_of(given["mutant"]) if "mutant" in given else m.NONE,
+        **{key: value for key, value in given.items() if key in CHOICES},
     )
 
 

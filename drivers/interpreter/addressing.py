@@ -27,12 +27,23 @@ class Elements:
 
     `index` counts matrix components from the pointer (TA-036), uint32. `skipped` elements are outside the
     clip rectangle; `outside` ones are outside the tensor with nothing to stand for them. Both are
-    None where there are none, and bool arrays otherwise. The index means something only elsewhere.
+    None where there are none, and bool arrays otherwise. The rest means something only elsewhere.
+    `coordinate` is the element's place in the tensor (dims, instances, rows, cols), int64, and `block` that of
+    its block, uint32, counted in blocks of `block_size` (dims, instances, 1, 1).
     """
 
     index: Array
     skipped: Array | None
     outside: Array | None
+    coordinate: Array
+    block: Array
+    block_size: Array
+
+    @property
+    def in_block(self) -> Array:
+        """Where the element lies in its block, uint32, shaped as `block`."""
+        inside: Array = self.coordinate.astype(np.uint32) - self.block * self.block_size
+        return inside
 
 
 def elements(
@@ -57,8 +68,11 @@ def elements(
         ordinal = _through_view(ordinal, layout, view, view_type)
     inside_span = _digits(ordinal, _per_dimension(layout.span), range(layout_type.dim))  # TA-034
     coordinates = np.stack(np.broadcast_arrays(*inside_span))
-    index, outside = _tensor_index(coordinates, layout, layout_type.clamp, is_store)
-    return Elements(index, skipped, outside)
+    coordinates, outside = _in_tensor(coordinates, layout, layout_type.clamp, is_store)
+    block_size = _leading(layout.block_size)
+    blocks = (coordinates // block_size).astype(np.uint32)
+    index = (blocks * _leading(layout.stride)).sum(axis=0, dtype=np.uint32)
+    return Elements(index, skipped, outside, coordinates, blocks, block_size)
 
 
 def _clip(row: Array, col: Array, cols: int, view: View) -> tuple[Array, Array | None]:
@@ -98,10 +112,10 @@ def _digits(number: Array, radices: list[Array], slow_to_fast: tuple[int, ...] |
     return digits
 
 
-def _tensor_index(coordinates: Array, layout: Layout, clamp: int, is_store: bool) -> tuple[Array, Array | None]:
-    """TA-035: shift span coordinates into the tensor, resolve those out of bounds, find the block's index.
+def _in_tensor(coordinates: Array, layout: Layout, clamp: int, is_store: bool) -> tuple[Array, Array | None]:
+    """TA-035: shift span coordinates (dims, instances, rows, cols) into the tensor, resolve those out of bounds.
 
-    `coordinates` is (dims, instances, rows, cols).
+    int64 coordinates of the same shape, and which elements nothing stands for.
     """
     # Sums wrap in 32 bits and are then read as signed; from there on 64 bits hold every number exactly.
     shifted = (coordinates + _leading(layout.offset)).view(np.int32).astype(np.int64)
@@ -120,9 +134,7 @@ def _tensor_index(coordinates: Array, layout: Layout, clamp: int, is_store: bool
             period = 2 * extent - 2
             phase = np.mod(shifted, period)
             shifted = np.where(wrong, np.minimum(phase, period - phase), shifted)
-    blocks = (shifted // _leading(layout.block_size)).astype(np.uint32)
-    index = (blocks * _leading(layout.stride)).sum(axis=0, dtype=np.uint32)
-    return index, outside
+    return shifted, outside
 
 
 def _leading(values: Array) -> Array:

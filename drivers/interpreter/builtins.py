@@ -52,6 +52,19 @@ def _global_id(b: Batch) -> Array:
     return _workgroup_id(b) * np.array(b.local_size, np.uint32) + _local_id(b)
 
 
+def _lane_mask(compare: Callable[[Array, Array], Array]) -> Callable[[Batch], Array]:
+    """One bit per invocation of the subgroup, set where its number compares so with one's own: (lanes, 4)."""
+
+    def mask(b: Batch) -> Array:
+        numbers = np.arange(128, dtype=np.uint32)
+        own = np.arange(b.subgroup_size, dtype=np.uint32)[:, None]
+        bits = compare(numbers, own) & (numbers < b.subgroup_size)
+        words = np.packbits(bits, axis=1, bitorder="little").view(np.uint32)
+        return np.asarray(words[b.topology.local_index % np.uint32(b.subgroup_size)])
+
+    return mask
+
+
 BUILTINS: dict[object, Callable[[Batch], Array]] = {
     "NumWorkgroups": lambda b: np.array([b.workgroups], np.uint32),
     "WorkgroupSize": lambda b: np.array([b.local_size], np.uint32),
@@ -62,5 +75,11 @@ BUILTINS: dict[object, Callable[[Batch], Array]] = {
     "SubgroupSize": lambda b: _uniform(b.subgroup_size),
     "NumSubgroups": lambda b: _uniform(b.topology.subgroups),
     "SubgroupId": lambda b: b.topology.local_index // np.uint32(b.subgroup_size),
+    "SubgroupEqMask": _lane_mask(np.equal),
+    "SubgroupGeMask": _lane_mask(np.greater_equal),
+    "SubgroupGtMask": _lane_mask(np.greater),
+    "SubgroupLeMask": _lane_mask(np.less_equal),
+    "SubgroupLtMask": _lane_mask(np.less),
+    "DeviceIndex": lambda b: _uniform(0),
     "SubgroupLocalInvocationId": lambda b: b.topology.local_index % np.uint32(b.subgroup_size),
 }

@@ -32,16 +32,16 @@ class Callback:
         """`parameters` are the types that the function must have; None where any will do. Raises Malformed."""
         label = f"{role} {c.module.label(function)}"
         self.code = c.function(function)
-        signature = c.declared.types[c.module.functions[function].type]
-        assert isinstance(signature, ty.Function)
-        if signature.result != result:
-            raise Malformed(f"{label} returns {signature.result}; it must return {result}")
-        if len(signature.parameters) != len(parameters):
-            raise Malformed(f"{label} has {len(signature.parameters)} parameters; it must have {len(parameters)}")
-        for n, (found, right) in enumerate(zip(signature.parameters, parameters, strict=True)):
+        declared = signature(c, function)
+        if declared.result != result:
+            raise Malformed(f"{label} returns {declared.result}; it must return {result}")
+        if len(declared.parameters) != len(parameters):
+            raise Malformed(f"{label} has {len(declared.parameters)} parameters; it must have {len(parameters)}")
+        for n, (found, right) in enumerate(zip(declared.parameters, parameters, strict=True)):
             if right is not None and found != right:
                 raise Malformed(f"parameter {n} of {label} is {found}; it must be {right}")
-        self.parameters = signature.parameters
+        self.parameters = declared.parameters
+        self.dtype = ty.component_of(result).dtype
         called = list(_called(c.module, function))
         for f in called:
             _refuse_tangled(c, f, label)
@@ -62,7 +62,7 @@ class Callback:
     def _call(self, m: Machine, instances: Instances, instance: Array, arguments: list[Value]) -> Array:
         callee = m.apart(len(instance))
         caller = instances.first[instance]
-        for id_ in (*self.globals, *_variables(arguments)):
+        for id_ in self.globals:
             value = m.registers[id_]
             if isinstance(value, Place):
                 callee.variables.values[id_] = _lanes(m.variables.get(id_), caller)
@@ -74,37 +74,31 @@ class Callback:
         return np.broadcast_to(result, (len(instance), *result.shape[1:]))
 
 
+def signature(c: Compiler, function: int) -> ty.Function:
+    """The type of a function. Raises Malformed where there is none with a body."""
+    found = c.module.functions.get(function)
+    if found is None:
+        raise Malformed(f"{c.module.label(function)} is not a function with a body")
+    t = c.declared.types[found.type]
+    assert isinstance(t, ty.Function)
+    return t
+
+
 def per_lane(value: Value, instances: Instances, instance: Array, mask: Array | None) -> Value:
     """An argument that is dynamically uniform in the scope, for lanes of the given instances.
 
     Raises Misuse where it is not uniform (AM-19).
     """
-    if isinstance(value, Place):
-        return Place(value.variable, tuple(_index(k, instances, instance, mask) for k in value.path))
     return _lanes(instances.value(value, mask), instance)
-
-
-def _index(k: int | Array, instances: Instances, instance: Array, mask: Array | None) -> int | Array:
-    if isinstance(k, int):
-        return k
-    index: Array = per_lane(k, instances, instance, mask)
-    return index
 
 
 def _lanes(value: Value, chosen: Array | slice) -> Value:
     """Chosen lanes of a value; one lane stands for all."""
     if isinstance(value, tuple):
         return rebuilt(value, [_lanes(v, chosen) for v in value])
-    if isinstance(value, Place):
-        return Place(value.variable, tuple(k if isinstance(k, int) else _lanes(k, chosen) for k in value.path))
     if not isinstance(value, np.ndarray):
         raise Unsupported(f"a {type(value).__name__} that a callback could see")
     return value if len(value) == 1 else value[chosen]
-
-
-def _variables(arguments: Sequence[Value]) -> Iterator[int]:
-    """The variables that pointers among the arguments point to."""
-    return (a.variable for a in arguments if isinstance(a, Place))
 
 
 def _called(module: Module, function: int) -> Iterator[Function]:
@@ -129,7 +123,8 @@ def _refuse_tangled(c: Compiler, function: Function, label: str) -> None:
     """CM-061. Loads, stores and copies of matrices need the matrix's scope as well."""
     for i in _body(function):
         kinds = [c.declared.type_of.get(id_) for id_ in (i.result, *i.ids)]
-        if i.name.startswith(_TANGLED) or any(map(ty.holds_matrix, kinds)):
+        tangled = i.name.startswith(_TANGLED) and i.name != "OpCooperativeMatrixLengthKHR"
+        if tangled or any(map(ty.holds_matrix, kinds)):
             raise Malformed(f"{label} executes {c.module.describe(i)}, which no callback may (CM-061)")
 
 

@@ -13,6 +13,7 @@ from cts.drivers.interpreter.order import order
 from cts.drivers.interpreter.parse import Block as ParsedBlock
 from cts.drivers.interpreter.parse import EntryPoint, Function, Instruction, Module
 from cts.drivers.interpreter.problems import Malformed, Problem, Unsupported
+from cts.drivers.interpreter.reasons import reason
 from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
 from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
 from cts.drivers.interpreter.target import Target
@@ -186,7 +187,7 @@ class Compiler:
         self._used.update(last.ids)
         make = lookup().terminator.get(last.opcode)
         if make is None:
-            self.missing.append(self.module.describe(last))
+            self.missing.append(_missing(self.module, last))
             return Block((), lambda _: None, (last,), ())
         try:
             end = make(self, last)
@@ -216,7 +217,7 @@ class Compiler:
             return make(self, i)
         if (make_pure := handlers.pure.get(i.opcode)) is not None:
             return self.pure_step(i, make_pure)
-        raise Unsupported("")
+        raise Unsupported(reason(i.name))
 
     def pure_step(self, i: Instruction, make: MakePure) -> Step:
         """The step of an instruction that is a function of its operands' values."""
@@ -259,7 +260,12 @@ def _unhandled(module: Module) -> list[str]:
     handlers = lookup()
     known = handlers.pure.keys() | handlers.step.keys() | handlers.terminator.keys()
     blocks = [block for function in module.functions.values() for block in function.blocks]
-    return [module.describe(i) for b in blocks for i in (*b.body, _terminator(b)) if i.opcode not in known]
+    return [_missing(module, i) for b in blocks for i in (*b.body, _terminator(b)) if i.opcode not in known]
+
+
+def _missing(module: Module, i: Instruction) -> str:
+    """An instruction without a handler, and what it is part of where that is known."""
+    return f"{module.describe(i)}: {why}" if (why := reason(i.name)) else module.describe(i)
 
 
 def _terminator(block: ParsedBlock) -> Instruction:

@@ -11,6 +11,7 @@ import numpy as np
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.problems import Malformed, Problem, Unsupported
+from cts.drivers.interpreter.reasons import reason
 from cts.drivers.interpreter.registry import lookup
 from cts.drivers.interpreter.target import Target, local_size
 from cts.drivers.interpreter.values import WORKGROUP, Matrix, Value, stack, zero
@@ -121,17 +122,26 @@ class Declarations:
                 raise
 
     def _declare_one(self, i: Instruction) -> None:
-        if i.name in _TYPES:
-            self.types[i.result] = _TYPES[i.name](self, i)
+        if i.name == "OpTypeForwardPointer":
+            self.types[i.id(0)] = _pointer(self, self._declared_later(i.id(0)))
+            return
+        if i.name in TYPES:
+            self.types[i.result] = TYPES[i.name](self, i)
             return
         if i.name == "OpVariable":
             self.type_of[i.result] = self._type(i.type)
             self.variables[i.result] = i
             return
-        if i.name not in _CONSTANTS:
-            raise Unsupported(f"{i.name} outside a function")
+        if i.name not in CONSTANTS:
+            raise Unsupported(reason(i.name) or f"{i.name} outside a function")
         self.type_of[i.result] = self._type(i.type)
-        self.constants[i.result] = _CONSTANTS[i.name](self, i)
+        self.constants[i.result] = CONSTANTS[i.name](self, i)
+
+    def _declared_later(self, pointer: int) -> Instruction:
+        for i in self.module.globals:
+            if i.result == pointer and i.name == "OpTypePointer":
+                return i
+        raise Malformed(f"{self.module.label(pointer)} is declared nowhere as a pointer type")
 
     def _spec(self, i: Instruction) -> bytes | None:
         spec_id = self.decoration(i.result, "SpecId")
@@ -147,6 +157,8 @@ def _array(d: Declarations, i: Instruction) -> ty.Type:
     length = None if i.name == "OpTypeRuntimeArray" else d.number(i.id(1))
     if length is not None and length < 1:
         raise Malformed(f"an array of {length} elements")
+    if {"Block", "BufferBlock"} & d.module.decorations.get(i.id(0), {}).keys():
+        return ty.Descriptors(d._type(i.id(0)), length)
     return ty.Array(d._type(i.id(0)), length, None if stride is None else int(stride))
 
 
@@ -222,7 +234,7 @@ def _view(d: Declarations, i: Instruction) -> ty.Type:
     return ty.TensorView(dim, bool(has), tuple(permutation))
 
 
-_TYPES: dict[str, Callable[[Declarations, Instruction], ty.Type]] = {
+TYPES: dict[str, Callable[[Declarations, Instruction], ty.Type]] = {
     "OpTypeVoid": lambda d, i: ty.Void(),
     "OpTypeBool": lambda d, i: ty.Bool(),
     "OpTypeInt": _int,
@@ -316,7 +328,7 @@ def _operation(d: Declarations, i: Instruction) -> Value:
         return operation(*values)
 
 
-_CONSTANTS: dict[str, Callable[[Declarations, Instruction], Value]] = {
+CONSTANTS: dict[str, Callable[[Declarations, Instruction], Value]] = {
     "OpConstant": _scalar,
     "OpSpecConstant": _scalar,
     "OpConstantTrue": _bool,

@@ -15,7 +15,7 @@ from cts.drivers.interpreter.compile import Program
 from cts.drivers.interpreter.machine import Budget, Machine
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.places import Variables
-from cts.drivers.interpreter.problems import Malformed, Unsupported
+from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, topology
 from cts.job import Address, ModuleJob
 
@@ -65,9 +65,9 @@ class _Dispatch:
         self.space = AddressSpace()
         self.memory = {name: np.array(m.data, np.uint8) for name, m in job.buffers.items()}
         self.bases = {
-            name: self.space.add(f"buffer {name!r}", self.memory[name], m.start) for name, m in job.buffers.items()
+            name: self.space.add(f"buffer {name!r}", self.memory[name], m.start, m.size)
+            for name, m in job.buffers.items()
         }
-        self.sizes: dict[int, int] = {}
         self.written: list[tuple[Bytes, Bytes, Bytes]] = []
         for name, m in job.buffers.items():
             self._write_addresses(self.memory[name][m.start :], m.addresses)
@@ -79,9 +79,7 @@ class _Dispatch:
             if storage == "PushConstant":
                 self.registers[id_] = np.array([self.space.add("the push constants", push)])
             elif storage != "Workgroup":
-                name = self._bound(job, id_)
-                self.registers[id_] = np.array([self.bases[name]])
-                self.sizes[id_] = job.buffers[name].size
+                self.registers[id_] = self._bound(job, id_)
         #: How many segments outlive a batch.
         self.lasting = len(self.space.segments)
 
@@ -92,35 +90,52 @@ class _Dispatch:
         registers = list(self.registers)
         variables = Variables(program.variables, lanes)
         variables.values.update(program.initializers)
+        shared = [id_ for id_, variable in program.resources.items() if variable.operands[0] == "Workgroup"]
+        aliased = [id_ for id_ in shared if program.declared.decoration(id_, "Aliased") is not None]
+        for alike in (*([id_] for id_ in shared if id_ not in aliased), aliased):
+            address = self._shared(alike, lanes) if alike else None
+            for id_ in alike:
+                registers[id_] = address
         for id_, variable in program.declared.variables.items():
             if id_ in program.variables and variable.operands[0] == "Input":
                 variables.values[id_] = BUILTINS[program.declared.decoration(id_, "BuiltIn")](batch)
-            elif id_ in program.resources and variable.operands[0] == "Workgroup":
-                registers[id_] = self._shared(id_, lanes)
-        machine = Machine(program.module, registers, variables, self.space, lanes, budget, self.sizes)
+        machine = Machine(program.module, registers, variables, self.space, lanes, budget)
         machine.call(program.entry)
         return registers
 
-    def _shared(self, id_: int, lanes: Topology) -> Array:
-        """Addresses (lanes,) of a workgroup variable: one copy per workgroup, zeros at first."""
-        size = -(-layout.size_of(self.program.declared.pointee(id_)) // 16) * 16
+    def _shared(self, variables: list[int], lanes: Topology) -> Array:
+        """Addresses (lanes,) of workgroup variables that share their memory: one copy per workgroup, zeros at first."""
+        declared = self.program.declared
+        size = -(-max(layout.size_of(declared.pointee(id_)) for id_ in variables) // 16) * 16
         workgroups = lanes.lanes // lanes.invocations
-        name = f"workgroup variable {self.program.module.label(id_)}"
+        name = f"workgroup variable {', '.join(map(declared.module.label, variables))}"
         base = self.space.add(name, np.zeros(size * workgroups, np.uint8))
         return base + lanes.workgroup.astype(np.int64) * size
 
-    def _bound(self, job: ModuleJob, id_: int) -> str:
+    def _bound(self, job: ModuleJob, id_: int) -> Array:
+        """The address (1,) of a descriptor's buffer; of an array of descriptors all (descriptors,), 0 where unbound."""
         declared = self.program.declared
         label = declared.module.label(id_)
-        place = declared.decoration(id_, "DescriptorSet"), declared.decoration(id_, "Binding")
-        if isinstance(declared.pointee(id_), ty.Array):
-            raise Unsupported(f"array of descriptors {label}")
-        if not isinstance(place[0], int) or not isinstance(place[1], int):
+        set_, binding = declared.decoration(id_, "DescriptorSet"), declared.decoration(id_, "Binding")
+        if not isinstance(set_, int) or not isinstance(binding, int):
             raise Malformed(f"{label} has no DescriptorSet and Binding")
-        name = job.bindings.get((place[0], place[1]))
-        if name not in self.bases:
-            raise Malformed(f"{label} is at set {place[0]}, binding {place[1]}, where no buffer is bound")
-        return name
+        t = declared.pointee(id_)
+        if isinstance(t, ty.Descriptors):
+            elements = {k: name for (s, b, k), name in job.array_bindings.items() if (s, b) == (set_, binding)}
+        elif (name := job.bindings.get((set_, binding))) is not None:
+            elements = {0: name}
+        else:
+            elements = {}
+        place = f"{label} is at set {set_}, binding {binding}"
+        if not elements:
+            raise Malformed(f"{place}, where no buffer is bound")
+        count = (isinstance(t, ty.Descriptors) and t.length) or max(elements) + 1
+        addresses = np.zeros(count, np.int64)
+        for k, name in elements.items():
+            if name not in self.bases or not 0 <= k < count:
+                raise Malformed(f"{place}, where descriptor {k} of {count} is bound to {name!r}")
+            addresses[k] = self.bases[name]
+        return addresses
 
     def _write_addresses(self, window: Bytes, addresses: Iterable[Address]) -> None:
         for address in addresses:

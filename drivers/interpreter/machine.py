@@ -54,8 +54,7 @@ class Machine:
     """Runs a batch of workgroups in lockstep.
 
     `registers` hold the value of every id; `mask` is the active lanes, None for all. A function's
-    registers need no stack: SPIR-V has no recursion. `buffer_sizes` are the bytes of the window that
-    each descriptor's variable shows.
+    registers need no stack: SPIR-V has no recursion.
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class Machine:
         memory: AddressSpace,
         topology: Lanes,
         budget: Budget,
-        buffer_sizes: dict[int, int],
     ) -> None:
         self.module = module
         self.registers = registers
@@ -74,7 +72,6 @@ class Machine:
         self.memory = memory
         self.topology = topology
         self.budget = budget
-        self.buffer_sizes = buffer_sizes
         self.mask: Array | None = None
         self.returned: Value = None
 
@@ -83,7 +80,7 @@ class Machine:
         topology = Lanes(lanes)
         variables = Variables(self.variables.types, topology)
         registers = list(self.registers)
-        return Machine(self.module, registers, variables, self.memory, topology, self.budget, self.buffer_sizes)
+        return Machine(self.module, registers, variables, self.memory, topology, self.budget)
 
     def call(self, code: Code) -> Value:
         """Run a function for the active lanes; its return value."""

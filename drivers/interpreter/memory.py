@@ -19,12 +19,13 @@ MIDDLE = 1 << SPACING - 1
 
 
 class Segment:
-    """One allocation. `start` is where the module's window begins, for messages."""
+    """One allocation. The module's window of it begins at byte `start` and has `size` bytes."""
 
-    def __init__(self, name: str, data: npt.NDArray[np.uint8], start: int) -> None:
+    def __init__(self, name: str, data: npt.NDArray[np.uint8], start: int, size: int) -> None:
         self.name = name
         self.data = data
         self.start = start
+        self.size = size
         self._views: dict[DType, Array] = {}
 
     def view(self, dtype: DType) -> Array:
@@ -42,10 +43,20 @@ class AddressSpace:
     def __init__(self) -> None:
         self.segments: list[Segment] = []
 
-    def add(self, name: str, data: npt.NDArray[np.uint8], start: int = 0) -> int:
-        """Take over `data` (C-contiguous); the address of its byte `start`."""
-        self.segments.append(Segment(name, data, start))
+    def add(self, name: str, data: npt.NDArray[np.uint8], start: int = 0, size: int | None = None) -> int:
+        """Take over `data` (C-contiguous) with its window (without `size`: all after `start`); the window's address."""
+        self.segments.append(Segment(name, data, start, len(data) - start if size is None else size))
         return (len(self.segments) << SPACING) + MIDDLE + start
+
+    def left(self, addresses: Array) -> Array:
+        """Bytes from addresses (n,) to the ends of the windows they point into. Raises OutOfBounds."""
+        numbers = addresses >> SPACING
+        known = (numbers > 0) & (numbers <= len(self.segments))
+        if not known.all():
+            raise OutOfBounds(f"address {int(addresses[~known][0]):#x} belongs to no buffer")
+        ends = np.array([MIDDLE + s.start + s.size for s in self.segments])
+        left: Array = (numbers << SPACING) + ends[numbers - 1] - addresses
+        return left
 
     def gather(self, addresses: Array, dtype: DType) -> Array:
         """The values at byte addresses (int64, any shape). Raises OutOfBounds."""

@@ -32,10 +32,14 @@ TERMINATORS = frozenset(
     }
 )
 
+#: Extended instruction sets without semantics, by how their names begin.
+_WITHOUT_SEMANTICS = ("NonSemantic.", "DebugInfo", "OpenCL.DebugInfo.")
+
 #: Instructions that execution does not depend on.
-_IGNORED = frozenset(
+IGNORED = frozenset(
     {
         "OpNop",
+        "OpDecorationGroup",
         "OpSource",
         "OpSourceContinued",
         "OpSourceExtension",
@@ -48,7 +52,6 @@ _IGNORED = frozenset(
         "OpMemberDecorateString",
         "OpExtension",
         "OpMemoryModel",
-        "OpTypeForwardPointer",
         "OpSelectionMerge",
         "OpLoopMerge",
     }
@@ -168,8 +171,11 @@ class _Parser:
 
     def run(self, decoded: Iterator[Decoded]) -> None:
         for d in decoded:
-            self.check_ids(d)
-            if d.name in _IGNORED or self.is_non_semantic(d):
+            if self.is_non_semantic(d):
+                self.check_ids(d, ())  # what they refer to is nobody's business
+                continue
+            self.check_ids(d, d.values)
+            if d.name in IGNORED:
                 continue
             if not self.preamble(d):
                 self.note_uses(d)
@@ -180,8 +186,8 @@ class _Parser:
         if undefined:
             raise Malformed(f"{self.used[undefined[0]]}: {self.module.label(undefined[0])} is defined nowhere")
 
-    def check_ids(self, d: Decoded) -> None:
-        bad = [v for v in (*d.values, d.result) if isinstance(v, Id) and not 0 < v < self.module.bound]
+    def check_ids(self, d: Decoded, values: tuple[Value, ...]) -> None:
+        bad = [v for v in (*values, d.result) if isinstance(v, Id) and not 0 < v < self.module.bound]
         if bad:
             raise Malformed(f"word {d.at}: {d.name}: id {bad[0]!r} is outside the bound {self.module.bound}")
         if d.result is not None:
@@ -195,7 +201,9 @@ class _Parser:
                 self.used.setdefault(value, f"word {d.at}: {d.name}")
 
     def is_non_semantic(self, d: Decoded) -> bool:
-        return d.name == "OpExtInst" and self.module.imports.get(_int(d.values[1]), "").startswith("NonSemantic.")
+        if d.name not in ("OpExtInst", "OpExtInstWithForwardRefsKHR"):
+            return False
+        return self.module.imports.get(_int(d.values[1]), "").startswith(_WITHOUT_SEMANTICS)
 
     def preamble(self, d: Decoded) -> bool:
         """Whether the instruction is one of those before types and constants, now noted."""
@@ -216,6 +224,13 @@ class _Parser:
                 m.decorations.setdefault(_int(v[0]), {})[str(v[1])] = v[2:]
             case "OpMemberDecorate":
                 m.member_decorations.setdefault((_int(v[0]), _int(v[1])), {})[str(v[2])] = v[3:]
+            case "OpGroupDecorate":
+                for id_ in v[1:]:
+                    m.decorations.setdefault(_int(id_), {}).update(m.decorations.get(_int(v[0]), {}))
+            case "OpGroupMemberDecorate":
+                for id_, member in zip(v[1::2], v[2::2], strict=True):
+                    decorations = m.member_decorations.setdefault((_int(id_), _int(member)), {})
+                    decorations.update(m.decorations.get(_int(v[0]), {}))
             case _:
                 return False
         return True

@@ -77,7 +77,7 @@ class Variables:
         if isinstance(index, int):
             _check_static(index, len(whole))
             return self._take(whole[index], rest, mask)
-        _checked(index, len(whole), mask)
+        checked(index, len(whole), mask)
         found = None
         for k, part in enumerate(whole):
             found = merge(
@@ -91,7 +91,7 @@ class Variables:
         if isinstance(index, int):
             _check_static(index, count)
             return index
-        return _checked(index, count, mask)
+        return checked(index, count, mask)
 
     def _take_dense(self, whole: Array, path: Path, mask: Array | None) -> Array:
         if all(isinstance(index, int) for index in path):
@@ -99,7 +99,7 @@ class Variables:
                 _check_static(int(index), whole.shape[axis])
             return whole[(slice(None), *path)].copy()
         indices = [
-            index if isinstance(index, int) else _checked(index, whole.shape[axis], mask)
+            index if isinstance(index, int) else checked(index, whole.shape[axis], mask)
             for axis, index in enumerate(path, 1)
         ]
         if whole.shape[0] == 1:
@@ -123,7 +123,7 @@ class Variables:
             _check_static(index, len(parts))
             parts[index] = self._put(parts[index], rest, value, mask)
         else:
-            index = _checked(index, len(parts), mask)
+            index = checked(index, len(parts), mask)
             for k in range(len(parts)):
                 hit = np.broadcast_to(index == k, self.topology.lanes)
                 hit = hit if mask is None else hit & mask
@@ -139,8 +139,8 @@ class Variables:
                 _check_static(index, whole.shape[axis])
                 indices.append(index)
             else:
-                checked = _checked(index, whole.shape[axis], mask)
-                indices.append(checked if len(checked) == 1 else checked[lanes])
+                found = checked(index, whole.shape[axis], mask)
+                indices.append(found if len(found) == 1 else found[lanes])
         whole[(lanes, *indices)] = value if value.shape[0] == 1 else value[lanes]
 
 
@@ -161,7 +161,7 @@ def _check_static(index: int, count: int) -> None:
         raise OutOfBounds(f"index {index} of {count} constituents")
 
 
-def _checked(index: Array, count: int, mask: Array | None) -> Array:
+def checked(index: Array, count: int, mask: Array | None) -> Array:
     """The index, with those of inactive lanes brought into range."""
     wrong = (index < 0) | (index >= count)
     if not wrong.any():

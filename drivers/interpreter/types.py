@@ -122,6 +122,17 @@ class Array:
 
 
 @dataclass(frozen=True)
+class Descriptors:
+    """An array, of any length where `length` is None, of blocks: a variable of it is an array of descriptors.
+
+    The value of a pointer to it is not an address but those of all blocks: int64 (descriptors,).
+    """
+
+    block: Type
+    length: int | None
+
+
+@dataclass(frozen=True)
 class Struct:
     """OpTypeStruct. `offsets` are the Offset decorations, when all members have one."""
 
@@ -187,6 +198,7 @@ Type: TypeAlias = (
     | Vector
     | Matrix
     | Array
+    | Descriptors
     | Struct
     | Pointer
     | Function
@@ -266,7 +278,7 @@ def element_of(t: Type, index: int | None = None) -> Type:
         return t.element
     if isinstance(t, Matrix):
         return replace(t.column, stride=t.stride) if t.row_major else t.column
-    if isinstance(t, Vector):
+    if isinstance(t, (Vector, CooperativeMatrix)):
         return t.component
     raise Malformed(f"{type(t).__name__} has no constituents")
 

@@ -1,39 +1,31 @@
-"""What a device reports, as the generators and the runner want to know it, and as a table for people."""
+"""What a device reports, as the generators and the runner want to know it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
 from cts.drivers.vulkan.support import Limits
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
 from cts.model import ComponentType, Scope, Use
 
-#: VkComponentTypeKHR to component types: a Vulkan integer type stands for both signednesses (VK-007).
-COMPONENTS: dict[int, tuple[ComponentType, ...]] = {
-    0: (ComponentType.float16,),
-    1: (ComponentType.float32,),
-    3: (ComponentType.int8, ComponentType.uint8),
-    4: (ComponentType.int16, ComponentType.uint16),
-    5: (ComponentType.int32, ComponentType.uint32),
-    7: (ComponentType.int8, ComponentType.uint8),
-    8: (ComponentType.int16, ComponentType.uint16),
-    9: (ComponentType.int32, ComponentType.uint32),
-    1000141000: (ComponentType.bfloat16,),
-    1000491002: (ComponentType.float8_e4m3fn,),
-    1000491003: (ComponentType.float8_e5m2,),
+#: VkComponentTypeKHR to component types; a matrix type of integers goes with either signedness (VK-007).
+COMPONENTS = {
+    0: ComponentType.float16,
+    1: ComponentType.float32,
+    3: ComponentType.int8,
+    4: ComponentType.int16,
+    5: ComponentType.int32,
+    7: ComponentType.uint8,
+    8: ComponentType.uint16,
+    9: ComponentType.uint32,
+    1000141000: ComponentType.bfloat16,
+    1000491002: ComponentType.float8_e4m3fn,
+    1000491003: ComponentType.float8_e5m2,
 }
-
-#: Names for people of every VkComponentTypeKHR there is (VK-007, CV-002).
-COMPONENT_NAMES = {
-    **dict(enumerate(("float16", "float32", "float64", "int8", "int16", "int32", "int64"))),
-    **dict(enumerate(("uint8", "uint16", "uint32", "uint64"), 7)),
-    1000141000: "bfloat16",
-    1000491000: "int8 packed",
-    1000491001: "uint8 packed",
-    1000491002: "float8_e4m3fn",
-    1000491003: "float8_e5m2",
-}
+_TWINS = ((3, 7), (4, 8), (5, 9))
+_EITHER = {code: pair for pair in _TWINS for code in pair}
 
 #: Features without which a type cannot be loaded from a storage buffer and held in a matrix (VK-011).
 _NEEDED = {
@@ -64,39 +56,90 @@ def capabilities(description: Description, subgroup_size: int | None = None) -> 
     subgroups = p["VkPhysicalDeviceVulkan13Properties"]["maxComputeWorkgroupSubgroups"]
     assert isinstance(x, tuple) and isinstance(invocations, int)
     assert isinstance(subgroups, int) and isinstance(range_, int)
-    found = dict.fromkeys(s for row in description.matrices for s in _support(row, description, size))
+    memory = device["maxComputeSharedMemorySize"]
+    assert isinstance(memory, int)
+    terms = [(row, t) for row in description.matrices if (t := _terms(row, description, size))]
+    types = dict.fromkeys(s for row, t in terms for s in _matrices(row, t, description))
+    products = dict.fromkeys(s for row, t in terms for s in _mul_adds(row, t, description))
     return Capabilities(
         subgroup_size=size,
         features=frozenset(f for f in Feature if description.features.get(f.value)),
-        matrices=_without_redundant(tuple(found)),
+        matrices=_without_redundant(tuple(types)),
+        mul_adds=tuple(products),
         max_dimension=min(limits.matrix_dimension, 1024) if _flexible(description) else _MATRIX_DIMENSION,
         max_subgroups=max(1, min(int(x[0]) // size, invocations // size, subgroups, 64)),
         max_buffer_bytes=min(range_, 1 << 28),
+        # What Workgroup scope reserves is out of reach for it alone; a smaller number is right for all.
+        max_workgroup_bytes=memory - limits.reserved_shared,
     )
 
 
 def _flexible(description: Description) -> bool:
-    return any(row.flexible for row in description.matrices)
+    return any(row.flexible or row.subgroup_size is not None for row in description.matrices)
 
 
-def _support(row: MatrixRow, description: Description, subgroup_size: int) -> Iterator[MatrixSupport]:
-    """The matrix types of one row (VK-020, VK-021)."""
+class _Terms(NamedTuple):
+    """When a row holds. `subgroups` per workgroup; None: any number."""
+
+    scope: Scope
+    exact: bool
+    subgroups: int | None
+
+
+def _terms(row: MatrixRow, description: Description, subgroup_size: int) -> _Terms | None:
+    """None for a row that is not about how this driver runs modules (VK-020, VK-021, VK-028)."""
     scope = _SCOPES.get(row.scope)
     if scope is None or not description.features.get("cooperativeMatrix"):
-        return
-    subgroups = None
-    if scope is Scope.Workgroup and row.flexible:
-        subgroups, rest = divmod(row.workgroup_invocations, subgroup_size)
-        if rest or subgroups == 0:
-            return
+        return None
+    limits = Limits.of(description)
+    required = subgroup_size if limits.smallest_subgroup != limits.largest_subgroup else 0
+    queried = row.subgroup_size is not None
+    if queried and row.subgroup_size != required:
+        return None
+    exact = not row.flexible and not (queried and description.features.get("cooperativeMatrixFlexibleDimensions"))
+    if scope is Scope.Subgroup or not (row.flexible or queried):
+        return _Terms(scope, exact, None)
+    subgroups, rest = divmod(row.workgroup_invocations, subgroup_size)
+    return None if rest or subgroups == 0 else _Terms(scope, exact, subgroups)
+
+
+def _usable(code: int, description: Description) -> Iterator[ComponentType]:
+    """The component type, where shaders can have it."""
+    component = COMPONENTS.get(code)
+    if component and all(description.features.get(f) for f in _NEEDED.get(component, ())):
+        yield component
+
+
+def _matrices(row: MatrixRow, terms: _Terms, description: Description) -> Iterator[MatrixSupport]:
+    """The matrix types of one row."""
     for use, codes, rows, cols in (
         (Use.A, (row.a,), row.m, row.k),
         (Use.B, (row.b,), row.k, row.n),
         (Use.Accumulator, (row.c, row.result), row.m, row.n),
     ):
-        for component in dict.fromkeys(c for code in codes for c in COMPONENTS.get(code, ())):
-            if all(description.features.get(f) for f in _NEEDED.get(component, ())):
-                yield MatrixSupport(component, use, scope, rows, cols, not row.flexible, subgroups)
+        for code in (twin for c in codes for twin in _EITHER.get(c, (c,))):
+            for component in _usable(code, description):
+                yield MatrixSupport(component, use, terms.scope, rows, cols, terms.exact, terms.subgroups)
+
+
+def _mul_adds(row: MatrixRow, terms: _Terms, description: Description) -> Iterator[MulAddSupport]:
+    """The multiplication of one row, where all four types can be used (VK-022)."""
+    types = [c for code in (row.a, row.b, row.c, row.result) for c in _usable(code, description)]
+    if len(types) == 4:
+        a, b, c, result = types
+        yield MulAddSupport(
+            a,
+            b,
+            c,
+            result,
+            terms.scope,
+            saturating=row.saturating,
+            m=row.m,
+            n=row.n,
+            k=row.k,
+            exact=terms.exact,
+            subgroups=terms.subgroups,
+        )
 
 
 def _without_redundant(rows: tuple[MatrixSupport, ...]) -> tuple[MatrixSupport, ...]:
@@ -109,40 +152,3 @@ def _covers(wide: MatrixSupport, narrow: MatrixSupport) -> bool:
     if not same or wide.exact or wide.subgroups not in (None, narrow.subgroups):
         return False
     return narrow.rows % wide.rows == 0 and narrow.cols % wide.cols == 0
-
-
-def table(description: Description) -> list[tuple[str, str]]:
-    """Everything worth showing of a device, as rows of name and value."""
-    device, limits = description.device, Limits.of(description)
-    rows = [
-        ("device", f"{device.name} ({device.type})"),
-        ("driver", device.driver),
-        ("Vulkan", device.api),
-        ("UUID", device.uuid),
-        ("subgroup size", f"{limits.subgroup_size} ({limits.smallest_subgroup} to {limits.largest_subgroup})"),
-        ("largest matrix dimension", str(limits.matrix_dimension)),
-        ("largest workgroup of a Workgroup-scope matrix", str(limits.matrix_workgroup)),
-        ("workgroup memory reserved by Workgroup scope", str(limits.reserved_shared)),
-        ("workgroup memory", str(description.properties["VkPhysicalDeviceLimits"]["maxComputeSharedMemorySize"])),
-    ]
-    wanted = ("ooperative", "shaderFloat8", "BFloat16", "Replicated", "longVector", "64BitIndexing", "FloatControls2")
-    for name, present in sorted(description.features.items()):
-        if any(w in name for w in wanted):
-            rows.append((name, "yes" if present else "no"))
-    rows += [("matrix", _matrix_text(row)) for row in description.matrices]
-    vector = description.properties.get("VkPhysicalDeviceCooperativeVectorPropertiesNV", {})
-    rows += [(name, str(value)) for name, value in vector.items()]
-    for v in description.vectors:
-        types = (v.input, v.input_interpretation, v.matrix_interpretation, v.bias_interpretation, v.result)
-        names = [COMPONENT_NAMES.get(t, str(t)) for t in types]
-        text = "{} as {}, matrix {}, bias {}, result {}".format(*names)
-        rows.append(("vector", text + (", transposed too" if v.transpose else "")))
-    return rows
-
-
-def _matrix_text(row: MatrixRow) -> str:
-    a, b, c, result = (COMPONENT_NAMES.get(t, str(t)) for t in (row.a, row.b, row.c, row.result))
-    scope = _SCOPES[row.scope].value if row.scope in _SCOPES else f"scope {row.scope}"
-    sizes = f"{'multiples of ' if row.flexible else ''}{row.m}x{row.n}x{row.k}"
-    workgroup = f" of {row.workgroup_invocations} invocations" if row.workgroup_invocations else ""
-    return f"{sizes}: {a} x {b} + {c} = {result}{', saturating' if row.saturating else ''}, {scope}{workgroup}"

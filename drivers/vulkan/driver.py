@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cts.capabilities import Capabilities
 from cts.driver import Job, Outcome, Status
-from cts.drivers.vulkan import capabilities, module, support
+from cts.drivers.vulkan import capabilities, module, report, support
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import Options
 from cts.drivers.vulkan.pool import Pool
@@ -98,7 +98,7 @@ class VulkanDriver:
 
     def report(self) -> list[tuple[str, str]]:
         """Everything worth showing of the device, by name."""
-        return capabilities.table(self.description)
+        return report.table(self.description)
 
     def run(self, job: Job) -> Outcome:
         return next(self.run_many([job]))

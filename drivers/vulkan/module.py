@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from cts.drivers.vulkan.components import Component
+from cts.drivers.vulkan.facts import Facts, Matrix, Multiplication, OuterProduct, ReduceSum, Vector, VectorProduct
 from cts.spirv.decode import Decoded, DecodeError, decode, decode_header
 from cts.spirv.encode import Id
 
@@ -47,58 +47,6 @@ _OPERATIONS: dict[str, Callable[..., int]] = {
 }
 
 
-class Component(NamedTuple):
-    """A scalar type: "int" or "float", its width, and the encoding of unusual floats."""
-
-    kind: str
-    width: int
-    encoding: str = ""
-
-    def __str__(self) -> str:
-        return self.encoding or f"{self.kind}{self.width}"
-
-
-class Matrix(NamedTuple):
-    """An OpTypeCooperativeMatrixKHR with its constants evaluated."""
-
-    component: Component
-    scope: str
-    rows: int
-    cols: int
-    use: str
-
-    def __str__(self) -> str:
-        return f"{self.rows}x{self.cols} {self.component} {self.use} at {self.scope} scope"
-
-
-class Multiplication(NamedTuple):
-    """An OpCooperativeMatrixMulAddKHR: the types of its matrices and its operand mask."""
-
-    a: Matrix
-    b: Matrix
-    c: Matrix
-    result: Matrix
-    mask: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What one entry point of a module, so specialized, asks of a device.
-
-    `shared_bytes` is workgroup memory; `float_modes` are execution modes with the width they speak of.
-    """
-
-    version: tuple[int, int]
-    capabilities: frozenset[str]
-    local_size: tuple[int, int, int]
-    matrices: tuple[Matrix, ...]
-    multiplications: tuple[Multiplication, ...]
-    shared_bytes: int
-    local_size_id: bool
-    sets_block_size: bool
-    float_modes: frozenset[tuple[str, int]]
-
-
 class Unreadable(Exception):
     """The module cannot be judged: it is no SPIR-V that the grammar knows, or computes sizes in unknown ways."""
 
@@ -120,6 +68,8 @@ def _facts(words: bytes, entry: str, specialization: _Specialization) -> Facts:
         return _Reader(_decoded(words), entry, specialization).facts(version)
     except DecodeError as e:
         raise Unreadable(str(e)) from e
+    except KeyError as e:
+        raise Unreadable(f"{e.args[0]!r} is used, but no instruction before declares what it is used as") from e
 
 
 class _Reader:
@@ -139,6 +89,11 @@ class _Reader:
         self.pointers: dict[Id, tuple[str, Id]] = {}
         self.types: dict[Id, Id] = {}
         self.multiplications: list[Multiplication] = []
+        self.longest_vector = 0
+        self.vectors: dict[Id, Vector] = {}
+        self.vector_products: list[VectorProduct] = []
+        self.outer_products: list[OuterProduct] = []
+        self.reduce_sums: list[ReduceSum] = []
         self.shared = 0
         self.sets_block_size = False
         self.float_modes: set[tuple[str, int]] = set()
@@ -160,6 +115,11 @@ class _Reader:
             by_id,
             self.sets_block_size,
             frozenset(self.float_modes),
+            self.longest_vector,
+            tuple(dict.fromkeys(self.vectors.values())),
+            tuple(dict.fromkeys(self.vector_products)),
+            tuple(dict.fromkeys(self.outer_products)),
+            tuple(dict.fromkeys(self.reduce_sums)),
         )
 
     def local_size(self) -> tuple[tuple[int, int, int], bool]:
@@ -212,7 +172,9 @@ class _Reader:
         self.sizes[i.result] = width // 8
 
     def vector(self, i: Decoded) -> None:
-        self.aggregate(i, _int(i.values[1]))
+        count = _int(i.values[1])
+        self.longest_vector = max(self.longest_vector, count)
+        self.aggregate(i, count)
 
     def array(self, i: Decoded) -> None:
         self.aggregate(i, self.constant(i.values[1]))
@@ -250,8 +212,53 @@ class _Reader:
     def multiplication(self, i: Decoded) -> None:
         result, a, b, c, *mask = i.values
         type_a, type_b, type_c = (self.matrices[self.types[_id(v)]] for v in (a, b, c))
-        bits = frozenset(str(mask[0]).split("|")) - {"NoneKHR", "None"} if mask else frozenset()
-        self.multiplications.append(Multiplication(type_a, type_b, type_c, self.matrices[_id(result)], bits))
+        self.multiplications.append(Multiplication(type_a, type_b, type_c, self.matrices[_id(result)], _mask(mask)))
+
+    def cooperative_vector(self, i: Decoded) -> None:
+        component, count = i.values
+        assert i.result is not None
+        self.vectors[i.result] = Vector(self.components[_id(component)], self.constant(count))
+
+    def component_of(self, value: object) -> Component:
+        """The component type of a cooperative vector that is an operand."""
+        vector = self.vectors.get(self.types.get(_id(value), Id(0)))
+        if vector is None:
+            raise Unreadable(f"{value!r} where a cooperative vector belongs")
+        return vector.component
+
+    def storage_of(self, pointer: object) -> str:
+        storage, _ = self.pointers.get(self.types.get(_id(pointer), Id(0)), ("no pointer", None))
+        return storage
+
+    def vector_product(self, i: Decoded) -> None:
+        result, vector, interpretation, _matrix, _offset, matrix_interpretation, *rest = i.values
+        bias = None
+        if i.name == "OpCooperativeVectorMatrixMulAddNV":
+            _bias, _bias_offset, bias_interpretation, *rest = rest
+            bias = self.constant(bias_interpretation)
+        _m, _k, layout, transpose, *optional = rest
+        self.vector_products.append(
+            VectorProduct(
+                self.component_of(vector),
+                self.constant(interpretation),
+                self.constant(matrix_interpretation),
+                bias,
+                self.vectors[_id(result)].component,
+                self.constant(layout),
+                bool(self.constant(transpose)),
+                _mask(optional[1:]),
+            )
+        )
+
+    def outer_product(self, i: Decoded) -> None:
+        pointer, _offset, a, b, layout, interpretation, *_stride = i.values
+        codes = self.constant(layout), self.constant(interpretation)
+        storage = self.storage_of(pointer)
+        self.outer_products.append(OuterProduct(self.component_of(a), self.component_of(b), *codes, storage))
+
+    def reduce_sum(self, i: Decoded) -> None:
+        pointer, _offset, vector = i.values
+        self.reduce_sums.append(ReduceSum(self.component_of(vector), self.storage_of(pointer)))
 
     def block_size(self, _i: Decoded) -> None:
         self.sets_block_size = True
@@ -279,9 +286,19 @@ _READERS: dict[str, Callable[[_Reader, Decoded], None]] = {
     "OpVariable": _Reader.variable,
     "OpTypeCooperativeMatrixKHR": _Reader.matrix,
     "OpCooperativeMatrixMulAddKHR": _Reader.multiplication,
+    "OpTypeCooperativeVectorNV": _Reader.cooperative_vector,
+    "OpCooperativeVectorMatrixMulNV": _Reader.vector_product,
+    "OpCooperativeVectorMatrixMulAddNV": _Reader.vector_product,
+    "OpCooperativeVectorOuterProductAccumulateNV": _Reader.outer_product,
+    "OpCooperativeVectorReduceSumAccumulateNV": _Reader.reduce_sum,
     "OpTensorLayoutSetBlockSizeNV": _Reader.block_size,
     "OpExecutionMode": _Reader.mode,
 }
+
+
+def _mask(operand: Sequence[object]) -> frozenset[str]:
+    """The bits of an optional CooperativeMatrixOperands."""
+    return frozenset(str(operand[0]).split("|")) - {"NoneKHR", "None"} if operand else frozenset()
 
 
 def _id(value: object) -> Id:

@@ -1,7 +1,8 @@
 """Whether a device supports a module, and which features to enable for it.
 
 Real compilers crash, hang or silently write nothing when they meet a matrix that their device does not
-list, so nothing is sent that has not been matched against the reported rows (VK-010..VK-029).
+list, so nothing is sent that has not been matched against the reported rows (VK-010..VK-029). Results of
+reductions, conversions and transpositions are matrix types like all others (VK-029).
 """
 
 from __future__ import annotations
@@ -11,85 +12,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from cts.drivers.vulkan.module import Component, Facts, Matrix, Multiplication
+from cts.drivers.vulkan import vector_support
+from cts.drivers.vulkan.components import CODES, SIGNED
+from cts.drivers.vulkan.facts import Facts, Matrix, Multiplication
+from cts.drivers.vulkan.features import FEATURES
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
 from cts.job import ModuleJob
 
-#: The Vulkan features behind SPIR-V capabilities (VK-010, VK-011). One that is not listed is not supported here.
-FEATURES: dict[str, tuple[str, ...]] = {
-    "Matrix": (),
-    "Shader": (),
-    "GroupNonUniform": (),
-    "GroupNonUniformArithmetic": (),
-    "GroupNonUniformBallot": (),
-    "GroupNonUniformShuffle": (),
-    "GroupNonUniformShuffleRelative": (),
-    "GroupNonUniformVote": (),
-    "DenormFlushToZero": (),
-    "DenormPreserve": (),
-    "RoundingModeRTE": (),
-    "RoundingModeRTZ": (),
-    "SignedZeroInfNanPreserve": (),
-    "BFloat16CooperativeMatrixKHR": ("shaderBFloat16Type", "shaderBFloat16CooperativeMatrix", "cooperativeMatrix"),
-    "BFloat16DotProductKHR": ("shaderBFloat16Type", "shaderBFloat16DotProduct"),
-    "BFloat16TypeKHR": ("shaderBFloat16Type",),
-    "CooperativeMatrixBlockLoadsNV": ("cooperativeMatrixBlockLoads",),
-    "CooperativeMatrixConversionsNV": ("cooperativeMatrixConversions",),
-    "CooperativeMatrixDecodeVectorNV": ("cooperativeMatrixDecodeVector", "cooperativeMatrixBlockLoads"),
-    "CooperativeMatrixKHR": ("cooperativeMatrix",),
-    "CooperativeMatrixPerElementOperationsNV": ("cooperativeMatrixPerElementOperations",),
-    "CooperativeMatrixReductionsNV": ("cooperativeMatrixReductions",),
-    "CooperativeMatrixTensorAddressingNV": ("cooperativeMatrixTensorAddressing",),
-    "CooperativeVectorNV": ("cooperativeVector",),
-    "CooperativeVectorTrainingNV": ("cooperativeVectorTraining",),
-    "Float16": ("shaderFloat16",),
-    "Float64": ("shaderFloat64",),
-    "Float8CooperativeMatrixEXT": ("shaderFloat8", "shaderFloat8CooperativeMatrix", "cooperativeMatrix"),
-    "Float8EXT": ("shaderFloat8",),
-    "FloatControls2": ("shaderFloatControls2",),
-    "Int16": ("shaderInt16",),
-    "Int64": ("shaderInt64",),
-    "Int8": ("shaderInt8",),
-    "LongVectorEXT": ("longVector",),
-    "PhysicalStorageBufferAddresses": ("bufferDeviceAddress",),
-    "ReplicatedCompositesEXT": ("shaderReplicatedComposites",),
-    "Shader64BitIndexingEXT": ("shader64BitIndexing",),
-    "StorageBuffer16BitAccess": ("storageBuffer16BitAccess",),
-    "StorageBuffer8BitAccess": ("storageBuffer8BitAccess",),
-    "StoragePushConstant16": ("storagePushConstant16",),
-    "StoragePushConstant8": ("storagePushConstant8",),
-    "TensorAddressingNV": ("cooperativeMatrixTensorAddressing",),
-    "UniformAndStorageBuffer16BitAccess": ("uniformAndStorageBuffer16BitAccess", "storageBuffer16BitAccess"),
-    "UniformAndStorageBuffer8BitAccess": ("uniformAndStorageBuffer8BitAccess", "storageBuffer8BitAccess"),
-    "VariablePointers": ("variablePointers", "variablePointersStorageBuffer"),
-    "VariablePointersStorageBuffer": ("variablePointersStorageBuffer",),
-    "VulkanMemoryModel": ("vulkanMemoryModel",),
-    "VulkanMemoryModelDeviceScope": ("vulkanMemoryModelDeviceScope", "vulkanMemoryModel"),
-    "WorkgroupMemoryExplicitLayout16BitAccessKHR": (
-        "workgroupMemoryExplicitLayout16BitAccess",
-        "workgroupMemoryExplicitLayout",
-    ),
-    "WorkgroupMemoryExplicitLayout8BitAccessKHR": (
-        "workgroupMemoryExplicitLayout8BitAccess",
-        "workgroupMemoryExplicitLayout",
-    ),
-    "WorkgroupMemoryExplicitLayoutKHR": ("workgroupMemoryExplicitLayout",),
-}
-
-#: VkComponentTypeKHR of each scalar type; an integer of either signedness goes with either (VK-007).
-_COMPONENTS = {
-    Component("float", 16): (0,),
-    Component("float", 32): (1,),
-    Component("float", 64): (2,),
-    Component("int", 8): (3, 7),
-    Component("int", 16): (4, 8),
-    Component("int", 32): (5, 9),
-    Component("int", 64): (6, 10),
-    Component("float", 16, "BFloat16KHR"): (1000141000,),
-    Component("float", 8, "Float8E4M3EXT"): (1000491002,),
-    Component("float", 8, "Float8E5M2EXT"): (1000491003,),
-}
-SIGNED = (3, 4, 5, 6)
 SCOPES = {2: "Workgroup", 3: "Subgroup"}
 
 
@@ -123,6 +52,10 @@ class Limits:
         )
 
 
+_FLEXIBLE = "cooperativeMatrixFlexibleDimensions"
+_COMPUTE = 0x20
+_MATRIX = "VkPhysicalDeviceCooperativeMatrixPropertiesKHR"
+_LONG_VECTOR = "VkPhysicalDeviceShaderLongVectorPropertiesEXT"
 _MATRIX2 = "VkPhysicalDeviceCooperativeMatrix2PropertiesNV"
 
 
@@ -156,18 +89,18 @@ class _Check:
         self.subgroup_size = wanted or self.limits.subgroup_size
         self.invocations = prod(facts.local_size)
         self.features: set[str] = set()
-        self.flexible = False
 
     def missing(self) -> Iterator[str]:
         """Everything the device lacks; fills `features`."""
         yield from self.capabilities()
         yield from self.sizes()
+        if self.facts.matrices:
+            yield from self.matrices()
         for matrix in self.facts.matrices:
             yield from self.matrix(matrix)
         for multiplication in self.facts.multiplications:
             yield from self.multiplication(multiplication)
-        if self.flexible:
-            self.features.add("cooperativeMatrixFlexibleDimensions")
+        yield from vector_support.missing(self.description, self.facts)
         if any(m.scope == "Workgroup" for m in self.facts.matrices):
             self.features.add("cooperativeMatrixWorkgroupScope")
             yield from self.workgroup_scope()
@@ -212,7 +145,16 @@ class _Check:
             what = f"no multiple of the subgroup size {self.subgroup_size} (VK-025, VK-026)"
             yield f"workgroup size {local[0]} in x, {what}"
         if len(self.job.push_constants) > limits["maxPushConstantsSize"]:
-            yield f"{len(self.job.push_constants)} bytes of push constants (at most {limits['maxPushConstantsSize']})"
+            addresses = len(self.job.push_addresses)
+            what = f", {addresses} of them 8-byte addresses of physical buffers" if addresses else ""
+            most = limits["maxPushConstantsSize"]
+            yield f"{len(self.job.push_constants)} bytes of push constants{what} (at most {most})"
+        longest = self.facts.longest_vector
+        most = int(self.description.properties.get(_LONG_VECTOR, {}).get("maxVectorComponents", 4))  # type: ignore[arg-type]
+        if longest > most:
+            yield f"a vector of {longest} components (at most {most}, VK-013)"
+        if self.job.array_bindings:
+            yield "arrays of descriptors, which the vulkan driver does not bind"
         if len(self.job.bindings) > limits["maxPerStageDescriptorStorageBuffers"]:
             yield f"{len(self.job.bindings)} storage buffers (at most {limits['maxPerStageDescriptorStorageBuffers']})"
         most = limits["maxStorageBufferRange"]
@@ -236,58 +178,73 @@ class _Check:
                 f"Workgroup scope with {self.invocations} invocations (at most {self.limits.matrix_workgroup}, VK-025)"
             )
 
+    def matrices(self) -> Iterator[str]:
+        """What holds for modules with matrices of any type."""
+        stages = self.description.properties.get(_MATRIX, {}).get("cooperativeMatrixSupportedStages", 0)
+        if not int(stages) & _COMPUTE:  # type: ignore[arg-type]
+            yield "cooperative matrices in compute shaders (VK-041)"
+        if self.facts.version < (1, 6):
+            yield "matrices in a module of SPIR-V {}.{}: 1.6 at least (VK-042)".format(*self.facts.version)
+
     def matrix(self, matrix: Matrix) -> Iterator[str]:
         if max(matrix.rows, matrix.cols) > self.limits.matrix_dimension:
             yield f"matrix {matrix} (dimensions at most {self.limits.matrix_dimension}, VK-023)"
-            return
-        rows = [row for row in self.description.matrices if self.covers(row, matrix)]
-        if not rows:
-            yield f"matrix {matrix} with {self.invocations} invocations (VK-020, VK-021, VK-029)"
-        elif all(row.flexible for row in rows):
-            self.flexible = True
+        elif not self.enable_cheapest(self.covers(row, matrix) for row in self.description.matrices):
+            yield f"matrix {matrix} with {self.invocations} invocations (VK-020, VK-021, VK-028, VK-029)"
 
-    def covers(self, row: MatrixRow, matrix: Matrix) -> bool:
-        """Whether a row lists the type as one of its own."""
-        if not self.speaks_of(row, matrix.scope):
-            return False
-        codes = _COMPONENTS.get(matrix.component, ())
+    def multiplication(self, m: Multiplication) -> Iterator[str]:
+        if not self.enable_cheapest(self.multiplies(row, m) for row in self.description.matrices):
+            mask = ", ".join(sorted(m.mask)) or "no operand bits"
+            yield f"product of {m.a} and {m.b}, added to {m.c}, giving {m.result}, with {mask} (VK-020..VK-022)"
+
+    def enable_cheapest(self, ways: Iterator[frozenset[str] | None]) -> bool:
+        """Whether there is any way; enables the features of the one that needs the fewest."""
+        found = [features for features in ways if features is not None]
+        if found:
+            self.features |= min(found, key=lambda features: (len(features), sorted(features)))
+        return bool(found)
+
+    def covers(self, row: MatrixRow, matrix: Matrix) -> frozenset[str] | None:
+        """What must be enabled for a row to list the type as one of its own; None: it does not."""
         sizes, types = {
             "A": ((row.m, row.k), (row.a,)),
             "B": ((row.k, row.n), (row.b,)),
             "Accumulator": ((row.m, row.n), (row.c, row.result)),
         }[matrix.use]
-        return any(t in codes for t in types) and _fits((matrix.rows, matrix.cols), sizes, row.flexible)
+        if not self.speaks_of(row, matrix.scope) or not set(types) & set(CODES.get(matrix.component, ())):
+            return None
+        return self.fits((matrix.rows, matrix.cols), sizes, row)
 
-    def speaks_of(self, row: MatrixRow, scope: str) -> bool:
-        if SCOPES.get(row.scope) != scope:
-            return False
-        return scope != "Workgroup" or not row.flexible or row.workgroup_invocations == self.invocations
-
-    def multiplication(self, m: Multiplication) -> Iterator[str]:
-        rows = [row for row in self.description.matrices if self.multiplies(row, m)]
-        if not rows:
-            mask = ", ".join(sorted(m.mask)) or "no operand bits"
-            yield f"product of {m.a} and {m.b}, added to {m.c}, giving {m.result}, with {mask} (VK-020..VK-022)"
-        elif all(row.flexible for row in rows):
-            self.flexible = True
-
-    def multiplies(self, row: MatrixRow, m: Multiplication) -> bool:
-        """Whether one row covers all four matrices and the operand mask (VK-022)."""
-        if not self.speaks_of(row, m.result.scope):
-            return False
+    def multiplies(self, row: MatrixRow, m: Multiplication) -> frozenset[str] | None:
+        """What must be enabled for a row to cover all four matrices and the operand mask; None: it does not."""
         pairs = ((m.a, row.a), (m.b, row.b), (m.c, row.c), (m.result, row.result))
-        if any(code not in _COMPONENTS.get(matrix.component, ()) for matrix, code in pairs):
-            return False
-        if not _fits((m.a.rows, m.b.cols, m.a.cols), (row.m, row.n, row.k), row.flexible):
-            return False
+        if not self.speaks_of(row, m.result.scope):
+            return None
+        if any(code not in CODES.get(matrix.component, ()) for matrix, code in pairs):
+            return None
         signs = zip(("A", "B", "C", "Result"), (row.a, row.b, row.c, row.result), strict=True)
         wanted = {f"Matrix{name}SignedComponentsKHR" for name, code in signs if code in SIGNED}
         if row.saturating:
             wanted.add("SaturatingAccumulationKHR")
-        return m.mask == wanted
+        if m.mask != wanted:  # VK-022
+            return None
+        return self.fits((m.a.rows, m.b.cols, m.a.cols), (row.m, row.n, row.k), row)
 
+    def speaks_of(self, row: MatrixRow, scope: str) -> bool:
+        """Whether a row is about such matrices in such a workgroup, at such a subgroup size."""
+        if SCOPES.get(row.scope) != scope:
+            return False
+        if row.subgroup_size is not None and row.subgroup_size != (self.required_subgroup_size or 0):
+            return False
+        any_workgroup = not row.flexible and row.subgroup_size is None
+        return scope != "Workgroup" or any_workgroup or row.workgroup_invocations == self.invocations
 
-def _fits(sizes: tuple[int, ...], units: tuple[int, ...], flexible: bool) -> bool:
-    if flexible:
-        return all(size % unit == 0 for size, unit in zip(sizes, units, strict=True))
-    return sizes == units
+    def fits(self, sizes: tuple[int, ...], units: tuple[int, ...], row: MatrixRow) -> frozenset[str] | None:
+        """The features that allow these sizes by a row with those (VK-020, VK-021, VK-028)."""
+        queried = frozenset() if row.subgroup_size is None else frozenset({"cooperativeMatrixProperties2"})
+        if sizes == units and not row.flexible:
+            return queried
+        flexible = row.flexible or (queried and self.description.features.get(_FLEXIBLE))
+        if flexible and all(unit and size % unit == 0 for size, unit in zip(sizes, units, strict=True)):
+            return queried | {_FLEXIBLE}
+        return None

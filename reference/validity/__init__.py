@@ -1,8 +1,9 @@
 """Undefined behaviour and Vulkan validity: which rule (fact ID) a case breaks.
 
-Three kinds of rule: on operands (`operands`), on the state of layouts and views (`state`), and on
-the locations that loads and stores meet (`memory`). Wrap-around mod 2^32 (TA-075) is defined
-arithmetic and no violation.
+Kinds of rule: on operands (`operands`) and on what they vary over (`uniformity`), on the state of
+layouts and views (`state`), on the locations that loads and stores meet (`memory`), and on accesses
+that meet each other there (`races`). Rules on values (NU-002, NU-004, NU-016, CM-023, DV-012, TA-073)
+show in the execution. Wrap-around mod 2^32 (TA-075) is defined arithmetic and no violation.
 """
 
 from __future__ import annotations
@@ -10,29 +11,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cts.expectation import Violation
-from cts.reference.program import Access, Evaluation
-from cts.reference.validity import memory, operands, state
+from cts.model import (
+    Case,
+    MatrixArithmetic,
+    MatrixComponents,
+    MatrixConvert,
+    MatrixMulAdd,
+    MatrixPerElement,
+    MatrixReduce,
+)
+from cts.reference.accesses import Access
+from cts.reference.program import Evaluation, Step
+from cts.reference.validity import memory, operands, state, uniformity
+from cts.reference.validity.races import races
 
-__all__ = ["violations"]
+__all__ = ["computes", "violations"]
 
 
 def violations(evaluation: Evaluation) -> list[Violation]:
-    """Every rule that the case breaks, in program order; rules on the whole dispatch come last."""
-    found: list[Violation] = []
+    """Every rule that the case breaks but by its values, in program order; rules on the whole dispatch come last.
+
+    Each rule is reported once for each path, however often a loop breaks it.
+    """
+    found: dict[tuple[str, str], Violation] = {}
     sound = True
-    for i in range(len(evaluation.case.program)):
-        found += state.of_setter(evaluation, i)
-        access = evaluation.accesses.get(i)
-        if access is not None:
-            broken = list(_of_access(evaluation, access))
-            sound = sound and not broken
-            found += broken
-    found += operands.of_dispatch(evaluation)
-    return found + list(memory.races(evaluation)) if sound else found
+    for step in evaluation.steps:
+        broken = [] if step.access is None else list(_of_access(evaluation, step, step.access))
+        sound = sound and not broken
+        for violation in (*state.of_setter(evaluation.case, step), *broken):
+            found.setdefault((violation.rule, violation.path), violation)
+    result = list(found.values())
+    result += operands.of_dispatch(evaluation)
+    result += uniformity.of_program(evaluation)
+    return result + list(races(evaluation)) if sound else result
 
 
-def _of_access(evaluation: Evaluation, access: Access) -> Iterator[Violation]:
+def computes(case: Case) -> bool:
+    """Whether the program has instructions that rules on values are about."""
+    kinds = (MatrixArithmetic, MatrixComponents, MatrixConvert, MatrixMulAdd, MatrixPerElement, MatrixReduce)
+    return any(isinstance(i, kinds) or getattr(i, "decode", None) is not None for i in case.program)
+
+
+def _of_access(evaluation: Evaluation, step: Step, access: Access) -> Iterator[Violation]:
     """Addresses computed from undefined state mean nothing, so its locations are judged only without such."""
-    yield from operands.of_access(evaluation, access)
-    broken = list(state.of_access(access))
-    yield from broken or memory.of_access(evaluation, access)
+    active = evaluation.active_at(step.taken, access.shape.scope)
+    taken = access if active is None else access.only(active)
+    if active is not None and not active.any():
+        return
+    yield from operands.of_access(evaluation, taken)
+    broken = list(state.of_access(evaluation.case, taken))
+    yield from broken or memory.of_access(evaluation, access, taken)

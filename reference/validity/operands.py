@@ -1,25 +1,13 @@
-"""Rules on operands of matrix instructions: alignment, strides, uniformity.
-
-KM-013, TA-070 (TA-043), TA-071, VK-025, VK-040.
-"""
+"""Rules on operands of matrix instructions: alignment and strides (KM-013, TA-070 (TA-043), VK-040); VK-025."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from cts.expectation import Violation
-from cts.model import (
-    Instruction,
-    MatrixInstruction,
-    MatrixLoad,
-    MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
-    Order,
-    Scalar,
-    Scope,
-)
-from cts.reference.program import Access, Evaluation
+from cts.model import MatrixLoad, MatrixShape, MatrixStore, Order, Scope
+from cts.reference.accesses import Access
+from cts.reference.program import Evaluation
 
 #: Alignment of a tensor instruction's Pointer, in bytes (TA-043).
 TENSOR_POINTER_ALIGNMENT = 16
@@ -38,7 +26,6 @@ def of_access(evaluation: Evaluation, access: Access) -> Iterator[Violation]:
 def of_dispatch(evaluation: Evaluation) -> Iterator[Violation]:
     """Rules on workgroups of several subgroups."""
     if evaluation.case.dispatch.subgroups > 1:
-        yield from _uniformity(evaluation)
         yield from _workgroup_size(evaluation)
 
 
@@ -89,51 +76,6 @@ def _tensor_alignment(access: Access) -> Iterator[Violation]:
             f"the pointer is {int(bad[0])} bytes into the buffer, not a multiple of {TENSOR_POINTER_ALIGNMENT}",
             f"an offset that is a multiple of {TENSOR_POINTER_ALIGNMENT} bytes; move finer with the layout's slice",
         )
-
-
-def _uniformity(evaluation: Evaluation) -> Iterator[Violation]:
-    """TA-071: nothing that a Workgroup-scope matrix instruction uses may differ between its subgroups.
-
-    Stricter than a comparison of values: a layout or view whose chain of instructions has a
-    per-subgroup operand counts as varying even where a later instruction overwrites that state.
-    """
-    varying: dict[str, str] = {}  # layout or view id -> path of the operand that varies
-    reported: set[str] = set()
-    for i, instruction in enumerate(evaluation.case.program):
-        own = _varying_operand(instruction)
-        path = None if own is None else f"program[{i}].{own}"
-        if isinstance(instruction, MatrixInstruction):
-            used = [getattr(instruction, name, None) for name in ("layout", "view")]
-            paths = [path, *(varying.get(name) for name in used if name is not None)]
-            if _scope(evaluation, instruction) is Scope.Workgroup:
-                for found in paths:
-                    if found is not None and found not in reported:
-                        reported.add(found)
-                        yield Violation(
-                            "TA-071",
-                            found,
-                            f"differs between subgroups, and program[{i}] has a matrix of Workgroup scope",
-                            "no `sg` term: operands are uniform in the matrix's scope",
-                        )
-        else:
-            path = path or varying.get(getattr(instruction, "of", ""))
-            if path is not None:
-                varying[instruction.id] = path
-
-
-def _varying_operand(instruction: Instruction) -> str | None:
-    for name in instruction.__struct_fields__:
-        value = getattr(instruction, name)
-        for i, operand in enumerate(value if isinstance(value, tuple) else (value,)):
-            if isinstance(operand, Scalar) and operand.sg % (1 << 32):
-                return f"{name}[{i}]" if isinstance(value, tuple) else name
-    return None
-
-
-def _scope(evaluation: Evaluation, instruction: MatrixInstruction) -> Scope:
-    if isinstance(instruction, (MatrixStore, MatrixStoreTensor)):
-        return evaluation.shape_of(instruction.matrix).scope
-    return evaluation.shape_of(instruction.id).scope
 
 
 def _workgroup_size(evaluation: Evaluation) -> Iterator[Violation]:

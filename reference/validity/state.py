@@ -1,4 +1,4 @@
-"""Rules on the state of layouts and views, where it is computed or used (TA-061..TA-066, TA-068)."""
+"""Rules on the state of layouts and views, where it is computed or used (TA-061..TA-066, TA-068, DV-014)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.expectation import Violation
-from cts.model import ClampMode, TensorLayoutSetDimension, TensorLayoutSetStride
-from cts.reference.arrays import U32
+from cts.model import Case, ClampMode, DecodeVector, TensorLayoutSetDimension, TensorLayoutSetStride
+from cts.reference.accesses import Access, block_size
+from cts.reference.arrays import U32, Mask
 from cts.reference.layout import TensorLayoutState, least_strides
-from cts.reference.program import Access, Evaluation
+from cts.reference.program import Step
 from cts.reference.view import TensorViewState
 
 _NOT_ZERO = "at least 1 in every dimension"
@@ -23,22 +24,52 @@ _LARGEST_DIMENSION = {
 }
 
 
-def of_setter(evaluation: Evaluation, i: int) -> Iterator[Violation]:
+def of_setter(case: Case, step: Step) -> Iterator[Violation]:
     """Rules on the instructions that compute with state as it is then."""
-    instruction = evaluation.case.program[i]
+    instruction = case.program[step.index]
     if isinstance(instruction, (TensorLayoutSetDimension, TensorLayoutSetStride)):
-        before = evaluation.layouts[instruction.of]
-        yield from _block_size(before, f"program[{i}].of")
+        before, after = (_of_taking(state, step.taken.active) for state in (step.before, step.after))
+        yield from _block_size(before, f"program[{step.index}].of")
         if isinstance(instruction, TensorLayoutSetStride):
-            yield from _strides(before, evaluation.layouts[instruction.id].stride, i)
+            yield from _strides(before, after.stride, step.index)
 
 
-def of_access(access: Access) -> Iterator[Violation]:
+def of_access(case: Case, access: Access) -> Iterator[Violation]:
     """Rules on the layout and view of a load or store."""
     if access.layout is not None:
         yield from _layout(access, access.layout)
+        yield from _decoding(case, access, access.layout)
         if access.view is not None:
             yield from _view(access.layout, access.view, access.instruction)
+
+
+def _of_taking(state: TensorLayoutState | None, active: Mask | None) -> TensorLayoutState:
+    """The state of the subgroups that take a step, of the only parameter set."""
+    assert state is not None
+    if active is None:
+        return state
+    subgroups = np.flatnonzero(active[0])
+    return state.map(lambda a: a if a.shape[1] == 1 or active.shape[1] == 1 else a[:, subgroups])
+
+
+def _decoding(case: Case, access: Access, layout: TensorLayoutState) -> Iterator[Violation]:
+    """DV-014 (TA-074) and AM-41, of loads with a decode function for several elements."""
+    instruction = case.program[access.instruction]
+    name = getattr(instruction, "decode_vector", None)
+    if name is None:
+        return
+    function = case.functions[name]
+    assert isinstance(function, DecodeVector)
+    path = f"program[{access.instruction}].decode_vector"
+    last = layout.block_size[..., -1]
+    bad = last[last % function.lanes != 0]
+    if bad.size:
+        what = f"blocks are {int(bad[0])} long in the last dimension, and {name!r} decodes {function.lanes} elements"
+        yield Violation("DV-014", path, what, f"a block size whose last extent is a multiple of {function.lanes}")
+    size = block_size(case, name)
+    if size != access.size:
+        what = f"its block has {size} bytes, that of the decode function {access.size}"
+        yield Violation("AM-41", path, what, "blocks of one size")
 
 
 def _block_size(layout: TensorLayoutState, path: str) -> Iterator[Violation]:

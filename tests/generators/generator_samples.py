@@ -6,15 +6,15 @@ from functools import cache
 
 from hypothesis import HealthCheck, Phase, given, settings
 
+from cts import registry
 from cts.capabilities import Capabilities, everything
-from cts.generators.tensor_addressing import cases
 from cts.model import Case
 from cts.seeding import same_examples_everywhere
 
 
 @cache
-def sample(count: int, capabilities: Capabilities | None = None) -> tuple[Case, ...]:
-    """The first `count` examples for a driver with `capabilities` (default: everything)."""
+def sample(count: int, capabilities: Capabilities | None = None, area: str = "tensor_addressing") -> tuple[Case, ...]:
+    """The first `count` examples of an area for a driver with `capabilities` (default: everything)."""
     collected: list[Case] = []
 
     @settings(
@@ -25,7 +25,7 @@ def sample(count: int, capabilities: Capabilities | None = None) -> tuple[Case, 
         phases=[Phase.generate],
         suppress_health_check=[HealthCheck.too_slow],
     )
-    @given(cases(capabilities or everything()))
+    @given(registry.area(area)(capabilities or everything()))
     def collect(case: Case) -> None:
         collected.append(case)
 

@@ -69,6 +69,7 @@ OpCapability CooperativeMatrixPerElementOperationsNV
 OpCapability ReplicatedCompositesEXT
 OpExtension "SPV_KHR_cooperative_matrix"
 OpExtension "SPV_NV_cooperative_matrix2"
+OpExtension "SPV_NV_tensor_addressing"
 OpExtension "SPV_KHR_bfloat16"
 OpExtension "SPV_EXT_float8"
 OpExtension "SPV_EXT_replicated_composites"
@@ -86,8 +87,10 @@ def module(
     decorations: str = "",
     variables: str = "",
     head: str = "",
+    interface: str = "",
     lanes: int = 32,
     scope: str = "Subgroup",
+    addressing: str = "Logical",
 ) -> str:
     """A module whose `main` loads `%name` of each input, then runs `body` and stores `%result`.
 
@@ -122,9 +125,9 @@ def module(
         loads += f"%at_{name} = OpAccessChain %pointer_{t.component} %buffer_{name} %n0 %first_{name}\n"
         if name != "out":
             loads += f"%{name} = OpCooperativeMatrixLoadKHR %{t.name} %at_{name} %n0 %n{t.cols}\n"
-    interface = " ".join(f"%buffer_{name}" for name in names)
-    return f"""{_HEAD}{head}
-OpMemoryModel Logical Vulkan
+    interface += "".join(f" %buffer_{name}" for name in names)
+    return f"""{head}{_HEAD}
+OpMemoryModel {addressing} Vulkan
 OpEntryPoint GLCompute %main "main" %in_workgroup %in_subgroups %in_subgroup %in_local {interface}
 OpExecutionMode %main LocalSize {lanes} 1 1
 OpDecorate %in_workgroup BuiltIn WorkgroupId
@@ -209,5 +212,3 @@ def problem(body: str, inputs: dict[str, Mat], output: Mat, **options: Any) -> s
     outcome = outcome_of(text, zeros, output, instances=8, checked=False, **outer)
     assert not outcome.memory, "it ran to its end"
     return outcome.detail
-
-

@@ -23,8 +23,7 @@ def muladd(a: Any, b: Any, c: Any, types: tuple[str, str, str, str], operands: s
     a, b, c = (np.asarray(x) if np.asarray(x).ndim == 3 else np.asarray(x)[None] for x in (a, b, c))
     (_, m, k), n = a.shape, b.shape[2]
     ta, tb, tc, tr = (
-        Mat(t, *shape)
-        for t, shape in zip(types, ((m, k, "A"), (k, n, "B"), (m, n, "acc"), (m, n, "acc")), strict=True)
+        Mat(t, *shape) for t, shape in zip(types, ((m, k, "A"), (k, n, "B"), (m, n, "acc"), (m, n, "acc")), strict=True)
     )
     body = f"%result = OpCooperativeMatrixMulAddKHR %{tr.name} %a %b %c {operands}"
     return run(body, {"a": (ta, a), "b": (tb, b), "c": (tc, c)}, tr, **options)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cts.model import ComponentType, decode, encode
-from cts.model.buffer import Buffer, Counter, Data, Iota, RandomBits, initial_bits, splitmix64
+from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits, splitmix64
 
 ONE = {
     "float16": 0x3C00, "float32": 0x3F800000, "bfloat16": 0x3F80, "float8_e4m3fn": 0x38, "float8_e5m2": 0x3C,
@@ -77,3 +77,23 @@ def test_random_bits_are_splitmix64() -> None:
     assert splitmix64(1234567, np.arange(3, dtype=np.uint64)).tolist() == expected
     low = initial_bits(buffer(ComponentType.uint32, 3, Data(random_bits=RandomBits(seed=1234567))))
     assert low.tolist() == [e & 0xFFFFFFFF for e in expected]
+
+
+def test_a_cycle_starts_again() -> None:
+    f16 = ComponentType.float16
+    assert initial_bits(buffer(f16, 5, Data(cycle=(1, "0xffff")))).tolist() == [0x3C00, 0xFFFF, 0x3C00, 0xFFFF, 0x3C00]
+
+
+@pytest.mark.parametrize("component", [ComponentType.float16, ComponentType.int8, ComponentType.uint32])
+def test_random_numbers_are_within_their_bounds(component: ComponentType) -> None:
+    low = 0 if component is ComponentType.uint32 else -3
+    values = decode(component, initial_bits(buffer(component, 400, Data(random=Random(seed=9, low=low, high=5)))))
+    assert sorted({int(v) for v in values}) == list(range(low, 6))
+
+
+def test_random_numbers_may_be_fractions() -> None:
+    data = Data(random=Random(seed=9, low=-2, high=1, halvings=2))
+    values = decode(ComponentType.float16, initial_bits(buffer(ComponentType.float16, 100, data)))
+    assert sorted({float(v) for v in values}) == [-0.5, -0.25, 0, 0.25]
+    with pytest.raises(ValueError, match="high is 1"):
+        Random(seed=1, low=2, high=1)

@@ -4,10 +4,21 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cts.errors import BadInput
-from cts.model import Case, MatrixLoadTensor, Scalar, dumps_case, dynamic_words, load_case, loads_case
+from cts.model import (
+    Case,
+    Combine,
+    ComponentType,
+    MatrixLoadTensor,
+    Scalar,
+    dumps_case,
+    dynamic_words,
+    load_case,
+    loads_case,
+)
 
 GOOD = """\
 schema: 1
@@ -129,3 +140,24 @@ def test_case_is_immutable_and_hashable_by_content() -> None:
     assert isinstance(case, Case)
     with pytest.raises(AttributeError):
         case.name = "x"  # type: ignore[misc]
+
+
+BODIES = {
+    "several lines": "a = x + y\nb = a * a\nb",
+    "an empty line": "a = x\n\na",
+    "trailing space": "a = x \na",
+    "a comment": "a = x  # why\na",
+    "a line break at the end": "x\n",
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bodies_of_several_lines_survive_a_round_trip(name: str) -> None:
+    case = loads_case(GOOD)
+    function = Combine(ComponentType.float32, BODIES[name])
+    case = msgspec.structs.replace(case, functions={"f": function, "g": Combine(ComponentType.int8, "x | y")})
+    text = dumps_case(case)
+    assert loads_case(text) == case
+    if name == "several lines":
+        body = "    body: |-\n      a = x + y\n      b = a * a\n      b\n"
+        assert f"functions:\n  f:\n    kind: Combine\n    type: float32\n{body}  g: {{kind: Combine" in text

@@ -17,6 +17,7 @@ class Module:
     """Decoded instructions with look-ups by name."""
 
     def __init__(self, words: npt.NDArray[np.uint32]) -> None:
+        self.words = words
         self.instructions = list(decode(words))
         self.by_id = {d.result: d for d in self.instructions if d.result is not None}
         self.names = {d.values[0]: d.values[1] for d in self.all("OpName")}
@@ -27,6 +28,15 @@ class Module:
 
     def one(self, name: str) -> Decoded:
         (found,) = self.all(name)
+        return found
+
+    def name(self, instruction: Decoded) -> Value | None:
+        """The name of an instruction's result."""
+        return None if instruction.result is None else self.names.get(instruction.result)
+
+    def one_of(self, name: str, operand: Value) -> Decoded:
+        """The one instruction of a name with an operand."""
+        (found,) = (d for d in self.all(name) if operand in d.values)
         return found
 
     def capabilities(self) -> set[Value]:

@@ -235,3 +235,67 @@ def test_memory_without_guards_is_refused() -> None:
     memory = {name: np.zeros(buffer.size, np.uint8) for name, buffer in case.buffers.items()}
     with pytest.raises(ValueError, match=r"memory of 'src' has 128 bytes; with its guards it has 2176"):
         module_job(case, memory, 32)
+
+
+SCALARS = """
+schema: 1
+name: x
+buffers: {{}}
+functions:
+  f: {{kind: PerElement, type: float16, extras: [{{name: a, type: int8}}, {{name: m, matrix: true}}, {{name: b, type: float32}}], body: value}}
+program:
+  - {{op: MatrixNull, id: z, type: {{component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}}}}
+  - {{op: MatrixTimesScalar, id: s, matrix: z, scalar: {0}}}
+  - {{op: MatrixPerElement, id: p, matrix: s, function: f, matrices: [z], scalars: [{1}, {2}]}}
+"""  # noqa: E501
+
+
+def test_scalars_are_delivered_in_their_own_types() -> None:
+    case = loads_case(SCALARS.format("{spec: 1.5}", "{spec: -3}", "{spec: -0.0}"))
+    job = module_job(case, {}, 32)
+    assert sorted(job.spec_constants.values()) == [b"\0\0\0\x80", b"\x00\x3e", b"\xfd"]
+    case = loads_case(SCALARS.format("{dynamic: 1.5}", "{dynamic: -3}", "{dynamic: -0.0}"))
+    job = module_job(case, {}, 32)
+    words = job.buffers[PARAMETERS].data[GUARD_BYTES:-GUARD_BYTES].view(np.uint32)
+    assert words.tolist() == [0x3E00, 0xFD, 0x80000000]
+    m = Module(job.words)
+    operands = m.operands(m.one("OpCooperativeMatrixPerElementOpNV"))
+    word = f"OpAccessChain(%{PARAMETERS}, 0, {{}})"
+    assert operands == [
+        "%s", "%f", f"OpSConvert({word.format(1)})", "%z", f"OpBitcast({word.format(2)})",
+    ]  # fmt: skip
+
+
+def test_scalars_do_not_decide_the_words_unless_they_are_literals() -> None:
+    for kind in ("spec", "dynamic"):
+        one, other = (
+            loads_case(SCALARS.format(*(f"{{{kind}: {v}}}" for v in values))) for values in ((1, 2, 3), (4, 5, 6))
+        )
+        assert lower(one, 32) is lower(other, 32)
+    words = [
+        lower(loads_case(SCALARS.format(*values)), 32).words.tobytes()
+        for values in (
+            (1, 2, 3),
+            (2, 2, 3),
+            (1, 3, 3),
+            (1, 2, 0.0),
+            (1, 2, -0.0),
+            ("'0x7e00'", 2, 3),
+            ("'0x7e01'", 2, 3),
+        )
+    ]
+    assert len(set(words)) == len(words)
+
+
+def test_spec_constants_of_a_reduction_are_its_own() -> None:
+    case = loads_case("""
+schema: 1
+name: x
+buffers: {}
+functions: {f: {kind: Combine, type: float32, body: x + y}}
+program:
+  - {op: MatrixNull, id: z, type: {component: float32, scope: Subgroup, rows: {spec: 16}, cols: 8, use: Accumulator}}
+  - {op: MatrixReduce, id: r, matrix: z, mode: [Row, Column], combine: f, rows: {spec: 24}, cols: {spec: 48}}
+""")
+    job = module_job(case, {}, 32)
+    assert [int.from_bytes(v, "little") for v in job.spec_constants.values()] == [16, 24, 48]

@@ -1,16 +1,27 @@
 """Every generated case lowers to a valid module: `lower` raises where spirv-val refuses it."""
 
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cts.capabilities import everything
-from cts.generators.tensor_addressing import cases
 from cts.model import Case, dynamics, initial_memory
+from cts.registry import area, names
 from cts.spirv.lower import PARAMETERS, module_job
 
 
-@settings(max_examples=300, derandomize=True, deadline=None, database=None)
-@given(cases(everything()))
-def test_generated_cases_validate(case: Case) -> None:
+@pytest.mark.parametrize("name", names("cts.areas"))
+def test_generated_cases_validate(name: str) -> None:
+    @settings(max_examples=100, derandomize=True, deadline=None, database=None)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        validates(data.draw(cases))
+
+    cases = area(name)(everything())
+    check()
+
+
+def validates(case: Case) -> None:
     memory = initial_memory(case)
     job = module_job(case, memory, 32)
     parameters = {PARAMETERS} if any(dynamics(case)) else set()

@@ -165,6 +165,49 @@ def test_instructions_of_functions_need_a_function() -> None:
         ModuleBuilder().op("OpReturn")
 
 
+def test_a_function_within_another_comes_out_after_it() -> None:
+    b = shell()
+    void, uint = b.op("OpTypeVoid"), b.op("OpTypeInt", 32, 0)
+    plain = b.op("OpTypeFunction", void)
+
+    def opened(name: str) -> None:
+        b.name(b.op("OpFunction", void, "None", plain), name)
+        b.op("OpLabel")
+
+    def closing() -> None:
+        b.op("OpReturn")
+        b.op("OpFunctionEnd")
+
+    opened("outer")
+    opened("first")
+    closing()
+    opened("second")
+    opened("innermost")
+    closing()
+    zero = b.op("OpConstantNull", uint)
+    b.op("OpIAdd", uint, zero, zero)
+    b.op("OpVariable", b.op("OpTypePointer", "Function", uint), "Function")
+    closing()
+    closing()
+    found = list(decode(closed(b)))
+    names: dict[object, object] = {d.values[0]: d.values[1] for d in found if d.name == "OpName"}
+    assert [names[d.result] for d in found if d.name == "OpFunction"] == [
+        "main", "outer", "second", "innermost", "first",
+    ]  # fmt: skip
+    second = next(n for n, d in enumerate(found) if d.name == "OpFunction" and names[d.result] == "second")
+    assert [d.name for d in found[second + 1 : second + 6]] == [
+        "OpLabel", "OpVariable", "OpIAdd", "OpReturn", "OpFunctionEnd",
+    ]  # fmt: skip
+
+
+def test_what_was_declared_is_found_again() -> None:
+    b = shell()
+    uint = b.op("OpTypeInt", 32, 0)
+    assert b.declared("OpTypeInt", 32, 0) == uint
+    assert b.declared("OpTypeInt", 32, 1) is None
+    assert b.declared("OpCapability", "Shader") is not None
+
+
 def test_an_unknown_capability_is_refused() -> None:
     with pytest.raises(EmitError, match="CooperativeMatrixNV2 is no capability"):
         ModuleBuilder().capability("CooperativeMatrixNV2")

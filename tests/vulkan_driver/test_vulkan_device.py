@@ -7,10 +7,11 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from vulkan_modules import PHYSICAL, SUBGROUPS, contents, guarded, scale, words
+from vulkan_modules import PHYSICAL, SCALE, SUBGROUPS, contents, guarded, scale, words
 
 from cts.driver import Status
 from cts.drivers.vulkan.driver import VulkanDriver
@@ -126,6 +127,17 @@ def test_what_the_device_lacks_is_unsupported(open_device: OpenDevice) -> None:
     assert "workgroups in y (at most" in outcome.detail
 
 
+def test_a_worker_behind_ssh(open_device: OpenDevice, vulkan_worker: str, tmp_path: Path) -> None:
+    """What stands in for ssh joins the command with spaces and gives it to a shell."""
+    script = tmp_path / "ssh"
+    script.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    script.chmod(0o755)
+    vulkan = open_device(worker=f"{script} lab {vulkan_worker}")
+    outcome = vulkan.run_module(scale(iota(8)))
+    assert outcome.status is Status.DONE, outcome.detail
+    assert (contents(outcome.memory["data"]) == iota(8) * 3).all()
+
+
 def test_a_killed_worker_costs_one_verdict(open_device: OpenDevice) -> None:
     vulkan = open_device()
     outcomes = []
@@ -199,6 +211,51 @@ def test_matrices_are_loaded_and_stored(
     assert not oracle().violations(case)
     attempt = judge(opened, case, oracle().expect(case))
     assert attempt.verdict is Verdict.PASS, attempt.detail or attempt.divergence
+
+
+def test_physical_buffers_up_to_the_device_limit(open_device: OpenDevice) -> None:
+    """Their addresses are push constants: one buffer more than fit is unsupported, and says so."""
+    vulkan = open_device()
+    opened = OpenDriver("vulkan", vulkan, vulkan.capabilities())
+    size = next(
+        r for r in opened.capabilities.matrices if (r.component.value, r.use.value) == ("float32", "Accumulator")
+    )
+    most = vulkan.description.properties["VkPhysicalDeviceLimits"]["maxPushConstantsSize"]
+    assert isinstance(most, int)
+    kind = f"{{component: float32, scope: {size.scope.value}, rows: {size.rows}, cols: {size.cols}, use: Accumulator}}"
+    for count, verdict in ((most // 8, Verdict.PASS), (most // 8 + 1, Verdict.UNSUPPORTED)):
+        text = "schema: 1\nname: many-buffers\nbuffers:\n"
+        for i in range(count):
+            text += (
+                f"  b{i}: {{type: float32, shape: [{size.rows}, {size.cols}], data: {{counter: {{start: {99 * i}}}}}, "
+            )
+            text += "storage: PhysicalStorageBuffer}\n"
+        text += f"program:\n  - {{op: MatrixLoad, id: m, type: {kind}, buffer: b0, stride: {size.cols}}}\n"
+        for i in range(1, count):
+            text += f"  - {{op: MatrixStore, matrix: m, buffer: b{i}, stride: {size.cols}}}\n"
+        case = loads_case(text)
+        attempt = judge(opened, case, oracle().expect(case))
+        assert attempt.verdict is verdict, attempt.detail or attempt.divergence
+    assert f"{count} of them 8-byte addresses of physical buffers (at most {most})" in attempt.detail
+
+
+@pytest.mark.parametrize("validation", ["no", "yes"])
+def test_what_the_driver_says_of_a_module_is_quoted(open_device: OpenDevice, validation: str) -> None:
+    """Where the layer accepts a module the driver is at fault; this one the layer does not accept."""
+    vulkan = open_device(validation=validation)
+    if not vulkan.description.device.name.startswith("llvmpipe"):
+        pytest.skip("only of Mesa it is known that it refuses this module, and does not crash")
+    wrong = SCALE.replace("OpMemberDecorate %block 0 Offset 0", "OpMemberDecorate %block 7 Offset 0")
+    outcome = vulkan.run_module(replace(scale(iota(8)), words=words(wrong)))
+    if validation == "yes":
+        assert outcome.status is Status.ERROR
+        assert "the validation layer rejects" in outcome.detail
+    else:
+        assert outcome.status is Status.CRASH
+        assert "VkErrorUnknown in vkCreateComputePipelines\nthe driver says: " in outcome.detail
+        assert "OpMemberDecorate specifies member 7" in outcome.detail
+    good = vulkan.run_module(scale(iota(8)))
+    assert (good.status, good.detail) == (Status.DONE, "")
 
 
 def test_validation_layer_accepts_good_jobs_and_rejects_bad_ones(open_device: OpenDevice) -> None:

@@ -75,11 +75,10 @@ def test_every_fault_is_expected() -> None:
     assert len(EXPECTED) >= 12
 
 
-@pytest.mark.parametrize("workers", ["1", "3"])
 @pytest.mark.parametrize("fault", EXPECTED)
-def test_fault_costs_one_verdict(fault: str, workers: str, tmp_path: Path) -> None:
+def test_fault_costs_one_verdict(fault: str, tmp_path: Path) -> None:
     status, words = EXPECTED[fault]
-    vulkan = faulty(tmp_path, workers=workers)
+    vulkan = faulty(tmp_path)
     try:
         jobs = [job(seed=i, factor=2 + i % 5) for i in range(6)]
         jobs.insert(3, job(fault, factor=9))
@@ -143,8 +142,9 @@ def test_a_death_that_does_not_repeat_is_not_lost(factors: tuple[int, ...], word
     assert [o.status for o in outcomes if o.status is not Status.CRASH] == [Status.DONE] * 2
 
 
-def test_all_faults_one_after_the_other(tmp_path: Path) -> None:
-    vulkan = faulty(tmp_path, threads="2")
+@pytest.mark.parametrize("workers", ["1", "3"])
+def test_all_faults_one_after_the_other(workers: str, tmp_path: Path) -> None:
+    vulkan = faulty(tmp_path, threads="2", workers=workers)
     quick = [f for f in EXPECTED if "hang" not in f and f not in ("stopped process", "closed output")]
     jobs = list(itertools.chain(*((job(f, factor=i), job(seed=i, factor=i + 50)) for i, f in enumerate(quick, 2))))
     try:

@@ -142,12 +142,23 @@ def only(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(folder), str(Path(msgspec.__file__).parents[1])])}
 
 
-@pytest.mark.parametrize("how", ["sent", "file"])
+def ssh(folder: Path) -> Path:
+    """Does as ssh does: joins the command with spaces and gives it to a shell, whose streams are pipes of its own."""
+    script = folder / "ssh"
+    script.write_text('#!/bin/sh\n[ "$1" = -p ] && shift 2\nshift\ncat | sh -c "$*" | cat\n')
+    script.chmod(0o755)
+    return script
+
+
+@pytest.mark.parametrize("how", ["sent", "sent over ssh", "file"])
 def test_the_worker_needs_no_part_of_the_suite(how: str, tmp_path: Path) -> None:
     """A Vulkan package whose loader is missing, and nothing of ours importable."""
     (tmp_path / "vulkan.py").write_text("raise OSError('Cannot find Vulkan SDK version')\n")
     if how == "sent":
         argv, preamble = package.command("")
+    elif how == "sent over ssh":
+        (tmp_path / "cts.py").write_text("raise ImportError('no cts here')\n")
+        argv, preamble = package.command(f"{ssh(tmp_path)} -p 2222 lab env LC_ALL=C {sys.executable}")
     else:
         (tmp_path / "worker.pyz").write_bytes(package.zipapp())
         argv, preamble = [sys.executable, str(tmp_path / "worker.pyz")], b""

@@ -1,19 +1,21 @@
-"""Buffers: descriptors in case order, addresses as push constants, pointers to elements."""
+"""Buffers: descriptors in case order, addresses as push constants."""
 
 from __future__ import annotations
 
-from cts.model import ComponentType, Operand, StorageClass
-from cts.spirv.encode import Id, Value
+from cts.model import ComponentType, StorageClass
+from cts.spirv.encode import Id
 from cts.spirv.lower.context import ADDRESSES, PARAMETERS, Lowering
 from cts.spirv.lower.structure import BufferStructure
-from cts.spirv.lower.types import scalar, stored
+from cts.spirv.lower.types import scalar, shared, stored
 
-#: The alignment that tensor addressing asks of every pointer, in bytes (TA-043).
-TENSOR_ALIGNMENT = 16
+
+def bound(lowering: Lowering) -> list[BufferStructure]:
+    """The buffers with a descriptor, in case order: parts in Workgroup memory are copied from and to one."""
+    return [b for b in lowering.structure.buffers if b.storage is not StorageClass.PhysicalStorageBuffer]
 
 
 def of_storage(lowering: Lowering, storage: StorageClass) -> list[BufferStructure]:
-    """The buffers of one storage class, in case order: that of bindings, and of addresses."""
+    """The buffers of one storage class, in case order."""
     return [b for b in lowering.structure.buffers if b.storage is storage]
 
 
@@ -21,9 +23,11 @@ def declare(lowering: Lowering) -> None:
     """The variables of all buffers: set 0, bindings from 0, the parameters' after the case's own."""
     op, name = lowering.module.op, lowering.module.name
     binding = 0
-    for binding, buffer in enumerate(of_storage(lowering, StorageClass.StorageBuffer), 1):
+    for binding, buffer in enumerate(bound(lowering), 1):
         element = stored(lowering.module, buffer.type, buffer.components)
         _descriptor(lowering, buffer.name, element, buffer.element_size, binding - 1)
+    for buffer in of_storage(lowering, StorageClass.Workgroup):
+        _part(lowering, buffer)
     if lowering.parameters:
         variable = _descriptor(lowering, PARAMETERS, lowering.uint, ComponentType.uint32.size, binding)
         lowering.module.decorate(variable, "NonWritable")
@@ -34,7 +38,7 @@ def declare(lowering: Lowering) -> None:
             # spirv-val 2025.5 takes a push constant that points to narrow elements for a narrow push
             # constant, unless the module may compute with the type.
             scalar(lowering.module, buffer.type)
-        pointers = [_block_pointer(lowering, buffer) for buffer in physical]
+        pointers = [block_pointer(lowering, buffer) for buffer in physical]
         block = name(op("OpTypeStruct", *pointers), "Addresses")
         lowering.module.decorate(block, "Block")
         for i, buffer in enumerate(physical):
@@ -67,32 +71,17 @@ def _descriptor(lowering: Lowering, name: str, element: Id, size: int, binding: 
     return variable
 
 
-def _block_pointer(lowering: Lowering, buffer: BufferStructure) -> Id:
+def _part(lowering: Lowering, buffer: BufferStructure) -> None:
+    """The part of a buffer in Workgroup memory: no block, no decorations, and its type may be computed with."""
+    op = lowering.module.op
+    array = op("OpTypeArray", shared(lowering.module, buffer.type, buffer.components), lowering.constant(buffer.part))
+    variable = op("OpVariable", op("OpTypePointer", "Workgroup", array), "Workgroup")
+    lowering.interface.append(lowering.module.name(variable, f"part of {buffer.name}"))
+    lowering.parts[buffer.name] = variable
+
+
+def block_pointer(lowering: Lowering, buffer: BufferStructure) -> Id:
+    """The type of the address of a physical buffer."""
     element = stored(lowering.module, buffer.type, buffer.components)
     block = _block(lowering, element, buffer.element_size)
     return lowering.module.op("OpTypePointer", "PhysicalStorageBuffer", block)
-
-
-def element(
-    lowering: Lowering, name: str, offset: Operand, alignment: int | None = None
-) -> tuple[Id, tuple[Value, ...]]:
-    """A pointer to element `offset` of a buffer, and the memory operands of an access through it.
-
-    Accesses through physical pointers state an alignment (VK-043): `alignment`, or that of the
-    buffer's scalars, which every element has.
-    """
-    op = lowering.module.op
-    buffer = next(b for b in lowering.structure.buffers if b.name == name)
-    memory: tuple[Value, ...] = ()
-    if buffer.storage is StorageClass.StorageBuffer:
-        base = lowering.variables[name]
-    else:
-        physical = of_storage(lowering, StorageClass.PhysicalStorageBuffer)
-        member = lowering.constant(physical.index(buffer))
-        pointer = _block_pointer(lowering, buffer)
-        in_block = op("OpTypePointer", "PushConstant", pointer)
-        base = op("OpLoad", pointer, op("OpAccessChain", in_block, lowering.variables[ADDRESSES], member))
-        memory = ("Aligned", alignment or buffer.type.size)
-    index = lowering.operand("offset", offset)
-    to_element = op("OpTypePointer", buffer.storage.value, stored(lowering.module, buffer.type, buffer.components))
-    return op("OpAccessChain", to_element, base, lowering.constant(0), index), memory

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from cts.model import ComponentType, Operand, Scalar, base_of, factors_of
+from cts.model import (
+    AnyFunction,
+    ComponentType,
+    ControlBarrier,
+    FloatControls,
+    MatrixType,
+    Operand,
+    Scalar,
+    base_of,
+    factors_of,
+)
 from cts.model.instructions import dynamic_operands
 from cts.model.operand import Factors
 from cts.spirv.encode import Id, Value
@@ -24,10 +34,14 @@ Path: TypeAlias = tuple[int | str, ...]
 
 
 class SpecSlot(NamedTuple):
-    """A specialization constant and the operand of the case that it delivers."""
+    """A specialization constant and the operand of the case that it delivers.
+
+    `component` is the type of a component value; integers and the constants of types have none.
+    """
 
     spec_id: int
     path: Path
+    component: ComponentType | None = None
 
 
 class Result(NamedTuple):
@@ -37,21 +51,55 @@ class Result(NamedTuple):
     type: Id
 
 
-class Lowering:
-    """Writes the module of one structure. The rooms beside this file write one instruction each."""
+class Matrix(NamedTuple):
+    """A cooperative matrix type: how the case declares it, its id, and the ids of its constants."""
 
-    def __init__(self, structure: Structure, subgroup_size: int) -> None:
+    declared: MatrixType
+    id: Id
+    scope: Id
+    rows: Id
+    cols: Id
+    use: Id
+
+
+class Lowering:
+    """Writes the module of one structure. The rooms beside this file write one instruction each.
+
+    Without `decode_vector` loads call no DecodeVectorFunc: see `cts.spirv.lower.lowered`.
+    """
+
+    def __init__(self, structure: Structure, subgroup_size: int, *, decode_vector: bool = True) -> None:
         self.structure = structure
         self.subgroup_size = subgroup_size
+        self.decode_vector = decode_vector
         self.module = ModuleBuilder()
         self.results: dict[str, Result] = {}
         self.spec_slots: list[SpecSlot] = []
-        #: Types of layouts, views and matrices by how the case declares them.
+        #: Types of layouts and views by how the case declares them, and others that are not shared by content.
         self.types: dict[object, Id] = {}
+        #: Types of matrices by how the case declares them, and by id.
+        self.matrices: dict[MatrixType, Matrix] = {}
+        self.matrix_of_type: dict[Id, Matrix] = {}
         #: Variables of buffers by name, of PARAMETERS and of ADDRESSES.
         self.variables: dict[str, Id] = {}
+        #: Variables of the parts of buffers in Workgroup memory by the buffer's name.
+        self.parts: dict[str, Id] = {}
+        #: The buffer of each pointer of the program.
+        self.pointees: dict[str, str] = {}
         self.builtins: dict[str, Id] = {}
         self.interface: list[Id] = []
+        #: Callbacks by name, and their ids once they are written.
+        self.functions: dict[str, AnyFunction] = dict(structure.functions)
+        self.callbacks: dict[str, Id] = {}
+        #: The label of the block being written, and the indices of the loops around it, outermost first.
+        self.block = Id(0)
+        self.loops: list[Id] = []
+        #: The loops and conditions being written, as `cts.spirv.lower.control` keeps them.
+        self.opened: list[object] = []
+        #: Ids that an OpPhi before them refers to, by the name of the result.
+        self.forward: dict[str, Id] = {}
+        #: Whether other invocations' accesses are ordered with those of the program.
+        self.synchronised = any(isinstance(i, ControlBarrier) for i in structure.program)
         #: The index in the program of the instruction being lowered.
         self.at = 0
         self.parameters = {
@@ -67,17 +115,39 @@ class Lowering:
 
     def define(self, name: str, opcode: str, type_: Id, *operands: Value) -> None:
         """Emit an instruction whose result is the case's `name`."""
-        result = self.module.op(opcode, type_, *operands)
+        result = self.module.op(opcode, type_, *operands, result=self.forward.get(name))
         self.results[name] = Result(self.module.name(result, name), type_)
+
+    def matrix(self, name: str) -> Matrix:
+        """The type of a matrix of the program."""
+        return self.matrix_of_type[self.results[name].type]
+
+    def strict(self, result: Id) -> Id:
+        """The result of a floating-point operation, bound to its own rounding where the case asks for it (NU-019)."""
+        if self.structure.float_controls is FloatControls.NoContraction:
+            self.module.decorate(result, "NoContraction")
+        return result
+
+    def label(self, label: Id | None = None) -> Id:
+        """Begin a block of the program."""
+        self.block = self.module.op("OpLabel", result=label)
+        return self.block
 
     def constant(self, value: int) -> Id:
         """A 32-bit constant; a negative one is of signed type (either signedness may be used, TA-022)."""
         return self.module.op("OpConstant", self.int if value < 0 else self.uint, value)
 
-    def spec_constant(self, opcode: str, type_: Id, default: tuple[int, ...], *path: int | str) -> Id:
+    def spec_constant(
+        self,
+        opcode: str,
+        type_: Id,
+        default: tuple[int, ...],
+        *path: int | str,
+        component: ComponentType | None = None,
+    ) -> Id:
         """A spec constant of its own SpecId for the operand at `path` of the current instruction."""
         result = self.module.op(opcode, type_, *default)
-        slot = SpecSlot(len(self.spec_slots), (self.at, *path))
+        slot = SpecSlot(len(self.spec_slots), (self.at, *path), component)
         self.spec_slots.append(slot)
         self.module.decorate(result, "SpecId", slot.spec_id)
         return result
@@ -89,6 +159,11 @@ class Lowering:
     def operand(self, field: str, value: Operand) -> Id:
         """The value of a scalar operand, a 32-bit integer."""
         return self._operand(value, field, field)
+
+    def condition(self, field: str, value: Operand) -> Id:
+        """Whether a scalar operand is not 0."""
+        boolean = self.module.op("OpTypeBool")
+        return self.module.op("OpINotEqual", boolean, self.operand(field, value), self.constant(0))
 
     def _operand(self, operand: Operand, place: str, *path: int | str) -> Id:
         if isinstance(operand, Scalar) and operand.spec is not None:
@@ -107,19 +182,35 @@ class Lowering:
         return self.module.op("OpLoad", self.uint, chain)
 
     def _varied(self, base: Id, factors: Factors) -> Id:
-        """The base plus the workgroup's and subgroup's share, mod 2^32."""
+        """The base plus the share of the workgroup, the subgroup and the turns of loops, mod 2^32."""
         op = self.module.op
-        for axis, factor in enumerate((factors.wg_x, factors.wg_y, factors.wg_z)):
+        shares: list[tuple[int, int | str]] = [
+            *((factor, axis) for axis, factor in enumerate((factors.wg_x, factors.wg_y, factors.wg_z))),
+            (factors.sg, "SubgroupId"),
+            (factors.loop, "loop"),
+            (factors.loop_outer, "loop.outer"),
+        ]
+        for factor, of in shares:
             if factor:
-                vector = op("OpTypeVector", self.uint, 3)
-                workgroup = op("OpLoad", vector, self.builtin("WorkgroupId", vector))
-                index = op("OpCompositeExtract", self.uint, workgroup, axis)
-                base = op("OpIAdd", self.uint, base, op("OpIMul", self.uint, index, self.constant(factor)))
-        if factors.sg:
-            self.module.capability("GroupNonUniform")
-            index = op("OpLoad", self.uint, self.builtin("SubgroupId", self.uint))
-            base = op("OpIAdd", self.uint, base, op("OpIMul", self.uint, index, self.constant(factors.sg)))
+                base = op("OpIAdd", self.uint, base, op("OpIMul", self.uint, self._index(of), self.constant(factor)))
         return base
+
+    def _index(self, of: int | str) -> Id:
+        """An index of the workgroup (along an axis), of the subgroup, or of a loop."""
+        if of == "loop":
+            return self.loops[-1]
+        if of == "loop.outer":
+            return self.loops[-2]
+        if isinstance(of, str):
+            self.module.capability("GroupNonUniform")
+            return self.module.op("OpLoad", self.uint, self.builtin(of, self.uint))
+        return self.component_of_builtin("WorkgroupId", of)
+
+    def component_of_builtin(self, name: str, axis: int) -> Id:
+        """One component of a built-in vector of three."""
+        vector = self.module.op("OpTypeVector", self.uint, 3)
+        value = self.module.op("OpLoad", vector, self.builtin(name, vector))
+        return self.module.op("OpCompositeExtract", self.uint, value, axis)
 
     def builtin(self, name: str, type_: Id) -> Id:
         """The input variable of a built-in."""

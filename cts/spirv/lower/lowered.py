@@ -9,26 +9,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.errors import HarnessTrouble
 from cts.job import Address, Memory, ModuleJob
 from cts.model import (
     GUARD_BYTES,
     Case,
-    MatrixConstant,
     Scalar,
-    SpecNumber,
     StorageClass,
     constant_of,
     dynamic_words,
     encode,
     guard_pattern,
+    number_of,
 )
-from cts.spirv import tools
 from cts.spirv.lower import buffers
 from cts.spirv.lower.context import PARAMETERS, Lowering, SpecSlot
-from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.structure import Structure, structure_of
 from cts.spirv.lower.type_constants import word_of
+from cts.spirv.lower.validation import validate
+from cts.spirv.lower.write import write
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -60,29 +58,13 @@ def lower(case: Case, subgroup_size: int) -> Lowered:
 @lru_cache(maxsize=1024)
 def _lower(structure: Structure, subgroup_size: int) -> Lowered:
     lowering = Lowering(structure, subgroup_size)
-    module, op = lowering.module, lowering.module.op
-    module.capability("Shader", "VulkanMemoryModel")
-    buffers.declare(lowering)
-    main = module.name(module.id(), "main")
-    op("OpExecutionMode", main, "LocalSize", structure.subgroups * subgroup_size, 1, 1)
-    void = op("OpTypeVoid")
-    op("OpFunction", void, "None", op("OpTypeFunction", void), result=main)
-    op("OpLabel")
-    for lowering.at, instruction in enumerate(structure.program):
-        lower_instruction(instruction, lowering)
-    op("OpReturn")
-    op("OpFunctionEnd")
-    op("OpEntryPoint", "GLCompute", main, "main", *lowering.interface)
-    physical = buffers.of_storage(lowering, StorageClass.PhysicalStorageBuffer)
-    op("OpMemoryModel", "PhysicalStorageBuffer64" if physical else "Logical", "Vulkan")
-    words = module.words()
+    words = write(lowering)
     words.flags.writeable = False
-    message = tools.validate(words)
-    if message:
-        raise HarnessTrouble("invalid-module", message, remedy="this is a bug in cts/spirv/lower; please report it")
-    bound = [b.name for b in buffers.of_storage(lowering, StorageClass.StorageBuffer)]
+    validate(structure, subgroup_size, words)
+    bound = [b.name for b in buffers.bound(lowering)]
     if lowering.parameters:
         bound.append(PARAMETERS)
+    physical = buffers.of_storage(lowering, StorageClass.PhysicalStorageBuffer)
     return Lowered(words, subgroup_size, tuple(bound), tuple(b.name for b in physical), tuple(lowering.spec_slots))
 
 
@@ -135,9 +117,7 @@ def _spec_bytes(case: Case, slot: SpecSlot) -> bytes:
     operand: Any = case.program[at]
     for step in path:
         operand = operand[step] if isinstance(step, int) else getattr(operand, step)
-    if isinstance(operand, SpecNumber):
-        instruction = case.program[at]
-        assert isinstance(instruction, MatrixConstant)
-        return encode(instruction.type.component, [operand.number]).tobytes()
+    if slot.component is not None:
+        return encode(slot.component, [number_of(operand)]).tobytes()
     word = operand.base & 0xFFFFFFFF if isinstance(operand, Scalar) else word_of(constant_of(operand))
     return word.to_bytes(4, "little")

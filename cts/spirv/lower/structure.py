@@ -8,21 +8,50 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from cts.model import AnyInstruction, Case, ComponentType, MatrixConstant, Scalar, SpecNumber, StorageClass, encode
+from cts.model import (
+    AnyFunction,
+    AnyInstruction,
+    Buffer,
+    Case,
+    ComponentType,
+    FloatControls,
+    Instruction,
+    MatrixConstant,
+    MatrixPerElement,
+    MatrixTimesScalar,
+    Scalar,
+    SpecNumber,
+    StorageClass,
+)
 
 #: What a spec constant of an operand defaults to; its value arrives by specialization, or the run goes wrong.
 SPEC_DEFAULT = 1
 
-InstructionT = TypeVar("InstructionT", bound=Struct)
+#: The fields that hold component values. Literals of these are kept as text, because 0.0 == -0.0 and NaN != NaN
+#: would make wrong keys.
+_COMPONENT_VALUES: dict[type[Instruction], str] = {
+    MatrixConstant: "value",
+    MatrixTimesScalar: "scalar",
+    MatrixPerElement: "scalars",
+}
+
+#: The fields that name a function.
+_FUNCTIONS = ("decode", "decode_vector", "combine", "function")
+
+InstructionT = TypeVar("InstructionT", bound=Instruction)
 
 
 class BufferStructure(Struct, frozen=True):
-    """A buffer without extent and contents: arrays are runtime arrays."""
+    """A buffer without extent and contents: arrays are runtime arrays.
+
+    `part` is the number of elements of a part of a buffer in Workgroup memory, 0 for others.
+    """
 
     name: str
     type: ComponentType
     components: int
     storage: StorageClass
+    part: int = 0
 
     @property
     def element_size(self) -> int:
@@ -31,11 +60,13 @@ class BufferStructure(Struct, frozen=True):
 
 
 class Structure(Struct, frozen=True):
-    """Equal structures lower to equal words. Hashable."""
+    """Equal structures lower to equal words. Hashable. `functions` are those that the program names."""
 
     buffers: tuple[BufferStructure, ...]
     program: tuple[AnyInstruction, ...]
     subgroups: int
+    functions: tuple[tuple[str, AnyFunction], ...] = ()
+    float_controls: FloatControls = FloatControls.Undecorated
 
 
 def structure_of(case: Case) -> Structure:
@@ -44,11 +75,19 @@ def structure_of(case: Case) -> Structure:
     Dynamic values become 0 and spec values SPEC_DEFAULT; the spec constants of types keep their value,
     which is also their default in the module, so that it can be validated.
     """
+    named = {getattr(i, field, None) for i in case.program for field in _FUNCTIONS}
     return Structure(
-        tuple(BufferStructure(name, b.type, b.components, b.storage) for name, b in case.buffers.items()),
+        tuple(_buffer(name, b) for name, b in case.buffers.items()),
         tuple(_without_values(i) for i in case.program),
         case.dispatch.subgroups,
+        tuple((name, f) for name, f in case.functions.items() if name in named),
+        case.float_controls,
     )
+
+
+def _buffer(name: str, buffer: Buffer) -> BufferStructure:
+    part = buffer.elements // buffer.shape[0] if buffer.storage is StorageClass.Workgroup else 0
+    return BufferStructure(name, buffer.type, buffer.components, buffer.storage, part)
 
 
 def _without_values(instruction: InstructionT) -> InstructionT:
@@ -56,17 +95,17 @@ def _without_values(instruction: InstructionT) -> InstructionT:
     return msgspec.structs.replace(instruction, **changes) if changes else instruction
 
 
-def _changes(instruction: Struct) -> Iterator[tuple[str, Any]]:
+def _changes(instruction: Instruction) -> Iterator[tuple[str, Any]]:
+    component_values = _COMPONENT_VALUES.get(type(instruction))
     for name in instruction.__struct_fields__:
         value = getattr(instruction, name)
+        change = _component_placeholder if name == component_values else _placeholder
         if isinstance(value, tuple):
-            if any(isinstance(v, Scalar) for v in value):
-                yield name, tuple(_placeholder(v) for v in value)
-        elif isinstance(value, (Scalar, SpecNumber)):
-            yield name, _placeholder(value)
-        elif isinstance(instruction, MatrixConstant) and name == "value":
-            # Bits, because 0.0 == -0.0 and NaN != NaN would make wrong keys.
-            yield name, hex(encode(instruction.type.component, [value])[0])
+            changed = tuple(map(change, value))
+            if any(a is not b for a, b in zip(changed, value, strict=True)):
+                yield name, changed
+        elif (changed := change(value)) is not value:
+            yield name, changed
 
 
 def _placeholder(value: Any) -> Any:
@@ -76,3 +115,7 @@ def _placeholder(value: Any) -> Any:
         if value.spec is not None:
             return msgspec.structs.replace(value, spec=SPEC_DEFAULT)
     return value
+
+
+def _component_placeholder(value: Any) -> Any:
+    return _placeholder(value) if isinstance(value, SpecNumber) else str(value)

@@ -58,3 +58,9 @@ def stored(module: ModuleBuilder, component: ComponentType, components: int = 1)
     module.capability(*entry.declare, *_STORAGE[component.size])
     type_ = module.op(entry.opcode, *entry.operands)
     return type_ if components == 1 else module.op("OpTypeVector", type_, components)
+
+
+def shared(module: ModuleBuilder, component: ComponentType, components: int = 1) -> Id:
+    """The type, or a vector of it, for elements of workgroup memory: whatever may be computed with may be there."""
+    type_ = scalar(module, component)
+    return type_ if components == 1 else module.op("OpTypeVector", type_, components)

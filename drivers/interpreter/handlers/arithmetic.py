@@ -94,11 +94,6 @@ def matrix_times_scalar(m: Array, s: Array) -> Array:
     return m * s[:, None, None]
 
 
-@pure("OpDot")
-def dot(a: Array, b: Array) -> Array:
-    return _sum(a.shape[1], lambda k: a[:, k] * b[:, k])
-
-
 @pure("OpMatrixTimesVector")
 def matrix_times_vector(m: Array, v: Array) -> Array:
     return _sum(m.shape[1], lambda k: m[:, k] * v[:, k, None])

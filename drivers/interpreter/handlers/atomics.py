@@ -42,8 +42,8 @@ class Change:
     def turns(self, first: Array, operands: list[Array]) -> Array:
         """All values (turns + 1,) that a place holds which starts with `first` (1,)."""
         if self.ufunc is not None:
-            values = self.read(np.concatenate([first, operands[0]]))
-            return np.asarray(self.ufunc.accumulate(values, dtype=values.dtype)).view(first.dtype)
+            row = self.read(np.concatenate([first, operands[0]]))
+            return np.asarray(self.ufunc.accumulate(row, dtype=row.dtype)).view(first.dtype)
         values = [first]
         for k in range(len(operands[0])):
             values.append(self.function(values[-1], *[o[k : k + 1] for o in operands]))
@@ -65,9 +65,9 @@ def serial(memory: AddressSpace, addresses: Array, operands: list[Array], dtype:
         left = np.flatnonzero(counts > turn)
         if len(left) <= _FEW:
             for k in left:
-                at = slice(starts[k] + turn, starts[k] + counts[k])
-                values = change.turns(now[k : k + 1], [o[at] for o in operands])
-                before[at], now[k] = values[:-1], values[-1]
+                row = slice(starts[k] + turn, starts[k] + counts[k])
+                values = change.turns(now[k : k + 1], [o[row] for o in operands])
+                before[row], now[k] = values[:-1], values[-1]
             break
         at = starts[left] + turn
         before[at] = now[left]
@@ -136,7 +136,12 @@ for _name, _change in {
 _register_by_one("OpAtomicIIncrement", _ADD)
 _register_by_one("OpAtomicIDecrement", _SUBTRACT)
 
-_COMPARE_EXCHANGE = Change(lambda now, value, expected: np.where(now == expected, value, now))
+
+def _if_expected(now: Array, value: Array, expected: Array) -> Array:
+    return np.where(now == expected, value, now)
+
+
+_COMPARE_EXCHANGE = Change(_if_expected)
 
 
 @step("OpAtomicCompareExchange", "OpAtomicCompareExchangeWeak")

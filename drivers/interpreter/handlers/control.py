@@ -46,8 +46,6 @@ def switch(c: Compiler, i: Instruction) -> Terminator:
     t = c.declared.type(selector)
     if not isinstance(t, ty.Int):
         raise Malformed("the selector must be an integer")
-    if t.width > 32:
-        raise Unsupported("OpSwitch on a 64-bit selector")
     edges: dict[int, Edge] = {}
     literals: dict[int, list[int]] = {}
     for k in range(2, len(i.operands), 2):

@@ -12,6 +12,7 @@ from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
+from cts.drivers.interpreter.places import checked
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.registry import Step, step
 from cts.drivers.interpreter.values import Array, Place, Value, signed_index
@@ -34,9 +35,20 @@ def reader(c: Compiler, pointer: int) -> Reader:
     if c.declared.storage(pointer) in ty.NAMED:
         if pointer in c.declared.variables or pointer in c.variables:
             return lambda m: m.variables.get(pointer)
+        if isinstance(t := c.declared.pointee(pointer), (ty.Int, ty.Float)):
+            return _scalar_reader(pointer, t.dtype)
         return lambda m: m.variables.load(m.registers[pointer], m.mask)
     plan = layout.plan(c.declared.pointee(pointer))
     return lambda m: m.load(plan, m.registers[pointer])
+
+
+def _scalar_reader(pointer: int, dtype: ty.DType) -> Reader:
+    """How to load a number: components of cooperative matrices come as bit patterns."""
+
+    def read(m: Machine) -> Value:
+        return m.variables.load(m.registers[pointer], m.mask).view(dtype)
+
+    return read
 
 
 def writer(c: Compiler, pointer: int) -> Writer:
@@ -69,12 +81,49 @@ def copy_memory(c: Compiler, i: Instruction) -> Step:
     return lambda m: write(m, read(m))
 
 
+@step("OpCopyMemorySized")
+def copy_memory_sized(c: Compiler, i: Instruction) -> Step:
+    """So many bytes, a constant, between pointers that are addresses."""
+    target, source, size = i.id(0), i.id(1), c.declared.number(i.id(2))
+    if {c.declared.storage(target), c.declared.storage(source)} & ty.NAMED:
+        raise Unsupported("on a variable without an address")
+    if not 0 <= size <= ty.MAX_COMPONENTS:
+        raise Unsupported(f"a copy of {size} bytes (at most {ty.MAX_COMPONENTS})")
+    plan = layout.plan(ty.Array(ty.Int(8, False), size, 1))
+    return lambda m: m.store(plan, m.registers[target], m.load(plan, m.registers[source]))
+
+
+@step("OpPtrDiff")
+def ptr_diff(c: Compiler, i: Instruction) -> Step:
+    """How many elements the first pointer is ahead of the second."""
+    t, a, b, result = c.declared.result_type(i), i.id(0), i.id(1), i.result
+    if not isinstance(t, ty.Int):
+        raise Malformed("the result type must be an integer")
+    if c.declared.storage(a) in ty.NAMED:
+        raise Unsupported("of variables without an address")
+    stride, dtype = _pitch(c, a), t.dtype
+
+    def difference(m: Machine) -> None:
+        m.registers[result] = ((m.registers[a] - m.registers[b]) // stride).astype(dtype)
+
+    return difference
+
+
+def _pitch(c: Compiler, pointer: int) -> int:
+    """Bytes from one pointee to the next: the pointer type's ArrayStride, or what an array of them would have."""
+    t = c.declared.type(pointer)
+    assert isinstance(t, ty.Pointer)
+    return t.stride if t.stride is not None else layout.stride_of(ty.Array(c.declared.pointee(pointer), None))
+
+
 @step("OpAccessChain", "OpInBoundsAccessChain")
 def access_chain(c: Compiler, i: Instruction) -> Step:
     base = i.id(0)
     if c.declared.storage(base) in ty.NAMED:
         return _place_chain(c, i)
-    return _address_chain(c, i, i.ids[1:], 0, [])
+    if isinstance(c.declared.pointee(base), ty.Descriptors):
+        return _descriptor_chain(c, i)
+    return _address_chain(c, i, c.declared.pointee(base), i.ids[1:])
 
 
 @step("OpPtrAccessChain", "OpInBoundsPtrAccessChain")
@@ -83,20 +132,38 @@ def ptr_access_chain(c: Compiler, i: Instruction) -> Step:
     base, element = i.id(0), i.id(1)
     if c.declared.storage(base) in ty.NAMED:
         raise Unsupported("on a variable without an address")
-    pointer = c.declared.type(base)
-    assert isinstance(pointer, ty.Pointer)
-    stride = pointer.stride
-    if stride is None:
-        stride = layout.stride_of(ty.Array(c.declared.pointee(base), None))
-    return _address_chain(c, i, i.ids[2:], 0, [(element, stride)])
+    return _address_chain(c, i, c.declared.pointee(base), i.ids[2:], (element, _pitch(c, base)))
+
+
+def _descriptor_chain(c: Compiler, i: Instruction) -> Step:
+    """The first index chooses among the addresses of an array of descriptors; lanes may choose differently."""
+    result, base, index = i.result, i.id(0), i.id(1)
+    t = c.declared.pointee(base)
+    assert isinstance(t, ty.Descriptors)
+    onward = _address_chain(c, i, t.block, i.ids[2:], base=result)
+
+    def chain(m: Machine) -> None:
+        addresses: Array = m.registers[base]
+        m.registers[result] = addresses[checked(signed_index(m.registers[index]), len(addresses), m.mask)]
+        onward(m)
+
+    return chain
 
 
 def _address_chain(
-    c: Compiler, i: Instruction, indices: tuple[int, ...], offset: int, dynamic: list[tuple[int, int]]
+    c: Compiler,
+    i: Instruction,
+    t: ty.Type,
+    indices: tuple[int, ...],
+    *more: tuple[int, int],
+    base: int | None = None,
 ) -> Step:
-    """Add up the byte offsets of the indices; those known now are one number."""
-    base, result = i.id(0), i.result
-    t = c.declared.pointee(base)
+    """Add up the byte offsets of the indices into a `t`; those known now are one number.
+
+    `more` are indices and what they count in bytes. `base` is the pointer, operand 0 unless given.
+    """
+    base, result = i.id(0) if base is None else base, i.result
+    offset, dynamic = 0, list(more)
     for id_ in indices:
         index = _static(c, id_)
         if isinstance(t, ty.Struct):
@@ -108,6 +175,8 @@ def _address_chain(
                 dynamic.append((id_, layout.stride_of(t)))
             else:
                 offset += index * layout.stride_of(t)
+        else:
+            raise Malformed(f"a {type(t).__name__} in memory has no constituents")
         t = ty.element_of(t, index)
     c.declared.pointees[result] = t
     terms = tuple(dynamic)
@@ -126,8 +195,6 @@ def _place_chain(c: Compiler, i: Instruction) -> Step:
     t = c.declared.pointee(base)
     path: list[tuple[int, bool]] = []
     for id_ in i.ids[1:]:
-        if isinstance(t, ty.CooperativeMatrix):
-            raise Unsupported("to a component of a cooperative matrix")
         index = _static(c, id_)
         if index is None and isinstance(t, ty.Struct):
             raise Malformed("a struct index must be a constant")
@@ -151,18 +218,18 @@ def _static(c: Compiler, id_: int) -> int | None:
 
 @step("OpArrayLength")
 def array_length(c: Compiler, i: Instruction) -> Step:
-    """Of the runtime array at the end of a descriptor's struct, by the size of the window."""
+    """Of the runtime array at the end of a struct, by what is left of the window that the pointer points into."""
     result, pointer = i.result, i.id(0)
     t = c.declared.pointee(pointer)
-    if pointer not in c.declared.variables or not isinstance(t, ty.Struct):
-        raise Unsupported("of anything but a descriptor's variable")
+    if not isinstance(t, ty.Struct) or not t.members or i.number(1) != len(t.members) - 1:
+        raise Malformed("the operands must be a pointer to a struct and the number of its last member")
     member = t.members[-1]
-    if not isinstance(member, ty.Array):
+    if not isinstance(member, ty.Array) or member.length is not None:
         raise Malformed("the last member is not a runtime array")
     offset, stride = layout.offset_of(t, len(t.members) - 1), layout.stride_of(member)
 
     def length(m: Machine) -> None:
-        count = max(0, (m.buffer_sizes[pointer] - offset) // stride)
-        m.registers[result] = np.array([count], np.uint32)
+        left = m.memory.left(m.registers[pointer]) - offset
+        m.registers[result] = np.maximum(left // stride, 0).astype(np.uint32)
 
     return length

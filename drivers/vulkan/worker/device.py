@@ -75,6 +75,10 @@ class Devices:
             self._devices.move_to_end(features)
             return device
 
+    def take_remarks(self) -> tuple[str, ...]:
+        """What the driver has said to this thread since the last call."""
+        return self._instance.take_remarks()
+
     def surplus(self) -> list[frozenset[str]]:
         """Which devices are beyond the limit: close them when they are idle."""
         with self._lock:

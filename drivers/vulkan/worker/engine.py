@@ -62,6 +62,7 @@ class Engine:
     def _run(self, run: Run, future: Future[Pipeline], cached: bool, started: float) -> Generator[Reply]:
         status: FailureStatus
         where = "vkCreateComputePipelines"
+        self._instance.take_remarks()
         try:
             pipeline = future.result()
             ready = time.perf_counter()
@@ -79,17 +80,22 @@ class Engine:
             return
         except Hung as e:
             status, what = "timeout", str(e)
-        except vk.VkErrorDeviceLost:
-            status, what = "device-lost", f"VK_ERROR_DEVICE_LOST in {where}"
+        except vk.VkErrorDeviceLost as e:
+            status, what = "device-lost", f"VK_ERROR_DEVICE_LOST in {where}{self._remarks(e)}"
         except (vk.VkErrorOutOfHostMemory, vk.VkErrorOutOfDeviceMemory) as e:
             status, what = "out-of-memory", f"{type(e).__name__} in {where}"
         except (vk.VkErrorFeatureNotPresent, vk.VkErrorExtensionNotPresent) as e:
             status, what = "unsupported", f"{type(e).__name__} while enabling {', '.join(run.features)}"
         except (vk.VkError, vk.VkException) as e:
-            status, what = "rejected", f"{type(e).__name__} in {where}"
+            status, what = "rejected", f"{type(e).__name__} in {where}{self._remarks(e)}"
         except Exception as e:  # noqa: BLE001 - the worker must answer whatever went wrong
             traceback.print_exc()
             status, what = "error", f"{type(e).__name__}: {e} (in {where})"
         yield Failed(status, what, run.id, self._instance.take_messages())
         if status in ("timeout", "device-lost"):
             os._exit(0)
+
+    def _remarks(self, error: Exception) -> str:
+        """What the driver said to the thread in which it failed."""
+        remarks = (*getattr(error, "__notes__", ()), *self._instance.take_remarks())
+        return "".join(f"\nthe driver says: {remark}" for remark in dict.fromkeys(remarks))

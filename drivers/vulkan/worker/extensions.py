@@ -1,4 +1,4 @@
-"""Vulkan structures and entry points that the `vulkan` package (1.3.275) lacks, and lists of features and properties.
+"""Structures of features and properties that the `vulkan` package (1.3.275) lacks, and lists of what they hold.
 
 Every feature structure is a header and VkBool32 members, and the property structures wanted here are a
 header and 32-bit members: one C structure serves them all, and a table says which is which.
@@ -6,39 +6,15 @@ header and 32-bit members: one C structure serves them all, and a table says whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import cffi
 import vulkan as vk
 
-from .protocol import MatrixRow, VectorRow
-
 own = cffi.FFI()
-own.cdef("""
-typedef struct { uint32_t sType; void *pNext; uint32_t values[64]; } Members;
-
-typedef struct {
-    uint32_t sType; void *pNext;
-    uint32_t MGranularity, NGranularity, KGranularity, AType, BType, CType, ResultType;
-    uint32_t saturatingAccumulation, scope, workgroupInvocations;
-} FlexibleDimensions;
-
-typedef struct {
-    uint32_t sType; void *pNext;
-    uint32_t MSize, NSize, KSize, AType, BType, CType, ResultType, saturatingAccumulation, scope;
-} CooperativeMatrix;
-
-typedef struct {
-    uint32_t sType; void *pNext;
-    uint32_t inputType, inputInterpretation, matrixInterpretation, biasInterpretation, resultType, transpose;
-} CooperativeVector;
-
-typedef int32_t (*QueryMatrices)(void *physicalDevice, uint32_t *count, CooperativeMatrix *properties);
-typedef int32_t (*QueryFlexibleDimensions)(void *physicalDevice, uint32_t *count, FlexibleDimensions *properties);
-typedef int32_t (*QueryVectors)(void *physicalDevice, uint32_t *count, CooperativeVector *properties);
-""")
+own.cdef("typedef struct { uint32_t sType; void *pNext; uint32_t values[64]; } Members;")
 
 
 class Table(NamedTuple):
@@ -78,6 +54,14 @@ FEATURES = (
         "cooperativeMatrixWorkgroupScope cooperativeMatrixFlexibleDimensions cooperativeMatrixReductions"
         " cooperativeMatrixConversions cooperativeMatrixPerElementOperations cooperativeMatrixTensorAddressing"
         " cooperativeMatrixBlockLoads",
+    ),
+    # Members that the structure before has under the same name carry a suffix here: features go by name.
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT",
+        1000659000,
+        "VK_EXT_cooperative_matrix_maintenance1",
+        "cooperativeMatrixProperties2 cooperativeMatrixReductionsEXT cooperativeMatrixConversionsEXT"
+        " cooperativeMatrixPerElementOperationsEXT cooperativeMatrixGetCoordinate",
     ),
     _table(
         "VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV",
@@ -161,6 +145,7 @@ PROPERTIES = (
 #: Extensions that an extension needs enabled as well (VK-001); those in Vulkan 1.3 are left out.
 DEPENDENCIES = {
     "VK_NV_cooperative_matrix2": ("VK_KHR_cooperative_matrix",),
+    "VK_EXT_cooperative_matrix_maintenance1": ("VK_KHR_cooperative_matrix",),
     "VK_NV_cooperative_matrix_decode_vector": ("VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2"),
 }
 
@@ -192,43 +177,3 @@ class Chain:
         """What a query has filled in."""
         for table, structure in zip(self.tables, self._structures, strict=True):
             yield table, {name: int(structure.values[i]) for i, name in enumerate(table.members)}
-
-
-def query_matrices(instance: Any, device: Any) -> Iterator[MatrixRow]:
-    """The query vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR (VK-008, VK-020)."""
-    command = "CooperativeMatrixPropertiesKHR"
-    for r in _rows(instance, device, command, "QueryMatrices", "CooperativeMatrix", 1000506001):
-        types, saturating = (r.AType, r.BType, r.CType, r.ResultType), bool(r.saturatingAccumulation)
-        yield MatrixRow(r.MSize, r.NSize, r.KSize, *types, saturating, r.scope)
-
-
-def query_flexible_dimensions(instance: Any, device: Any) -> Iterator[MatrixRow]:
-    """The query vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV (VK-008, VK-021)."""
-    command = "CooperativeMatrixFlexibleDimensionsPropertiesNV"
-    for r in _rows(instance, device, command, "QueryFlexibleDimensions", "FlexibleDimensions", 1000593001):
-        sizes, types = (r.MGranularity, r.NGranularity, r.KGranularity), (r.AType, r.BType, r.CType, r.ResultType)
-        yield MatrixRow(*sizes, *types, bool(r.saturatingAccumulation), r.scope, r.workgroupInvocations, flexible=True)
-
-
-def query_vectors(instance: Any, device: Any) -> Iterator[VectorRow]:
-    """The query vkGetPhysicalDeviceCooperativeVectorPropertiesNV (VK-008, VK-052)."""
-    command = "CooperativeVectorPropertiesNV"
-    for r in _rows(instance, device, command, "QueryVectors", "CooperativeVector", 1000491002):
-        interpretations = (r.inputInterpretation, r.matrixInterpretation, r.biasInterpretation)
-        yield VectorRow(r.inputType, *interpretations, r.resultType, bool(r.transpose))
-
-
-def _rows(instance: Any, device: Any, command: str, function: str, structure: str, s_type: int) -> Iterator[Any]:
-    """The two-call idiom; a device's list does not grow, so VK_INCOMPLETE cannot come. Rows die with the iterator."""
-    address = vk.lib.vkGetInstanceProcAddr(instance, f"vkGetPhysicalDevice{command}".encode())
-    if address == vk.ffi.NULL:
-        return
-    query: Callable[..., int] = own.cast(function, int(vk.ffi.cast("uintptr_t", address)))
-    handle, count = own.cast("void *", int(vk.ffi.cast("uintptr_t", device))), own.new("uint32_t *")
-    if query(handle, count, own.NULL) != 0:
-        return
-    rows = own.new(f"{structure}[]", [{"sType": s_type}] * count[0])
-    if query(handle, count, rows) != 0:
-        return
-    for i in range(count[0]):
-        yield rows[i]

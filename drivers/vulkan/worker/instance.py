@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -12,11 +14,17 @@ import cffi
 import msgspec
 import vulkan as vk
 
-from .extensions import FEATURES, PROPERTIES, Chain, query_flexible_dimensions, query_matrices, query_vectors
+from .extensions import FEATURES, PROPERTIES, Chain
 from .protocol import Description, DeviceSummary, MatrixRow, Property
+from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
 
 API_VERSION = 1 << 22 | 3 << 12
 _VALIDATION = "VK_LAYER_KHRONOS_validation"
+_DEBUG_UTILS = "VK_EXT_debug_utils"
+
+#: Lines of a driver that are kept for a thread: not every thread asks for them.
+_REMARKS = 20
+
 _TYPES = {0: "other", 1: "integrated", 2: "discrete", 3: "virtual", 4: "cpu"}
 
 #: Core property structures to report: name, sType.
@@ -36,11 +44,15 @@ class Instance:
 
     def __init__(self, *, validation: bool) -> None:
         self.messages: list[str] = []
-        layers, extensions = ([_VALIDATION], ["VK_EXT_debug_utils"]) if validation else ([], [])
+        self._remarks = threading.local()
+        layers = [_VALIDATION] if validation else []
         if validation and _VALIDATION not in {p.layerName for p in vk.vkEnumerateInstanceLayerProperties()}:
             raise NoDevice(f"validation was asked for, but the layer {_VALIDATION} is not installed")
         application = vk.VkApplicationInfo(pApplicationName="cts", apiVersion=API_VERSION)
-        messenger = self._messenger() if validation else None
+        # Where nobody wants the layer this is for what the driver itself says of a module that it refuses.
+        known = {p.extensionName for p in vk.vkEnumerateInstanceExtensionProperties(None)}
+        extensions = [_DEBUG_UTILS] if validation or _DEBUG_UTILS in known else []
+        messenger = self._messenger() if extensions else None
         try:
             self.handle = vk.vkCreateInstance(
                 vk.VkInstanceCreateInfo(
@@ -53,12 +65,13 @@ class Instance:
             )
         except vk.VkError as e:
             raise NoDevice(f"vkCreateInstance: {type(e).__name__}: no usable Vulkan driver") from e
-        if validation:
+        if messenger is not None:
             vk.vkGetInstanceProcAddr(self.handle, "vkCreateDebugUtilsMessengerEXT")(self.handle, messenger, None)
         try:
             self.physical = list(vk.vkEnumeratePhysicalDevices(self.handle))
         except vk.VkError as e:
             raise NoDevice(f"vkEnumeratePhysicalDevices: {type(e).__name__}") from e
+        self.take_remarks()
 
     def _messenger(self) -> Any:
         severities = (
@@ -69,8 +82,12 @@ class Instance:
             messageSeverity=severities, messageType=types, pfnUserCallback=self._message
         )
 
-    def _message(self, severity: int, _types: int, data: Any, _user: Any) -> int:
+    def _message(self, severity: int, types: int, data: Any, _user: Any) -> int:
+        """Called in the thread that called Vulkan. The layer speaks of validation, drivers and the loader do not."""
         text = vk.ffi.string(data.pMessage).decode(errors="replace")
+        if not types & vk.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT:
+            self._remarks.__dict__.setdefault("lines", deque(maxlen=_REMARKS)).append(text)
+            return 0
         kind = "error" if severity & vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT else "warning"
         self.messages.append(f"{kind}: {text}")
         return 0
@@ -79,6 +96,10 @@ class Instance:
         """What the validation layer has said since the last call."""
         taken, self.messages[:] = tuple(self.messages), []
         return taken
+
+    def take_remarks(self) -> tuple[str, ...]:
+        """What the driver has said to this thread since the last call."""
+        return tuple(self._remarks.__dict__.pop("lines", ()))
 
     def summaries(self) -> tuple[DeviceSummary, ...]:
         return tuple(self._summary(i) for i in range(len(self.physical)))
@@ -114,7 +135,7 @@ class Instance:
         return frozenset(e.extensionName for e in found)
 
     def describe(self, index: int) -> Description:
-        """Everything asked of a device (VK-001..VK-029, VK-050..VK-052)."""
+        """Everything asked of a device (VK-001..VK-008, VK-020..VK-028, VK-051, VK-052)."""
         device, extensions = self.physical[index], self.extensions(index)
         chain = Chain(t for t in FEATURES[1:] if not t.extension or t.extension in extensions)
         features = vk.ffi.new("VkPhysicalDeviceFeatures2 *", {"sType": FEATURES[0].s_type, "pNext": chain.head})
@@ -136,17 +157,26 @@ class Instance:
             extensions=tuple(sorted(extensions)),
             features=found,
             properties=structures,
-            matrices=tuple(self._matrices(device, extensions)),
+            matrices=tuple(self._matrices(device, extensions, found, structures)),
             vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
             processors=len(os.sched_getaffinity(0)),
         )
 
-    def _matrices(self, device: Any, extensions: frozenset[str]) -> Iterator[MatrixRow]:
+    def _matrices(
+        self,
+        device: Any,
+        extensions: frozenset[str],
+        features: dict[str, bool],
+        properties: dict[str, dict[str, Property]],
+    ) -> Iterator[MatrixRow]:
         """Only what the device has is asked: the loader's entry points call through null pointers otherwise."""
         if "VK_KHR_cooperative_matrix" in extensions:
             yield from query_matrices(self.handle, device)
         if "VK_NV_cooperative_matrix2" in extensions:
             yield from query_flexible_dimensions(self.handle, device)
+        if features.get("cooperativeMatrixProperties2"):
+            for selector in selectors(*_subgroup_sizes(features, properties), _largest_workgroup(features, properties)):
+                yield from query_matrices2(self.handle, device, selector)
 
     def _core_properties(self, index: int) -> tuple[Any, dict[str, dict[str, Property]]]:
         """VkPhysicalDeviceProperties, and the structures of Vulkan 1.1 to 1.3 where the device has them."""
@@ -160,6 +190,23 @@ class Instance:
         head = vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": structures[0][1]})
         vk.lib.vkGetPhysicalDeviceProperties2(device, head)
         return properties, {name: dict(_members(structure[0])) for name, structure in structures}
+
+
+def _subgroup_sizes(features: dict[str, bool], properties: dict[str, dict[str, Property]]) -> tuple[int, int, int]:
+    """The device's own, the smallest and the largest."""
+    own = properties["VkPhysicalDeviceVulkan11Properties"]["subgroupSize"]
+    v13 = properties["VkPhysicalDeviceVulkan13Properties"]
+    smallest, largest = v13["minSubgroupSize"], v13["maxSubgroupSize"]
+    assert isinstance(own, int) and isinstance(smallest, int) and isinstance(largest, int)
+    return (own, smallest, largest) if features.get("subgroupSizeControl") else (own, own, own)
+
+
+def _largest_workgroup(features: dict[str, bool], properties: dict[str, dict[str, Property]]) -> int:
+    """The largest workgroup with a matrix of its own; 0: there is none."""
+    matrix2 = properties.get("VkPhysicalDeviceCooperativeMatrix2PropertiesNV", {})
+    largest = matrix2.get("cooperativeMatrixWorkgroupScopeMaxWorkgroupSize", 0)
+    assert isinstance(largest, int)
+    return largest if features.get("cooperativeMatrixWorkgroupScope") else 0
 
 
 def _members(structure: Any) -> Iterator[tuple[str, Property]]:

@@ -159,7 +159,13 @@ class Pipelines:
 
     def _create(self, key: Key, started: Callable[[], None]) -> Pipeline:
         started()
-        return Pipeline(self._devices.get(key.features), key)
+        self._devices.take_remarks()
+        try:
+            return Pipeline(self._devices.get(key.features), key)
+        except vk.VkError as e:
+            for remark in self._devices.take_remarks():
+                e.add_note(remark)
+            raise
 
     def release(self, key: Key) -> None:
         """The run is over. Destroys what is beyond the limits; nothing may run meanwhile."""

@@ -132,9 +132,13 @@ Property: TypeAlias = int | float | str | tuple[int | float, ...]
 
 
 class MatrixRow(Struct, frozen=True):
-    """An entry of the cooperative matrix queries, in Vulkan's numbers (VK-002, VK-003, VK-007).
+    """An entry of the cooperative matrix queries, in Vulkan's numbers (VK-002, VK-003, VK-007, VK-028).
 
     `m`, `n`, `k` are sizes, or granularities from the flexible dimensions query (`flexible`).
+    `subgroup_size` is None unless the row comes from the cooperativeMatrixProperties2 query: then it is
+    the required subgroup size that was asked about, 0 for pipelines that require none; the sizes are
+    granularities where flexible dimensions are enabled. `workgroup_invocations` says something only at
+    Workgroup scope and in rows of these two queries.
     """
 
     m: int
@@ -148,6 +152,7 @@ class MatrixRow(Struct, frozen=True):
     scope: int
     workgroup_invocations: int = 0
     flexible: bool = False
+    subgroup_size: int | None = None
 
 
 class VectorRow(Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.drivers.interpreter.handlers.arithmetic import dot
+from cts.drivers.interpreter.handlers.dots import dot
 from cts.drivers.interpreter.registry import glsl
 from cts.drivers.interpreter.values import Array
 
@@ -33,7 +33,8 @@ def distance(p: Array, q: Array) -> Array:
 def cross(x: Array, y: Array) -> Array:
     """Component k is x[k+1] * y[k+2] - y[k+1] * x[k+2], numbers mod 3."""
     one, two = [1, 2, 0], [2, 0, 1]
-    return x[:, one] * y[:, two] - y[:, one] * x[:, two]
+    product: Array = x[:, one] * y[:, two] - y[:, one] * x[:, two]
+    return product
 
 
 @glsl("Normalize")
@@ -48,7 +49,8 @@ def face_forward(n: Array, i: Array, reference: Array) -> Array:
 
 @glsl("Reflect")
 def reflect(i: Array, n: Array) -> Array:
-    return i - _beside(i.dtype.type(2) * _dot(n, i), n) * n
+    reflected: Array = i - _beside(i.dtype.type(2) * _dot(n, i), n) * n
+    return reflected
 
 
 @glsl("Refract")
@@ -58,12 +60,12 @@ def refract(i: Array, n: Array, eta: Array) -> Array:
     cosine = _dot(n, i)
     k = one - eta * eta * (one - cosine * cosine)
     bent = _beside(eta, i) * i - _beside(eta * cosine + np.sqrt(k), n) * n
-    return np.where(_beside(k < 0, i), i.dtype.type(0), bent)
+    return np.asarray(np.where(_beside(k < 0, i), i.dtype.type(0), bent))
 
 
 @glsl("Determinant")
 def determinant(m: Array) -> Array:
-    return _determinant(m.astype(np.float64)).astype(m.dtype)
+    return np.asarray(_determinant(m.astype(np.float64)).astype(m.dtype))
 
 
 @glsl("MatrixInverse")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.drivers.interpreter.handlers.arithmetic import signed, unsigned
-from cts.drivers.interpreter.registry import glsl
+from cts.drivers.interpreter.registry import glsl, pure
 from cts.drivers.interpreter.values import Array
 
 
@@ -125,26 +125,28 @@ def n_clamp(x: Array, low: Array, high: Array) -> Array:
 
 @glsl("FMix")
 def f_mix(x: Array, y: Array, a: Array) -> Array:
-    return x * (a.dtype.type(1) - a) + y * a
+    mixed: Array = x * (a.dtype.type(1) - a) + y * a
+    return mixed
 
 
 @glsl("Step")
 def step(edge: Array, x: Array) -> Array:
-    return np.where(x < edge, x.dtype.type(0), x.dtype.type(1))
+    return np.asarray(np.where(x < edge, x.dtype.type(0), x.dtype.type(1)))
 
 
 @glsl("SmoothStep")
 def smooth_step(low: Array, high: Array, x: Array) -> Array:
     number = x.dtype.type
     t = f_clamp((x - low) / (high - low), number(0), number(1))
-    return t * t * (number(3) - number(2) * t)
+    smooth: Array = t * t * (number(3) - number(2) * t)
+    return smooth
 
 
 @glsl("Fma")
 def fma(a: Array, b: Array, c: Array) -> Array:
     """Rounded once, for components of up to 32 bits; 64-bit ones round product and sum, as Vulkan allows."""
     if a.dtype.itemsize > 4:
-        return a * b + c
+        return np.asarray(a * b + c)
     # Products of narrow numbers are exact in float64; only their sums are not.
     product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
     total = product + addend
@@ -162,3 +164,6 @@ def _to_odd(total: Array, error: Array) -> Array:
     toward_zero = (error < 0) != (total < 0)
     nudged = bits + np.where(inexact, np.where(toward_zero, -1, 1), 0)
     return nudged.view(np.float64).reshape(total.shape)
+
+
+pure("OpFmaKHR")(fma)

@@ -7,10 +7,11 @@ import numpy as np
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.addressing import Elements, elements
 from cts.drivers.interpreter.compile import Compiler
+from cts.drivers.interpreter.decode import Decoder
 from cts.drivers.interpreter.handlers.matrices.strided import matrix_type, require_address
 from cts.drivers.interpreter.machine import Machine, matrix_of
 from cts.drivers.interpreter.parse import Instruction
-from cts.drivers.interpreter.problems import Malformed, Unsupported
+from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Step, step
 from cts.drivers.interpreter.values import Array, Matrix
 from cts.spirv.encode import Id
@@ -29,44 +30,58 @@ class _Tensor:
         if not isinstance(layout_type, ty.TensorLayout):
             raise Malformed(f"{c.module.label(layout)} is not a tensor layout")
         self.layout_type = layout_type
-        self.view, self.view_type = self._view(c, rest)
-
-    def _view(self, c: Compiler, rest: tuple[Operand, ...]) -> tuple[int | None, ty.TensorView | None]:
-        """The view behind the memory operands and their extras, if there is one (CM-005)."""
-        at = 1 + sum(bit in _MEMORY_EXTRAS for bit in str(rest[0]).split("|"))
-        names = str(rest[at]).split("|")
-        others = [n for n in names if n not in ("TensorView", "None")]
-        if others:
-            raise Unsupported(" and ".join(others))
-        if names == ["None"]:
-            return None, None
-        view = rest[at + 1]
-        assert isinstance(view, Id)
-        t = c.declared.type(view)
-        if not isinstance(t, ty.TensorView):
-            raise Malformed(f"{c.module.label(view)} is not a tensor view")
-        return view, t
+        self.functions = _addressing_operands(rest)
+        self.view = self.functions.pop("TensorView", None)
+        self.view_type: ty.TensorView | None = None
+        if self.view is not None:
+            view_type = c.declared.type(self.view)
+            if not isinstance(view_type, ty.TensorView):
+                raise Malformed(f"{c.module.label(self.view)} is not a tensor view")
+            self.view_type = view_type
 
     def locate(self, m: Machine) -> tuple[Elements, Array, Array]:
-        """The elements, their byte addresses (TA-036), and which of them to access, all broadcast alike."""
+        """The elements, the pointer (instances or 1, 1, 1), and which elements to access; all broadcast alike."""
         t, instances = self.type, m.topology.scopes[self.type.scope]
         active = instances.active(m.mask)
         layout = instances.value(m.registers[self.layout], m.mask)
         view = None if self.view is None else instances.value(m.registers[self.view], m.mask)
         found = elements(t.rows, t.cols, layout, self.layout_type, view, self.view_type, is_store=self.is_store)
         base = instances.value(m.registers[self.pointer], m.mask)[:, None, None]
-        addresses = base + found.index.astype(np.int64) * t.component.size
         accessed = np.ones((1, 1, 1), np.bool_) if active is None else active[:, None, None]
         for excluded in (found.skipped, found.outside):
             if excluded is not None:
                 accessed = accessed & ~excluded
-        return found, addresses, accessed
+        return found, base, accessed
+
+    def addresses(self, found: Elements, base: Array) -> Array:
+        """The elements' byte addresses (TA-036)."""
+        addresses: Array = base + found.index.astype(np.int64) * self.type.component.size
+        return addresses
 
 
 #: Bits of the memory operands that bring an extra operand along.
 _MEMORY_EXTRAS = frozenset(
     {"Aligned", "MakePointerAvailable", "MakePointerVisible", "AliasScopeINTELMask", "NoAliasINTELMask"}
 )
+
+
+def _addressing_operands(rest: tuple[Operand, ...]) -> dict[str, int]:
+    """The ids of the tensor addressing operands by name, which follow the memory operands and their extras (CM-005)."""
+    at = 1 + sum(bit in _MEMORY_EXTRAS for bit in str(rest[0]).split("|"))
+    names = [n for n in str(rest[at]).split("|") if n != "None"]
+    ids = [id_ for id_ in rest[at + 1 :] if isinstance(id_, Id)]
+    return dict(zip(names, ids, strict=True))
+
+
+def _decoder(c: Compiler, tensor: _Tensor) -> Decoder | None:
+    one, group = tensor.functions.get("DecodeFunc"), tensor.functions.get("DecodeVectorFunc")
+    if one is None:
+        if group is not None:
+            raise Malformed("DecodeVectorFunc without DecodeFunc (DV-010)")
+        return None
+    if c.declared.storage(tensor.pointer) == "Workgroup":
+        raise Malformed("with DecodeFunc the pointer must be PhysicalStorageBuffer or StorageBuffer (CM-010)")
+    return Decoder(c, tensor.type, tensor.layout_type, one, group)
 
 
 @step("OpCooperativeMatrixLoadTensorNV")
@@ -77,22 +92,29 @@ def load_tensor(c: Compiler, i: Instruction) -> Step:
     if t != c.declared.result_type(i):
         raise Malformed("Object must be of the result type (CM-010)")
     tensor = _Tensor(c, t, i.id(0), i.id(2), i.operands[3:], is_store=False)
+    decode = _decoder(c, tensor)
 
     def loaded(m: Machine) -> None:
-        found, addresses, accessed = tensor.locate(m)
-        if accessed.all():
-            bits = m.memory.gather(addresses, t.bits)
+        found, base, accessed = tensor.locate(m)
+        if decode is None and accessed.all():
+            m.registers[result] = Matrix(m.memory.gather(tensor.addresses(found, base), t.bits), t.scope)
+            return
+        instances = m.topology.scopes[t.scope]
+        kept = matrix_of(m, object_).bits
+        layout = instances.value(m.registers[tensor.layout], m.mask)
+        clamp = layout.clamp_value.astype(t.bits)[:, None, None]  # low bits, not a conversion
+        count = instances.count if decode is not None and decode.varies else 1
+        parts = (kept, found.index, base, accessed, clamp)
+        shape = np.broadcast_shapes((count, 1, 1), *(part.shape for part in parts))
+        bits = np.array(np.broadcast_to(kept, shape))
+        if found.outside is not None:
+            replaced = found.outside if found.skipped is None else found.outside & ~found.skipped
+            np.copyto(bits, clamp, where=replaced)
+        wanted = np.broadcast_to(accessed, shape)
+        if decode is None:
+            bits[wanted] = m.memory.gather(np.broadcast_to(tensor.addresses(found, base), shape)[wanted], t.bits)
         else:
-            kept = matrix_of(m, object_).bits
-            layout = m.topology.scopes[t.scope].value(m.registers[tensor.layout], m.mask)
-            clamp = layout.clamp_value.astype(t.bits)[:, None, None]  # low bits, not a conversion
-            shape = np.broadcast_shapes(kept.shape, addresses.shape, accessed.shape, clamp.shape)
-            bits = np.array(np.broadcast_to(kept, shape))
-            if found.outside is not None:
-                replaced = found.outside if found.skipped is None else found.outside & ~found.skipped
-                np.copyto(bits, clamp, where=replaced)
-            chosen = np.broadcast_to(accessed, shape)
-            bits[chosen] = m.memory.gather(np.broadcast_to(addresses, shape)[chosen], t.bits)
+            bits[wanted] = decode(m, found, base, layout, wanted)
         m.registers[result] = Matrix(bits, t.scope)
 
     return loaded
@@ -104,10 +126,12 @@ def store_tensor(c: Compiler, i: Instruction) -> Step:
     object_ = i.id(1)
     t = matrix_type(c, object_)
     tensor = _Tensor(c, t, i.id(0), i.id(2), i.operands[3:], is_store=True)
+    if tensor.functions:
+        raise Malformed(f"a store with {' and '.join(tensor.functions)} (CM-011)")
 
     def stored(m: Machine) -> None:
-        _, addresses, accessed = tensor.locate(m)
-        bits = matrix_of(m, object_).bits
+        found, base, accessed = tensor.locate(m)
+        addresses, bits = tensor.addresses(found, base), matrix_of(m, object_).bits
         shape = np.broadcast_shapes(bits.shape, addresses.shape, accessed.shape)
         addresses = np.broadcast_to(addresses, shape)
         if accessed.all():

@@ -1,0 +1,48 @@
+"""Arithmetic on whole matrices (KM-014, KM-017)."""
+
+from __future__ import annotations
+
+from cts.model import MatrixArithmetic, MatrixMulAdd, MatrixTimesScalar, MulAddOperand
+from cts.spirv.lower.context import Lowering
+from cts.spirv.lower.instruction import lower_instruction
+from cts.spirv.lower.values import component_value
+
+#: Cooperative Matrix Operands by their names in the grammar, in increasing bit order (KM-002).
+_OPERANDS = {
+    MulAddOperand.MatrixASigned: "MatrixASignedComponentsKHR",
+    MulAddOperand.MatrixBSigned: "MatrixBSignedComponentsKHR",
+    MulAddOperand.MatrixCSigned: "MatrixCSignedComponentsKHR",
+    MulAddOperand.MatrixResultSigned: "MatrixResultSignedComponentsKHR",
+    MulAddOperand.SaturatingAccumulation: "SaturatingAccumulationKHR",
+}
+
+
+@lower_instruction.register
+def matrix_mul_add(instruction: MatrixMulAdd, lowering: Lowering) -> None:
+    """KM-014. Without bits there is no mask: it is optional."""
+    a, b, c = (lowering.results[name] for name in (instruction.a, instruction.b, instruction.c))
+    mask = ("|".join(_OPERANDS[o] for o in instruction.operands),) if instruction.operands else ()
+    lowering.define(instruction.id, instruction.opcode, c.type, a.id, b.id, c.id, *mask)
+
+
+@lower_instruction.register
+def matrix_arithmetic(instruction: MatrixArithmetic, lowering: Lowering) -> None:
+    """KM-017."""
+    operands = [lowering.results[name] for name in (instruction.a, instruction.b) if name is not None]
+    lowering.define(instruction.id, instruction.spirv, operands[0].type, *(o.id for o in operands))
+    _bind(lowering, instruction.id)
+
+
+@lower_instruction.register
+def matrix_times_scalar(instruction: MatrixTimesScalar, lowering: Lowering) -> None:
+    """KM-017."""
+    source = lowering.results[instruction.matrix]
+    component = lowering.matrix(instruction.matrix).declared.component
+    factor = component_value(lowering, component, instruction.scalar, "scalar")
+    lowering.define(instruction.id, instruction.opcode, source.type, source.id, factor)
+    _bind(lowering, instruction.id)
+
+
+def _bind(lowering: Lowering, name: str) -> None:
+    if lowering.matrix(name).declared.component.is_float:
+        lowering.strict(lowering.results[name].id)

@@ -1,0 +1,168 @@
+"""Structured control flow: loops and conditions with their OpPhi, barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from cts.model import AnyInstruction, ControlBarrier, Else, EndIf, EndLoop, If, Loop
+from cts.spirv.encode import Id
+from cts.spirv.grammar import grammar
+from cts.spirv.lower.context import Lowering
+from cts.spirv.lower.instruction import lower_instruction
+from cts.spirv.lower.pointers import workgroup_scope
+
+#: What a barrier orders: everything of the workgroup's memory and of the buffers.
+_SEMANTICS = ("AcquireRelease", "UniformMemory", "WorkgroupMemory", "MakeAvailable", "MakeVisible")
+
+
+class OpenLoop(NamedTuple):
+    """A loop being written: where it goes on and ends, its index and that of the next turn."""
+
+    header: Id
+    continues: Id
+    merge: Id
+    turn: Id
+    next_turn: Id
+
+
+class OpenIf:
+    """A condition being written: where its arms begin and end."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self.before = lowering.block
+        self.otherwise, self.merge = lowering.module.id(), lowering.module.id()
+        #: The last block of the first arm, once a second one has begun.
+        self.end_of_first: Id | None = None
+
+
+@lower_instruction.register
+def loop(instruction: Loop, lowering: Lowering) -> None:
+    """Carried matrices are OpPhi of `init` and of what EndLoop names, whose ids are fixed here."""
+    count = lowering.operand("count", instruction.count)
+    end = lowering.structure.program[_closing(lowering, EndLoop)]
+    assert isinstance(end, EndLoop)
+    carried = {c.id: lowering.forward.get(c.id) or lowering.module.id() for c in instruction.carry}
+    before = lowering.block
+    lowering.opened.append(opened := _begin_loop(lowering))
+    for carry, name in zip(instruction.carry, end.next, strict=True):
+        init = lowering.results[carry.init]
+        if name in carried:
+            following = carried[name]
+        elif name in lowering.results:
+            following = lowering.results[name].id
+        else:
+            following = lowering.forward.setdefault(name, lowering.module.id())
+        lowering.forward[carry.id] = carried[carry.id]
+        lowering.define(carry.id, "OpPhi", init.type, init.id, before, following, opened.continues)
+    _test(lowering, opened, count)
+
+
+@lower_instruction.register
+def end_loop(instruction: EndLoop, lowering: Lowering) -> None:
+    """The next turn, or what comes after the loop."""
+    opened = lowering.opened.pop()
+    assert isinstance(opened, OpenLoop)
+    _end_loop(lowering, opened)
+
+
+@contextmanager
+def counted_loop(lowering: Lowering, count: Id) -> Iterator[Id]:
+    """A loop of the lowering's own around what is written inside; gives the index of the turn."""
+    opened = _begin_loop(lowering)
+    _test(lowering, opened, count)
+    yield opened.turn
+    _end_loop(lowering, opened)
+
+
+def _begin_loop(lowering: Lowering) -> OpenLoop:
+    """The header, with the index."""
+    op, fresh = lowering.module.op, lowering.module.id
+    opened = OpenLoop(fresh(), fresh(), fresh(), fresh(), fresh())
+    before = lowering.block
+    op("OpBranch", opened.header)
+    lowering.label(opened.header)
+    zero = lowering.constant(0)
+    op("OpPhi", lowering.uint, zero, before, opened.next_turn, opened.continues, result=opened.turn)
+    lowering.loops.append(opened.turn)
+    return opened
+
+
+def _test(lowering: Lowering, opened: OpenLoop, count: Id) -> None:
+    op = lowering.module.op
+    more = op("OpULessThan", op("OpTypeBool"), opened.turn, count)
+    op("OpLoopMerge", opened.merge, opened.continues, "None")
+    body = lowering.module.id()
+    op("OpBranchConditional", more, body, opened.merge)
+    lowering.label(body)
+
+
+def _end_loop(lowering: Lowering, opened: OpenLoop) -> None:
+    op = lowering.module.op
+    op("OpBranch", opened.continues)
+    lowering.label(opened.continues)
+    op("OpIAdd", lowering.uint, opened.turn, lowering.constant(1), result=opened.next_turn)
+    op("OpBranch", opened.header)
+    lowering.label(opened.merge)
+    lowering.loops.pop()
+
+
+@lower_instruction.register
+def condition(instruction: If, lowering: Lowering) -> None:
+    """Without an Else, what is not done is nothing: the merge block follows at once."""
+    op = lowering.module.op
+    value = lowering.condition("condition", instruction.condition)
+    lowering.opened.append(opened := OpenIf(lowering))
+    has_second = isinstance(lowering.structure.program[_closing(lowering, Else, EndIf)], Else)
+    op("OpSelectionMerge", opened.merge, "None")
+    first = lowering.module.id()
+    op("OpBranchConditional", value, first, opened.otherwise if has_second else opened.merge)
+    lowering.label(first)
+
+
+@lower_instruction.register
+def otherwise(instruction: Else, lowering: Lowering) -> None:
+    """The end of the first arm, and the beginning of the second."""
+    opened = lowering.opened[-1]
+    assert isinstance(opened, OpenIf)
+    opened.end_of_first = lowering.block
+    lowering.module.op("OpBranch", opened.merge)
+    lowering.label(opened.otherwise)
+
+
+@lower_instruction.register
+def end_if(instruction: EndIf, lowering: Lowering) -> None:
+    """OpPhi of what the arms give."""
+    opened = lowering.opened.pop()
+    assert isinstance(opened, OpenIf)
+    last = lowering.block
+    then, other = (last, opened.before) if opened.end_of_first is None else (opened.end_of_first, last)
+    lowering.module.op("OpBranch", opened.merge)
+    lowering.label(opened.merge)
+    for merge in instruction.merge:
+        a, b = lowering.results[merge.then], lowering.results[merge.otherwise]
+        lowering.define(merge.id, "OpPhi", a.type, a.id, then, b.id, other)
+
+
+def _closing(lowering: Lowering, *kinds: type[AnyInstruction]) -> int:
+    """The index of the instruction of one of the kinds that belongs to the current Loop or If."""
+    depth = 0
+    for n, instruction in enumerate(lowering.structure.program[lowering.at + 1 :], lowering.at + 1):
+        if depth == 0 and isinstance(instruction, kinds):
+            return n
+        depth += isinstance(instruction, (Loop, If)) - isinstance(instruction, (EndLoop, EndIf))
+    raise AssertionError("a Loop or If without an end: the case is not well-formed")
+
+
+@lower_instruction.register
+def control_barrier(instruction: ControlBarrier, lowering: Lowering) -> None:
+    """Execution and memory of the workgroup."""
+    barrier(lowering)
+
+
+def barrier(lowering: Lowering) -> None:
+    """OpControlBarrier after which accesses of other invocations before it are seen (CM-012, TA-044)."""
+    scope = workgroup_scope(lowering)
+    semantics = sum(grammar().value("MemorySemantics", name) for name in _SEMANTICS)
+    lowering.module.op("OpControlBarrier", scope, scope, lowering.constant(semantics))

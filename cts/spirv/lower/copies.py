@@ -1,0 +1,81 @@
+"""The per-invocation view of matrices, and what else may hold or pass them (KM-011, KM-015)."""
+
+from __future__ import annotations
+
+from cts.model import MatrixComponents, MatrixCopy, Through
+from cts.spirv.encode import Id
+from cts.spirv.lower.callbacks import callback
+from cts.spirv.lower.context import Lowering, Result
+from cts.spirv.lower.control import counted_loop
+from cts.spirv.lower.instruction import lower_instruction
+from cts.spirv.lower.types import scalar
+
+
+@lower_instruction.register
+def matrix_components(instruction: MatrixComponents, lowering: Lowering) -> None:
+    """A variable of the matrix, whose components are passed through the function one after the other."""
+    op = lowering.module.op
+    source = lowering.results[instruction.matrix]
+    component = scalar(lowering.module, lowering.matrix(instruction.matrix).declared.component)
+    function = callback(lowering, instruction.function)
+    variable = _variable(lowering, source.type)
+    op("OpStore", variable, source.id)
+    with counted_loop(lowering, op("OpCooperativeMatrixLengthKHR", lowering.uint, source.type)) as index:
+        to_component = op("OpAccessChain", op("OpTypePointer", "Function", component), variable, index)
+        value = op("OpLoad", component, to_component)
+        op("OpStore", to_component, op("OpFunctionCall", component, function, value))
+    lowering.define(instruction.id, "OpLoad", source.type, variable)
+
+
+@lower_instruction.register
+def matrix_copy(instruction: MatrixCopy, lowering: Lowering) -> None:
+    """One way for each member of `Through`."""
+    op, source = lowering.module.op, lowering.results[instruction.matrix]
+    match instruction.through:
+        case Through.CopyObject:
+            lowering.define(instruction.id, "OpCopyObject", source.type, source.id)
+        case Through.Function:
+            lowering.define(instruction.id, "OpFunctionCall", source.type, _identity(lowering, source), source.id)
+        case Through.Component:
+            component = scalar(lowering.module, lowering.matrix(instruction.matrix).declared.component)
+            first = op("OpCompositeExtract", component, source.id, 0)
+            lowering.define(instruction.id, "OpCompositeInsert", source.type, first, source.id, 0)
+        case Through.Variable:
+            _through_memory(instruction, lowering, _variable(lowering, source.type))
+        case Through.Array:
+            _through_member(instruction, lowering, op("OpTypeArray", source.type, lowering.constant(2)))
+        case Through.Struct:
+            _through_member(instruction, lowering, op("OpTypeStruct", lowering.uint, source.type))
+
+
+def _through_member(instruction: MatrixCopy, lowering: Lowering, type_: Id) -> None:
+    """Through element or member 1 of a variable."""
+    variable, source = _variable(lowering, type_), lowering.results[instruction.matrix]
+    to_member = lowering.module.op("OpTypePointer", "Function", source.type)
+    member = lowering.module.op("OpAccessChain", to_member, variable, lowering.constant(1))
+    _through_memory(instruction, lowering, member)
+
+
+def _through_memory(instruction: MatrixCopy, lowering: Lowering, pointer: Id) -> None:
+    source = lowering.results[instruction.matrix]
+    lowering.module.op("OpStore", pointer, source.id)
+    lowering.define(instruction.id, "OpLoad", source.type, pointer)
+
+
+def _variable(lowering: Lowering, type_: Id) -> Id:
+    return lowering.module.op("OpVariable", lowering.module.op("OpTypePointer", "Function", type_), "Function")
+
+
+def _identity(lowering: Lowering, source: Result) -> Id:
+    """A function that takes a matrix and returns it, one for each type."""
+    key = (Through.Function, source.type)
+    if key not in lowering.types:
+        op = lowering.module.op
+        function = op("OpFunction", source.type, "None", op("OpTypeFunction", source.type, source.type))
+        lowering.module.name(function, "identity")
+        parameter = op("OpFunctionParameter", source.type)
+        op("OpLabel")
+        op("OpReturnValue", parameter)
+        op("OpFunctionEnd")
+        lowering.types[key] = function
+    return lowering.types[key]

@@ -1,0 +1,202 @@
+"""The typed expressions of callbacks as instructions (docs/expressions.md): one function for each kind of node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import singledispatchmethod
+
+from cts.model import ComponentType
+from cts.model.expression import (
+    Binary,
+    Bitcast,
+    Body,
+    Convert,
+    Coordinate,
+    Expression,
+    Lookup,
+    Member,
+    Name,
+    Number,
+    Select,
+    Unary,
+    ValueType,
+)
+from cts.spirv.encode import Id
+from cts.spirv.grammar import extended_instructions
+from cts.spirv.lower.context import Lowering
+from cts.spirv.lower.types import scalar
+from cts.spirv.lower.values import constant_of_bits
+
+#: Operations by their operands: floats, signed integers, unsigned integers. GLSL.std.450 has those without "Op".
+_UNARY = {
+    "neg": ("OpFNegate", "OpSNegate", "OpSNegate"),
+    "invert": (None, "OpNot", "OpNot"),
+    "abs": ("FAbs", "SAbs", None),
+    "exp": ("Exp", None, None),
+}
+_BINARY = {
+    "add": ("OpFAdd", "OpIAdd", "OpIAdd"),
+    "sub": ("OpFSub", "OpISub", "OpISub"),
+    "mul": ("OpFMul", "OpIMul", "OpIMul"),
+    "div": ("OpFDiv", None, "OpUDiv"),
+    "mod": (None, None, "OpUMod"),
+    "and": (None, "OpBitwiseAnd", "OpBitwiseAnd"),
+    "or": (None, "OpBitwiseOr", "OpBitwiseOr"),
+    "xor": (None, "OpBitwiseXor", "OpBitwiseXor"),
+    "shl": (None, "OpShiftLeftLogical", "OpShiftLeftLogical"),
+    "shr": (None, "OpShiftRightArithmetic", "OpShiftRightLogical"),
+    "min": ("FMin", "SMin", "UMin"),
+    "max": ("FMax", "SMax", "UMax"),
+    "lt": ("OpFOrdLessThan", "OpSLessThan", "OpULessThan"),
+    "le": ("OpFOrdLessThanEqual", "OpSLessThanEqual", "OpULessThanEqual"),
+    "gt": ("OpFOrdGreaterThan", "OpSGreaterThan", "OpUGreaterThan"),
+    "ge": ("OpFOrdGreaterThanEqual", "OpSGreaterThanEqual", "OpUGreaterThanEqual"),
+    "eq": ("OpFOrdEqual", "OpIEqual", "OpIEqual"),
+    "ne": ("OpFUnordNotEqual", "OpINotEqual", "OpINotEqual"),
+}
+_LOGICAL = {"not": "OpLogicalNot", "both": "OpLogicalAnd", "either": "OpLogicalOr"}
+
+#: What rounds, or may be rearranged: NoContraction binds it (NU-017).
+_ROUNDED = ("OpFNegate", "OpFAdd", "OpFSub", "OpFMul", "OpFDiv")
+
+#: A pointer to a member of a decode function's block, or to an element of it.
+MemberPointer = Callable[[str, Id | None], Id]
+
+
+class Evaluation:
+    """Evaluates expressions in the function being written.
+
+    `names` are its parameters; `coordinates` the ids of the arrays of a decode function, and
+    `member` gives pointers into its block.
+    """
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        names: Mapping[str, Id],
+        coordinates: Mapping[str, Id] | None = None,
+        member: MemberPointer | None = None,
+    ) -> None:
+        self.lowering = lowering
+        self.names = dict(names)
+        self.coordinates = coordinates or {}
+        self.member = member
+
+    def run(self, body: Body) -> Id:
+        """The result of a body."""
+        for name, expression in body.assignments:
+            self.names[name] = self.lowering.module.name(self.value(expression), name)
+        return self.value(body.result)
+
+    def type(self, type_: ValueType) -> Id:
+        if isinstance(type_, ComponentType):
+            return scalar(self.lowering.module, type_)
+        return self.lowering.module.op("OpTypeBool")
+
+    @singledispatchmethod
+    def value(self, node: Expression) -> Id:
+        raise TypeError(f"{node!r} is no expression")
+
+    @value.register
+    def _(self, node: Number) -> Id:
+        assert isinstance(node.type, ComponentType), "plain numbers have component types"
+        return constant_of_bits(self.lowering, node.type, node.bits)
+
+    @value.register
+    def _(self, node: Name) -> Id:
+        return self.names[node.name]
+
+    @value.register
+    def _(self, node: Coordinate) -> Id:
+        array = self.coordinates[node.array]
+        return self.lowering.module.op("OpCompositeExtract", self.type(node.type), array, node.dimension)
+
+    @value.register
+    def _(self, node: Member) -> Id:
+        assert self.member is not None and isinstance(node.type, ComponentType)
+        pointer = self.member(node.name, None if node.index is None else self.value(node.index))
+        return self.lowering.module.op("OpLoad", self.type(node.type), pointer, "Aligned", node.type.size)
+
+    @value.register
+    def _(self, node: Unary) -> Id:
+        a = self.value(node.a)
+        if node.operation in _LOGICAL:
+            return self.lowering.module.op(_LOGICAL[node.operation], self.type(node.type), a)
+        return self.operation(_UNARY, node.operation, node.a.type, node.type, a)
+
+    @value.register
+    def _(self, node: Binary) -> Id:
+        a, b = self.value(node.a), self.value(node.b)
+        if node.operation in _LOGICAL:
+            return self.lowering.module.op(_LOGICAL[node.operation], self.type(node.type), a, b)
+        return self.operation(_BINARY, node.operation, node.a.type, node.type, a, b)
+
+    @value.register
+    def _(self, node: Select) -> Id:
+        condition, a, b = self.value(node.condition), self.value(node.a), self.value(node.b)
+        return self.lowering.module.op("OpSelect", self.type(node.type), condition, a, b)
+
+    @value.register
+    def _(self, node: Convert) -> Id:
+        assert isinstance(node.type, ComponentType) and isinstance(node.a.type, ComponentType)
+        return converted(self.lowering, self.value(node.a), node.a.type, node.type)
+
+    @value.register
+    def _(self, node: Bitcast) -> Id:
+        a = self.value(node.a)
+        return a if node.a.type is node.type else self.lowering.module.op("OpBitcast", self.type(node.type), a)
+
+    @value.register
+    def _(self, node: Lookup) -> Id:
+        """An element of a constant array, which takes a variable to be indexed by a value."""
+        assert isinstance(node.type, ComponentType)
+        op, type_ = self.lowering.module.op, self.type(node.type)
+        array = op("OpTypeArray", type_, self.lowering.constant(len(node.bits)))
+        elements = [constant_of_bits(self.lowering, node.type, bits) for bits in node.bits]
+        constant = op("OpConstantComposite", array, *elements)
+        variable = op("OpVariable", op("OpTypePointer", "Function", array), "Function", constant)
+        index = self.value(node.index)
+        return op("OpLoad", type_, op("OpAccessChain", op("OpTypePointer", "Function", type_), variable, index))
+
+    def operation(
+        self,
+        table: Mapping[str, tuple[str | None, ...]],
+        operation: str,
+        operands: ValueType,
+        result: ValueType,
+        *values: Id,
+    ) -> Id:
+        """The instruction of a table for operands of a type."""
+        assert isinstance(operands, ComponentType)
+        opcode = table[operation][0 if operands.is_float else 1 if operands.is_signed else 2]
+        assert opcode is not None, f"{operation} of {operands.value} is not in the language"
+        op = self.lowering.module.op
+        if not opcode.startswith("Op"):
+            glsl = op("OpExtInstImport", "GLSL.std.450")
+            return op("OpExtInst", self.type(result), glsl, _glsl(opcode), *values)
+        found = op(opcode, self.type(result), *values)
+        return self.lowering.strict(found) if opcode in _ROUNDED else found
+
+
+def _glsl(name: str) -> int:
+    return next(number for number, found in extended_instructions("GLSL.std.450").items() if found == name)
+
+
+def converted(lowering: Lowering, value: Id, source: ComponentType, target: ComponentType) -> Id:
+    """A value as one of another component type: extended by the signedness of the source, then truncated."""
+    op = lowering.module.op
+    type_ = scalar(lowering.module, target)
+    if source.is_float and target.is_float:
+        return op("OpFConvert", type_, value)
+    if source.is_float:
+        return op("OpConvertFToS" if target.is_signed else "OpConvertFToU", type_, value)
+    if target.is_float:
+        return op("OpConvertSToF" if source.is_signed else "OpConvertUToF", type_, value)
+    if source.size == target.size:
+        return op("OpBitcast", type_, value)
+    if source.is_signed:
+        return op("OpSConvert", type_, value)
+    # OpUConvert has unsigned results only.
+    unsigned = ComponentType(f"uint{8 * target.size}")
+    wide = op("OpUConvert", scalar(lowering.module, unsigned), value)
+    return wide if unsigned is target else op("OpBitcast", type_, wide)

@@ -1,0 +1,60 @@
+"""Cooperative matrix types: as the case declares them, and as instructions derive them from others (KM-010)."""
+
+from __future__ import annotations
+
+from cts.model import Instruction, MatrixShape, MatrixType, Scope, Use, constant_of
+from cts.model.matrix_rules import Operands, derived
+from cts.spirv.encode import Id
+from cts.spirv.lower.context import Lowering, Matrix
+from cts.spirv.lower.type_constants import type_constant
+from cts.spirv.lower.types import matrix_component
+
+_CONSTANTS = ("scope", "rows", "cols", "use")
+
+
+def matrix_type(lowering: Lowering, declared: MatrixType) -> Id:
+    """OpTypeCooperativeMatrixKHR. Types declared alike are one type, their spec constants included."""
+    if declared not in lowering.matrices:
+        ids = {field: type_constant(lowering, getattr(declared, field), "type", field) for field in _CONSTANTS}
+        _declare(lowering, declared, ids)
+    return lowering.matrices[declared].id
+
+
+def derived_type(lowering: Lowering, instruction: Instruction, source: Matrix) -> Id:
+    """The type of an instruction's result, which follows from that of its operand.
+
+    It has the constants of the source's type, spec constants included, but for those that the
+    instruction changes: these are constants of the instruction's own fields.
+    """
+    shapes = {instruction.matrix: _shape(source.declared)}  # type: ignore[attr-defined]
+    *_, declared = derived(instruction, Operands(shapes, lowering.functions))
+    assert isinstance(declared, MatrixType), f"{instruction.spirv} of a case that is not well-formed"
+    if declared not in lowering.matrices:
+        _declare(lowering, declared, {f: _constant(lowering, instruction, declared, source, f) for f in _CONSTANTS})
+    return lowering.matrices[declared].id
+
+
+def _constant(lowering: Lowering, instruction: Instruction, declared: MatrixType, source: Matrix, field: str) -> Id:
+    """The constant of a derived type: the instruction's own, one of the source's, or one of the case's rules."""
+    value = getattr(declared, field)
+    if getattr(instruction, field, None) is None:
+        for other in (field, *{"rows": ("cols",), "cols": ("rows",)}.get(field, ())):
+            if value is getattr(source.declared, other):
+                found: Id = getattr(source, other)
+                return found
+    return type_constant(lowering, value, field)
+
+
+def _declare(lowering: Lowering, declared: MatrixType, ids: dict[str, Id]) -> None:
+    component = matrix_component(lowering.module, declared.component)
+    type_ = lowering.module.op("OpTypeCooperativeMatrixKHR", component, *(ids[field] for field in _CONSTANTS))
+    matrix = Matrix(declared, type_, ids["scope"], ids["rows"], ids["cols"], ids["use"])
+    lowering.matrices[declared] = matrix
+    lowering.matrix_of_type[type_] = matrix
+
+
+def _shape(declared: MatrixType) -> MatrixShape:
+    rows, cols = constant_of(declared.rows), constant_of(declared.cols)
+    scope, use = constant_of(declared.scope), constant_of(declared.use)
+    assert isinstance(rows, int) and isinstance(cols, int) and isinstance(scope, Scope) and isinstance(use, Use)
+    return MatrixShape(declared.component, scope, rows, cols, use, declared)

@@ -1,0 +1,67 @@
+"""spirv-val for lowered modules, and what it is given where it does not know what a module may contain.
+
+SPIRV-Tools 2025.5 refuses valid modules in two places. It does not know decode-vector functions
+(SPV_NV_cooperative_matrix_decode_vector, and vectors of eight): these go to a newer spirv-val where the
+system has one. And it takes the Use of the matrices of a multiplication or reduction for a wrong one where
+it is a spec constant. Otherwise the module is written once more without these things, and that is validated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import structs
+
+from cts.errors import HarnessTrouble
+from cts.model import (
+    AnyInstruction,
+    DecodeVector,
+    MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixReduce,
+    MatrixType,
+    constant_of,
+)
+from cts.spirv import tools
+from cts.spirv.lower.context import Lowering
+from cts.spirv.lower.structure import Structure
+from cts.spirv.lower.write import write
+from cts.spirv.newer import newer_validator
+
+
+def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uint32]) -> None:
+    """Raise HarnessTrouble with what is wrong with the words of a structure."""
+    vectors = any(isinstance(i, MatrixLoadTensor) and i.decode_vector is not None for i in structure.program)
+    newer = newer_validator() if vectors else None
+    unknown = vectors and newer is None
+    known = _without_long_vectors(structure) if unknown else structure
+    if any(isinstance(i, (MatrixMulAdd, MatrixReduce)) for i in structure.program):
+        known = _with_literal_uses(known)
+    if unknown or known != structure:
+        words = write(Lowering(known, subgroup_size, decode_vector=not unknown))
+    message = tools.validate(words) if newer is None else newer.validate(words)
+    if message:
+        raise HarnessTrouble("invalid-module", message, remedy="this is a bug in cts/spirv/lower; please report it")
+
+
+def _without_long_vectors(structure: Structure) -> Structure:
+    """Decode-vector functions of four lanes at most, to be written as functions that nothing calls."""
+    functions = (
+        (name, structs.replace(f, lanes=min(f.lanes, 4)) if isinstance(f, DecodeVector) else f)
+        for name, f in structure.functions
+    )
+    return structs.replace(structure, functions=tuple(functions))
+
+
+def _with_literal_uses(structure: Structure) -> Structure:
+    """The spec constants of uses as constants; the spec constants of types still have their values here."""
+    return structs.replace(structure, program=tuple(map(_with_literal_use, structure.program)))
+
+
+def _with_literal_use(instruction: AnyInstruction) -> AnyInstruction:
+    declared: Any = getattr(instruction, "type", None)
+    if not isinstance(declared, MatrixType):
+        return instruction
+    return structs.replace(instruction, type=structs.replace(declared, use=constant_of(declared.use)))

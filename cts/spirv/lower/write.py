@@ -1,0 +1,47 @@
+"""The whole module of a structure: buffers, main with the program in it, execution modes."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.model import FloatControls
+from cts.spirv.encode import Id
+from cts.spirv.lower import buffers, workgroup
+from cts.spirv.lower.context import Lowering
+from cts.spirv.lower.instruction import lower_instruction
+
+
+def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
+    """The words; `lowering` knows afterwards which spec constants and buffers they have."""
+    module, op, structure = lowering.module, lowering.module.op, lowering.structure
+    module.capability("Shader", "VulkanMemoryModel")
+    buffers.declare(lowering)
+    main = module.name(module.id(), "main")
+    op("OpExecutionMode", main, "LocalSize", structure.subgroups * lowering.subgroup_size, 1, 1)
+    void = op("OpTypeVoid")
+    op("OpFunction", void, "None", op("OpTypeFunction", void), result=main)
+    lowering.label()
+    workgroup.copy_in(lowering)
+    for lowering.at, instruction in enumerate(structure.program):
+        lower_instruction(instruction, lowering)
+    workgroup.copy_out(lowering)
+    op("OpReturn")
+    op("OpFunctionEnd")
+    op("OpEntryPoint", "GLCompute", main, "main", *lowering.interface)
+    if structure.float_controls is FloatControls.FastMathNone:
+        _no_fast_math(lowering, main)
+    # A decode function takes a physical pointer, whatever the buffers are (GL-001).
+    addresses = module.declared("OpCapability", "PhysicalStorageBufferAddresses") is not None
+    op("OpMemoryModel", "PhysicalStorageBuffer64" if addresses else "Logical", "Vulkan")
+    return module.words()
+
+
+def _no_fast_math(lowering: Lowering, main: Id) -> None:
+    """NU-019: no licence for any type of IEEE 754 in the module; the others have no arithmetic to bind."""
+    module = lowering.module
+    module.capability("FloatControls2")
+    for width in (16, 32):
+        type_ = module.declared("OpTypeFloat", width)
+        if type_ is not None:
+            module.op("OpExecutionModeId", main, "FPFastMathDefault", type_, lowering.constant(0))

@@ -1,0 +1,47 @@
+"""The spirv-val of the system, where it knows more than the one of the package.
+
+SPIRV-Tools 2025.5 refuses SPV_NV_cooperative_matrix_decode_vector and SPV_EXT_long_vector.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.spirv.tools import TARGET
+
+#: The first version that knows decode vector.
+NEEDED = (2026, 3)
+
+
+@dataclass(frozen=True)
+class Validator:
+    """A spirv-val to run, one process a module."""
+
+    path: str
+    version: tuple[int, int]
+
+    def validate(self, words: npt.NDArray[np.uint32], target: str = TARGET) -> str:
+        """What is wrong with a module; "" when it is valid."""
+        command = [self.path, "--target-env", target, "-"]
+        done = subprocess.run(command, input=words.tobytes(), capture_output=True, check=False)  # noqa: S603
+        message = (done.stdout + done.stderr).decode(errors="replace").strip()
+        return (message or f"{self.path} failed with code {done.returncode}") if done.returncode else ""
+
+
+@lru_cache(maxsize=1)
+def newer_validator() -> Validator | None:
+    """The spirv-val on the path, if it is of version NEEDED or later."""
+    path = shutil.which("spirv-val")
+    if path is None:
+        return None
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    found = re.search(r"v(\d+)\.(\d+)", done.stdout)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    return Validator(path, version) if version >= NEEDED else None

@@ -1,0 +1,148 @@
+"""Callbacks and element-wise instructions as programs of the stack machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+
+from cts.drivers.emulator import mutants as m
+from cts.drivers.emulator import vm
+from cts.drivers.emulator.numbers import BOOL, FLOAT16, FLOAT32, TYPE_NUMBERS, UINT8
+from cts.drivers.emulator.state import Ints
+from cts.model import (
+    AnyFunction,
+    Combine,
+    Component,
+    ComponentType,
+    Decode,
+    DecodeVector,
+    PerElement,
+    block_offsets,
+    body_of,
+)
+from cts.model import expression as e
+
+Row: TypeAlias = tuple[int, int, int, int]
+
+_UNARY = {"neg": vm.NEGATE, "invert": vm.INVERT, "not": vm.NOT, "abs": vm.ABSOLUTE, "exp": vm.EXPONENTIAL}
+_BINARY = {
+    "add": vm.ADD, "sub": vm.SUBTRACT, "mul": vm.MULTIPLY, "div": vm.DIVIDE, "mod": vm.MODULO,
+    "and": vm.AND, "or": vm.OR, "xor": vm.XOR, "shl": vm.SHIFT_LEFT, "shr": vm.SHIFT_RIGHT,
+    "min": vm.MINIMUM, "max": vm.MAXIMUM, "both": vm.AND, "either": vm.OR,
+    "lt": vm.LESS, "le": vm.LESS_EQUAL, "gt": vm.GREATER, "ge": vm.GREATER_EQUAL,
+    "eq": vm.EQUAL, "ne": vm.NOT_EQUAL,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What `vm.call` runs: the operations, and the elements of all lookup tables."""
+
+    code: vm.Code
+    table: Ints
+
+
+def program(rows: list[Row], table: list[int] | None = None) -> Program:
+    """A program of these operations."""
+    return Program(np.array(rows, np.int64).reshape(-1, 4), np.array(table or [], np.int64))
+
+
+def number_of_type(t: e.ValueType) -> int:
+    """A type as the machine knows it."""
+    return TYPE_NUMBERS[t] if isinstance(t, ComponentType) else BOOL
+
+
+@lru_cache(maxsize=1024)
+def compiled(function: AnyFunction, bug: int) -> Program:
+    """The program of a callback. Its parameters are those of `parameters_of`."""
+    writer = _Writer(function, bug)
+    body = body_of(function)
+    for n, (name, value) in enumerate(body.assignments):
+        writer.write(value)
+        writer.rows.append((vm.KEEP, 0, n, 0))
+        writer.locals[name] = n
+    writer.write(body.result)
+    if bug == m.REDUCE_IN_FLOAT16 and isinstance(function, Combine) and function.type is ComponentType.float32:
+        writer.rows += [(vm.CONVERT, FLOAT16, 0, FLOAT32), (vm.CONVERT, FLOAT32, 0, FLOAT16)]
+    return program(writer.rows, writer.table)
+
+
+def parameters_of(function: AnyFunction) -> tuple[str, ...]:
+    """The names of a callback's parameters that travel in registers, in order."""
+    match function:
+        case Combine():
+            return ("x", "y")
+        case Component():
+            return ("value",)
+        case PerElement(extras=extras):
+            return ("row", "col", "value", *(extra.name for extra in extras))
+        case DecodeVector():
+            return ("lane",)
+        case Decode():
+            return ()
+
+
+@dataclass
+class _Writer:
+    """Operations in postfix order."""
+
+    function: AnyFunction
+    bug: int
+    rows: list[Row] = field(default_factory=list)
+    table: list[int] = field(default_factory=list)
+    locals: dict[str, int] = field(default_factory=dict)
+
+    def write(self, node: e.Expression) -> None:
+        """Append the operations that leave the node's value on the stack."""
+        t = number_of_type(node.type)
+        match node:
+            case e.Number(bits=bits):
+                self.rows.append((vm.NUMBER, t, bits, 0))
+            case e.Name(name=name) if name in self.locals:
+                self.rows.append((vm.LOCAL, t, self.locals[name], 0))
+            case e.Name(name=name):
+                self.rows.append((vm.PARAMETER, t, parameters_of(self.function).index(name), 0))
+            case e.Coordinate(array=array, dimension=dimension):
+                self.rows.append((vm.COORDINATE, t, dimension, int(array == "coordInBlock")))
+            case e.Member(name=name, index=index):
+                self._member(t, name, index)
+            case e.Unary(operation=operation, a=a):
+                self.write(a)
+                self.rows.append((_UNARY[operation], t, 0, 0))
+            case e.Binary(operation=operation, a=a, b=b):
+                self.write(a)
+                self.write(b)
+                self.rows.append((_BINARY[operation], t, 0, number_of_type(a.type)))
+            case e.Select(condition=condition, a=a, b=b):
+                for part in (condition, a, b):
+                    self.write(part)
+                self.rows.append((vm.SELECT, t, 0, 0))
+            case e.Convert(a=a):
+                source = number_of_type(a.type)
+                self.write(a)
+                if self.bug == m.CALLBACK_CONVERSION_UNSIGNED and t < UINT8 <= source and source & 1:
+                    self.rows.append((vm.BITCAST, source - 1, 0, source))
+                    source -= 1
+                self.rows.append((vm.CONVERT, t, 0, source))
+            case e.Bitcast(a=a):
+                self.write(a)
+                self.rows.append((vm.BITCAST, t, 0, number_of_type(a.type)))
+            case e.Lookup(index=index, bits=values):
+                self.write(index)
+                self.rows.append((vm.LOOKUP, t, len(self.table), len(values)))
+                self.table += values
+
+    def _member(self, t: int, name: str, index: e.Expression | None) -> None:
+        assert isinstance(self.function, (Decode, DecodeVector))
+        at = block_offsets(self.function.block)[0][name]
+        fields = {f.name: f for f in self.function.block}
+        size = fields[name].type.size
+        if self.bug == m.DECODE_FIELDS_PACKED:
+            names = list(fields)
+            at = sum(f.type.size * (f.count or 1) for f in self.function.block[: names.index(name)])
+        if index is not None:
+            self.write(index)
+        self.rows.append((vm.MEMBER, t, at, 0 if index is None else size))

@@ -1,0 +1,156 @@
+"""Control flow: which subgroups are active, which turn a loop is in, and what loops and conditions carry.
+
+All subgroups step through the program together; those that a loop or condition leaves out are inactive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.drivers.emulator import mutants as m
+from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.registers import Matrix
+from cts.model import Else, EndIf, EndLoop, If, Instruction, Loop
+
+Active = npt.NDArray[np.bool_]
+
+
+class Steps(Protocol):
+    """What runs the instructions between loops and conditions."""
+
+    matrices: dict[str, Matrix]
+
+    def step(self, index: int) -> None:
+        """Run instruction `index` in the active subgroups."""
+
+    def define(self, name: str, matrix: Matrix) -> None:
+        """Give a matrix its name, in the active subgroups."""
+
+
+def closings(program: Sequence[Instruction]) -> dict[int, int]:
+    """Where each Loop, If and Else ends: at its EndLoop, Else or EndIf."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for index, instruction in enumerate(program):
+        if isinstance(instruction, (EndLoop, Else, EndIf)):
+            found[opened.pop()] = index
+        if isinstance(instruction, (Loop, If, Else)):
+            opened.append(index)
+    return found
+
+
+class Flow:
+    """Walks through a program. `active` (subgroups,) are those that run the current instruction."""
+
+    def __init__(self, program: Sequence[Instruction], operands: Operands, steps: Steps, bug: int) -> None:
+        self._program = program
+        self._operands = operands
+        self._steps = steps
+        self._bug = bug
+        self._ends = closings(program)
+        self.active: Active = np.ones(operands.subgroups, bool)
+
+    def run(self) -> None:
+        """The whole program."""
+        self._block(0, len(self._program))
+
+    def _block(self, start: int, stop: int) -> None:
+        index = start
+        while index < stop:
+            match self._program[index]:
+                case Loop() as loop:
+                    index = self._loop(index, loop)
+                case If() as condition:
+                    index = self._if(index, condition)
+                case _:
+                    self._steps.step(index)
+            index += 1
+
+    def _loop(self, index: int, loop: Loop) -> int:
+        """Run a loop; returns where it ends."""
+        end = self._ends[index]
+        closing = self._program[end]
+        assert isinstance(closing, EndLoop)
+        outer, counts = self.active, self._counts(loop)
+        for carry in loop.carry:
+            self._steps.define(carry.id, self._steps.matrices[carry.init])
+        self._operands.turns.append(0)
+        for turn in range(int(counts[outer].max())):
+            self.active = outer & (turn < counts)
+            self._operands.turns[-1] = turn
+            self._block(index + 1, end)
+            self._carry_on(loop, closing, turn, counts)
+        self._operands.turns.pop()
+        self.active = outer
+        return end
+
+    def _counts(self, loop: Loop) -> npt.NDArray[np.int64]:
+        """Turns, per subgroup."""
+        counts = self._operands.evaluate((loop.count,))[:, 0]
+        if self._bug == m.LOOP_ONE_TURN_SHORT:
+            return np.maximum(counts - 1, 0)
+        return np.maximum(counts, 1) if self._bug == m.LOOP_AT_LEAST_ONCE else counts
+
+    def _carry_on(self, loop: Loop, closing: EndLoop, turn: int, counts: npt.NDArray[np.int64]) -> None:
+        """Bring the carried matrices into the next turn, or out of the loop."""
+        active, last = self.active, counts == turn + 1
+        if self._bug == m.LOOP_CARRY_NOT_UPDATED:
+            self.active = active & last
+        elif self._bug == m.LOOP_LAST_TURN_LOST:
+            self.active = active & ~last
+        matrices = self._steps.matrices
+        carried = {carry.id: matrices[name] for carry, name in zip(loop.carry, closing.next, strict=True)}
+        for carry, name in zip(loop.carry, closing.next, strict=True):
+            value = matrices[name] if self._bug == m.LOOP_CARRIES_IN_SEQUENCE else carried[carry.id]
+            self._steps.define(carry.id, value)
+        self.active = active
+
+    def _if(self, index: int, instruction: If) -> int:
+        """Run both arms, each in its subgroups; returns where they end."""
+        outer = self.active
+        condition = self._condition(instruction)
+        middle = end = self._ends[index]
+        self._arm(outer & condition, index + 1, middle)
+        if isinstance(self._program[middle], Else):
+            end = self._ends[middle]
+            self._arm(outer if self._bug == m.ELSE_ALWAYS_RUNS else outer & ~condition, middle + 1, end)
+        closing = self._program[end]
+        assert isinstance(closing, EndIf)
+        self.active = outer
+        if self._bug == m.MERGE_TAKES_THEN:
+            condition[:] = True
+        for merge in closing.merge:
+            for chosen, name, other in (
+                (condition, merge.then, merge.otherwise),
+                (~condition, merge.otherwise, merge.then),
+            ):
+                self.active = outer & chosen
+                if self.active.any():
+                    self._steps.define(merge.id, self._merged(name, other))
+        self.active = outer
+        return end
+
+    def _merged(self, name: str, other: str) -> Matrix:
+        """A matrix of an arm; zeros where a bug takes that of an arm which did not run."""
+        matrices = self._steps.matrices
+        if name in matrices:
+            return matrices[name]
+        return matrices[other].with_registers(np.zeros_like(matrices[other].registers))
+
+    def _condition(self, instruction: If) -> Active:
+        values = self._operands.evaluate((instruction.condition,))[:, 0]
+        if self._bug == m.IF_LOWEST_BIT:
+            values &= 1
+        elif self._bug == m.IF_FIRST_WORKGROUP:
+            values[:] = values[0]
+        condition: Active = values != 0
+        return ~condition if self._bug == m.IF_INVERTED else condition
+
+    def _arm(self, active: Active, start: int, stop: int) -> None:
+        self.active = active
+        if active.any():
+            self._block(start, stop)

@@ -1,0 +1,387 @@
+"""Scalar programs for the elements of matrices: one small stack machine, compiled once.
+
+Callbacks and element-wise instructions arrive as rows (operation, type, a, b) of int64, in postfix order.
+A value is an int64 or a float64, whichever its type asks for; conditions are 0 or 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.drivers.emulator import mutants as m
+from cts.drivers.emulator.jit import device, kernel
+from cts.drivers.emulator.memory import Bytes, Registers, inside, read
+from cts.drivers.emulator.numbers import (
+    BFLOAT16,
+    E4M3,
+    E5M2,
+    FLOAT16,
+    FLOAT32,
+    INT8,
+    INT32,
+    NEAREST,
+    ROUNDING,
+    UINT8,
+    UINT32,
+    WIDE_ARITHMETIC,
+    WIDE_CONVERSIONS,
+    Settings,
+    flushed,
+    narrowed,
+    number,
+    pattern,
+    rounded,
+    signed_zero,
+    width_of,
+    wrapped,
+)
+from cts.drivers.emulator.state import Ints
+
+#: (operations, 4): operation, type of the result, a, b.
+Code = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+# Operations that push: the a-th parameter, the bits a, the a-th local, blockCoord[a] or coordInBlock[a]
+# (b is 0 or 1), the field of the block at byte a (plus b bytes times the index on the stack where b is not 0).
+PARAMETER, NUMBER, LOCAL, COORDINATE, MEMBER = range(5)
+# Pops into the a-th local.
+KEEP = 5
+# Replaces the top. For conversions b is the source's type, and a is 1 where they saturate; a lookup takes one of
+# the b elements of the table from a on.
+CONVERT, BITCAST, LOOKUP, NEGATE, INVERT, NOT, ABSOLUTE, EXPONENTIAL = range(6, 14)
+# Pops condition, first and second value; b is 1 where the condition is of several parts.
+SELECT = 14
+# Pops two operands, of type b where they are compared.
+ADD, SUBTRACT, MULTIPLY, DIVIDE, MODULO, AND, OR, XOR, SHIFT_LEFT, SHIFT_RIGHT, MINIMUM, MAXIMUM = range(15, 27)
+LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL = range(27, 33)
+
+#: What `call` returns when every access was inside the memory.
+NO_FAULT = -1
+
+
+@device
+def float_result(operation: int, x: float, y: float) -> float:
+    """Arithmetic, unrounded."""
+    if operation == ADD:
+        return x + y
+    if operation == SUBTRACT:
+        return x - y
+    if operation == MULTIPLY:
+        return x * y
+    if operation == DIVIDE:
+        return x / y
+    if operation == MINIMUM:
+        return y if y < x else x
+    return y if x < y else x
+
+
+@device
+def float_operation(operation: int, x: float, y: float, t: int, settings: Settings, bug: int) -> float:
+    """Arithmetic of a float type (NU-011). Minimum and maximum give one of their operands as it is."""
+    if operation in (MINIMUM, MAXIMUM):
+        return float_result(operation, x, y)
+    if bug == m.FDIV_APPROXIMATE and operation == DIVIDE and t == FLOAT32:
+        y = 1 / narrowed(1 / y, FLOAT16, NEAREST)
+    if bug == m.FSUB_SWAPPED and operation == SUBTRACT:
+        x, y = y, x
+    value = float_result(operation, flushed(x, t, settings), flushed(y, t, settings))
+    if not settings[WIDE_ARITHMETIC]:
+        value = rounded(value, t, settings)
+    return signed_zero(value, settings)
+
+
+@device
+def truncated_quotient(x: int, y: int, bug: int) -> int:
+    """Rounded towards zero; 0 where the quotient is undefined."""
+    if y == 0:
+        return 0
+    quotient = abs(x) // abs(y)
+    if (x < 0) == (y < 0):
+        return quotient
+    if bug == m.SDIV_FLOOR and quotient * abs(y) != abs(x):
+        quotient += 1
+    return -quotient
+
+
+@device
+def int_compared(operation: int, x: int, y: int, bug: int) -> bool:
+    """A comparison by the type's own signedness."""
+    if bug == m.CALLBACK_COMPARE_UNSIGNED:
+        x, y = x & 0xFFFFFFFF, y & 0xFFFFFFFF
+    if operation == LESS:
+        return x < y
+    if operation == LESS_EQUAL:
+        return x <= y
+    if operation == GREATER:
+        return x > y
+    if operation == GREATER_EQUAL:
+        return x >= y
+    return (x == y) == (operation == EQUAL)
+
+
+@device
+def int_result(operation: int, x: int, y: int, t: int, bug: int) -> int:
+    """Arithmetic of an integer type in enough bits."""
+    if operation == ADD:
+        return x + y
+    if operation == SUBTRACT:
+        return y - x if bug == m.FSUB_SWAPPED else x - y
+    if operation == MULTIPLY:
+        return (x & 0xFFFFFF) * (y & 0xFFFFFF) if bug == m.IMUL_24_BIT else x * y
+    if operation == DIVIDE:
+        if bug == m.UDIV_SIGNED and not t & 1:
+            return truncated_quotient(wrapped(x, t | 1), wrapped(y, t | 1), bug)
+        return truncated_quotient(x, y, bug)
+    if operation == MODULO:
+        return 0 if y == 0 else x % y
+    if operation == AND:
+        return x & y
+    if operation == OR:
+        return x | y
+    if operation == XOR:
+        return x ^ y
+    if operation == SHIFT_LEFT:
+        return x << (y & 31)
+    if operation == SHIFT_RIGHT:
+        if bug == m.CALLBACK_SHIFT_LOGICAL:
+            x &= (1 << width_of(t)) - 1
+        return x >> (y & 31)
+    first = int_compared(int(np.int64(LESS)), x, y, bug)
+    return x if first == (operation == MINIMUM) else y
+
+
+@device
+def int_operation(operation: int, x: int, y: int, t: int, bug: int) -> int:
+    """Arithmetic of an integer type: wraps at its width (NU-004)."""
+    value = int_result(operation, x, y, t, bug)
+    if bug == m.CALLBACK_NARROW_UNWRAPPED:
+        return wrapped(value, INT32) if t & 1 else value & 0xFFFFFFFF
+    if bug == m.IADD_SATURATES and operation == ADD and t < UINT32:
+        width = width_of(t)
+        high = (1 << (width - 1)) - 1 if t & 1 else (1 << width) - 1
+        return min(max(value, -high - 1 if t & 1 else 0), high)
+    return wrapped(value, t)
+
+
+@device
+def float_compared(operation: int, x: float, y: float) -> bool:
+    """A comparison, false with a NaN but for NOT_EQUAL."""
+    if operation == LESS:
+        return bool(x < y)
+    if operation == LESS_EQUAL:
+        return bool(x <= y)
+    if operation == GREATER:
+        return bool(x > y)
+    if operation == GREATER_EQUAL:
+        return bool(x >= y)
+    return bool((x == y) == (operation == EQUAL))
+
+
+@device
+def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Settings, bug: int) -> float:
+    """OpFConvert (NU-012, NU-033)."""
+    if bug == m.FLOAT8_SATURATION_IGNORED:
+        saturate = False
+    elif bug == m.FLOAT8_SATURATES_ALWAYS and t >= E4M3:
+        saturate = True
+    elif bug == m.FLOAT8_DENORMALS_FLUSHED and t == FLOAT16 and source >= E4M3:
+        x = 0.0 if abs(x) < (0.015625 if source == E4M3 else 0.00006103515625) else x
+    elif bug == m.BFLOAT16_THROUGH_FLOAT16 and t == BFLOAT16:
+        x = narrowed(x, FLOAT16, NEAREST)
+    elif bug == m.FLOAT16_THROUGH_BFLOAT16 and t == FLOAT16:
+        x = narrowed(x, BFLOAT16, NEAREST)
+    x = flushed(x, source, settings)
+    # Elision never changes what a conversion does beyond the range of a float8.
+    if settings[WIDE_CONVERSIONS] and t not in (E4M3, E5M2):
+        return x
+    value = number(pattern(x, t, settings[ROUNDING], saturate, bug), t, bug)
+    return value if source >= E4M3 else flushed(value, t, settings)
+
+
+@device
+def float_to_int(x: float, t: int, bug: int) -> int:
+    """Truncated; 0 for what no integer can hold (undefined, NU-016)."""
+    if not abs(x) < 9e18:
+        return 0
+    if bug == m.FTOS_ROUNDS:
+        return wrapped(int(np.rint(x)), t)
+    if bug == m.FTOU_THROUGH_SIGNED and not t & 1:
+        return min(int(x), (1 << (width_of(t) - 1)) - 1)
+    return wrapped(int(x), t)
+
+
+@device
+def int_to_float(x: int, t: int, settings: Settings, bug: int) -> float:
+    """OpConvertSToF, OpConvertUToF."""
+    if settings[WIDE_CONVERSIONS] and t not in (E4M3, E5M2):
+        return float(x)
+    saturate = bug == m.FLOAT8_SATURATES_ALWAYS and t >= E4M3
+    return number(pattern(float(x), t, settings[ROUNDING], saturate, bug), t, bug)
+
+
+@device
+def int_to_int(x: int, t: int, source: int, bug: int) -> int:
+    """OpSConvert, OpUConvert: extended by the source's sign, and truncated."""
+    if bug == m.SCONVERT_SATURATES and source & 1 and width_of(t) < width_of(source):
+        high = (1 << (width_of(t) - 1)) - 1
+        x = min(max(x, -high - 1), high)
+    return wrapped(x, t)
+
+
+@device
+def unary(operation: int, ints: Ints, floats: Floats, top: int, t: int, settings: Settings, bug: int) -> None:
+    """Operations on the value on top of the stack."""
+    if operation == NOT:
+        ints[top] = 1 - ints[top]
+    elif operation == INVERT:
+        ints[top] = wrapped(~ints[top], t)
+    elif operation == EXPONENTIAL:
+        x = flushed(floats[top], t, settings)
+        value = 2.0**x if bug == m.CALLBACK_EXP_BASE_TWO else math.exp(x)
+        floats[top] = value if settings[WIDE_ARITHMETIC] else rounded(value, t, settings)
+    elif t < UINT8:
+        floats[top] = -floats[top] if operation == NEGATE else abs(floats[top])
+    elif operation == NEGATE:
+        value = wrapped(-ints[top], t)
+        ints[top] = -(value + 1) if bug == m.SNEGATE_SATURATES and t & 1 and value == ints[top] != 0 else value
+    else:
+        ints[top] = wrapped(abs(ints[top]), t)
+
+
+@device
+def binary(operation: int, ints: Ints, floats: Floats, top: int, t: int, b: int, settings: Settings, bug: int) -> None:
+    """Operations on the two values on top of the stack; the result replaces the lower one, at `top`."""
+    if operation >= LESS:
+        if b < UINT8:
+            ints[top] = float_compared(operation, floats[top], floats[top + 1])
+        else:
+            ints[top] = int_compared(operation, ints[top], ints[top + 1], bug)
+    elif t < UINT8:
+        floats[top] = float_operation(operation, floats[top], floats[top + 1], t, settings, bug)
+    elif t <= INT32:
+        ints[top] = int_operation(operation, ints[top], ints[top + 1], t, bug)
+    elif operation == AND:
+        ints[top] &= ints[top + 1]
+    else:
+        ints[top] |= ints[top + 1]
+
+
+@device
+def push(bits: int, t: int, ints: Ints, floats: Floats, at: int, bug: int) -> None:
+    """The value behind a bit pattern."""
+    if t < UINT8:
+        floats[at] = number(bits, t, bug)
+    elif t <= INT32:
+        ints[at] = wrapped(bits, t)
+    else:
+        ints[at] = bits
+
+
+@device
+def convert(
+    ints: Ints, floats: Floats, top: int, t: int, source: int, saturate: bool, settings: Settings, bug: int
+) -> None:
+    """A conversion of the value on top of the stack."""
+    if source < UINT8 and t < UINT8:
+        floats[top] = float_to_float(floats[top], t, source, saturate, settings, bug)
+    elif source < UINT8:
+        ints[top] = float_to_int(floats[top], t, bug)
+    elif t < UINT8:
+        floats[top] = int_to_float(ints[top], t, settings, bug)
+    else:
+        ints[top] = int_to_int(ints[top], t, source, bug)
+
+
+@kernel(
+    "int64(int64[:,::1], int64[::1], int64[::1], uint32[:,::1], float64[:,::1], uint8[::1], int64[::1],"
+    " int64[:,:,::1], int64, uint32[::1], float64[::1])"
+)
+def call(
+    code: Code,
+    table: Ints,
+    settings: Settings,
+    parameters: Registers,
+    wide: Floats,
+    memory: Bytes,
+    blocks: Ints,
+    coordinates: Ints,
+    bug: int,
+    result: Registers,
+    wide_result: Floats,
+) -> int:
+    """Run a program once for each of n elements.
+
+    `parameters` (count, n) are bit patterns; `wide` (count, n) are their values before rounding, NaN for
+    those that have no other value; (0, 0) where none has. Decode functions also get `memory`, the byte
+    of each element's block (n,), and blockCoord and coordInBlock (n, 2, rank). Results are bit patterns
+    (n,), and their values before rounding where `wide_result` is (n,). Returns NO_FAULT, or the element
+    whose access was outside.
+    """
+    ints, floats = np.zeros(256, np.int64), np.zeros(256, np.float64)
+    local_ints, local_floats = np.zeros(256, np.int64), np.zeros(256, np.float64)
+    t = 0
+    for n in range(result.shape[0]):
+        size = 0
+        for step in range(code.shape[0]):
+            operation, t, a, b = code[step, 0], code[step, 1], code[step, 2], code[step, 3]
+            if operation == PARAMETER:
+                push(int(np.int64(parameters[a, n])), t, ints, floats, size, bug)
+                if wide.shape[0] and t < UINT8 and not math.isnan(wide[a, n]):
+                    floats[size] = wide[a, n]
+                size += 1
+            elif operation == NUMBER:
+                push(a, t, ints, floats, size, bug)
+                size += 1
+            elif operation == LOCAL:
+                ints[size], floats[size] = local_ints[a], local_floats[a]
+                size += 1
+            elif operation == COORDINATE:
+                ints[size] = wrapped(coordinates[n, b, a], t)
+                size += 1
+            elif operation == MEMBER:
+                at = blocks[n] + a
+                if b:
+                    size -= 1
+                    at += ints[size] * b
+                width = width_of(t) // 8
+                if not inside(memory, at, width):
+                    return n
+                push(read(memory, at, width), t, ints, floats, size, bug)
+                if bug == m.DECODE_BYTES_UNSIGNED and t == INT8:
+                    ints[size] &= 0xFF
+                size += 1
+            elif operation == KEEP:
+                size -= 1
+                local_ints[a], local_floats[a] = ints[size], floats[size]
+            elif operation == CONVERT:
+                convert(ints, floats, size - 1, t, b, a != 0, settings, bug)
+            elif operation == BITCAST:
+                bits = ints[size - 1] & 0xFFFFFFFF
+                if b < UINT8:
+                    bits = pattern(floats[size - 1], b, settings[ROUNDING], bool(t < 0), bug)
+                if bug == m.BITCAST_CONVERTS and (b ^ t) == 1 and bits >> (width_of(b) - 1):
+                    bits = 0
+                push(bits & ((1 << width_of(t)) - 1), t, ints, floats, size - 1, bug)
+            elif operation == LOOKUP:
+                index = ints[size - 1]
+                push(table[a + index] if 0 <= index < b else 0, t, ints, floats, size - 1, bug)
+            elif operation == SELECT:
+                size -= 2
+                if not ints[size - 1]:
+                    ints[size], floats[size] = ints[size + 1], floats[size + 1]
+                ints[size - 1], floats[size - 1] = ints[size], floats[size]
+            elif operation < SELECT:
+                unary(operation, ints, floats, size - 1, t, settings, bug)
+            else:
+                size -= 1
+                binary(operation, ints, floats, size - 1, t, b, settings, bug)
+        if t < UINT8:
+            if wide_result.shape[0]:
+                wide_result[n] = floats[0]
+            result[n] = pattern(floats[0], t, settings[ROUNDING], bool(t < 0), bug)
+        else:
+            result[n] = ints[0] & ((1 << width_of(t)) - 1)
+    return NO_FAULT

@@ -1,0 +1,1 @@
+"""Instructions whose lanes see each other's values, one module per family."""

@@ -1,0 +1,56 @@
+"""VkComponentTypeKHR: the numbers by which Vulkan and cooperative vectors speak of scalar types (VK-007, CV-002)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Component(NamedTuple):
+    """A scalar type of a module: "int" or "float", its width, and the encoding of unusual floats."""
+
+    kind: str
+    width: int
+    encoding: str = ""
+
+    def __str__(self) -> str:
+        return self.encoding or f"{self.kind}{self.width}"
+
+
+#: Names for people.
+NAMES = {
+    **dict(enumerate(("float16", "float32", "float64", "int8", "int16", "int32", "int64"))),
+    **dict(enumerate(("uint8", "uint16", "uint32", "uint64"), 7)),
+    1000141000: "bfloat16",
+    1000491000: "int8 packed",
+    1000491001: "uint8 packed",
+    1000491002: "float8_e4m3fn",
+    1000491003: "float8_e5m2",
+}
+
+#: What a scalar type of a module can be; an integer type of either signedness is both (VK-007).
+CODES = {
+    Component("float", 16): (0,),
+    Component("float", 32): (1,),
+    Component("float", 64): (2,),
+    Component("int", 8): (3, 7),
+    Component("int", 16): (4, 8),
+    Component("int", 32): (5, 9),
+    Component("int", 64): (6, 10),
+    Component("float", 16, "BFloat16KHR"): (1000141000,),
+    Component("float", 8, "Float8E4M3EXT"): (1000491002,),
+    Component("float", 8, "Float8E5M2EXT"): (1000491003,),
+}
+
+#: The signed integers.
+SIGNED = (3, 4, 5, 6)
+
+
+def name(code: int) -> str:
+    """A component type for people, also one that is unknown here."""
+    return NAMES.get(code, f"component type {code}")
+
+
+def code(component: Component, *, signed: bool) -> int | None:
+    """What a module means where an operand mask says how integers are to be read; None for no such type."""
+    codes = CODES.get(component, ())
+    return next((c for c in codes if len(codes) == 1 or (c in SIGNED) == signed), None)

@@ -1,0 +1,156 @@
+"""Cases of conversions: of components, bits and uses, and transposes. docs/generators.md describes the distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from hypothesis import strategies as st
+from msgspec.structs import replace as with_fields
+
+from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.generators.choices import Choices, Draw
+from cts.generators.contents import Contents, Wanted, cycle, draw_contents, random_integers
+from cts.generators.converting import Step, converted, feasible, interesting, sound
+from cts.generators.kernels import Kernel, Matrix, draw_float_controls
+from cts.generators.supports import Supports, draw_dispatch, draw_shape
+from cts.model import (
+    Case,
+    Conversion,
+    MatrixBitcast,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixTranspose,
+    MatrixType,
+    Through,
+    Use,
+)
+
+#: Most steps behind one another.
+STEPS = (1, 1, 1, 2, 2, 3)
+
+
+def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """Valid cases that a device with `capabilities` can run.
+
+    Raises ValueError when nothing converts between the matrices that it has.
+    """
+    supports = Supports(capabilities)
+    rows = [row for row in supports.rows if any(_feasible_at_granule(supports, row))]
+    if not rows:
+        raise ValueError("the driver has no two matrix types of moderate size to convert between")
+
+    @st.composite
+    def conversions(draw: Draw) -> Case:
+        return _draw_case(Choices(draw), supports, rows)
+
+    return conversions()
+
+
+def _feasible_at_granule(supports: Supports, row: MatrixSupport) -> Iterator[Step]:
+    uses = Feature.CONVERSIONS in supports.capabilities.features
+
+    def admits(component: object, rows: int, cols: int, use: Use) -> bool:
+        return supports.admits(component, use, row.scope, (rows, cols), row.subgroups)  # type: ignore[arg-type]
+
+    return feasible(row.component, row.rows, row.cols, row.use, admits, uses=uses)
+
+
+def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
+    """Conversions, each of what the one before gave; everything on the way may be stored."""
+    accumulators = [row for row in rows if row.use is Use.Accumulator]
+    support = choices.pick(accumulators if accumulators and not choices.chance(3) else rows)
+    shape = draw_shape(choices, support, supports.capabilities.max_dimension)
+    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
+    controls = draw_float_controls(choices, supports.capabilities)
+    count = choices.pick(STEPS)
+    kernel = Kernel(choices, supports, support.scope, dispatch, literal_uses=True)
+    steps = _steps(kernel, support.component, *shape, support.use)
+    first = _pick(choices, steps) if steps else None
+    contents = _draw_source(choices, support, first)
+    source = m = kernel.load(choices, support.component, *shape, support.use, contents)
+    m = _copied(kernel, m) if first is None else _emit(kernel, m, first)
+    for _ in range(count - 1):
+        m = choices.group(partial(_draw_step, kernel=kernel, matrix=m))
+    kernel.store(choices, m)
+    if choices.rarely(5):
+        # An implementation may overwrite what is still needed.
+        kernel.store(choices, source)
+    return kernel.case(controls)
+
+
+def _steps(kernel: Kernel, component: object, rows: int, cols: int, use: Use) -> list[Step]:
+    uses = Feature.CONVERSIONS in kernel.features
+    return list(feasible(component, rows, cols, use, kernel.admits, uses=uses))  # type: ignore[arg-type]
+
+
+def _pick(choices: Choices, steps: Sequence[Step]) -> Step:
+    """A step of any kind, the kinds evenly."""
+    kind = choices.pick(list(dict.fromkeys(step.kind for step in steps)))
+    return choices.pick([step for step in steps if step.kind == kind])
+
+
+def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None) -> Contents:
+    """Numbers that matter to the step: at its limits, between what it can give, or any."""
+    kind, seed = choices.record(9, 30)
+    component = support.component
+    plain = step is None or step.operation is None or kind < 2
+    if not plain:
+        assert step is not None and step.operation is not None
+        narrowing = component.is_float or (step.component.is_float and step.component.size < 4)
+        if narrowing:
+            return cycle(interesting(component, step, seed))
+        return random_integers(component, seed)
+    if not component.is_float and (step is None or step.operation is None or not step.component.is_float):
+        return random_integers(component, seed) if kind >= 1 else draw_contents(choices, component, Wanted())
+    size = 120 if step is None or step.component.size == 1 else 1 << 11
+    unsigned = step is not None and step.operation in (Conversion.ConvertFToU, Conversion.ConvertUToF)
+    sign = "nonnegative" if unsigned else "any"
+    return draw_contents(choices, component, Wanted(size=size, sign=sign, exact=True, full=False))
+
+
+def _draw_step(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
+    """One more conversion, or a way through memory, which makes roundings binding (NU-019)."""
+    memory = choices.chance(3)
+    if memory:
+        return kernel.through_memory(choices, matrix)
+    steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)
+    fitting = [s for s in steps if sound(matrix.component, matrix.known, s)]
+    return _emit(kernel, matrix, _pick(choices, fitting)) if fitting else _copied(kernel, matrix)
+
+
+def _copied(kernel: Kernel, matrix: Matrix) -> Matrix:
+    name = kernel.name("m")
+    kernel.program.emit(MatrixCopy(id=name, matrix=matrix.id, through=Through.CopyObject))
+    return Matrix(name, matrix.type, matrix.component, matrix.rows, matrix.cols, matrix.use, matrix.known)
+
+
+def _emit(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
+    name = kernel.name("m")
+    known = converted(matrix.component, matrix.known, step)
+    assert known is not None, step
+    kind: MatrixType = with_fields(matrix.type, component=step.component)
+    rows, cols, use = matrix.rows, matrix.cols, step.use or matrix.use
+    if step.operation is not None:
+        kernel.program.emit(
+            MatrixConvert(
+                id=name,
+                matrix=matrix.id,
+                operation=step.operation,
+                component=step.component,
+                use=step.use,
+                saturate=step.saturate,
+            )
+        )
+    elif step.transpose:
+        kernel.program.emit(MatrixTranspose(id=name, matrix=matrix.id))
+        kind = with_fields(kind, rows=kind.cols, cols=kind.rows)
+        rows, cols = cols, rows
+    elif step.use is not None:
+        kernel.program.emit(MatrixConvertUse(id=name, matrix=matrix.id, use=step.use))
+    else:
+        kernel.program.emit(MatrixBitcast(id=name, matrix=matrix.id, component=step.component))
+    if step.use is not None:
+        kind = with_fields(kind, use=step.use)
+    return Matrix(name, kind, step.component, rows, cols, use, known)

@@ -1,0 +1,114 @@
+"""What is known of values before they exist: their range, and how fine floats are.
+
+With these, generators keep away from what is undefined (divisions by zero, conversions out of range,
+overflowing sums) and know where floating-point results are exact in any order (NU-010).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.model import ComponentType
+
+_C = ComponentType
+
+#: Significand bits of floats, the implicit one included.
+PRECISION = {_C.float32: 24, _C.float16: 11, _C.bfloat16: 8, _C.float8_e4m3fn: 4, _C.float8_e5m2: 3}
+
+#: The exponent of the least normal number: anything smaller may be flushed (NU-013).
+LEAST_EXPONENT = {_C.float32: -126, _C.float16: -14, _C.bfloat16: -126, _C.float8_e4m3fn: -6, _C.float8_e5m2: -14}
+
+#: Results of arithmetic stay below this, well within the type, so that nothing overflows.
+_LARGEST = {
+    _C.float32: 2.0**100,
+    _C.float16: 30000.0,
+    _C.bfloat16: 2.0**100,
+    _C.float8_e4m3fn: 448,
+    _C.float8_e5m2: 57344,
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """All values are within [low, high]; floats are multiples of 2^grain, where grain is not None."""
+
+    low: float
+    high: float
+    grain: int | None = 0
+
+    @property
+    def size(self) -> float:
+        """The largest magnitude."""
+        return max(abs(self.low), abs(self.high))
+
+    def union(self, other: Known) -> Known:
+        """What is known of a value of either."""
+        return Known(min(self.low, other.low), max(self.high, other.high), _finer(self.grain, other.grain))
+
+
+#: All values are 0.
+ZEROS = Known(0, 0)
+
+
+def limits(component: ComponentType) -> tuple[int, int]:
+    """The least and the largest value of an integer type."""
+    info = np.iinfo(component.dtype)
+    return int(info.min), int(info.max)
+
+
+def anything(component: ComponentType) -> Known:
+    """Any value of an integer type."""
+    return Known(*limits(component))
+
+
+def within(component: ComponentType, known: Known) -> bool:
+    """Whether a float type holds such values without coming near its limits; always for integers, which wrap."""
+    return not component.is_float or known.size <= _LARGEST[component]
+
+
+def settled(component: ComponentType, low: float, high: float, grain: int | None) -> Known:
+    """A result with these real values, in its type: wrapped where an integer overflows, rounded where too fine."""
+    if not component.is_float:
+        least, most = limits(component)
+        return Known(low, high) if least <= low and high <= most else anything(component)
+    size = max(abs(low), abs(high))
+    if grain is not None and (grain < LEAST_EXPONENT[component] or size > math.ldexp(1, PRECISION[component] + grain)):
+        grain = None
+    return Known(low, high, grain)
+
+
+def added(component: ComponentType, a: Known, b: Known) -> Known:
+    """A + b."""
+    return settled(component, a.low + b.low, a.high + b.high, _finer(a.grain, b.grain))
+
+
+def subtracted(component: ComponentType, a: Known, b: Known) -> Known:
+    """A - b."""
+    return settled(component, a.low - b.high, a.high - b.low, _finer(a.grain, b.grain))
+
+
+def multiplied(component: ComponentType, a: Known, b: Known) -> Known:
+    """A * b."""
+    grain = None if a.grain is None or b.grain is None else a.grain + b.grain
+    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return settled(component, min(ends), max(ends), grain)
+
+
+def negated(component: ComponentType, a: Known) -> Known:
+    """-a."""
+    return settled(component, -a.high, -a.low, a.grain)
+
+
+def _finer(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else min(a, b)
+
+
+def reread(declared: ComponentType, read: ComponentType, known: Known) -> Known:
+    """What is known of values of one type whose bits are read as another's of the same width."""
+    if declared is read:
+        return known
+    least, most = limits(read)
+    return known if least <= known.low and known.high <= most else anything(read)

@@ -1,0 +1,189 @@
+"""Multiplications (KM-014): rows of the capabilities, sizes, operand masks, and data with which sums are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cts.capabilities import Capabilities, MulAddSupport
+from cts.generators.choices import Choices
+from cts.generators.contents import Contents, Wanted, draw_contents, near_an_end, realistic
+from cts.generators.kernels import Kernel, Matrix, as_matrix
+from cts.generators.known import PRECISION, Known, added, limits, reread, settled
+from cts.generators.supports import MAX_ELEMENTS, Supports, can_run
+from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
+
+_C = ComponentType
+
+#: Significand bits that sums of float8 products may need: implementations keep fewer than the result has.
+FLOAT8_BITS = 13
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A is m x k, B is k x n, C and the result are m x n."""
+
+    m: int
+    n: int
+    k: int
+
+    @property
+    def largest(self) -> int:
+        """Elements of the largest of the three matrices."""
+        return max(self.m * self.n, self.m * self.k, self.k * self.n)
+
+
+def usable_products(supports: Supports) -> list[MulAddSupport]:
+    """Rows whose matrices the driver can run and that are small enough, simplest first: the order of the device."""
+    c = supports.capabilities
+    rows = [
+        row
+        for row in c.mul_adds
+        if can_run(c, row.scope, row.subgroups)
+        and row.c.is_float == row.result.is_float
+        and row.c.size == row.result.size
+        and (row.c is row.result or not row.c.is_float)
+        and Sizes(row.m, row.n, row.k).largest <= MAX_ELEMENTS
+        and max(row.m, row.n, row.k) <= c.max_dimension
+        and all(_declared(supports, row, use) for use in Use)
+    ]
+    return sorted(rows, key=lambda row: list(Scope).index(row.scope))
+
+
+def _declared(supports: Supports, row: MulAddSupport, use: Use) -> list[ComponentType]:
+    """The types that a matrix of this row may be declared with: for integers of either sign (VK-007)."""
+    component, shape = {
+        Use.A: (row.a, (row.m, row.k)),
+        Use.B: (row.b, (row.k, row.n)),
+        Use.Accumulator: (row.result, (row.m, row.n)),
+    }[use]
+    return [c for c in alike(component) if supports.admits(c, use, row.scope, shape, row.subgroups)]
+
+
+def alike(component: ComponentType) -> Sequence[ComponentType]:
+    """A type, and the integer type of the other sign."""
+    if component.is_float:
+        return (component,)
+    other = component.value[1:] if not component.is_signed else f"u{component.value}"
+    return component, ComponentType(other)
+
+
+def draw_sizes(choices: Choices, row: MulAddSupport, capabilities: Capabilities) -> Sizes:
+    """Mostly up to 16 rows and columns, and K up to several granules: no power of two as a rule."""
+    if row.exact:
+        return Sizes(row.m, row.n, row.k)
+    m, n, k = (
+        granule * choices.between(1, max(min(most, capabilities.max_dimension) // granule, 1))
+        for granule, most in ((row.m, max(16, 2 * row.m)), (row.n, max(16, 2 * row.n)), (row.k, max(40, 5 * row.k)))
+    )
+    while Sizes(m, n, k).largest > MAX_ELEMENTS:
+        if k > row.k:
+            k -= row.k
+        elif m > row.m:
+            m -= row.m
+        else:
+            n -= row.n
+    return Sizes(m, n, k)
+
+
+@dataclass(frozen=True)
+class _Budget:
+    """How large the numbers of A and B may be, and of C; whether they may be halves."""
+
+    products: float
+    c: float
+    halves: bool
+
+
+def _budget(row: MulAddSupport, k: int, times: int, *, halves: bool) -> _Budget:
+    """For sums of `times` multiplications that are exact in any order (NU-010), or do not overflow (NU-002)."""
+    if not row.result.is_float:
+        return _Budget(limits(row.result)[1] / k, limits(row.c)[1], halves=False)
+    bits = PRECISION[row.result]
+    if row.a.size == 1:
+        bits = min(bits, FLOAT8_BITS)
+    total = 2.0 ** (bits - (2 if halves else 0)) / times
+    return _Budget(max(total / 2 / k, 1), total / 2, halves)
+
+
+def draw_factors(choices: Choices, row: MulAddSupport, k: int, times: int) -> tuple[Contents, Contents, Contents]:
+    """Contents of A, B and C of a row; with `times` multiplications in a row."""
+    free, halves = choices.record(9, 3)
+    if row.result.is_float and free >= 8:
+        return realistic(row.a, free), realistic(row.b, free + 2), realistic(row.c, free + 4)
+    budget = _budget(row, k, times, halves=halves == 3)
+    saturating_unsigned = row.saturating and not row.result.is_signed
+    wide = row.a.size * row.b.size > 1 and row.saturating
+    largest = min(budget.products**0.5 if wide else budget.products, 1 << 15)
+
+    def draw(component: ComponentType, size: float) -> Contents:
+        positive = saturating_unsigned and component.is_signed
+        sign = "nonnegative" if positive else "any"
+        full = not positive and not wide
+        return draw_contents(
+            choices, component, Wanted(size=size, sign=sign, exact=True, halves=budget.halves, full=full)
+        )
+
+    a = draw(row.a, largest)
+    b = draw(row.b, largest if wide else max(budget.products / max(a.known.size, 1), 1))
+    return a, b, draw_addend(choices, row, budget.c)
+
+
+def draw_addend(choices: Choices, row: MulAddSupport, size: float) -> Contents:
+    """Contents of C: for integers near an end of the type as a rule, where sums wrap or saturate (NU-001, NU-002)."""
+    kind = choices.between(0, 9)
+    if not row.c.is_float and kind >= 4:
+        return near_an_end(row.c, (251, 13, 4093)[kind % 3], top=kind < 8)
+    return draw_contents(choices, row.c, Wanted(size=size, exact=True, halves=row.c.size > 1))
+
+
+def draw_mul_add(choices: Choices, kernel: Kernel, row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
+    """A * B + C as the row reads its operands."""
+    bits = (
+        (row.a, MulAddOperand.MatrixASigned),
+        (row.b, MulAddOperand.MatrixBSigned),
+        (row.c, MulAddOperand.MatrixCSigned),
+        (row.result, MulAddOperand.MatrixResultSigned),
+    )
+    operands = tuple(bit for component, bit in bits if component.is_signed)
+    if row.saturating:
+        operands += (MulAddOperand.SaturatingAccumulation,)
+    name = kernel.name("m")
+    kernel.program.emit(MatrixMulAdd(id=name, a=a.id, b=b.id, c=c.id, operands=operands))
+    return as_matrix(c, name, _result(row, a, b, c))
+
+
+def _result(row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix) -> Known:
+    """What is known of a result, as its declared type reads it."""
+    x, y, z = (reread(m.component, e, m.known) for m, e in ((a, row.a), (b, row.b), (c, row.c)))
+    ends = [a.cols * p * q for p in (x.low, x.high) for q in (y.low, y.high)]
+    grain = None if x.grain is None or y.grain is None else x.grain + y.grain
+    if row.result.is_float:
+        return added(row.result, settled(row.result, min(ends), max(ends), grain), z)
+    low, high = min(ends) + z.low, max(ends) + z.high
+    least, most = limits(row.result)
+    known = Known(max(low, least), min(high, most)) if row.saturating else settled(row.result, low, high, 0)
+    return reread(row.result, c.component, known)
+
+
+def load_factors(
+    choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: tuple[Contents, Contents]
+) -> tuple[Matrix, Matrix]:
+    """A and B, declared with the row's signs or, where the driver has such matrices, with the others."""
+    found = []
+    for use, rows, cols, data in (
+        (Use.A, sizes.m, sizes.k, contents[0]),
+        (Use.B, sizes.k, sizes.n, contents[1]),
+    ):
+        declared = declared_type(choices, kernel, row, use, (rows, cols))
+        source = kernel.source(choices, row.a if use is Use.A else row.b, data)
+        found.append(kernel.load_from(choices, source, rows, cols, use, declared))
+    return found[0], found[1]
+
+
+def declared_type(
+    choices: Choices, kernel: Kernel, row: MulAddSupport, use: Use, shape: tuple[int, int]
+) -> ComponentType:
+    """A component type for a matrix of a row: for integers now and then that of the other sign (VK-007)."""
+    options = [c for c in _declared(kernel.supports, row, use) if kernel.admits(c, *shape, use)]
+    return options[1] if choices.chance(2) and len(options) > 1 else options[0]

@@ -1,0 +1,103 @@
+"""Tensor loads of a kernel, with the layouts and views of `tensor_addressing`; blocks and decode functions, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cts.capabilities import Feature
+from cts.generators.choices import Choices
+from cts.generators.contents import Contents
+from cts.generators.kernels import Kernel, Matrix
+from cts.generators.known import Known
+from cts.generators.layout_plans import Purpose, plan
+from cts.generators.layout_sketches import VARIATIONS, LayoutSketch, Strides, draw_layout
+from cts.generators.memory import OBJECT, TENSOR_ALIGNMENT
+from cts.generators.operands import Varying, varied
+from cts.generators.views import draw_view
+from cts.model import ComponentType, Decode, DecodeVector, MatrixConstant, MatrixLoadTensor, Use
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How a load decodes: block sizes by dimension, the functions, bytes of a block, and what elements are then."""
+
+    block: tuple[int, ...]
+    decode: Decode
+    vector: DecodeVector | None
+    size: int
+    known: Known
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a load reads: pointee type, contents, and the alignment of its pointer in bytes."""
+
+    pointee: ComponentType
+    contents: Contents
+    alignment: int = TENSOR_ALIGNMENT
+
+
+def sketch_for_blocks(choices: Choices) -> LayoutSketch:
+    """A sketch that starts from a layout of its own."""
+    return replace(draw_layout(choices), reuse=None, keep=False)
+
+
+def stretched(sketch: LayoutSketch, block: tuple[int, ...], stretch: int) -> LayoutSketch:
+    """A sketch whose dimensions hold several blocks, the last of which is not whole as a rule."""
+    axes = list(sketch.axes)
+    for d, extent in enumerate(block):
+        if extent > 5:
+            axis = axes[d]
+            axes[d] = replace(axis, extent=axis.extent * max(extent // stretch, 1) + axis.pad)
+    strides = sketch.strides and Strides(sketch.strides.last, sketch.strides.late, far=False)
+    return replace(sketch, axes=tuple(axes), strides=strides)
+
+
+def draw_block_load(
+    choices: Choices,
+    kernel: Kernel,
+    kind: tuple[ComponentType, int, int, Use],
+    sketch: LayoutSketch,
+    memory: Memory,
+    decoding: Decoding | None,
+) -> Matrix:
+    """A tensor load of a matrix of this component, rows, columns and use."""
+    component, rows, cols, use = kind
+    program = kernel.program
+    view = draw_view(choices, sketch.dim, (rows, cols), False, kernel.grid) if choices.chance(3) else None
+    start = program.create_layout(sketch.dim, sketch.clamp)
+    block = decoding.block if decoding else None
+    purpose = Purpose(False, (rows, cols), 0, kernel.grid, Feature.BLOCK_LOADS in kernel.features, block)
+    planned = plan(sketch, start.state, purpose)
+    layout = program.place_layout(start, planned)
+    view_id = program.place_view(view) if view else None
+    pitch = decoding.size if decoding else component.size
+    offset = _draw_offset(choices, kernel, memory, planned.state.end(kernel.grid) * pitch)
+    declared = kernel.type(component, rows, cols, use)
+    spare = kernel.name("c")
+    program.emit(MatrixConstant(id=spare, type=declared, value=kernel.constness.component(OBJECT[component])))
+    name = kernel.name("m")
+    program.emit(
+        MatrixLoadTensor(
+            id=name,
+            object=spare,
+            buffer=offset[0],
+            layout=layout,
+            view=view_id,
+            offset=kernel.constness.scalars([offset[1]])[0],
+            decode=kernel.function("decode", decoding.decode) if decoding else None,
+            decode_vector=kernel.function("vector", decoding.vector) if decoding and decoding.vector else None,
+        )
+    )
+    known = decoding.known if decoding else memory.contents.known
+    return Matrix(name, declared, component, rows, cols, use, known)
+
+
+def _draw_offset(choices: Choices, kernel: Kernel, memory: Memory, extent: int) -> tuple[str, Varying]:
+    """A source and where the load begins in it, in elements; the buffer grows to hold whole blocks."""
+    region = kernel.source(choices, memory.pointee, memory.contents, scalar=True)
+    unit = memory.alignment // region.element_size
+    base = choices.pick((1, 2, 3, 5)) if choices.chance(4) else 0
+    offset = Varying(base * unit, varied(kernel.grid, unit * abs(choices.pick(VARIATIONS))))
+    region.size = max(region.size, offset.range(kernel.grid)[1] * region.element_size + extent)
+    return region.name, offset

@@ -1,0 +1,197 @@
+"""Loads and stores: which element of which matrix meets which byte (CM-010, CM-011, KM-012, KM-013, TA-036, TA-037)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.model import (
+    Buffer,
+    Case,
+    Decode,
+    DecodeVector,
+    Dispatch,
+    MatrixLoad,
+    MatrixLoadTensor,
+    MatrixShape,
+    MatrixStore,
+    MatrixStoreTensor,
+    Order,
+    Scope,
+    StorageClass,
+    block_offsets,
+)
+from cts.reference.addressing import Status
+from cts.reference.arrays import I64, U8, U32, Mask
+from cts.reference.elements import matrix_elements, tensor_coordinates
+from cts.reference.layout import TensorLayoutState
+from cts.reference.view import TensorViewState
+
+_T = TypeVar("_T", bound=np.generic)
+
+TensorInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor
+StridedInstruction: TypeAlias = MatrixLoad | MatrixStore
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Where the elements of a load with a decode function lie, one array per dimension (TA-037)."""
+
+    block_coord: tuple[U32, ...]
+    coord_in_block: tuple[U32, ...]
+
+
+@dataclass(frozen=True)
+class Access:
+    """One load or store in one step, all its instances.
+
+    `byte` are byte offsets into the buffer's contents, int64, and `status` what becomes of each
+    element (both (sets, instances, rows, cols), or with extents of 1 where nothing varies). Every
+    location is of `size` bytes: a component, or a block that is decoded. `pointer` is the byte offset
+    of the Pointer operand, (sets, instances), in the part of the buffer that the instance sees, which
+    begins at `origin`, (1, instances), and has `extent` bytes. Tensor instructions have a `layout` and
+    perhaps a `view`; KHR ones a `stride`, signed, in elements of the buffer.
+    """
+
+    instruction: int
+    store: bool
+    buffer: str
+    shape: MatrixShape
+    pointer: I64
+    byte: I64
+    status: U8
+    size: int
+    origin: I64
+    extent: int
+    layout: TensorLayoutState | None = None
+    view: TensorViewState | None = None
+    stride: I64 | None = None
+    blocks: Blocks | None = None
+
+    @property
+    def unit(self) -> int:
+        """Bytes that every location is a whole number of, and begins at a multiple of."""
+        return self.shape.component.size if self.blocks is None else 1
+
+    @property
+    def accessed(self) -> Mask | None:
+        """Which elements meet memory at all; None: every one."""
+        return self.status == Status.OK if self.status.any() else None
+
+    def taken_by(self, active: Mask) -> Access:
+        """The same where some instances, (sets, instances), do not take the step."""
+        status = np.where(active[..., None, None], self.status, np.uint8(Status.INACTIVE))
+        return replace(self, status=status)
+
+    def only(self, active: Mask) -> Access:
+        """Operands and state of the active instances of the only parameter set, for rules on them."""
+        chosen = np.flatnonzero(np.broadcast_to(active, (1, active.shape[1]))[0])
+
+        def some(values: npt.NDArray[_T]) -> npt.NDArray[_T]:
+            return values if values.shape[1] == 1 else values[:, chosen]
+
+        return replace(
+            self,
+            pointer=some(self.pointer),
+            stride=None if self.stride is None else some(self.stride),
+            layout=None if self.layout is None else self.layout.map(some),
+            view=None if self.view is None else self.view.map(some),
+        )
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the operands of a memory instruction come to, at the instances of the matrix's scope.
+
+    `offset` is the pointer's in elements of the buffer, (sets, instances); `layout` and `view`, or
+    `stride`, as the instruction has them.
+    """
+
+    instruction: int
+    buffer: str
+    shape: MatrixShape
+    offset: I64
+    layout: TensorLayoutState | None = None
+    view: TensorViewState | None = None
+    stride: U32 | None = None
+
+
+def tensor_access(case: Case, instruction: TensorInstruction, place: Place) -> Access:
+    """CM-010, CM-011; byte address by TA-036, or by TA-037 with a decode function."""
+    assert place.layout is not None
+    store = isinstance(instruction, MatrixStoreTensor)
+    shape = place.shape
+    size, blocks = shape.component.size, None
+    if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+        size = block_size(case, instruction.decode)
+        elements, block, inside = tensor_coordinates(place.layout, place.view, shape.rows, shape.cols, store)
+        blocks = Blocks(tuple(block), tuple(inside))
+    else:
+        elements = matrix_elements(place.layout, place.view, shape.rows, shape.cols, store)
+    pointer, origin, extent = _where(case, place)
+    byte = (pointer + origin)[..., None, None] + elements.index * np.int64(size)
+    return Access(
+        place.instruction,
+        store,
+        place.buffer,
+        shape,
+        pointer,
+        byte,
+        elements.status,
+        size,
+        origin,
+        extent,
+        place.layout,
+        place.view,
+        blocks=blocks,
+    )
+
+
+def strided_access(case: Case, instruction: StridedInstruction, place: Place) -> Access:
+    """KM-012, KM-013: `offset` and `stride` count pointees, the position along a row counts components."""
+    assert place.stride is not None
+    shape = place.shape
+    stride = place.stride.view(np.int32).astype(np.int64)
+    pointer, origin, extent = _where(case, place)
+    row, col = np.arange(shape.rows, dtype=np.int64)[:, None], np.arange(shape.cols, dtype=np.int64)
+    major, minor = (row, col) if instruction.order is Order.RowMajor else (col, row)
+    pitch = stride * case.buffers[place.buffer].element_size
+    byte = (pointer + origin)[..., None, None] + major * pitch[..., None, None] + minor * shape.component.size
+    status = np.broadcast_to(np.uint8(Status.OK), byte.shape)
+    store, size = isinstance(instruction, MatrixStore), shape.component.size
+    return Access(
+        place.instruction, store, place.buffer, shape, pointer, byte, status, size, origin, extent, stride=stride
+    )
+
+
+def block_size(case: Case, function: str) -> int:
+    """The size in bytes of a decode function's block."""
+    decode = case.functions[function]
+    assert isinstance(decode, (Decode, DecodeVector))
+    return block_offsets(decode.block)[1]
+
+
+def instances_of(dispatch: Dispatch, scope: Scope) -> int:
+    """How many instances of a scope a dispatch has."""
+    return math.prod(dispatch.workgroups) * (1 if scope is Scope.Workgroup else dispatch.subgroups)
+
+
+def part_of(buffer: Buffer, dispatch: Dispatch) -> int:
+    """The bytes of the buffer that one workgroup sees: all, or its part of Workgroup memory."""
+    return buffer.size // math.prod(dispatch.workgroups) if buffer.storage is StorageClass.Workgroup else buffer.size
+
+
+def _where(case: Case, place: Place) -> tuple[I64, I64, int]:
+    """The Pointer operand's byte offset in its part of the buffer, the part's own, and its size."""
+    buffer, dispatch = case.buffers[place.buffer], case.dispatch
+    pointer = place.offset * np.int64(buffer.element_size)
+    extent = part_of(buffer, dispatch)
+    if extent == buffer.size:
+        return pointer, np.zeros((1, 1), np.int64), extent
+    workgroup = np.arange(math.prod(dispatch.workgroups), dtype=np.int64)
+    each = instances_of(dispatch, place.shape.scope) // len(workgroup)
+    return pointer, np.repeat(workgroup, each)[None] * extent, extent

@@ -1,0 +1,379 @@
+"""How one matrix element got its value: the instruction that gave it, its operands' elements, and theirs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.expectation import Freedom, TraceStep
+from cts.model import (
+    Case,
+    Decode,
+    EndIf,
+    EndLoop,
+    Instruction,
+    Loop,
+    MatrixArithmetic,
+    MatrixBitcast,
+    MatrixComponents,
+    MatrixConstant,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixLoad,
+    MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixNull,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixStore,
+    MatrixStoreTensor,
+    MatrixTimesScalar,
+    MatrixTranspose,
+    Order,
+    ReduceMode,
+    Scope,
+    mul_add_types,
+)
+from cts.reference.accesses import Access
+from cts.reference.addressing import Status
+from cts.reference.arrays import U32
+from cts.reference.execute import Recording
+from cts.reference.numeric.formats import real
+from cts.reference.numeric.value import Value
+from cts.reference.program import Evaluation
+from cts.reference.steps import tensor_steps
+
+#: The most instructions that one history tells of, and the terms of a sum that it lists.
+MOST_INSTRUCTIONS = 12
+TERMS = 4
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of a matrix of one instance."""
+
+    instance: int
+    row: int
+    col: int
+
+
+class History:
+    """Tells the history of elements, from values recorded in every step."""
+
+    def __init__(self, evaluation: Evaluation, recording: Recording) -> None:
+        self.evaluation = evaluation
+        self.recording = recording
+        self.left = MOST_INSTRUCTIONS
+        self.defines: defaultdict[str, set[int]] = defaultdict(set)
+        for i, instruction in enumerate(evaluation.case.program):
+            for name in _defined(evaluation.case, i, instruction):
+                self.defines[name].add(i)
+
+    def of(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]:
+        """The steps behind an element of a matrix, as it is before step number `before`."""
+        number = self._definition(matrix, before, element)
+        if number is None or self.left == 0:
+            return
+        self.left -= 1
+        yield self.begin(number, matrix, element)
+        instruction = self.evaluation.case.program[self.evaluation.steps[number].index]
+        value = self.value(matrix, before, element)
+        shown = "not recorded" if value is None else show(value)
+        yield from self._explained(instruction, matrix, number, element, shown)
+
+    def begin(self, number: int, matrix: str, element: Element) -> TraceStep:
+        step = self.evaluation.steps[number]
+        instruction = self.evaluation.case.program[step.index]
+        scope = self.evaluation.shape_of(matrix).scope
+        turns = "".join(f", turn {t}" for t in step.taken.turns)
+        return TraceStep(
+            _RULES.get(type(instruction), "KM-017"),
+            f"program[{step.index}] {type(instruction).__name__}{turns}, "
+            f"{_instance(self.evaluation.case, scope, element.instance)}",
+            f"element ({element.row}, {element.col}) of {matrix!r}",
+        )
+
+    def value(self, matrix: str, before: int, element: Element) -> Value | None:
+        """The element as it is before a step; None where it is too long ago to be recorded."""
+        number = self._definition(matrix, before, element)
+        value = None if number is None else self.recording.values.get((number, matrix))
+        if value is None:
+            return None
+        return value.stored.map(lambda a: np.asarray(at_element(a, element)).reshape(1))
+
+    def address(self, access: Access, element: Element) -> Iterator[TraceStep]:
+        """From the element to its byte."""
+        pointer = int(_of_instance(access.pointer[0], element.instance))
+        origin = int(_of_instance(access.origin[0], element.instance))
+        if origin:
+            part = f"the workgroup's part begins at byte {origin}: pointer {pointer}"
+            yield TraceStep("CM-013", part, str(pointer + origin))
+        pointer += origin
+        if access.stride is not None:
+            yield self._strided(access, element, pointer)
+            return
+        assert access.layout is not None
+        layout = access.layout.map(lambda a: _one(a, element.instance))
+        view = access.view and access.view.map(lambda a: _one(a, element.instance))
+        index = yield from tensor_steps(layout, view, element.row, element.col, access.shape.cols, access.store)
+        if index is not None:
+            rule = "TA-036" if access.blocks is None else "TA-037"
+            what = f"byte address: pointer {pointer} + index {index} * {access.size}"
+            yield TraceStep(rule, what, str(pointer + index * access.size))
+
+    def _strided(self, access: Access, element: Element, pointer: int) -> TraceStep:
+        instruction = self.evaluation.case.program[access.instruction]
+        assert isinstance(instruction, (MatrixLoad, MatrixStore)) and access.stride is not None
+        stride = int(_of_instance(access.stride[0], element.instance))
+        pointee = self.evaluation.case.buffers[access.buffer].element_size
+        row, col, size = element.row, element.col, access.shape.component.size
+        major, minor = (row, col) if instruction.order is Order.RowMajor else (col, row)
+        return TraceStep(
+            "KM-013",
+            f"byte address, {instruction.order.value}: pointer {pointer} + {major} * stride {stride} * {pointee}"
+            f" + {minor} * {size}",
+            str(pointer + major * stride * pointee + minor * size),
+        )
+
+    def _explained(
+        self, instruction: Instruction, matrix: str, number: int, element: Element, shown: str
+    ) -> Iterator[TraceStep]:
+        match instruction:
+            case MatrixConstant() | MatrixNull():
+                yield TraceStep("KM-016", "every element is the constant", shown)
+            case MatrixLoad() | MatrixLoadTensor():
+                yield from self._loaded(instruction, number, element, shown)
+            case Loop() | EndLoop() | EndIf():
+                source = self._source(instruction, matrix, number, element)
+                yield TraceStep("NU-014", f"carried from {source!r} as it is", shown)
+                yield from self.of(source, number, element)
+            case MatrixMulAdd():
+                yield from self._product(instruction, number, element, shown)
+                yield from self.of(instruction.c, number, element)
+            case MatrixReduce():
+                yield from self._reduction(instruction, number, element, shown)
+            case MatrixTranspose():
+                yield TraceStep("CM-052", f"element ({element.col}, {element.row}) of {instruction.matrix!r}", shown)
+                yield from self.of(instruction.matrix, number, Element(element.instance, element.col, element.row))
+            case MatrixPerElement() | MatrixComponents():
+                yield self._call(instruction, number, element, shown)
+                for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
+                    yield from self.of(name, number, element)
+            case _:
+                operands = [n for n in _operands(instruction) if n is not None]
+                values = ", ".join(self._element(n, number, element) for n in operands)
+                yield TraceStep(_RULES[type(instruction)], f"{instruction.spirv} of {values}", shown)
+                for name in operands:
+                    yield from self.of(name, number, element)
+
+    def _loaded(
+        self, instruction: MatrixLoad | MatrixLoadTensor, number: int, element: Element, shown: str
+    ) -> Iterator[TraceStep]:
+        access = self.evaluation.steps[number].access
+        assert access is not None
+        yield from self.address(access, element)
+        status = int(at_element(access.status, element))
+        if status == Status.OK:
+            byte = int(at_element(access.byte, element))
+            if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+                yield self._decode(instruction, access, element, shown)
+            else:
+                yield TraceStep(_RULES[type(instruction)], f"loaded from byte {byte} of {access.buffer!r}", shown)
+        elif status == Status.CLAMPED:
+            yield TraceStep("TA-038", "out of bounds: the low bits of clampValue", shown)
+        else:
+            assert isinstance(instruction, MatrixLoadTensor)
+            yield TraceStep("TA-038", f"clipped: the element of the Object, {instruction.object!r}", shown)
+            yield from self.of(instruction.object, number, element)
+
+    def _decode(self, instruction: MatrixLoadTensor, access: Access, element: Element, shown: str) -> TraceStep:
+        assert access.blocks is not None
+        function = self.evaluation.case.functions[instruction.decode or ""]
+        assert isinstance(function, Decode)
+        block, inside = (
+            f"({', '.join(str(int(at_element(c, element))) for c in coords)})"
+            for coords in (access.blocks.block_coord, access.blocks.coord_in_block)
+        )
+        byte = int(at_element(access.byte, element))
+        vector = "" if instruction.decode_vector is None else f" or {instruction.decode_vector!r}"
+        what = f"{instruction.decode!r}{vector} of the block at byte {byte} of {access.buffer!r}, "
+        return TraceStep("DV-011", f"{what}blockCoord {block}, coordInBlock {inside}: `{function.body}`", shown)
+
+    def _product(self, i: MatrixMulAdd, number: int, element: Element, shown: str) -> Iterator[TraceStep]:
+        shapes = [self.evaluation.shape_of(name) for name in (i.a, i.b, i.c)]
+        types = mul_add_types(i, *shapes)
+        depth = shapes[0].cols
+        terms = []
+        for k in range(min(depth, TERMS)):
+            a = self.value(i.a, number, Element(element.instance, element.row, k))
+            b = self.value(i.b, number, Element(element.instance, k, element.col))
+            terms.append(f"{_number(a, types[0])} * {_number(b, types[1])}")
+        rest = f" + ... ({depth} products)" if depth > TERMS else ""
+        c = _number(self.value(i.c, number, element), types[2])
+        fact = "NU-010" if shapes[2].component.is_float else "NU-001"
+        what = f"sum over k of {i.a!r}[{element.row}, k] * {i.b!r}[k, {element.col}]: {' + '.join(terms)}{rest} + {c}"
+        yield TraceStep(fact, what, shown)
+
+    def _reduction(self, i: MatrixReduce, number: int, element: Element, shown: str) -> Iterator[TraceStep]:
+        shape = self.evaluation.shape_of(i.matrix)
+        rows, cols = list(range(shape.rows)), list(range(shape.cols))
+        if ReduceMode.Square in i.mode:
+            rows, cols = [2 * element.row, 2 * element.row + 1], [2 * element.col, 2 * element.col + 1]
+        else:
+            if ReduceMode.Row not in i.mode:
+                cols = [element.col]
+            if ReduceMode.Column not in i.mode:
+                rows = [element.row]
+        first = [(r, c) for r in rows[:TERMS] for c in cols[:TERMS]][:TERMS]
+        values = [
+            _number(self.value(i.matrix, number, Element(element.instance, r, c)), shape.component) for r, c in first
+        ]
+        more = ", ..." if len(rows) * len(cols) > len(first) else ""
+        what = f"{i.combine!r} over {len(rows) * len(cols)} elements of {i.matrix!r}, from {first[0]}"
+        yield TraceStep("CM-022", f"{what}: {', '.join(values)}{more}", shown)
+
+    def _call(self, i: MatrixPerElement | MatrixComponents, number: int, element: Element, shown: str) -> TraceStep:
+        names = (i.matrix, *getattr(i, "matrices", ()))
+        values = ", ".join(self._element(n, number, element) for n in names)
+        body = getattr(self.evaluation.case.functions[i.function], "body", "")
+        if isinstance(i, MatrixPerElement):
+            values = f"row {element.row}, col {element.col}, {values}"
+        return TraceStep(_RULES[type(i)], f"{i.function!r} of {values}: `{body}`", shown)
+
+    def _element(self, matrix: str, number: int, element: Element) -> str:
+        return (
+            f"{matrix!r} = {_number(self.value(matrix, number, element), self.evaluation.shape_of(matrix).component)}"
+        )
+
+    def _definition(self, matrix: str, before: int, element: Element) -> int | None:
+        """The last step before `before` that defines a matrix for the instance."""
+        scope = self.evaluation.shape_of(matrix).scope
+        for number in range(before - 1, -1, -1):
+            step = self.evaluation.steps[number]
+            if step.index in self.defines[matrix]:
+                active = self.evaluation.active_at(step.taken, scope)
+                if active is None or active[0, min(element.instance, active.shape[1] - 1)]:
+                    return number
+        return None
+
+    def _source(self, i: Loop | EndLoop | EndIf, matrix: str, number: int, element: Element) -> str:
+        """Which matrix a loop or the end of a condition passes on under another name."""
+        match i:
+            case Loop():
+                return next(c.init for c in i.carry if c.id == matrix)
+            case EndLoop():
+                loop = self.evaluation.case.program[_loop_of(self.evaluation.case, self.evaluation.steps[number].index)]
+                assert isinstance(loop, Loop)
+                return next(n for n, c in zip(i.next, loop.carry, strict=True) if c.id == matrix)
+            case EndIf():
+                condition = self.evaluation.steps[number].taken.condition
+                assert condition is not None
+                scope = self.evaluation.shape_of(matrix).scope
+                taken = self.evaluation.at_scope(condition, scope)[0]
+                merge = next(m for m in i.merge if m.id == matrix)
+                return merge.then if taken[min(element.instance, len(taken) - 1)] else merge.otherwise
+
+
+def show(value: Value) -> str:
+    """An element, as bits, and what else it may be."""
+    component = value.component
+    assert component is not None
+    text = f"0x{int(value.bits.item()):0{2 * component.size}x}"
+    if value.free is None or not value.free.flags.any():
+        return text
+    flags, reasons = int(value.free.flags.item()), "; ".join(value.free.reasons)
+    if flags & Freedom.ANY:
+        return f"anything ({reasons})"
+    if flags & Freedom.NAN:
+        return f"a NaN ({reasons})"
+    return f"{text}, of [{value.free.lo.item():.9g}, {value.free.hi.item():.9g}] ({reasons})"
+
+
+def at_element(array: npt.NDArray[Any], element: Element) -> Any:
+    """The first parameter set's element of an array (sets, instances, rows, cols) with perhaps extents of 1."""
+    place = (element.instance, element.row, element.col)
+    return array[(0, *(min(n, extent - 1) for n, extent in zip(place, array.shape[1:], strict=True)))]
+
+
+def _number(value: Value | None, component: Any) -> str:
+    if value is None:
+        return "?"
+    number = real(component, value.bits).item()
+    if value.free is not None and value.free.flags.any():
+        return f"~{number:.9g}"
+    return f"{number:.9g}"
+
+
+def _defined(case: Case, i: int, instruction: Instruction) -> Iterator[str]:
+    if isinstance(instruction, Loop):
+        yield from (c.id for c in instruction.carry)
+    elif isinstance(instruction, EndLoop):
+        loop = case.program[_loop_of(case, i)]
+        assert isinstance(loop, Loop)
+        yield from (c.id for c in loop.carry)
+    elif isinstance(instruction, EndIf):
+        yield from (m.id for m in instruction.merge)
+    elif hasattr(instruction, "id"):
+        yield instruction.id
+
+
+def _loop_of(case: Case, end: int) -> int:
+    """The Loop that an EndLoop ends."""
+    depth = 0
+    for i in range(end, -1, -1):
+        depth += isinstance(case.program[i], EndLoop) - isinstance(case.program[i], Loop)
+        if depth == 0:
+            return i
+    raise AssertionError("resolve pairs every EndLoop with a Loop")
+
+
+def _operands(instruction: Instruction) -> tuple[str | None, ...]:
+    return tuple(getattr(instruction, name, None) for name in ("matrix", "a", "b"))
+
+
+def _one(member: U32, instance: int) -> U32:
+    """A member of a layout or view for one instance, (1, dim)."""
+    row: U32 = member[0, min(instance, member.shape[1] - 1)]
+    return row[None]
+
+
+def _of_instance(values: npt.NDArray[Any], instance: int) -> Any:
+    return values[min(instance, len(values) - 1)]
+
+
+_RULES: dict[type[Instruction], str] = {
+    MatrixConstant: "KM-016",
+    MatrixNull: "KM-016",
+    MatrixLoadTensor: "CM-010",
+    MatrixStoreTensor: "CM-011",
+    MatrixLoad: "KM-013",
+    MatrixStore: "KM-013",
+    MatrixMulAdd: "KM-014",
+    MatrixArithmetic: "NU-011",
+    MatrixTimesScalar: "NU-011",
+    MatrixConvert: "NU-012",
+    MatrixBitcast: "KM-018",
+    MatrixConvertUse: "CM-051",
+    MatrixTranspose: "CM-052",
+    MatrixReduce: "CM-022",
+    MatrixPerElement: "CM-030",
+    MatrixComponents: "KM-011",
+    MatrixCopy: "KM-011",
+    Loop: "KM-011",
+    EndLoop: "KM-011",
+    EndIf: "KM-011",
+}
+
+
+def _instance(case: Case, scope: Scope, instance: int) -> str:
+    subgroups = 1 if scope is Scope.Workgroup else case.dispatch.subgroups
+    workgroup, subgroup = divmod(instance, subgroups)
+    x, y, _ = case.dispatch.workgroups
+    position = (workgroup % x, workgroup // x % y, workgroup // (x * y))
+    return f"workgroup {position}" + (f", subgroup {subgroup}" if scope is Scope.Subgroup else "")

@@ -1,0 +1,258 @@
+"""Matrix instructions that compute: one function for each, from the values of its operands to that of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import singledispatch
+
+import numpy as np
+
+from cts.expectation import Freedom
+from cts.model import (
+    Arithmetic,
+    Case,
+    Combine,
+    Component,
+    ComponentType,
+    Conversion,
+    Instruction,
+    MatrixArithmetic,
+    MatrixBitcast,
+    MatrixComponents,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixMulAdd,
+    MatrixNull,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixShape,
+    MatrixTimesScalar,
+    MatrixTranspose,
+    MulAddOperand,
+    PerElement,
+    body_of,
+    mul_add_types,
+)
+from cts.reference.numeric import conversions, integers
+from cts.reference.numeric.expression import Arguments, call
+from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.formats import FORMATS
+from cts.reference.numeric.undefined import Watch
+from cts.reference.numeric.value import FREE, Value, with_freedom
+from cts.reference.products import multiplied_floats, multiplied_integers
+from cts.reference.reductions import Reduction, filled, reduced
+
+_NOT_PRESERVED = "NaN, denormals and -0 need not be preserved (NU-013, NU-014)"
+
+
+@dataclass
+class Operation:
+    """One instruction, and what it may ask for.
+
+    `values` are the matrices so far, (sets, instances, rows, cols) or with extents of 1; `scalars`
+    the instruction's own component values, by field path; `first_group` a number that no group of
+    equals has yet.
+    """
+
+    case: Case
+    values: Mapping[str, Value]
+    shapes: Mapping[str, MatrixShape]
+    scalars: Mapping[str, Value]
+    floats: Floats
+    first_group: int
+    watch: Watch = field(default_factory=Watch)
+
+    def full(self, name: str) -> Value:
+        """A matrix with all its rows and columns."""
+        value, shape = self.values[name], self.shapes[name]
+        return value.broadcast((*value.shape[:-2], shape.rows, shape.cols))
+
+
+@singledispatch
+def computed(instruction: Instruction, operation: Operation) -> Value:
+    """The value of a matrix instruction's result; undefined behaviour goes to the operation's watch."""
+    raise AssertionError(f"the oracle does not compute {type(instruction).__name__}")
+
+
+@computed.register
+def _null(i: MatrixNull, operation: Operation) -> Value:
+    """KM-016."""
+    return Value(i.type.component, np.zeros((1, 1, 1, 1), i.type.component.bits_dtype))
+
+
+@computed.register
+def _copy(i: MatrixCopy, operation: Operation) -> Value:
+    """KM-011: whatever holds or passes a matrix changes nothing."""
+    return operation.values[i.matrix]
+
+
+@computed.register
+def _mul_add(i: MatrixMulAdd, operation: Operation) -> Value:
+    """KM-014, NU-001, NU-002, NU-010."""
+    a, b, c = (operation.full(name) for name in (i.a, i.b, i.c))
+    shapes = operation.shapes
+    if shapes[i.c].component.is_float:
+        return multiplied_floats(a, b, c)
+    types = mul_add_types(i, shapes[i.a], shapes[i.b], shapes[i.c])
+    saturating = MulAddOperand.SaturatingAccumulation in i.operands
+    return multiplied_integers(a, b, c, types, saturating, operation.watch)
+
+
+@computed.register
+def _arithmetic(i: MatrixArithmetic, operation: Operation) -> Value:
+    """KM-017, NU-004, NU-011."""
+    a = operation.values[i.a]
+    floats = operation.floats
+    if i.b is None:
+        return floats.neg(a) if i.operation is Arithmetic.FNegate else integers.negated(a)
+    b = operation.values[i.b]
+    match i.operation:
+        case Arithmetic.FAdd:
+            return floats.add(a, b)
+        case Arithmetic.FSub:
+            return floats.sub(a, b)
+        case Arithmetic.FMul:
+            return floats.mul(a, b)
+        case Arithmetic.FDiv:
+            return floats.div(a, b)
+        case Arithmetic.SDiv:
+            return integers.signed_quotient(_as(a, signed=True), a, b, operation.watch)
+        case Arithmetic.UDiv:
+            unsigned = _as(a, signed=False)
+            x, y = (integers.reinterpreted(v, unsigned) for v in (a, b))
+            return integers.reinterpreted(integers.binary("div", x, y, operation.watch), _component(a))
+        case _:
+            return integers.binary(i.operation.value.removeprefix("I").lower(), a, b, operation.watch)
+
+
+@computed.register
+def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
+    """KM-017."""
+    a, b = operation.values[i.matrix], operation.scalars["scalar"]
+    return operation.floats.mul(a, b) if _component(a).is_float else integers.binary("mul", a, b, operation.watch)
+
+
+@computed.register
+def _convert(i: MatrixConvert, operation: Operation) -> Value:
+    """KM-018, CM-050; the sign is the instruction's, not the type's."""
+    a, target = operation.values[i.matrix], i.component
+    match i.operation:
+        case Conversion.FConvert:
+            return conversions.float_to_float(a, target, i.saturate)
+        case Conversion.SConvert | Conversion.UConvert:
+            return integers.resized(a, target, i.operation is Conversion.SConvert)
+        case Conversion.ConvertFToS | Conversion.ConvertFToU:
+            read = _sized(target, i.operation is Conversion.ConvertFToS)
+            return integers.reinterpreted(conversions.float_to_integer(a, read, operation.watch), target)
+        case Conversion.ConvertSToF | Conversion.ConvertUToF:
+            read = _as(a, i.operation is Conversion.ConvertSToF)
+            return conversions.integer_to_float(integers.reinterpreted(a, read), target, i.saturate)
+
+
+@computed.register
+def _bitcast(i: MatrixBitcast, operation: Operation) -> Value:
+    """KM-018."""
+    return integers.reinterpreted(operation.values[i.matrix], i.component)
+
+
+@computed.register
+def _convert_use(i: MatrixConvertUse, operation: Operation) -> Value:
+    """CM-051."""
+    return passed(operation.values[i.matrix])
+
+
+@computed.register
+def _transpose(i: MatrixTranspose, operation: Operation) -> Value:
+    """CM-052."""
+    return passed(operation.values[i.matrix].map(lambda a: np.swapaxes(a, -1, -2)))
+
+
+@computed.register
+def _reduce(i: MatrixReduce, operation: Operation) -> Value:
+    """CM-020..CM-023."""
+    function = operation.case.functions[i.combine]
+    assert isinstance(function, Combine)
+    reduction = Reduction(function, operation.floats, operation.watch)
+    results = reduced(passed(operation.full(i.matrix)).stored, i.mode, reduction)
+    return filled(results, operation.shapes[i.id], operation.first_group)
+
+
+@computed.register
+def _per_element(i: MatrixPerElement, operation: Operation) -> Value:
+    """CM-030, CM-031: row and column are those of the matrix, whatever holds the element."""
+    function = operation.case.functions[i.function]
+    assert isinstance(function, PerElement)
+    shape = operation.shapes[i.matrix]
+    coords = ComponentType(function.coords)
+    row = np.arange(shape.rows, dtype=np.uint32)[None, None, :, None]
+    col = np.arange(shape.cols, dtype=np.uint32)[None, None, None, :]
+    names = {
+        "row": Value(coords, row),
+        "col": Value(coords, col),
+        "value": passed(operation.values[i.matrix]),
+    }
+    matrices, scalars = iter(i.matrices), iter(range(len(i.scalars)))
+    for extra in function.extras:
+        if extra.matrix:
+            names[extra.name] = passed(operation.values[next(matrices)])
+        else:
+            names[extra.name] = operation.scalars[f"scalars[{next(scalars)}]"]
+    return _called(function, names, operation, shape)
+
+
+@computed.register
+def _components(i: MatrixComponents, operation: Operation) -> Value:
+    """KM-011: every component, whichever invocation holds it."""
+    function = operation.case.functions[i.function]
+    assert isinstance(function, Component)
+    return _called(function, {"value": operation.values[i.matrix]}, operation, operation.shapes[i.matrix])
+
+
+def passed(value: Value) -> Value:
+    """A matrix that an instruction moves without the promise to keep its bits (NU-013, NU-014)."""
+    component = _component(value)
+    if component not in FORMATS:
+        return value
+    (low, high), flags = value.interval, value.flags
+    least = FORMATS[component].least
+    with np.errstate(invalid="ignore"):
+        nan = np.isnan(low) & (flags == 0)
+        infinite = np.isinf(low) & (flags == 0)
+        small_low, small_high = (low > 0) & (low < least), (high < 0) & (high > -least)
+    negative_zero = (flags == 0) & (low == 0) & np.signbit(low)
+    denormal = small_low | small_high
+    if not (nan | infinite | denormal | negative_zero).any():
+        return value
+    low, high = np.where(small_low, 0.0, low), np.where(small_high, 0.0, high)
+    for mask, freedom in (
+        (nan, Freedom.NAN),
+        (infinite, Freedom.ANY),
+        (denormal | negative_zero, Freedom.EITHER_ZERO),
+    ):
+        flags = np.where(mask, flags | np.uint8(FREE | freedom), flags)
+    found = with_freedom(component, value.bits, flags, (low, high), (*value.reasons, _NOT_PRESERVED))
+    return Value(component, found.bits, found.free, value.history)
+
+
+def _called(
+    function: PerElement | Component, names: Mapping[str, Value], operation: Operation, shape: MatrixShape
+) -> Value:
+    result = call(body_of(function), Arguments(names), operation.floats, operation.watch)
+    lead = np.broadcast_shapes(*(v.shape[:-2] for v in names.values() if len(v.shape) == 4))
+    return result.broadcast((*lead, shape.rows, shape.cols))
+
+
+def _component(value: Value) -> ComponentType:
+    assert value.component is not None
+    return value.component
+
+
+def _sized(component: ComponentType, signed: bool) -> ComponentType:
+    """The integer type of the same width, of a sign."""
+    return ComponentType(f"{'int' if signed else 'uint'}{8 * component.size}")
+
+
+def _as(value: Value, signed: bool) -> ComponentType:
+    return _sized(_component(value), signed)

@@ -1,0 +1,1 @@
+"""Numbers with the freedom that the specifications leave: values, their arithmetic, and callbacks over them."""

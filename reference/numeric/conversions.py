@@ -1,0 +1,118 @@
+"""Conversions between component types (KM-018, NU-005, NU-012, NU-016, NU-033)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cts.expectation import Freedom
+from cts.model import ComponentType
+from cts.reference.arrays import Mask
+from cts.reference.numeric import integers
+from cts.reference.numeric.floats import operand, rounded
+from cts.reference.numeric.formats import FORMATS, real
+from cts.reference.numeric.intervals import Interval
+from cts.reference.numeric.undefined import Watch
+from cts.reference.numeric.value import FREE, History, Value, anything, where, with_freedom
+
+_NEIGHBOURS = "either neighbour of a number that the type does not represent (NU-012)"
+_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
+#: The first number past the greatest, did the format go on: what lies between is out of range or not (AM-29).
+_BEYOND = {ComponentType.float8_e4m3fn: 480.0, ComponentType.float8_e5m2: 65536.0}
+
+
+def converted(value: Value, target: ComponentType, watch: Watch, saturate: bool = False) -> Value:
+    """The value in another component type, integers by the signedness of their own (a callback's conversion)."""
+    source = value.component
+    assert source is not None
+    if source is target:
+        return value
+    if source.is_float:
+        return float_to_float(value, target, saturate) if target.is_float else float_to_integer(value, target, watch)
+    return (
+        integer_to_float(value, target, saturate)
+        if target.is_float
+        else integers.resized(value, target, source.is_signed)
+    )
+
+
+def float_to_float(value: Value, target: ComponentType, saturate: bool = False) -> Value:
+    """OpFConvert."""
+    source = value.component
+    assert source is not None
+    if source in _FLOAT8 and target is ComponentType.float16 and value.free is None:
+        # Every float8 number is a float16 one, and denormals are kept (NU-015).
+        exact = real(source, value.bits)
+        wild = value.wild
+        bits = np.where(wild, 0, exact).astype(np.float16).view(np.uint16)
+        result = with_freedom(
+            target, bits, wild * np.uint8(FREE | Freedom.ANY), (exact, exact), ("conversion of a NaN (NU-013)",)
+        )
+    else:
+        bounds, wild = operand(value)
+        result = _to_float(target, bounds, wild, saturate, value.reasons)
+    if value.history is None:
+        return result
+    h, (low, high) = value.history, result.interval
+    known = np.where(result.wild, 0.0, np.maximum(np.abs(low), np.abs(high)))
+    quantum = np.where(low == high, h.quantum, 0.0)
+    return replace(result, history=History(low, high, np.maximum(h.magnitude, known), quantum, h.unit))
+
+
+def integer_to_float(value: Value, target: ComponentType, saturate: bool = False) -> Value:
+    """OpConvertSToF, OpConvertUToF."""
+    low, high = value.interval
+    wild = value.flags & Freedom.ANY != 0
+    return _to_float(target, (low, low) if value.free is None else (low, high), wild, saturate, value.reasons)
+
+
+def float_to_integer(value: Value, target: ComponentType, watch: Watch) -> Value:
+    """OpConvertFToS, OpConvertFToU: towards zero; NaN and what is out of range are undefined (NU-016)."""
+    (low, high), wild = operand(value)
+    low, high = np.trunc(low), np.trunc(high)
+    info = np.iinfo(target.dtype)
+    outside = wild | (low < info.min) | (high > info.max)
+    what = f"a NaN, or a number that {target.value} does not hold, becomes {target.value}"
+    watch.report("NU-016", outside, what, f"numbers from {info.min} to {info.max}")
+    low, high = (np.clip(bound, info.min, info.max) for bound in (low, high))
+    flags = np.where(low != high, np.uint8(FREE), np.uint8(0))
+    bits = integers.truncated(target, low.astype(np.int64))
+    return with_freedom(target, bits, flags, (low, high), value.reasons)
+
+
+def bitcast(value: Value, target: ComponentType) -> Value:
+    """OpBitcast: the same bits; nothing is known of those of a value that is not exact."""
+    result = Value(target, value.bits)
+    if value.free is None:
+        return result
+    return where(value.flags != 0, anything(target, value.shape, value.reasons), result)
+
+
+def _to_float(target: ComponentType, bounds: Interval, wild: Mask, saturate: bool, reasons: tuple[str, ...]) -> Value:
+    fmt = FORMATS[target]
+    why = (*reasons, _NEIGHBOURS)
+    if target not in _FLOAT8:
+        return rounded(target, bounds, wild, why)
+    low, high = bounds
+    clipped = np.clip(low, -fmt.greatest, fmt.greatest)
+    inside = (clipped, clipped if low is high else np.clip(high, -fmt.greatest, fmt.greatest))
+    result = rounded(target, inside, wild, why)
+    if saturate:
+        return result
+    over = (high > fmt.greatest) | (low < -fmt.greatest)
+    if not over.any():
+        return result
+    beyond = _BEYOND[target]
+    positive, negative = low >= beyond, high <= -beyond
+    result = where(over, anything(target, result.shape, (*why, "around the greatest finite number (AM-29)")), result)
+    return where((positive | negative) & ~wild, _overflowed(target, negative), result)
+
+
+def _overflowed(target: ComponentType, negative: Mask) -> Value:
+    """NU-033: an infinity of float8_e5m2, NaN of either sign and payload of float8_e4m3fn."""
+    infinite = target is ComponentType.float8_e5m2
+    bits = np.where(negative, np.uint8(0x80), np.uint8(0)) | np.uint8(0x7C if infinite else 0x7F)
+    flags = np.full(bits.shape, 0 if infinite else FREE | Freedom.NAN, np.uint8)
+    number = real(target, bits)
+    return with_freedom(target, bits, flags, (number, number), ("NaN: out of range of float8_e4m3fn (NU-033)",))

@@ -1,0 +1,179 @@
+"""Callbacks over whole arrays: the typed body of `cts.model.body_of`, one NumPy operation per node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+import numpy as np
+
+from cts.expectation import Freedom
+from cts.model import ComponentType
+from cts.model import expression as ast
+from cts.reference.arrays import I64, Bits
+from cts.reference.numeric import conversions, integers
+from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.undefined import Watch
+from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where, with_freedom
+
+#: Reads a block's field: its name, and the elements' indices where it is an array.
+ReadField = Callable[[str, I64 | None], Value]
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What a call passes: parameters by name, coordinates by array and dimension, and the block's fields."""
+
+    names: Mapping[str, Value]
+    coordinates: Mapping[tuple[str, int], Value] = field(default_factory=dict)
+    read: ReadField | None = None
+
+
+def call(body: ast.Body, arguments: Arguments, floats: Floats, watch: Watch) -> Value:
+    """The function's result for every element of its arguments; what is undefined is reported to `watch`."""
+    evaluation = _Evaluation(arguments, floats, watch)
+    for name, expression in body.assignments:
+        evaluation.names[name] = evaluation.of(expression)
+    return evaluation.of(body.result)
+
+
+class _Evaluation:
+    def __init__(self, arguments: Arguments, floats: Floats, watch: Watch) -> None:
+        self.names = dict(arguments.names)
+        self.arguments = arguments
+        self.floats = floats
+        self.watch = watch
+
+    def of(self, e: ast.Expression) -> Value:
+        match e:
+            case ast.Number():
+                return _constant(e)
+            case ast.Name(name=name):
+                return self.names[name]
+            case ast.Coordinate():
+                return self.arguments.coordinates[e.array, e.dimension]
+            case ast.Member(name=name, index=index):
+                return self._member(e, name, None if index is None else self.of(index))
+            case ast.Unary():
+                return self._unary(e.operation, self.of(e.a))
+            case ast.Binary():
+                return self._binary(e.operation, self.of(e.a), self.of(e.b))
+            case ast.Select():
+                return chosen(self.of(e.condition), self.of(e.a), self.of(e.b))
+            case ast.Convert():
+                return conversions.converted(self.of(e.a), _component(e), self.watch)
+            case ast.Bitcast():
+                return conversions.bitcast(self.of(e.a), _component(e))
+            case ast.Lookup():
+                return self._lookup(e, self.of(e.index))
+            case _:
+                assert_never(e)
+
+    def _unary(self, operation: str, a: Value) -> Value:
+        if a.component is None:
+            flipped: Bits = a.bits ^ np.uint8(1)
+            number = flipped.astype(np.float64)
+            return with_freedom(None, flipped, a.flags, (number, number), a.reasons)
+        if a.component.is_float:
+            floats = self.floats
+            return {"neg": floats.neg, "abs": floats.abs, "exp": floats.exp}[operation](a)
+        return {"neg": integers.negated, "abs": integers.absolute, "invert": integers.inverted}[operation](a)
+
+    def _binary(self, operation: str, a: Value, b: Value) -> Value:
+        if operation in ("both", "either"):
+            return _combined(operation, a, b)
+        assert a.component is not None
+        comparison = operation in ("lt", "le", "gt", "ge", "eq", "ne")
+        if not a.component.is_float:
+            if comparison:
+                return integers.compare(operation, a, b)
+            return integers.binary(operation, a, b, self.watch)
+        floats = self.floats
+        if comparison:
+            return floats.compare(operation, a, b)
+        operations = {
+            "add": floats.add, "sub": floats.sub, "mul": floats.mul, "div": floats.div, "min": floats.min,
+            "max": floats.max,
+        }  # fmt: skip
+        return operations[operation](a, b)
+
+    def _member(self, e: ast.Member, name: str, index: Value | None) -> Value:
+        read = self.arguments.read
+        assert read is not None, "only a decode function has a block"
+        if index is None:
+            return read(name, None)
+        found = read(name, _index(index))
+        return where(index.flags != 0, anything(_component(e), found.shape, index.reasons), found)
+
+    def _lookup(self, e: ast.Lookup, index: Value) -> Value:
+        check_index(index, len(e.bits), "the table", self.watch)
+        component = _component(e)
+        table = np.array(e.bits, component.bits_dtype)
+        found = Value(component, table[np.clip(_index(index), 0, len(table) - 1)])
+        if index.free is None:
+            return found
+        return where(index.flags != 0, anything(component, found.shape, index.reasons), found)
+
+
+def check_index(index: Value, count: int, what: str, watch: Watch) -> None:
+    """TA-073: an index outside an array."""
+    low, high = index.interval
+    outside = (low < 0) | (high >= count) | (index.flags & Freedom.ANY != 0)
+    watch.report("TA-073", outside, f"an index outside the {count} elements of {what}", f"0 to {count - 1}")
+
+
+def chosen(condition: Value, a: Value, b: Value) -> Value:
+    """OpSelect: where the condition is not decided, what either gives."""
+    known = where(condition.bits != 0, a, b)
+    if condition.free is None:
+        return known
+    unknown = np.broadcast_to(condition.flags != 0, known.shape)
+    either = hull(a.broadcast(known.shape), b.broadcast(known.shape), condition.reasons)
+    return where(unknown, either, known)
+
+
+def hull(a: Value, b: Value, reasons: tuple[str, ...]) -> Value:
+    """What either value may be."""
+    (a_lo, a_hi), (b_lo, b_hi) = a.interval, b.interval
+    flags = a.flags | b.flags
+    differ = a.bits != b.bits
+    flags = flags | np.where(differ, np.uint8(FREE), np.uint8(0))
+    flags = np.where(flags != 0, flags | FREE, flags).astype(np.uint8)
+    wild = a.wild | b.wild
+    # A NaN in an interval would make it meaningless.
+    flags = np.where(wild & (flags != 0), np.uint8(FREE | Freedom.ANY), flags)
+    if not flags.any():
+        return a
+    low, high = np.minimum(a_lo, b_lo), np.maximum(a_hi, b_hi)
+    return Value(a.component, a.bits, Free(flags, low, high, (*reasons, *merged(a, b))))
+
+
+def _combined(operation: str, a: Value, b: Value) -> Value:
+    """`and` and `or` of conditions: decided as soon as one operand decides."""
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    a, b = a.broadcast(shape), b.broadcast(shape)
+    bits: Bits = a.bits & b.bits if operation == "both" else a.bits | b.bits
+    if a.free is None and b.free is None:
+        return Value(None, bits)
+    deciding = 0 if operation == "both" else 1
+    decided = ((a.flags == 0) & (a.bits == deciding)) | ((b.flags == 0) & (b.bits == deciding))
+    unknown = ~decided & ((a.flags | b.flags) != 0)
+    bits = np.where(decided, np.uint8(deciding), bits)
+    number = bits.astype(np.float64)
+    return with_freedom(None, bits, np.where(unknown, np.uint8(FREE), np.uint8(0)), (number, number), merged(a, b))
+
+
+def _constant(e: ast.Number) -> Value:
+    dtype = np.dtype(np.uint8) if e.type == "bool" else _component(e).bits_dtype
+    return Value(None if e.type == "bool" else _component(e), np.array([e.bits], dtype))
+
+
+def _index(value: Value) -> I64:
+    assert value.component is not None
+    return integers.whole(value.component, value.bits)
+
+
+def _component(e: ast.Expression) -> ComponentType:
+    assert isinstance(e.type, ComponentType)
+    return e.type

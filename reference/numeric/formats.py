@@ -1,0 +1,133 @@
+"""The float formats (NU-030..NU-032): their numbers as float64, and rounding float64 to their neighbours.
+
+Everything is computed on real numbers held in float64, which represents every value of every
+component type exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.model import ComponentType, decode
+from cts.reference.arrays import I64, Bits
+
+F64: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A float type: significand bits with the hidden one, least normal and greatest finite number."""
+
+    component: ComponentType
+    precision: int
+    least: float
+    greatest: float
+
+    @property
+    def unit(self) -> float:
+        """The relative error of one rounding to either neighbour, 2^(1 - precision)."""
+        return float(2.0 ** (1 - self.precision))
+
+
+FORMATS = {
+    f.component: f
+    for f in (
+        Format(ComponentType.float16, 11, 2.0**-14, 65504.0),
+        Format(ComponentType.float32, 24, 2.0**-126, float(np.finfo(np.float32).max)),
+        Format(ComponentType.bfloat16, 8, 2.0**-126, (2 - 2.0**-7) * 2.0**127),
+        Format(ComponentType.float8_e4m3fn, 4, 2.0**-6, 448.0),
+        Format(ComponentType.float8_e5m2, 3, 2.0**-14, 57344.0),
+    )
+}
+
+
+def real(component: ComponentType, bits: Bits) -> F64:
+    """The numbers behind bit patterns, of integer types as well; infinities and NaNs as such."""
+    if component in FORMATS and component.size < 4:
+        found: F64 = _table(component)[bits]
+        return found
+    return decode(component, bits).astype(np.float64)
+
+
+@cache
+def _table(component: ComponentType) -> F64:
+    """The number of each bit pattern of a narrow type."""
+    bits: Bits = np.arange(1 << (8 * component.size)).astype(component.bits_dtype)
+    with np.errstate(invalid="ignore"):
+        return decode(component, bits).astype(np.float64)
+
+
+def nearest(component: ComponentType, numbers: F64) -> Bits:
+    """Bit patterns of a neighbour of each number, the nearest but for double rounding; finite ones clipped to the type.
+
+    Not for NaN.
+    """
+    greatest = FORMATS[component].greatest
+    with np.errstate(over="ignore"):
+        found: Bits = np.clip(numbers, -greatest, greatest).astype(component.dtype).view(component.bits_dtype)
+    return found
+
+
+def below(component: ComponentType, numbers: F64) -> F64:
+    """The greatest number of the type that is not above each, within the finite ones."""
+    return _neighbour(component, numbers, -1)
+
+
+def above(component: ComponentType, numbers: F64) -> F64:
+    """The least number of the type that is not below each, within the finite ones."""
+    return _neighbour(component, numbers, 1)
+
+
+def _neighbour(component: ComponentType, numbers: F64, direction: int) -> F64:
+    bits = nearest(component, numbers)
+    rounded = real(component, bits)
+    greatest = FORMATS[component].greatest
+    wrong = (rounded - numbers) * direction < 0
+    wrong &= np.abs(numbers) <= greatest
+    if not wrong.any():
+        return rounded
+    rounded[wrong] = real(component, from_ordinals(component, ordinals(component, bits[wrong]) + direction))
+    return rounded
+
+
+def ordinals(component: ComponentType, bits: Bits) -> I64:
+    """Integers in numeric order, -0 just below +0."""
+    width = 8 * component.size
+    wide = bits.astype(np.int64)
+    magnitude = wide & ((1 << (width - 1)) - 1)
+    order: I64 = np.where(wide >> (width - 1) == 1, -magnitude - 1, magnitude)
+    return order
+
+
+def from_ordinals(component: ComponentType, order: I64) -> Bits:
+    """The bit patterns behind `ordinals`."""
+    sign = 1 << (8 * component.size - 1)
+    found: Bits = np.where(order < 0, sign | (-order - 1), order).astype(component.bits_dtype)
+    return found
+
+
+def ulp(component: ComponentType, numbers: F64) -> F64:
+    """The distance of neighbours in the binade of each number."""
+    fmt = FORMATS[component]
+    _, exponent = np.frexp(np.maximum(np.abs(numbers), fmt.least))
+    spacing: F64 = np.ldexp(1.0, exponent - fmt.precision)
+    return spacing
+
+
+def lowest_bit(numbers: F64) -> F64:
+    """The greatest power of two of which each number is a multiple; infinity for 0 and what is not finite."""
+    mantissa, exponent = np.frexp(numbers)
+    usable = np.isfinite(numbers) & (numbers != 0)
+    whole = np.where(usable, np.ldexp(mantissa, 53), 0).astype(np.int64)
+    lowest: F64 = np.ldexp((whole & -whole).astype(np.float64), exponent - 53)
+    return np.where(usable, lowest, np.inf)
+
+
+def as_f64(values: Any) -> F64:
+    """Any real array as float64."""
+    return np.asarray(values, np.float64)

@@ -1,0 +1,206 @@
+"""Values: bit patterns where they are exact, and what else they may be where they are not.
+
+An array of elements of one component type (or of conditions). Loads, stores and constants keep bits
+(NU-014), so bits are what an exact element is; an element with more than one allowed value is a real
+interval with `Freedom`. See docs/decisions/values-with-freedom.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cts.expectation import Freedom
+from cts.model import ComponentType
+from cts.reference.arrays import I64, U8, Bits, Mask
+from cts.reference.numeric.formats import F64, FORMATS, lowest_bit, real
+
+#: Set in the flags of every element with more than one allowed value, beside the bits of `Freedom`.
+FREE = 8
+
+#: The most reasons that one value lists.
+_MOST_REASONS = 4
+
+Apply = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Free:
+    """What elements may be: all arrays have the shape of the value's bits.
+
+    `flags` is 0 where the element is exactly its bits; else FREE and perhaps bits of `Freedom`.
+    [lo, hi] is a real interval; elements with Freedom.ANY or NAN have no meaningful one. `group`
+    numbers elements that are equal by definition, whatever they are (0: none, CM-023).
+    """
+
+    flags: U8
+    lo: F64
+    hi: F64
+    reasons: tuple[str, ...] = ()
+    group: I64 | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """How an undecorated value was computed, for the bound on every legal rearrangement (NU-017).
+
+    [lo, hi] holds the value without any rounding; `magnitude` the same with every term made
+    positive; `quantum` a power of two of which every term is a multiple (0: unknown); `unit` the
+    sum of the relative errors of the roundings on the way, 0 where no order of evaluation rounds.
+    """
+
+    lo: F64
+    hi: F64
+    magnitude: F64
+    quantum: F64
+    unit: F64
+
+
+@dataclass(frozen=True)
+class Value:
+    """An array of components; of conditions (0 or 1, uint8) where `component` is None.
+
+    `bits` hold one allowed value of each element. `history` is of computed floats in undecorated
+    programs only.
+    """
+
+    component: ComponentType | None
+    bits: Bits
+    free: Free | None = None
+    history: History | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.bits.shape
+
+    @property
+    def flags(self) -> U8:
+        return np.zeros(self.shape, np.uint8) if self.free is None else self.free.flags
+
+    @property
+    def interval(self) -> tuple[F64, F64]:
+        """Bounds of every element: of exact ones, their number twice (perhaps NaN or infinite)."""
+        if self.free is not None:
+            return self.free.lo, self.free.hi
+        number = numbers(self.component, self.bits)
+        return number, number
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return () if self.free is None else self.free.reasons
+
+    @property
+    def wild(self) -> Mask:
+        """Elements of which nothing is known, and NaNs and infinities: no arithmetic on them is portable (NU-013)."""
+        lo, hi = self.interval
+        unknown = ~(np.isfinite(lo) & np.isfinite(hi))
+        if self.free is not None:
+            unknown |= (self.free.flags & (Freedom.ANY | Freedom.NAN)) != 0
+        return unknown
+
+    def map(self, f: Apply) -> Value:
+        """The value with `f`, which moves elements, applied to every array."""
+        free, history = self.free, self.history
+        if free is not None:
+            group = None if free.group is None else f(free.group)
+            free = replace(free, flags=f(free.flags), lo=f(free.lo), hi=f(free.hi), group=group)
+        if history is not None:
+            history = History(*(f(getattr(history, name)) for name in history.__dataclass_fields__))
+        return Value(self.component, f(self.bits), free, history)
+
+    def broadcast(self, shape: tuple[int, ...]) -> Value:
+        """The value with its elements repeated to fill `shape`."""
+        return self if self.shape == shape else self.map(lambda a: np.broadcast_to(a, shape))
+
+    @property
+    def stored(self) -> Value:
+        """The value as memory holds it: without history."""
+        return self if self.history is None else replace(self, history=None)
+
+
+def numbers(component: ComponentType | None, bits: Bits) -> F64:
+    """The numbers behind bit patterns; of conditions, 0 and 1."""
+    return bits.astype(np.float64) if component is None else real(component, bits)
+
+
+def with_freedom(
+    component: ComponentType | None,
+    bits: Bits,
+    flags: U8,
+    interval: tuple[F64, F64],
+    reasons: tuple[str, ...],
+    history: History | None = None,
+) -> Value:
+    """A value whose elements are free where `flags` is not 0."""
+    if not flags.any():
+        return Value(component, bits, None, history)
+    lo, hi = interval
+    shape = bits.shape
+    free = Free(np.broadcast_to(flags, shape), np.broadcast_to(lo, shape), np.broadcast_to(hi, shape), reasons)
+    return Value(component, bits, free, history)
+
+
+def anything(component: ComponentType, shape: tuple[int, ...], reasons: tuple[str, ...]) -> Value:
+    """Elements of which nothing is known."""
+    bits: Bits = np.zeros(shape, component.bits_dtype)
+    zero = np.zeros(shape)
+    flags = np.full(shape, FREE | Freedom.ANY, np.uint8)
+    return Value(component, bits, Free(flags, zero, zero, reasons))
+
+
+def loosened(value: Value, unknown: Mask, reasons: tuple[str, ...]) -> Value:
+    """The value with nothing known of the elements of a mask."""
+    if not unknown.any():
+        return value
+    assert value.component is not None
+    return where(unknown, anything(value.component, value.shape, reasons), value)
+
+
+def where(mask: Mask, a: Value, b: Value) -> Value:
+    """Elements of `a` where the mask is set, else of `b`; shapes broadcast."""
+    bits: Bits = np.where(mask, a.bits, b.bits)
+    if a.free is None and b.free is None and a.history is None and b.history is None:
+        return Value(a.component, bits)
+    a, b = a.broadcast(bits.shape), b.broadcast(bits.shape)
+    history = None
+    if a.history is not None or b.history is not None:
+        first, second = history_of(a), history_of(b)
+        history = History(*(np.where(mask, getattr(first, n), getattr(second, n)) for n in first.__dataclass_fields__))
+    if a.free is None and b.free is None:
+        return Value(a.component, bits, None, history)
+    (a_lo, a_hi), (b_lo, b_hi) = a.interval, b.interval
+    flags = np.where(mask, a.flags, b.flags)
+    free = Free(flags, np.where(mask, a_lo, b_lo), np.where(mask, a_hi, b_hi), merged(a, b), _grouped(mask, a, b))
+    return Value(a.component, bits, free if flags.any() else None, history)
+
+
+def _grouped(mask: Mask, a: Value, b: Value) -> I64 | None:
+    groups = [None if v.free is None else v.free.group for v in (a, b)]
+    if groups == [None, None]:
+        return None
+    none = np.zeros(a.shape, np.int64)
+    return np.where(mask, *(none if g is None else g for g in groups))
+
+
+def merged(*values: Value) -> tuple[str, ...]:
+    """The reasons of several values, each once."""
+    return tuple(dict.fromkeys(r for v in values for r in v.reasons))[:_MOST_REASONS]
+
+
+def history_of(value: Value) -> History:
+    """The value's own history, or that of one that was loaded, a constant or exact."""
+    if value.history is not None:
+        return value.history
+    lo, hi = value.interval
+    with np.errstate(invalid="ignore"):
+        point = lo == hi
+    quantum = np.where(point, lowest_bit(lo), 0.0)
+    return History(lo, hi, np.maximum(np.abs(lo), np.abs(hi)), quantum, np.zeros(value.shape))
+
+
+def is_float(component: ComponentType | None) -> bool:
+    """Whether elements of the type have float arithmetic's freedom at all."""
+    return component in FORMATS

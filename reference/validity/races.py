@@ -1,0 +1,149 @@
+"""Accesses that meet at a location (TA-044, TA-067).
+
+Two accesses to one location, at least one of them a write, are a race unless they are of one
+workgroup and a ControlBarrier lies between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.expectation import Violation
+from cts.model import ControlBarrier, Scope
+from cts.reference.accesses import Access, instances_of
+from cts.reference.addressing import Status
+from cts.reference.arrays import I64, Mask
+from cts.reference.program import Evaluation, Step
+
+#: Nobody, and several workgroups, among workgroup indices.
+_NOBODY, _SEVERAL = -1, -2
+
+
+class _Touched:
+    """Which step touched each byte of a buffer last, and in which workgroup."""
+
+    def __init__(self, size: int) -> None:
+        padded = -(-size // 4) * 4
+        self.step = np.full(padded, _NOBODY, np.int32)
+        self.workgroup = np.full(padded, _NOBODY, np.int32)
+
+
+class _Races:
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        case = evaluation.case
+        self.workgroups = math.prod(case.dispatch.workgroups)
+        #: The last step that was a barrier, for each workgroup.
+        self.barrier = np.full(self.workgroups, _NOBODY, np.int32)
+        stored = {access.buffer for _, access in evaluation.accesses if access.store}
+        self.written = {name: _Touched(case.buffers[name].size) for name in stored}
+        self.read = {name: _Touched(case.buffers[name].size) for name in stored}
+
+    def run(self) -> Iterator[Violation]:
+        for number, step in enumerate(self.evaluation.steps):
+            access = step.access
+            if access is not None and access.buffer in self.written:
+                yield from self._access(number, step, access)
+            elif isinstance(self.evaluation.case.program[step.index], ControlBarrier):
+                active = self.evaluation.active_at(step.taken, Scope.Workgroup)
+                self.barrier[slice(None) if active is None else np.broadcast_to(active, (1, self.workgroups))[0]] = (
+                    number
+                )
+
+    def _access(self, number: int, step: Step, access: Access) -> Iterator[Violation]:
+        places, accessed = access.byte // access.unit, access.status == Status.OK
+        dispatch = self.evaluation.case.dispatch
+        instances = instances_of(dispatch, access.shape.scope)
+        shape = (1, instances, *np.broadcast_shapes(places.shape[2:], accessed.shape[2:]))
+        if access.store:
+            places, accessed = np.broadcast_to(places, shape), np.broadcast_to(accessed, shape)
+            yield from _twice(access, places, accessed)
+        # Places that are the same in every instance are every workgroup's.
+        common = self.workgroups > 1 and places.shape[1] == 1 and accessed.shape[1] == 1
+        owner = np.arange(instances, dtype=np.int32) // (instances // self.workgroups)
+        owner = np.full((1, 1, 1, 1), _SEVERAL, np.int32) if common else owner[None, :, None, None]
+        each = np.broadcast_shapes(places.shape, accessed.shape, owner.shape)
+        chosen = np.broadcast_to(accessed, each)
+        touched, owners = np.broadcast_to(places, each)[chosen], np.broadcast_to(owner, each)[chosen]
+        if access.unit != access.size:
+            span = np.arange(access.size // access.unit)
+            touched, owners = (touched[:, None] + span).reshape(-1), np.repeat(owners, len(span))
+        for earlier, verb in ((self.written, "writes"), (self.read, "reads")):
+            if verb == "writes" or access.store:
+                yield from self._clash(step, access, (touched, owners), earlier[access.buffer], verb)
+        self._touch(number, access, (touched, owners))
+
+    def _clash(
+        self, step: Step, access: Access, touching: tuple[I64, npt.NDArray[np.int32]], earlier: _Touched, verb: str
+    ) -> Iterator[Violation]:
+        touched, owners = touching
+        steps = earlier.step.reshape(-1, access.unit)[touched]
+        by = earlier.workgroup.reshape(-1, access.unit)[touched]
+        alone = (by == owners[:, None]) & (by >= 0)
+        clash = (steps >= 0) & ~(alone & (steps < self.barrier[np.maximum(owners, 0)][:, None]))
+        if clash.any():
+            row, col = np.argwhere(clash)[0]
+            other = self.evaluation.steps[int(steps[row, col])].index
+            yield Violation(
+                "TA-044",
+                f"program[{step.index}].buffer",
+                f"{'writes' if access.store else 'reads'} byte {int(touched[row]) * access.unit} of {access.buffer!r}, "
+                f"which program[{other}] {verb}",
+                "other locations, another buffer, or a ControlBarrier between accesses of one workgroup",
+            )
+
+    def _touch(self, number: int, access: Access, touching: tuple[I64, npt.NDArray[np.int32]]) -> None:
+        touched, owners = touching
+        into = (self.written if access.store else self.read)[access.buffer]
+        steps, by = into.step.reshape(-1, access.unit), into.workgroup.reshape(-1, access.unit)
+        if self.workgroups > 1:
+            known = by[touched]
+            first, last = np.full(len(by), self.workgroups, np.int32), np.full(len(by), _NOBODY, np.int32)
+            np.minimum.at(first, touched, owners)
+            np.maximum.at(last, touched, owners)
+            mixed = (first != last)[touched]
+            other = (known != _NOBODY) & (known != owners[:, None])
+            by[touched] = np.where(mixed[:, None] | other, _SEVERAL, owners[:, None])
+        else:
+            by[touched] = 0
+        steps[touched] = number
+
+
+def races(evaluation: Evaluation) -> Iterator[Violation]:
+    """TA-067 and TA-044, each once for a path. Every access must be within its buffer."""
+    reported: set[tuple[str, str]] = set()
+    for violation in _Races(evaluation).run():
+        if (violation.rule, violation.path) not in reported:
+            reported.add((violation.rule, violation.path))
+            yield violation
+
+
+def _twice(access: Access, components: I64, accessed: Mask) -> Iterator[Violation]:
+    """Two elements of one store at one location: in one matrix TA-067, in two instances TA-044."""
+    places = components[accessed]
+    in_order = np.sort(places)
+    if (in_order[1:] != in_order[:-1]).all():
+        return
+    # Rare: take the time to tell collisions within one matrix from those between instances.
+    instance, row, col = (axis[accessed] for axis in np.indices(components.shape, np.int32)[1:])
+    by_place = np.lexsort((instance, places))
+    same_place = places[by_place][1:] == places[by_place][:-1]
+    same_instance = instance[by_place][1:] == instance[by_place][:-1]
+    for collision, rule in (
+        (same_place & same_instance, "TA-067" if access.layout is not None else "TA-044"),
+        (same_place & ~same_instance, "TA-044"),
+    ):
+        if collision.any():
+            first = int(np.argmax(collision))
+            a, b = (f"({row[k]}, {col[k]}) of instance {instance[k]}" for k in by_place[first : first + 2])
+            yield Violation(
+                rule,
+                f"program[{access.instruction}].{'layout' if access.layout is not None else 'stride'}",
+                f"elements {a} and {b} are both stored to byte "
+                f"{int(places[by_place[first]]) * access.shape.component.size} of {access.buffer!r}",
+                "a location of its own for every element of every instance",
+            )

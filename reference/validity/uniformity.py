@@ -1,0 +1,87 @@
+"""What may not differ between the subgroups of a workgroup (TA-071)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cts.expectation import Violation
+from cts.model import (
+    ControlBarrier,
+    Else,
+    EndIf,
+    EndLoop,
+    If,
+    Instruction,
+    Loop,
+    MatrixShape,
+    Scalar,
+    Scope,
+    references,
+)
+from cts.reference.program import Evaluation
+
+
+def of_program(evaluation: Evaluation) -> Iterator[Violation]:
+    """TA-071: nothing that a Workgroup-scope matrix instruction uses may differ between its subgroups.
+
+    Nor may it, or a barrier, be in a loop or under a condition that does. Stricter than a comparison
+    of values: a layout or view whose chain of instructions has a per-subgroup operand counts as
+    varying even where a later instruction overwrites that state.
+    """
+    if evaluation.case.dispatch.subgroups == 1:
+        return
+    varying: dict[str, str] = {}  # layout, view or pointer id -> path of the operand that varies
+    around: list[str | None] = []  # the same of every open Loop and If
+    reported: set[str] = set()
+    for i, instruction in enumerate(evaluation.case.program):
+        own = _varying_operand(instruction)
+        path = None if own is None else f"program[{i}].{own}"
+        used = [path, *(varying.get(name) for name in _uses(instruction))]
+        whole = isinstance(instruction, ControlBarrier) or _at_workgroup(evaluation, instruction)
+        if whole:
+            what = "a barrier" if isinstance(instruction, ControlBarrier) else "a matrix of Workgroup scope"
+            for found in (*around, *used):
+                if found is not None and found not in reported:
+                    reported.add(found)
+                    yield Violation(
+                        "TA-071",
+                        found,
+                        f"differs between subgroups, and program[{i}] has {what}",
+                        "no `sg` term: operands are uniform in the matrix's scope",
+                    )
+        match instruction:
+            case Loop() | If():
+                around.append(path)
+            case EndLoop() | EndIf():
+                around.pop()
+            case Else():
+                pass
+            case _:
+                name = getattr(instruction, "id", None)
+                first = next((p for p in used if p is not None), None)
+                if name is not None and first is not None:
+                    varying[name] = first
+
+
+def _uses(instruction: Instruction) -> Iterator[str]:
+    yield from references(instruction)
+    for field in ("layout", "view", "buffer"):
+        name = getattr(instruction, field, None)
+        if name is not None:
+            yield name
+
+
+def _at_workgroup(evaluation: Evaluation, instruction: Instruction) -> bool:
+    """Whether a matrix of Workgroup scope is an operand or the result."""
+    names = [*references(instruction), *([instruction.id] if hasattr(instruction, "id") else [])]
+    shapes = (evaluation.types.get(name) for name in names)
+    return any(isinstance(s, MatrixShape) and s.scope is Scope.Workgroup for s in shapes)
+
+
+def _varying_operand(instruction: Instruction) -> str | None:
+    for name in instruction.__struct_fields__:
+        value = getattr(instruction, name)
+        for i, operand in enumerate(value if isinstance(value, tuple) else (value,)):
+            if isinstance(operand, Scalar) and operand.sg % (1 << 32):
+                return f"{name}[{i}]" if isinstance(value, tuple) else name
+    return None
