@@ -15,7 +15,7 @@ from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
 from cts.model.case import Case
 from cts.model.expression import ExpressionError
 from cts.model.functions import Decode, DecodeVector, block_offsets, body_of
-from cts.model.instruction import MatrixType
+from cts.model.instruction import Instruction, MatrixType
 from cts.model.matrix_rules import Operands, derived, represents
 from cts.model.operand import ClampMode, Operand, Scalar, Scope, StorageClass, Use, constant_of, factors_of
 from cts.model.types import LayoutType, MatrixShape, PointerType, Problem, ResultType, ViewType
@@ -121,7 +121,7 @@ class _Resolver:
             name = type(self._open[-1]).__name__
             yield Problem("program", f"{name} is not closed", "EndLoop after Loop, EndIf after If")
 
-    def run(self, instruction: ins.Instruction) -> Iterator[Problem]:
+    def run(self, instruction: Instruction) -> Iterator[Problem]:
         yield from self._factors(instruction)
         match instruction:
             case ins.TensorLayout():
@@ -163,12 +163,12 @@ class _Resolver:
             case mat.MatrixStore():
                 yield from self._refer("matrix", instruction.matrix, MatrixShape)
                 yield from self._memory(instruction.buffer)
-            case ins.Pointer():
+            case mat.Pointer():
                 if instruction.buffer in self.case.buffers:
                     yield from self._define(instruction.id, PointerType(instruction.buffer))
                 else:
                     yield self._no_buffer(instruction.buffer)
-            case ins.PointerSelect():
+            case mat.PointerSelect():
                 yield from self._refer("a", instruction.a, PointerType)
                 yield from self._refer("b", instruction.b, PointerType)
                 a, b = self.types.get(instruction.a), self.types.get(instruction.b)
@@ -187,7 +187,7 @@ class _Resolver:
             case _:
                 yield from self._derived(instruction)
 
-    def _factors(self, instruction: ins.Instruction) -> Iterator[Problem]:
+    def _factors(self, instruction: Instruction) -> Iterator[Problem]:
         """Operands that ask for the index of a loop which is not there."""
         loops = sum(isinstance(o, control.Loop) for o in self._open)
         for field in instruction.__struct_fields__:
@@ -268,7 +268,7 @@ class _Resolver:
         if isinstance(a, MatrixShape) and isinstance(b, MatrixShape) and a.declared != b.declared:
             yield Problem(field, f"{name!r} is of another type than {other!r}", "matrices of one type, declared alike")
 
-    def _derived(self, instruction: ins.Instruction) -> Iterator[Problem]:
+    def _derived(self, instruction: Instruction) -> Iterator[Problem]:
         """An instruction that makes a matrix of matrices: its type follows from theirs."""
         sound = True
         for name in ins.references(instruction):
@@ -284,8 +284,7 @@ class _Resolver:
             if isinstance(found, Problem):
                 yield found
             else:
-                name = instruction.id  # type: ignore[attr-defined]
-                yield from self._matrix(name, found)
+                yield from self._matrix(getattr(instruction, "id"), found)  # noqa: B009 - every subclass here has one
 
     def _decodes(self, instruction: mat.MatrixLoadTensor) -> Iterator[Problem]:
         """DV-010, DV-011."""
