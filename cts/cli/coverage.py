@@ -30,12 +30,12 @@ def coverage(
 
     Generators are sampled with a fixed seed. Without --driver: the emulator and the interpreter.
     """
-    from cts import corpus, registry
+    from cts import corpus
     from cts.coverage import supported, table, untested
+    from cts.model import load_case
     from cts.runner import open_driver
 
-    oracle = registry.oracle()
-    cases = [corpus.read(entry, oracle) for entry in corpus.entries()]
+    cases = [load_case(entry.path) for entry in corpus.entries()]
     samples = _samples(examples) if examples else {}
     drivers: dict[str, Supported] = {}
     for spec in dict.fromkeys(driver or ("emulator", "interpreter")):

@@ -95,7 +95,7 @@ def test_coverage_as_json(cts: Cts, fakes: ModuleType) -> None:
     assert CASE in rows["TA-035"]["cases"]
     assert rows["TA-035"]["drivers"]["fake:right"] == len(rows["TA-035"]["cases"])
     assert rows["TA-035"]["drivers"]["fake:no-features"] == 0
-    assert rows["KM-012"]["areas"]["tensor_addressing"] == 3
+    assert rows["CM-020"]["areas"]["reductions"] == 3
     assert set(found["areas"].values()) == {3}
     assert found["drivers"]["fake:right"] == {"supported": found["cases"], "missing": {}}
     assert found["untested"]["corpus"] == found["untested"]["fake:right"] == []
