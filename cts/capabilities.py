@@ -213,7 +213,7 @@ class Capabilities:
 
     def _missing_mul_adds(self, case: Case) -> Iterator[str]:
         types = types_of(case)
-        wanted = {}
+        wanted: dict[tuple[tuple[ComponentType, ...], Scope, bool, tuple[int, int, int]], None] = {}
         for i in case.program:
             if isinstance(i, MatrixMulAdd):
                 a, b, c = types[i.a], types[i.b], types[i.c]

@@ -103,6 +103,15 @@ def explore(
     return results
 
 
+def drawn(strategy: SearchStrategy[Case], profile: Profile) -> list[Case]:
+    """The cases that a run of this profile explores. Raises HarnessTrouble where the strategy fails."""
+    found: list[Case] = []
+    trouble = _hypothesis(strategy, profile, found.append, shrink=False)
+    if trouble is not None:
+        raise HarnessTrouble("generator-failed", trouble, f"example {len(found) + 1}", "a strategy of valid cases")
+    return found
+
+
 class _Survey:
     """The examples of an area on several drivers, each until its first finding."""
 

@@ -29,6 +29,8 @@ _EMBEDDED = {
         "block_loads": "cts.generators.block_loads:cases",
         "conversions": "cts.generators.conversions:cases",
         "matrix_arithmetic": "cts.generators.matrix_arithmetic:cases",
+        "matrix_memory": "cts.generators.matrix_memory:cases",
+        "matrix_programs": "cts.generators.matrix_programs:cases",
         "per_element": "cts.generators.per_element:cases",
         "reductions": "cts.generators.reductions:cases",
         "tensor_addressing": "cts.generators.tensor_addressing:cases",

@@ -70,7 +70,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     first = _pick(choices, steps) if steps else None
     contents = _draw_source(choices, support, first)
     source = m = kernel.load(choices, support.component, *shape, support.use, contents)
-    m = _copied(kernel, m) if first is None else _emit(kernel, m, first)
+    m = _copied(kernel, m) if first is None else emit_step(kernel, m, first)
     for _ in range(count - 1):
         m = choices.group(partial(_draw_step, kernel=kernel, matrix=m))
     kernel.store(choices, m)
@@ -117,7 +117,7 @@ def _draw_step(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
         return kernel.through_memory(choices, matrix)
     steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)
     fitting = [s for s in steps if sound(matrix.component, matrix.known, s)]
-    return _emit(kernel, matrix, _pick(choices, fitting)) if fitting else _copied(kernel, matrix)
+    return emit_step(kernel, matrix, _pick(choices, fitting)) if fitting else _copied(kernel, matrix)
 
 
 def _copied(kernel: Kernel, matrix: Matrix) -> Matrix:
@@ -126,7 +126,8 @@ def _copied(kernel: Kernel, matrix: Matrix) -> Matrix:
     return Matrix(name, matrix.type, matrix.component, matrix.rows, matrix.cols, matrix.use, matrix.known)
 
 
-def _emit(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
+def emit_step(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
+    """A step of `converting`."""
     name = kernel.name("m")
     known = converted(matrix.component, matrix.known, step)
     assert known is not None, step

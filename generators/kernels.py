@@ -81,7 +81,11 @@ class Kernel:
         self.supports = supports
         self.scope = scope
         self.dispatch = dispatch
+        #: The instances, and the turns of the loops around what is emitted next; `outer` without the turns.
         self.grid: Grid = grid_of(dispatch, scope)
+        self.outer: Grid = self.grid
+        #: The use of the matrices of a case that has but one type.
+        self.use = Use.Accumulator
         self.constness = Constness(choices)
         self.program = Program(self.constness)
         self.functions: dict[str, AnyFunction] = {}
@@ -162,7 +166,7 @@ class Kernel:
         order = choices.pick(tuple(Order)) if choices.chance(3) else Order.RowMajor
         plan = self.lines(choices, region, order, rows, cols, (0,) * 8 + (1, 2))
         stride, extent, alignment = plan
-        if choices.chance(7) and self.grid.instances > 1:
+        if choices.chance(7) and self.grid != Grid():
             offset = self._tiles(choices, region, alignment, extent)
         else:
             offset = draw_read(choices, region, self.grid, alignment, extent)
@@ -247,6 +251,10 @@ class Kernel:
         region = Region(f"dst{len(found) or ''}", component, 1, storage, Data(fill=FILL[component]))
         self._regions.append(region)
         return region
+
+    def add(self, region: Region) -> None:
+        """One more buffer."""
+        self._regions.append(region)
 
     def buffers(self) -> dict[str, Buffer]:
         """The buffers in use, in the order of their first use."""

@@ -58,6 +58,16 @@ FILL: dict[ComponentType, Number] = {
 }
 
 
+def numbered(pointee: ComponentType, component: ComponentType, *, random: bool = False) -> Data:
+    """Contents that tell their place, for matrices of a component type.
+
+    In a pointee of another width, an iota would leave many components alike: then, or where asked for, random bits.
+    """
+    if random or pointee.size != component.size:
+        return Data(random_bits=RandomBits(seed=1))
+    return _NUMBERS.get(pointee, _COUNTER)
+
+
 @dataclass
 class Region:
     """A buffer under construction: `size` is the number of bytes in use so far."""
@@ -99,11 +109,7 @@ class Memory:
         self.storages = (StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer)[: 1 + physical]
         self.destinations: list[Region] = []
         self.source = self._draw(choices, "src")
-        # In a pointee of another width, an iota would leave many components alike.
-        if choices.chance(1) or self.source.type.size != component.size:
-            self.source.data = Data(random_bits=RandomBits(seed=1))
-        else:
-            self.source.data = _NUMBERS.get(self.source.type, _COUNTER)
+        self.source.data = numbered(self.source.type, component, random=choices.chance(1))
 
     def buffers(self) -> dict[str, Buffer]:
         """The buffers that are used, the source first."""

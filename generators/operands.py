@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import structs
 
 from cts.generators.choices import Choices
 from cts.model import (
@@ -32,12 +34,17 @@ POLICIES = ("literal", "mixed", "literal", "spec", "dynamic", "mixed", "literal"
 
 @dataclass(frozen=True)
 class Grid:
-    """The instances of the matrix scope: extents in x, y, z and, at Subgroup scope, subgroups per workgroup."""
+    """The instances of the matrix scope: extents in x, y, z and, at Subgroup scope, subgroups per workgroup.
+
+    `loop` and `loop_outer` are the most turns of the innermost loop around an instruction and of the one around that.
+    """
 
     x: int = 1
     y: int = 1
     z: int = 1
     sg: int = 1
+    loop: int = 1
+    loop_outer: int = 1
 
     @property
     def extents(self) -> tuple[int, int, int, int]:
@@ -47,10 +54,14 @@ class Grid:
     def instances(self) -> int:
         return self.x * self.y * self.z * self.sg
 
+    def within(self, turns: int) -> Grid:
+        """The same instances in a loop of so many turns at most."""
+        return replace(self, loop=max(turns, 1), loop_outer=self.loop)
+
     def tiles(self, step: int, *, skip_x: bool = False) -> Factors:
-        """Factors that give every instance its own multiple of `step`; with `skip_x`, all but the x axis."""
+        """Factors that give every instance and turn its own multiple of `step`; with `skip_x`, all but along x."""
         factors = []
-        for axis, extent in enumerate(self.extents):
+        for axis, extent in enumerate((*self.extents, self.loop, self.loop_outer)):
             used = extent > 1 and not (skip_x and axis == 0)
             factors.append(step if used else 0)
             step *= extent if used else 1
@@ -70,12 +81,13 @@ class Varying:
 
     def range(self, grid: Grid) -> tuple[int, int]:
         """Smallest and largest value over all instances, before any wrap."""
-        ends = [
-            f * (extent - 1)
-            for f, extent in zip(
-                (self.factors.wg_x, self.factors.wg_y, self.factors.wg_z, self.factors.sg), grid.extents, strict=True
-            )
-        ]
+        f = self.factors
+        each = zip(
+            (f.wg_x, f.wg_y, f.wg_z, f.sg, f.loop, f.loop_outer),
+            (*grid.extents, grid.loop, grid.loop_outer),
+            strict=True,
+        )
+        ends = [factor * (extent - 1) for factor, extent in each]
         return self.base + sum(min(e, 0) for e in ends), self.base + sum(max(e, 0) for e in ends)
 
     def plus(self, other: Varying) -> Varying:
@@ -83,12 +95,12 @@ class Varying:
         a, b = self.factors, other.factors
         return Varying(
             signed(self.base + other.base),
-            Factors(a.wg_x + b.wg_x, a.wg_y + b.wg_y, a.wg_z + b.wg_z, a.sg + b.sg),
+            Factors(*(p + q for p, q in zip(structs.astuple(a), structs.astuple(b), strict=True))),
         )
 
 
 def varied(grid: Grid, factor: int) -> Factors:
-    """Factors along every axis that has more than one instance, multiples of `factor`."""
+    """Factors along every axis that has more than one instance, multiples of `factor`; the same in all turns."""
     return Factors(
         *(factor * times if extent > 1 else 0 for times, extent in zip((1, 2, 1, 3), grid.extents, strict=True))
     )
@@ -168,4 +180,4 @@ def _scalar(value: Varying | int, kind: str) -> Operand:
     base, f = varying.base, varying.factors
     if kind == "literal" and not f.any_set:
         return base
-    return Scalar(**{kind: base}, wg_x=f.wg_x, wg_y=f.wg_y, wg_z=f.wg_z, sg=f.sg)
+    return Scalar(**{kind: base}, wg_x=f.wg_x, wg_y=f.wg_y, wg_z=f.wg_z, sg=f.sg, loop=f.loop, loop_outer=f.loop_outer)

@@ -273,7 +273,7 @@ class _Typing:
         """`wanted` is the type that a plain number takes; without it, a plain number is an error."""
         match node:
             case ast.Constant(value=bool()):
-                raise ExpressionError(f"`{node.value}` is no operand", "a comparison")
+                raise ExpressionError(f"`{ast.unparse(node)}` is no operand", "a comparison")
             case ast.Constant(value=int() | float()):
                 return self._number(node, wanted)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if value is not True:
@@ -427,7 +427,8 @@ class _Typing:
                 raise ExpressionError(f"`{where}`: {_text(a.type)} has another width", f"{8 * target.size} bits")
             return a if a.type is target else Bitcast(target, a)
         if name in ("min", "max") and len(arguments) == 2:
-            return self._binary((name, _arithmetic, _ARITHMETIC), *arguments, wanted, where)
+            left, right = arguments
+            return self._binary((name, _arithmetic, _ARITHMETIC), left, right, wanted, where)
         if name == "clamp" and len(arguments) == 3:
             x, low, high = arguments
             raised = self._binary(("max", _arithmetic, _ARITHMETIC), x, low, wanted, where)

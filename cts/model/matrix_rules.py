@@ -210,20 +210,20 @@ def _reduce(i: mat.MatrixReduce, operands: Operands) -> Found:
             if extent % 2:
                 yield Problem("matrix", f"{extent} {field}", "an even number", "CM-021")
         free = {"rows", "cols"}
-        halves = {"rows": source.rows // 2, "cols": source.cols // 2}
+        halves: dict[str, int] = {"rows": source.rows // 2, "cols": source.cols // 2}
     else:
         free = {field for field, mode in (("rows", ReduceMode.Column), ("cols", ReduceMode.Row)) if mode in modes}
         halves = {}
-    result = {}
+    result: dict[str, int | SpecInt] = {}
     for field in ("rows", "cols"):
         given: int | SpecInt | None = getattr(i, field)
-        extent = constant_of(given)
+        wanted = constant_of(given)
         if given is None:
             result[field] = halves.get(field, getattr(d, field))
-        elif halves and extent != halves[field]:
-            yield Problem(field, f"{extent} {field}", f"half of the source's: {halves[field]}", "CM-021")
-        elif field not in free and extent != getattr(source, field):
-            yield Problem(field, f"{extent} {field}", f"those of the source: {getattr(source, field)}", "CM-021")
+        elif halves and wanted != halves[field]:
+            yield Problem(field, f"{wanted} {field}", f"half of the source's: {halves[field]}", "CM-021")
+        elif field not in free and wanted != getattr(source, field):
+            yield Problem(field, f"{wanted} {field}", f"those of the source: {getattr(source, field)}", "CM-021")
         if given is not None:
             result[field] = given
     yield structs.replace(d, **result)

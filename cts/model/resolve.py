@@ -16,7 +16,7 @@ from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
 from cts.model.case import Case
 from cts.model.expression import ExpressionError
 from cts.model.functions import Decode, DecodeVector, block_offsets, body_of
-from cts.model.instruction import MatrixType
+from cts.model.instruction import Instruction, MatrixType
 from cts.model.matrix_rules import Operands, derived, represents
 from cts.model.operand import ClampMode, Operand, Scalar, Scope, StorageClass, Use, constant_of, factors_of
 from cts.model.types import (
@@ -164,7 +164,7 @@ class _Resolver:
             name = type(self._open[-1]).__name__
             yield Problem("program", f"{name} is not closed", "EndLoop after Loop, EndIf after If")
 
-    def run(self, instruction: ins.Instruction) -> Iterator[Problem]:
+    def run(self, instruction: Instruction) -> Iterator[Problem]:
         yield from self._factors(instruction)
         match instruction:
             case ins.TensorLayout():
@@ -206,12 +206,12 @@ class _Resolver:
             case mat.MatrixStore():
                 yield from self._refer("matrix", instruction.matrix, MatrixShape)
                 yield from self._memory(instruction.buffer)
-            case ins.Pointer():
+            case mat.Pointer():
                 if instruction.buffer in self.case.buffers:
                     yield from self._define(instruction.id, PointerType(instruction.buffer))
                 else:
                     yield self._no_buffer(instruction.buffer)
-            case ins.PointerSelect():
+            case mat.PointerSelect():
                 yield from self._refer("a", instruction.a, PointerType)
                 yield from self._refer("b", instruction.b, PointerType)
                 a, b = self.types.get(instruction.a), self.types.get(instruction.b)
@@ -287,7 +287,7 @@ class _Resolver:
         else:
             yield from self._define(name, VectorShape(declared.component, length, declared))
 
-    def _factors(self, instruction: ins.Instruction) -> Iterator[Problem]:
+    def _factors(self, instruction: Instruction) -> Iterator[Problem]:
         """Operands that ask for the index of a loop which is not there."""
         loops = sum(isinstance(o, control.Loop) for o in self._open)
         alone = self.case.dispatch.invocations is not None
@@ -377,7 +377,7 @@ class _Resolver:
         """What a block may carry out under this name."""
         return VectorShape if isinstance(self.types.get(name), VectorShape) else MatrixShape
 
-    def _derived(self, instruction: ins.Instruction) -> Iterator[Problem]:
+    def _derived(self, instruction: Instruction) -> Iterator[Problem]:
         """An instruction that makes a matrix of matrices: its type follows from theirs."""
         sound = True
         for name in ins.references(instruction):
@@ -393,8 +393,7 @@ class _Resolver:
             if isinstance(found, Problem):
                 yield found
             else:
-                name = instruction.id  # type: ignore[attr-defined]
-                yield from self._matrix(name, found)
+                yield from self._matrix(getattr(instruction, "id"), found)  # noqa: B009 - every subclass here has one
 
     def _decodes(self, instruction: mat.MatrixLoadTensor) -> Iterator[Problem]:
         """DV-010, DV-011."""

@@ -198,7 +198,7 @@ class Access:
         elif self._bug == m.WORKGROUP_STRIDE_DENSE and declared.storage is StorageClass.Workgroup:
             stride[:] = dense
         elif self._bug == m.STRIDE_ROUNDED_UP:
-            stride = -(-stride // 4) * 4
+            stride = -(-stride // 8) * 8
         if self._bug == m.STRIDE_IN_COMPONENTS:
             return stride * declared.type.size
         return stride if self._bug == m.STRIDE_IN_BYTES else stride * declared.element_size

@@ -158,7 +158,7 @@ POINTER_OFFSET_REPLACED = memory(
 )
 POINTER_SELECT_FIRST = memory("pointer-select-first", "a selected pointer is always the first of the two")
 STRIDE_ZERO_DENSE = memory("stride-zero-dense", "a load with stride 0 reads dense rows")
-STRIDE_ROUNDED_UP = memory("stride-rounded-up", "the stride is rounded up to a multiple of four elements")
+STRIDE_ROUNDED_UP = memory("stride-rounded-up", "the stride is rounded up to a multiple of eight elements")
 VECTOR_COLUMN_SCALED = memory("vector-column-scaled", "columns count whole vectors where the pointee is a vector")
 LOAD_ALIGNED_TO_16 = memory("load-aligned-to-16", "a KHR load starts at its address rounded down to 16 bytes")
 LOAD_USE_B_COLUMN_MAJOR = memory(

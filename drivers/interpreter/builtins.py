@@ -27,15 +27,19 @@ def _uniform(value: int) -> Array:
 
 
 def _split(index: Array, extents: Sequence[int]) -> Array:
-    """A linear index as (x, y, z), x fastest: (lanes, 3)."""
+    """A linear index as (x, y, z), x fastest: (n, 3), of which each component is contiguous."""
     x, y = extents[0], extents[1]
-    return np.stack([index % x, index // x % y, index // (x * y)], axis=1).astype(np.uint32)
+    return np.stack([index % x, index // x % y, index // (x * y)]).astype(np.uint32).T
+
+
+def _workgroups(b: Batch) -> Array:
+    """The ids of the batch's workgroups: (workgroups, 3)."""
+    t = b.topology
+    return _split(np.arange(b.first, b.first + t.lanes // t.invocations), b.workgroups)
 
 
 def _workgroup_id(b: Batch) -> Array:
-    t = b.topology
-    per_workgroup = _split(np.arange(b.first, b.first + t.lanes // t.invocations), b.workgroups)
-    return np.repeat(per_workgroup, t.invocations, axis=0)
+    return np.repeat(_workgroups(b).T, b.topology.invocations, axis=1).T
 
 
 def _local_id(b: Batch) -> Array:
@@ -49,7 +53,9 @@ def _local_ids(topology: Topology, local_size: tuple[int, int, int]) -> Array:
 
 
 def _global_id(b: Batch) -> Array:
-    return _workgroup_id(b) * np.array(b.local_size, np.uint32) + _local_id(b)
+    local = _local_id(b)[: b.topology.invocations]
+    start = _workgroups(b) * np.array(b.local_size, np.uint32)
+    return (start.T[:, :, None] + local.T[:, None, :]).reshape(3, -1).T
 
 
 def _lane_mask(compare: Callable[[Array, Array], Array]) -> Callable[[Batch], Array]:

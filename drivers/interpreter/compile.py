@@ -18,6 +18,7 @@ from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
 from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
 from cts.drivers.interpreter.target import Target
 from cts.drivers.interpreter.values import Place, Value
+from cts.drivers.interpreter.vectors import check_on_vectors
 
 #: Instructions that only pass values on, of whatever type.
 _PASSING = frozenset(
@@ -31,7 +32,8 @@ class Program:
 
     `registers` are the initial values of all ids. `variables` are the types of variables without an
     address; `resources`, `inputs` and `shared` the global variables that the entry point's functions
-    use, by kind. `matrices` are named cooperative matrices. `matrix_elements` is the largest of them.
+    use, by kind. `matrices` are named cooperative matrices and vectors; `matrix_elements` and
+    `vector_components` the sizes of the largest of all.
     """
 
     module: Module
@@ -42,9 +44,10 @@ class Program:
     initializers: dict[int, Value]
     resources: dict[int, Instruction]
     local_size: tuple[int, int, int]
-    matrices: dict[str, ty.CooperativeMatrix]
+    matrices: dict[str, ty.CooperativeMatrix | ty.CooperativeVector]
     matrix_ids: dict[str, int]
     matrix_elements: int
+    vector_components: int
 
 
 def compile_module(module: Module, entry: str, spec_constants: Mapping[int, bytes], target: Target) -> Program:
@@ -64,7 +67,7 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
     named = {
         name: (id_, t)
         for name, id_ in module.ids.items()
-        if isinstance(t := declared.type_of.get(id_), ty.CooperativeMatrix)
+        if isinstance(t := declared.type_of.get(id_), (ty.CooperativeMatrix, ty.CooperativeVector))
     }
     return Program(
         module,
@@ -78,6 +81,7 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
         {name: t for name, (_, t) in named.items()},
         {name: id_ for name, (id_, _) in named.items()},
         max((t.rows * t.cols for t in declared.types.values() if isinstance(t, ty.CooperativeMatrix)), default=0),
+        max((t.count for t in declared.types.values() if isinstance(t, ty.CooperativeVector)), default=0),
     )
 
 
@@ -211,6 +215,7 @@ class Compiler:
 
     def _step(self, i: Instruction) -> Step:
         handlers = lookup()
+        check_on_vectors(self.declared, i)
         if (make := handlers.on_matrices.get(i.opcode)) is not None and self._is_on_matrices(i):
             return make(self, i)
         if (make := handlers.step.get(i.opcode)) is not None:

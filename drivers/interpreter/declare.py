@@ -199,6 +199,24 @@ def _vector(d: Declarations, i: Instruction) -> ty.Type:
     return ty.Vector(component, i.number(1))
 
 
+def _cooperative_vector(d: Declarations, i: Instruction) -> ty.Type:
+    """OpTypeVectorIdEXT has the same opcode: without CooperativeVectorNV it declares an ordinary vector."""
+    component, count = d._type(i.id(0)), d.number(i.id(1))
+    if not isinstance(component, (ty.Bool, ty.Int, ty.Float)):
+        raise Malformed("the components of a vector must be scalars")
+    if count < 1:
+        raise Malformed(f"a vector of {count} components (CV-010)")
+    if count > ty.MAX_COMPONENTS:
+        raise Unsupported(f"a vector of {count} components (at most {ty.MAX_COMPONENTS})")
+    if "CooperativeVectorNV" not in d.module.capabilities:
+        return ty.Vector(component, count)
+    if isinstance(component, ty.Bool):
+        raise Malformed("the components of a cooperative vector must be numbers (CV-010)")
+    if "VulkanMemoryModel" not in d.module.capabilities:
+        raise Malformed("CooperativeVectorNV requires VulkanMemoryModel (CV-022)")
+    return ty.CooperativeVector(component, count)
+
+
 def _matrix(d: Declarations, i: Instruction) -> ty.Type:
     column = d._type(i.id(0))
     if not isinstance(column, ty.Vector):
@@ -240,6 +258,7 @@ TYPES: dict[str, Callable[[Declarations, Instruction], ty.Type]] = {
     "OpTypeInt": _int,
     "OpTypeFloat": _float,
     "OpTypeVector": _vector,
+    "OpTypeCooperativeVectorNV": _cooperative_vector,
     "OpTypeMatrix": _matrix,
     "OpTypeArray": _array,
     "OpTypeRuntimeArray": _array,

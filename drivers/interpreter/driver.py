@@ -38,10 +38,12 @@ class Interpreter:
         max_blocks: int = DEFAULT_MAX_BLOCKS,
         *,
         vector_decode: bool = True,
+        rounds_fp8_input: bool = True,
     ) -> None:
         self.name = "interpreter"
         self.subgroup_size = subgroup_size
         self.vector_decode = vector_decode
+        self.rounds_fp8_input = rounds_fp8_input
         self.max_blocks = max_blocks
         self._modules: OrderedDict[Hashable, Module] = OrderedDict()
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
@@ -75,7 +77,7 @@ class Interpreter:
         if not 1 <= size <= MAX_SUBGROUP_SIZE:
             raise Unsupported(f"subgroup size {size} (1 to {MAX_SUBGROUP_SIZE})")
         digest = hashlib.blake2b(job.words.tobytes(), digest_size=16).digest()
-        target = Target(size, self.vector_decode)
+        target = Target(size, self.vector_decode, self.rounds_fp8_input)
         key = (digest, job.entry, tuple(sorted(job.spec_constants.items())), target)
         module = _remember(self._modules, digest, lambda: parse(job.words))
         return _remember(self._programs, key, lambda: compile_module(module, job.entry, job.spec_constants, target))
@@ -91,19 +93,25 @@ def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[],
     return made
 
 
+#: Options with two values, the one of an absent option first.
+_CHOICES = {"decode": ("vector", "scalar"), "fp8_input": ("rounded", "kept")}
+
+
 def create(options: dict[str, str]) -> Interpreter:
     """The interpreter, by its options. Raises BadInput.
 
     `subgroup_size=N`: 1 to 128, 32 when absent. `decode=vector|scalar`: whether a load that has a
-    DecodeVectorFunc calls it, as it does when absent, or only its DecodeFunc.
+    DecodeVectorFunc calls it, as it does when absent, or only its DecodeFunc. `fp8_input=rounded|kept`:
+    whether a float16 vector that a multiplication reads as fp8 is rounded to it, as it is when absent,
+    or keeps its values (CV-033).
     """
-    unknown = sorted(options.keys() - {"subgroup_size", "decode"})
+    unknown = sorted(options.keys() - {"subgroup_size", *_CHOICES})
     if unknown:
         raise BadInput(
             "driver-option",
             f"the interpreter has no option {unknown[0]!r}",
             "interpreter",
-            "subgroup_size=1 to 128, decode=vector or decode=scalar",
+            f"subgroup_size=1 to 128, {', '.join(f'{k}={a} or {k}={b}' for k, (a, b) in _CHOICES.items())}",
         )
     text = options.get("subgroup_size", str(DEFAULT_SUBGROUP_SIZE))
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_SUBGROUP_SIZE:
@@ -113,7 +121,10 @@ def create(options: dict[str, str]) -> Interpreter:
             "interpreter",
             f"a number from 1 to {MAX_SUBGROUP_SIZE}",
         )
-    decode = options.get("decode", "vector")
-    if decode not in ("vector", "scalar"):
-        raise BadInput("driver-option", f"decode is {decode!r}", "interpreter", "vector or scalar")
-    return Interpreter(int(text), vector_decode=decode == "vector")
+    is_default = {}
+    for name, choices in _CHOICES.items():
+        chosen = options.get(name, choices[0])
+        if chosen not in choices:
+            raise BadInput("driver-option", f"{name} is {chosen!r}", "interpreter", " or ".join(choices))
+        is_default[name] = chosen == choices[0]
+    return Interpreter(int(text), vector_decode=is_default["decode"], rounds_fp8_input=is_default["fp8_input"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import BUILTINS, Batch
 from cts.drivers.interpreter.compile import Program
 from cts.drivers.interpreter.machine import Budget, Machine
+from cts.drivers.interpreter.matrix_conversions import allocate, convert
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.places import Variables
 from cts.drivers.interpreter.problems import Malformed
@@ -22,29 +24,44 @@ from cts.job import Address, ModuleJob
 #: Lanes that run together, where the workgroups are small enough: arrays of them fit a second-level cache.
 LANES = 1 << 14
 
-#: Matrix elements, over all subgroups, that a batch may hold in one matrix.
-MATRIX_ELEMENTS = 1 << 22
+#: Elements that a batch may hold in one matrix of every subgroup, or in one vector of every lane.
+ELEMENTS = 1 << 22
+
+#: Bytes that the C library keeps instead of giving them back to the system: what a batch's registers take, and more.
+KEPT = 1 << 24
 
 Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a dispatch left behind: all buffers, and named matrices (instances, rows, cols)."""
+    """What a dispatch left behind: all buffers, named matrices (instances, rows, cols), vectors (lanes, components)."""
 
     memory: dict[str, Bytes]
     matrices: dict[str, Array]
 
 
+@lru_cache(maxsize=1)
+def keep_freed_memory() -> None:
+    """Make batches two to three times as fast on glibc, which would give their memory back after each.
+
+    Freeing one large block raises glibc's thresholds for doing so (mallopt(3), M_MMAP_THRESHOLD). The
+    block itself costs nothing, for nobody touches it.
+    """
+    np.empty(KEPT, np.uint8)
+
+
 def launch(program: Program, job: ModuleJob, subgroup_size: int, max_blocks: int) -> Result:
     """Run all workgroups. Raises what ends a run early (see `problems`)."""
+    keep_freed_memory()
     dispatch = _Dispatch(program, job)
+    dispatch.convert(after=False)
     total = job.workgroups[0] * job.workgroups[1] * job.workgroups[2]
     invocations = int(np.prod(program.local_size))
     at_once = max(1, min(LANES // invocations, total))
-    if program.matrix_elements:
-        subgroups = -(-invocations // subgroup_size)
-        at_once = max(1, min(at_once, MATRIX_ELEMENTS // (program.matrix_elements * subgroups)))
+    subgroups = -(-invocations // subgroup_size)
+    held = max(program.matrix_elements * subgroups, program.vector_components * invocations)
+    at_once = max(1, min(at_once, ELEMENTS // max(held, 1)))
     budget = Budget(max_blocks)
     captured: dict[str, list[Array]] = {}
     with np.errstate(all="ignore"):
@@ -53,6 +70,7 @@ def launch(program: Program, job: ModuleJob, subgroup_size: int, max_blocks: int
             batch = Batch(lanes, first, job.workgroups, program.local_size, subgroup_size)
             registers = dispatch.run(batch, budget)
             _capture(program, registers, lanes, captured)
+    dispatch.convert(after=True)
     dispatch.restore_addresses()
     return Result(dispatch.memory, {name: np.concatenate(parts) for name, parts in captured.items()})
 
@@ -61,7 +79,7 @@ class _Dispatch:
     """Buffers in the address space, and the values of global variables."""
 
     def __init__(self, program: Program, job: ModuleJob) -> None:
-        self.program = program
+        self.program, self.job = program, job
         self.space = AddressSpace()
         self.memory = {name: np.array(m.data, np.uint8) for name, m in job.buffers.items()}
         self.bases = {
@@ -69,6 +87,8 @@ class _Dispatch:
             for name, m in job.buffers.items()
         }
         self.written: list[tuple[Bytes, Bytes, Bytes]] = []
+        for name, o in job.opaque.items():
+            self.bases[name] = self.space.add(f"opaque memory {name!r}", allocate(o))
         for name, m in job.buffers.items():
             self._write_addresses(self.memory[name][m.start :], m.addresses)
         self.registers = list(program.registers)
@@ -82,6 +102,13 @@ class _Dispatch:
                 self.registers[id_] = self._bound(job, id_)
         #: How many segments outlive a batch.
         self.lasting = len(self.space.segments)
+
+    def convert(self, *, after: bool) -> None:
+        """Do the conversions before or after the dispatch, in order."""
+        with np.errstate(all="ignore"):
+            for number, conversion in enumerate(self.job.conversions):
+                if conversion.after == after:
+                    convert(self.space, self.bases, number, conversion)
 
     def run(self, batch: Batch, budget: Budget) -> list[Value]:
         """Run a batch; its registers afterwards."""
@@ -156,6 +183,10 @@ class _Dispatch:
 def _capture(program: Program, registers: list[Value], lanes: Topology, captured: dict[str, list[Array]]) -> None:
     for name, t in program.matrices.items():
         value = registers[program.matrix_ids[name]]
-        if isinstance(value, Matrix):
+        if isinstance(t, ty.CooperativeVector):
+            if value is not None:
+                bits = value.view(f"u{t.component.size}")
+                captured.setdefault(name, []).append(np.broadcast_to(bits, (lanes.lanes, t.count)))
+        elif isinstance(value, Matrix):
             shape = (lanes.scopes[t.scope].count, t.rows, t.cols)
             captured.setdefault(name, []).append(np.broadcast_to(value.bits, shape))

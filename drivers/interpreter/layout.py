@@ -34,6 +34,8 @@ Plan: TypeAlias = Leaf | Branch
 
 def plan(t: ty.Type) -> Plan:
     """How to load or store a value of the type. Raises Malformed for what cannot live in memory."""
+    if ty.holds_cooperative_vector(t):
+        raise Malformed("only OpCooperativeVectorLoadNV and StoreNV move cooperative vectors here (CV-010)")
     dtype = ty.dense_dtype(t)
     if dtype is not None:
         is_bool = dtype == np.bool_

@@ -54,7 +54,6 @@ OUT_OF_SCOPE: dict[str, tuple[str, ...]] = {
     ),
     "untyped pointers": ("Op*Untyped*",),
     "raw access chains": ("OpRawAccessChainNV",),
-    "cooperative vectors": ("OpCooperativeVector*", "OpTypeCooperativeVectorNV"),
     "the predecessor of OpTypeCooperativeMatrixKHR": (
         "OpTypeCooperativeMatrixNV",
         "OpCooperativeMatrixLoadNV",

@@ -84,6 +84,9 @@ _ROOMS = (
     "subgroups.votes",
     "tensor",
     "variable",
+    "vectors.memory",
+    "vectors.products",
+    "vectors.training",
 )
 
 F = TypeVar("F", bound=Callable[..., Any])

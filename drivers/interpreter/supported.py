@@ -80,6 +80,8 @@ CAPABILITIES = frozenset(
         "CooperativeMatrixReductionsNV",
         "CooperativeMatrixConversionsNV",
         "CooperativeMatrixPerElementOperationsNV",
+        "CooperativeVectorNV",
+        "CooperativeVectorTrainingNV",
     }
 )
 

@@ -16,10 +16,14 @@ MAX_INVOCATIONS = 4096
 
 @dataclass(frozen=True)
 class Target:
-    """`vector_decode`: whether DecodeVectorFunc is called where a load has one (DV-010 leaves the choice to us)."""
+    """`vector_decode`: whether DecodeVectorFunc is called where a load has one (DV-010 leaves the choice to us).
+
+    `rounds_fp8_input`: whether float16 vectors that a multiplication reads as fp8 are rounded (CV-033 as well).
+    """
 
     subgroup_size: int
     vector_decode: bool = True
+    rounds_fp8_input: bool = True
 
 
 def local_size(

@@ -103,6 +103,11 @@ class Vector:
 
 
 @dataclass(frozen=True)
+class CooperativeVector(Vector):
+    """OpTypeCooperativeVectorNV (CV-010): values are those of other vectors, instructions are fewer (CV-012)."""
+
+
+@dataclass(frozen=True)
 class Matrix:
     """OpTypeMatrix, with the MatrixStride and majorness that a struct member gives it."""
 
@@ -196,6 +201,7 @@ Type: TypeAlias = (
     | Int
     | Float
     | Vector
+    | CooperativeVector
     | Matrix
     | Array
     | Descriptors
@@ -266,6 +272,15 @@ def holds_matrix(t: Type | None) -> bool:
     while isinstance(t, Array):
         t = t.element
     return isinstance(t, CooperativeMatrix) or (isinstance(t, Struct) and any(map(holds_matrix, t.members)))
+
+
+def holds_cooperative_vector(t: Type | None) -> bool:
+    """Whether values of the type are or contain cooperative vectors."""
+    while isinstance(t, Array):
+        t = t.element
+    if isinstance(t, Struct):
+        return any(map(holds_cooperative_vector, t.members))
+    return isinstance(t, CooperativeVector)
 
 
 def element_of(t: Type, index: int | None = None) -> Type:

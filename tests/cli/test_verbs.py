@@ -87,6 +87,35 @@ def test_drivers_as_json(cts: Cts, fakes: ModuleType) -> None:
     assert "mutants" not in listed["fake"]
 
 
+def test_coverage_as_json(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("coverage", "--json", "--examples", "3", "-d", "fake:right", "-d", "fake:no-features")
+    assert ran.status == 0
+    found = json.loads(ran.out)
+    rows = {row["fact"]: row for row in found["facts"]}
+    assert CASE in rows["TA-035"]["cases"]
+    assert rows["TA-035"]["drivers"]["fake:right"] == len(rows["TA-035"]["cases"])
+    assert rows["TA-035"]["drivers"]["fake:no-features"] == 0
+    assert rows["CM-020"]["areas"]["reductions"] == 3
+    assert set(found["areas"].values()) == {3}
+    assert found["drivers"]["fake:right"] == {"supported": found["cases"], "missing": {}}
+    assert found["untested"]["corpus"] == found["untested"]["fake:right"] == []
+    assert "TA-035" in found["untested"]["fake:no-features"]
+
+
+def test_coverage_as_table(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("coverage", "--examples", "0", "-d", "fake:no-features")
+    lines = ran.out.splitlines()
+    assert lines[0].split() == ["fact", "cases", "fake:no-features"]
+    assert any(line.split()[0] == "TA-035" and line.split()[2] == "0" for line in lines[1:] if line)
+    assert any("lack feature cooperativeMatrixTensorAddressing" in line for line in lines)
+    assert lines[-2:][0] == "untested by corpus: nothing"
+    assert lines[-1].startswith("untested by fake:no-features: ")
+
+
+def test_coverage_of_a_driver_that_is_none(cts: Cts) -> None:
+    assert cts("coverage", "--examples", "0", "-d", "emulatr").status == 2
+
+
 def test_schema(cts: Cts) -> None:
     document = json.loads(cts("schema").out)
     names = {t.__name__ for t in AnyInstruction.__args__}

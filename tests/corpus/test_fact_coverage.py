@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import cts.cases
+from cts.coverage import exercised
 from cts.model import load_case
 
 TREE = Path(__file__).resolve().parents[2]
@@ -100,3 +101,17 @@ def test_no_case_lists_a_fact_twice() -> None:
     for file in sorted(Path(cts.cases.__file__).parent.rglob("*.yaml")):
         covers = load_case(file).covers
         assert len(set(covers)) == len(covers) > 0, file
+
+
+#: Facts that only one kind of instruction shows, so that a case without it cannot cover them.
+OWN = re.compile(r"CM-0[0235]\d|DV-\d{3}|KM-01[4-8]|KM-021|NU-00[12]|NU-033")
+
+
+def test_cases_have_the_instructions_whose_facts_they_say_they_cover() -> None:
+    wrong = {}
+    for file in sorted(Path(cts.cases.__file__).parent.rglob("*.yaml")):
+        case = load_case(file)
+        claimed = {f for f in case.covers if OWN.fullmatch(f)} - exercised(case)
+        if claimed:
+            wrong[case.name] = claimed
+    assert wrong == {}

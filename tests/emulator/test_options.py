@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -22,7 +23,7 @@ from cts.errors import BadInput
         ("emulator:stores=", ["stores", "''", "forward, reversed, interleaved"]),
         ("emulator:subgroupsize=32", ["'subgroupsize'", "did you mean 'subgroup_size'?"]),
         ("emulator:col", ["'col'", "did you mean 'tile=col'?"]),
-        ("emulator:zzz", ["'zzz'", "subgroup_size, tile, order, stores, mutant"]),
+        ("emulator:zzz", ["'zzz'", "subgroup_size, tile, order, stores, accumulate", "mutant"]),
     ],
 )
 def test_unknown_options_are_refused(spec: str, words: list[str]) -> None:
@@ -45,8 +46,14 @@ def test_variants_and_mutants_are_described() -> None:
     for listed in (create.variants(), create.mutants()):
         names = [d.name for d in listed]
         assert len(set(names)) == len(names)
-        assert all(d.area == "tensor_addressing" and d.description for d in listed)
-    assert len(create.mutants()) >= 45
+        assert all(d.description for d in listed)
+    areas = Counter(d.area for d in create.mutants())
+    assert set(areas) == {
+        "tensor_addressing", "matrix_memory", "matrix_arithmetic", "conversions", "reductions", "per_element",
+        "block_loads", "matrix_programs",
+    }  # fmt: skip
+    assert min(areas.values()) >= 10
+    assert set(areas) >= {d.area for d in create.variants()}
 
 
 def test_listing_does_not_import_numba() -> None:

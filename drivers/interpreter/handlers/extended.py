@@ -8,6 +8,7 @@ from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Unsupported
 from cts.drivers.interpreter.registry import Step, lookup, step
+from cts.drivers.interpreter.vectors import check_on_vectors
 from cts.spirv.grammar import extended_instructions
 
 GLSL = "GLSL.std.450"
@@ -20,7 +21,8 @@ def extended(c: Compiler, i: Instruction) -> Step:
     if set_ != GLSL:
         raise Unsupported(f"instruction {number} of {set_}")
     name = extended_instructions(GLSL).get(number, str(number))
-    inner = replace(i, operands=i.operands[2:])
+    inner = replace(i, name=name, operands=i.operands[2:])
+    check_on_vectors(c.declared, inner)
     if (make := handlers.glsl_step.get(name)) is not None:
         return make(c, inner)
     if (make_pure := handlers.glsl_pure.get(name)) is not None:

@@ -1,0 +1,113 @@
+"""`cts coverage`: which case, generator and driver tests which fact, and what nobody tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cts.coverage import Row, Supported
+    from cts.model import Case
+
+#: Generated cases per area that the table is derived from; the rarest situations need more.
+EXAMPLES = 100
+
+
+def coverage(
+    driver: Annotated[
+        list[str] | None,
+        typer.Option("--driver", "-d", help="A driver whose share of the cases is counted. Repeatable."),
+    ] = None,
+    examples: Annotated[
+        int, typer.Option("--examples", help="Generated cases per area; 0 for none.", metavar="N", min=0)
+    ] = EXAMPLES,
+    json: Annotated[bool, typer.Option("--json", help="Everything as JSON, cases by name.")] = False,
+) -> None:
+    """Print facts against corpus cases, generators and drivers, and name what is untested.
+
+    Generators are sampled with a fixed seed. Without --driver: the emulator and the interpreter.
+    """
+    from cts import corpus
+    from cts.coverage import supported, table, untested
+    from cts.model import load_case
+    from cts.runner import open_driver
+
+    cases = [load_case(entry.path) for entry in corpus.entries()]
+    samples = _samples(examples) if examples else {}
+    drivers: dict[str, Supported] = {}
+    for spec in dict.fromkeys(driver or ("emulator", "interpreter")):
+        opened = open_driver(spec)
+        drivers[spec] = supported(cases, opened.capabilities)
+        opened.driver.close()
+    rows = table(cases, samples, drivers)
+    gaps = untested(rows, list(drivers), generated=bool(samples))
+    if json:
+        _print_json(rows, gaps, cases, samples, drivers)
+    else:
+        _print(rows, gaps, cases, samples, drivers)
+
+
+def _samples(examples: int) -> dict[str, list[Case]]:
+    from cts import registry
+    from cts.capabilities import everything
+    from cts.explore import drawn
+    from cts.profiles import Profile
+
+    profile = Profile("coverage", examples, 0)
+    return {area: drawn(registry.area(area)(everything()), profile) for area in registry.names("cts.areas")}
+
+
+def _print(
+    rows: Sequence[Row],
+    gaps: Mapping[str, Sequence[str]],
+    cases: Sequence[Case],
+    samples: Mapping[str, Sequence[Case]],
+    drivers: Mapping[str, Supported],
+) -> None:
+    from cts.coverage import SITUATIONS
+
+    names = list(drivers)
+    widths = [max(len(name), 5) for name in names]
+    head = "  ".join(f"{name:>{w}}" for name, w in zip(names, widths, strict=True))
+    typer.echo(f"{'fact':<8} {'cases':>5}  {head}  {'generators' if samples else ''}".rstrip())
+    for row in rows:
+        counts = "  ".join(f"{row.drivers[name]:>{w}}" for name, w in zip(names, widths, strict=True))
+        areas = " ".join(f"{area}:{n}" for area, n in row.areas.items())
+        if samples and not areas:
+            areas = "?" if row.fact in SITUATIONS else "-"
+        typer.echo(f"{row.fact:<8} {len(row.cases):>5}  {counts}  {areas}".rstrip())
+    typer.echo(f"\n{len(rows)} facts, {len(cases)} cases; examples per area: {_per_area(samples)}")
+    for name, able in drivers.items():
+        typer.echo(f"{name} can run {len(able.cases)} of {len(cases)} cases")
+        for reason, count in sorted(able.missing.items(), key=lambda item: (-item[1], item[0]))[:10]:
+            typer.echo(f"  {count:>4} lack {reason}")
+    for who, facts in gaps.items():
+        typer.echo(f"untested by {who}: {', '.join(facts) or 'nothing'}")
+
+
+def _per_area(samples: Mapping[str, Sequence[Case]]) -> str:
+    return ", ".join(f"{area} {len(found)}" for area, found in samples.items()) or "none"
+
+
+def _print_json(
+    rows: Sequence[Row],
+    gaps: Mapping[str, Sequence[str]],
+    cases: Sequence[Case],
+    samples: Mapping[str, Sequence[Case]],
+    drivers: Mapping[str, Supported],
+) -> None:
+    import msgspec
+
+    document: dict[str, Any] = {
+        "facts": [{"fact": r.fact, "cases": r.cases, "areas": r.areas, "drivers": r.drivers} for r in rows],
+        "areas": {area: len(found) for area, found in samples.items()},
+        "cases": len(cases),
+        "drivers": {
+            name: {"supported": len(able.cases), "missing": dict(able.missing)} for name, able in drivers.items()
+        },
+        "untested": gaps,
+    }
+    typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

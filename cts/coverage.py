@@ -1,0 +1,382 @@
+"""Who tests what: facts against the cases that cover them, the generators that produce them, the drivers that run them.
+
+A case of the corpus says in `covers` what it is about. A generated case says nothing, so one table maps
+instructions and options to the facts that they put to the test (`exercised`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cts.capabilities import Capabilities
+from cts.model import (
+    Case,
+    ClampMode,
+    Combine,
+    Component,
+    ComponentType,
+    ControlBarrier,
+    Conversion,
+    Decode,
+    DecodeVector,
+    FloatControls,
+    If,
+    Instruction,
+    Loop,
+    MatrixArithmetic,
+    MatrixBitcast,
+    MatrixComponents,
+    MatrixConstant,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixLoad,
+    MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixNull,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixShape,
+    MatrixStore,
+    MatrixStoreTensor,
+    MatrixTimesScalar,
+    MatrixTranspose,
+    MulAddOperand,
+    Order,
+    PerElement,
+    Pointer,
+    PointerSelect,
+    Scope,
+    StorageClass,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+    TensorView,
+    TensorViewSetClip,
+    TensorViewSetDimension,
+    TensorViewSetStride,
+    Through,
+    constant_of,
+    factors_of,
+    types_of,
+)
+from cts.model.matrix_rules import STORAGE_ONLY
+from cts.model.operand import Scalar
+from cts.model.types import ResultType
+
+#: Facts that each instruction of a kind puts to the test, whatever its operands.
+INSTRUCTIONS: Mapping[type[Instruction], str] = {
+    TensorLayout: "TA-010 TA-012",
+    TensorLayoutSetBlockSize: "TA-013 TA-022 VK-012",
+    TensorLayoutSetDimension: "TA-014 TA-022",
+    TensorLayoutSetStride: "TA-015 TA-022 TA-064",
+    TensorLayoutSlice: "TA-016 TA-022",
+    TensorLayoutSetClampValue: "TA-017 TA-022",
+    TensorView: "TA-011 TA-018",
+    TensorViewSetDimension: "TA-019 TA-022",
+    TensorViewSetStride: "TA-020 TA-022",
+    TensorViewSetClip: "TA-021 TA-022 TA-032 TA-066",
+    MatrixLoadTensor: "CM-010 TA-034 TA-035 TA-040 TA-043 TA-069 TA-070 NU-014",
+    MatrixStoreTensor: "CM-011 TA-034 TA-035 TA-036 TA-040 TA-043 TA-067 TA-068 TA-069 TA-070 NU-014",
+    MatrixLoad: "KM-012 KM-013 VK-040 NU-014",
+    MatrixStore: "KM-012 KM-013 VK-040 NU-014",
+    Pointer: "KM-012",
+    PointerSelect: "KM-012",
+    MatrixConstant: "KM-016",
+    MatrixNull: "KM-016",
+    MatrixMulAdd: "KM-014 VK-021",
+    MatrixArithmetic: "KM-017",
+    MatrixTimesScalar: "KM-017",
+    MatrixConvert: "KM-018",
+    MatrixBitcast: "KM-018",
+    MatrixConvertUse: "CM-051 VK-029",
+    MatrixTranspose: "CM-052 VK-029",
+    MatrixReduce: "CM-004 CM-020 CM-021 CM-022 CM-023",
+    MatrixPerElement: "CM-030 CM-031",
+    MatrixComponents: "KM-011 KM-015",
+    MatrixCopy: "KM-011",
+    ControlBarrier: "TA-044",
+    Loop: "KM-011",
+    If: "KM-011",
+}
+
+#: Facts about the values of operands and elements, of which instructions and options say nothing.
+SITUATIONS = frozenset({
+    "AM-09", "NU-015", "TA-039", "TA-061", "TA-062", "TA-063", "TA-065", "TA-072", "TA-073", "TA-075", "TA-081",
+    "TA-082", "TA-085", "TA-085b", "TA-088",
+})  # fmt: skip
+
+_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
+_FORMATS = {
+    ComponentType.float8_e4m3fn: "NU-030",
+    ComponentType.float8_e5m2: "NU-031",
+    ComponentType.bfloat16: "NU-032",
+}
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What a rule may ask about the case around an instruction."""
+
+    case: Case
+    types: Mapping[str, ResultType]
+
+    def component(self, name: str) -> ComponentType:
+        shape = self.types[name]
+        assert isinstance(shape, MatrixShape)
+        return shape.component
+
+    def clamp(self, layout: str) -> ClampMode:
+        found = self.types[layout]
+        return getattr(found, "clamp", ClampMode.Undefined)
+
+    def made_by(self, name: str) -> Instruction | None:
+        """The instruction whose result `name` is."""
+        return next((i for i in self.case.program if getattr(i, "id", None) == name), None)
+
+
+def exercised(case: Case) -> frozenset[str]:
+    """The facts that the instructions and options of a well-formed case put to the test."""
+    context = _Context(case, types_of(case))
+    found = set(_of_case(context))
+    for instruction in case.program:
+        found.update(INSTRUCTIONS.get(type(instruction), "").split())
+        for kind, rule in _RULES:
+            if isinstance(instruction, kind):
+                found.update(fact for facts in rule(instruction, context) for fact in facts.split())
+    return frozenset(found)
+
+
+def _of_case(context: _Context) -> Iterator[str]:
+    case = context.case
+    for shape in context.types.values():
+        if isinstance(shape, MatrixShape):
+            yield "KM-010"
+            yield from ("VK-024", "VK-025") if shape.scope is Scope.Workgroup else ("VK-026",)
+            if shape.component in _FORMATS:
+                yield _FORMATS[shape.component]
+            if max(shape.rows, shape.cols) >= 256:
+                yield "VK-023"
+    for buffer in case.buffers.values():
+        if buffer.storage is not StorageClass.StorageBuffer:
+            yield "CM-013"
+        if buffer.storage is StorageClass.PhysicalStorageBuffer:
+            yield "VK-043"
+    for function in case.functions.values():
+        yield from _of_function(function)
+    if any(factors_of(o).any_set for i in case.program for o in _scalars(i)):
+        yield "TA-071"
+
+
+def _of_function(function: object) -> Iterator[str]:
+    match function:
+        case Combine(type=t) | PerElement(type=t) | Component(type=t) if t in STORAGE_ONLY:
+            yield "NU-034"
+        case Decode(returns=t) if t in STORAGE_ONLY:
+            yield "NU-034"
+        case DecodeVector(lanes=8):
+            yield "VK-013"
+
+
+def _scalars(instruction: Instruction) -> Iterator[Scalar]:
+    for name in instruction.__struct_fields__:
+        value = getattr(instruction, name)
+        yield from (v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Scalar))
+
+
+def _layout(i: TensorLayout, _: _Context) -> Iterator[str]:
+    clamp = constant_of(i.clamp)
+    yield "TA-002 TA-060" if clamp is ClampMode.Undefined else "TA-002 TA-086"
+    if clamp in (ClampMode.Repeat, ClampMode.RepeatMirrored):
+        yield "TA-087"
+
+
+def _slice(i: TensorLayoutSlice, context: _Context) -> Iterator[str]:
+    if isinstance(context.made_by(i.of), TensorLayoutSlice):
+        yield "TA-084"
+
+
+def _view(i: TensorView, _: _Context) -> Iterator[str]:
+    permutation = [constant_of(p) for p in i.permutation]
+    if permutation == sorted(map(int, map(str, permutation))) and not constant_of(i.has_dimensions):
+        yield "TA-080"
+    if permutation == [1, 0]:
+        yield "TA-083"
+    if permutation == [0, 2, 1, 3, 4]:
+        yield "TA-089"
+
+
+def _tensor_load(i: MatrixLoadTensor, context: _Context) -> Iterator[str]:
+    yield "TA-031" if i.view is None else "TA-033"
+    constant = context.clamp(i.layout) is ClampMode.Constant
+    if constant or i.view is not None:
+        yield "TA-038"
+    if i.decode is None:
+        yield "TA-036"
+        return
+    yield "DV-011 TA-037"
+    if constant or i.view is not None:
+        yield "AM-10"
+    if i.decode_vector is not None:
+        yield "DV-010 DV-012 DV-013 DV-014 AM-11"
+        scalar, vector = context.case.functions[i.decode], context.case.functions[i.decode_vector]
+        if getattr(scalar, "block", None) != getattr(vector, "block", None):
+            yield "AM-41"
+
+
+def _tensor_store(i: MatrixStoreTensor, _: _Context) -> Iterator[str]:
+    yield "TA-031" if i.view is None else "TA-033"
+
+
+def _strided(i: MatrixLoad | MatrixStore, _: _Context) -> Iterator[str]:
+    if i.order is Order.ColumnMajor:
+        yield "KM-002"
+
+
+def _constant(i: MatrixConstant, _: _Context) -> Iterator[str]:
+    if i.replicated:
+        yield "KM-021"
+
+
+def _mul_add(i: MatrixMulAdd, context: _Context) -> Iterator[str]:
+    if context.component(i.c).is_float:
+        yield "NU-010 NU-013"
+        return
+    yield "KM-002 NU-001 VK-022"
+    if MulAddOperand.SaturatingAccumulation in i.operands:
+        yield "NU-002"
+
+
+def _elements(i: MatrixArithmetic | MatrixTimesScalar, context: _Context) -> Iterator[str]:
+    component = context.component(i.a if isinstance(i, MatrixArithmetic) else i.matrix)
+    if not component.is_float:
+        yield "NU-004"
+        return
+    yield "NU-011 NU-012 NU-013"
+    yield from _environment(context)
+
+
+def _environment(context: _Context) -> Iterator[str]:
+    yield "NU-017 NU-018" if context.case.float_controls is FloatControls.Undecorated else "NU-019"
+
+
+def _convert(i: MatrixConvert, context: _Context) -> Iterator[str]:
+    if i.use is not None:
+        yield "CM-050"
+    if i.operation in (Conversion.SConvert, Conversion.UConvert):
+        yield "NU-005"
+    elif i.operation in (Conversion.ConvertFToS, Conversion.ConvertFToU):
+        yield "NU-016"
+    else:
+        yield "NU-012"
+        yield from _environment(context)
+    if i.component in _FLOAT8:
+        yield "NU-033"
+
+
+def _reduce(i: MatrixReduce, context: _Context) -> Iterator[str]:
+    if not context.component(i.matrix).is_float:
+        yield "CM-024"
+    if i.rows is not None or i.cols is not None:
+        yield "VK-029"
+        if len(i.mode) > 1:
+            yield "AM-16"
+
+
+def _per_element(i: MatrixPerElement, context: _Context) -> Iterator[str]:
+    if context.component(i.matrix).is_float:
+        yield "NU-011 NU-012"
+        yield from _environment(context)
+    else:
+        yield "NU-004"
+    if i.scalars:
+        yield "AM-19"
+
+
+def _copy(i: MatrixCopy, _: _Context) -> Iterator[str]:
+    if i.through is Through.Component:
+        yield "KM-015"
+
+
+_Rule = Callable[..., Iterator[str]]
+#: Facts that depend on an instruction's options.
+_RULES: Sequence[tuple[type[Instruction] | tuple[type[Instruction], ...], _Rule]] = (
+    (TensorLayout, _layout),
+    (TensorLayoutSlice, _slice),
+    (TensorView, _view),
+    (MatrixLoadTensor, _tensor_load),
+    (MatrixStoreTensor, _tensor_store),
+    ((MatrixLoad, MatrixStore), _strided),
+    (MatrixConstant, _constant),
+    (MatrixMulAdd, _mul_add),
+    ((MatrixArithmetic, MatrixTimesScalar), _elements),
+    (MatrixConvert, _convert),
+    (MatrixReduce, _reduce),
+    (MatrixPerElement, _per_element),
+    (MatrixCopy, _copy),
+)
+
+
+@dataclass(frozen=True)
+class Supported:
+    """What a driver can run of the corpus: its cases by name, and how many cases lack what it lacks."""
+
+    cases: frozenset[str]
+    missing: Counter[str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One fact: the corpus cases that cover it, examples of each generator, and cases that each driver can run."""
+
+    fact: str
+    cases: tuple[str, ...]
+    areas: Mapping[str, int]
+    drivers: Mapping[str, int]
+
+
+def supported(cases: Sequence[Case], capabilities: Capabilities) -> Supported:
+    """The cases that a driver of such capabilities can run."""
+    missing: Counter[str] = Counter()
+    able = set()
+    for case in cases:
+        lacking = capabilities.missing(case)
+        missing.update(lacking)
+        if not lacking:
+            able.add(case.name)
+    return Supported(frozenset(able), missing)
+
+
+def table(cases: Sequence[Case], samples: Mapping[str, Sequence[Case]], drivers: Mapping[str, Supported]) -> list[Row]:
+    """A row for every fact that a case covers or a generator produces, in ascending order.
+
+    `samples` maps areas to generated cases.
+    """
+    covered: dict[str, list[str]] = {}
+    for case in cases:
+        for fact in case.covers:
+            covered.setdefault(fact, []).append(case.name)
+    produced = {area: Counter(f for case in found for f in exercised(case)) for area, found in samples.items()}
+    facts = sorted(set(covered).union(*produced.values()))
+    return [
+        Row(
+            fact,
+            tuple(covered.get(fact, ())),
+            {area: count[fact] for area, count in produced.items() if count[fact]},
+            {spec: sum(name in s.cases for name in covered.get(fact, ())) for spec, s in drivers.items()},
+        )
+        for fact in facts
+    ]
+
+
+def untested(rows: Sequence[Row], drivers: Sequence[str], *, generated: bool = True) -> dict[str, list[str]]:
+    """What nobody tests, by who should: `corpus`, `generators`, and each driver that can run no case of a fact."""
+    found = {"corpus": [r.fact for r in rows if not r.cases]}
+    if generated:
+        found["generators"] = [r.fact for r in rows if not r.areas and r.fact not in SITUATIONS]
+    return found | {spec: [r.fact for r in rows if r.cases and not r.drivers[spec]] for spec in drivers}

@@ -1,0 +1,1 @@
+"""Instructions on cooperative vectors that other vectors do not have."""

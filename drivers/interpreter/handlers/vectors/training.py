@@ -1,0 +1,68 @@
+"""Accumulations of outer products and of vectors into memory (CV-020, CV-021, CV-037)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.drivers.interpreter import opaque
+from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.accumulation import Terms, accumulate
+from cts.drivers.interpreter.compile import Compiler
+from cts.drivers.interpreter.handlers.vectors.memory import number_type, place, scalars_only, vector_type
+from cts.drivers.interpreter.interpretations import interpretation
+from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.parse import Instruction
+from cts.drivers.interpreter.problems import Malformed
+from cts.drivers.interpreter.registry import Step, step
+from cts.drivers.interpreter.values import Array
+
+_HALF, _FLOAT = ty.Float(16), ty.Float(32)
+
+
+def _of_active(m: Machine, values: Array) -> Array:
+    """The values (active lanes, ...): every active lane counts, also where one value stands for all."""
+    every = np.broadcast_to(values, (m.topology.lanes, *values.shape[1:]))
+    return every if m.mask is None else every[m.mask]
+
+
+@step("OpCooperativeVectorOuterProductAccumulateNV")
+def outer_product(c: Compiler, i: Instruction) -> Step:
+    """Products and sums are rounded to the matrix's precision (CV-037 leaves that to us)."""
+    pointer, offset, a, b, *constants = i.ids
+    left, right = vector_type(c, a), vector_type(c, b)
+    if left.component != right.component or left.component != _HALF:
+        raise Malformed("A and B must have float16 components (CV-037)")
+    layout, reads = c.declared.number(constants[0]), interpretation(c.declared.number(constants[1]))
+    if layout != opaque.TRAINING_OPTIMAL:
+        raise Malformed("MemoryLayout must be TrainingOptimalNV (CV-037)")
+    if reads.name not in ("float16", "float32"):
+        raise Malformed(f"MatrixInterpretation is {reads.name}; it must be float16 or float32 (CV-037)")
+    dtype = reads.dtype
+    offsets = opaque.offsets(layout, left.count, right.count, dtype.itemsize, 0)
+    scalars_only(c, pointer, "Pointer")
+    address = place(c, pointer, offset, "Pointer")
+
+    def run(m: Machine) -> None:
+        columns, rows = (_of_active(m, m.registers[id_]).astype(dtype) for id_ in (a, b))
+        bases = _of_active(m, address(m))
+        terms = Terms(offsets, dtype, lambda chosen: columns[chosen, :, None] * rows[chosen, None, :])
+        accumulate(m.memory, bases, terms)
+
+    return run
+
+
+@step("OpCooperativeVectorReduceSumAccumulateNV")
+def reduce_sum(c: Compiler, i: Instruction) -> Step:
+    pointer, offset, v = i.ids
+    t = vector_type(c, v)
+    if t.component not in (_HALF, _FLOAT):
+        raise Malformed("V must have float16 or float32 components (CV-037)")
+    offsets = np.arange(t.count, dtype=np.int64) * number_type(t).size
+    address = place(c, pointer, offset, "Pointer")
+
+    def run(m: Machine) -> None:
+        values = _of_active(m, m.registers[v])
+        terms = Terms(offsets, values.dtype, lambda chosen: values[chosen])
+        accumulate(m.memory, _of_active(m, address(m)), terms)
+
+    return run

@@ -1,0 +1,96 @@
+"""Loops and conditions around parts of a program: counts and conditions that are the same everywhere, or are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from cts.generators.choices import Choices
+from cts.generators.kernels import Kernel, Matrix
+from cts.generators.operands import Varying
+from cts.model import Carry, Else, EndIf, EndLoop, If, Loop, Merge
+from cts.model.operand import Factors
+
+#: Counts of turns, and conditions: 2 and 3 are true, too.
+COUNTS = (2, 1, 0, 3, 2, 4)
+CONDITIONS = (1, 0, 2, 0, 3)
+
+#: A part of a program: from the matrices that a loop carries into a turn to those that it carries out of it.
+Turn = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
+
+
+def draw_count(choices: Choices, kernel: Kernel, *, uniform: bool = False) -> Varying:
+    """How often a loop turns: from 0 to 6, by workgroup or, unless `uniform`, by subgroup."""
+    base = choices.pick(COUNTS)
+    factors = _draw_factors(choices, kernel, uniform=uniform)
+    return Varying(base % 3 if factors.any_set else base, factors)
+
+
+def draw_condition(choices: Choices, kernel: Kernel) -> Varying:
+    """A condition, which may differ between workgroups and subgroups (TA-071)."""
+    base = choices.pick(CONDITIONS)
+    factors = _draw_factors(choices, kernel, uniform=False)
+    return Varying(0 if factors.any_set else base, factors)
+
+
+def _draw_factors(choices: Choices, kernel: Kernel, *, uniform: bool) -> Factors:
+    """By what a count or a condition grows; nothing varies within an instance of the matrix scope."""
+    along = choices.between(0, 9)
+    grid = kernel.outer
+    if along in (6, 7) and grid.x > 1:
+        return Factors(wg_x=1)
+    if along == 8 and grid.y > 1:
+        return Factors(wg_y=2)
+    if along == 9 and grid.sg > 1 and not uniform:
+        return Factors(sg=1)
+    return Factors()
+
+
+def draw_loop(
+    choices: Choices, kernel: Kernel, inits: Sequence[Matrix], turn: Turn, *, uniform: bool = False
+) -> list[Matrix]:
+    """A loop that carries matrices: what is known of them holds in every turn, which `turn` must see to."""
+    count = draw_count(choices, kernel, uniform=uniform)
+    carried = [replace(m, id=kernel.name("l")) for m in inits]
+    kernel.program.emit(
+        Loop(
+            count=kernel.constness.scalars([count])[0],
+            carry=tuple(Carry(id=c.id, init=m.id) for c, m in zip(carried, inits, strict=True)),
+        )
+    )
+    with _turns(kernel, int(count.range(kernel.outer)[1])):
+        results = turn(choices, carried)
+    kernel.program.emit(EndLoop(next=tuple(m.id for m in results)))
+    return [replace(c, known=c.known.union(r.known)) for c, r in zip(carried, results, strict=True)]
+
+
+@contextmanager
+def _turns(kernel: Kernel, most: int) -> Iterator[None]:
+    """Within, places of loads and stores may differ by turn."""
+    outside = kernel.grid
+    kernel.grid = outside.within(most)
+    yield
+    kernel.grid = outside
+
+
+def draw_if(
+    choices: Choices,
+    kernel: Kernel,
+    then: Callable[[Choices], Matrix | None],
+    otherwise: Callable[[Choices], Matrix | None] | None,
+) -> Matrix | None:
+    """A condition around one arm or two; where both give a matrix, either's, merged."""
+    condition = draw_condition(choices, kernel)
+    kernel.program.emit(If(condition=kernel.constness.scalars([condition])[0]))
+    a = choices.group(then)
+    b = None
+    if otherwise is not None:
+        kernel.program.emit(Else())
+        b = choices.group(otherwise)
+    if a is None or b is None:
+        kernel.program.emit(EndIf())
+        return None
+    merged = replace(a, id=kernel.name("i"), known=a.known.union(b.known))
+    kernel.program.emit(EndIf(merge=(Merge(id=merged.id, then=a.id, otherwise=b.id),)))
+    return merged
