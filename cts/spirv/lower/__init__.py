@@ -1,7 +1,20 @@
 """Lowering: a case to one SPIR-V 1.6 module for Vulkan 1.3. See docs/adding-an-instruction.md."""
 
 # The rooms register their lowering functions when they are imported.
-from cts.spirv.lower import arithmetic, callbacks, control, conversions, copies, layouts, matrices, pointers, views  # noqa: F401
+from cts.spirv.lower import (  # noqa: F401
+    arithmetic,
+    callbacks,
+    control,
+    conversions,
+    copies,
+    layouts,
+    matrices,
+    pointers,
+    vector_arithmetic,
+    vector_products,
+    vectors,
+    views,
+)
 from cts.spirv.lower.context import PARAMETERS, SpecSlot
 from cts.spirv.lower.lowered import Lowered, bind, lower, module_job
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cts.model import MatrixArithmetic, MatrixMulAdd, MatrixTimesScalar, MulAddOperand
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
@@ -21,8 +23,13 @@ _OPERANDS = {
 def matrix_mul_add(instruction: MatrixMulAdd, lowering: Lowering) -> None:
     """KM-014. Without bits there is no mask: it is optional."""
     a, b, c = (lowering.results[name] for name in (instruction.a, instruction.b, instruction.c))
-    mask = ("|".join(_OPERANDS[o] for o in instruction.operands),) if instruction.operands else ()
-    lowering.define(instruction.id, instruction.opcode, c.type, a.id, b.id, c.id, *mask)
+    lowering.define(instruction.id, instruction.opcode, c.type, a.id, b.id, c.id, *operand_mask(instruction.operands))
+
+
+def operand_mask(operands: Iterable[MulAddOperand]) -> tuple[str, ...]:
+    """The Cooperative Matrix Operands, or nothing where no bit is set."""
+    mask = "|".join(_OPERANDS[o] for o in operands)
+    return (mask,) if mask else ()
 
 
 @lower_instruction.register

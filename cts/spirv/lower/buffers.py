@@ -1,4 +1,4 @@
-"""Buffers: descriptors in case order, addresses as push constants."""
+"""Buffers and opaque matrices: descriptors in case order, addresses as push constants."""
 
 from __future__ import annotations
 
@@ -49,11 +49,21 @@ def declare(lowering: Lowering) -> None:
         lowering.variables[ADDRESSES] = variable
 
 
+def array_type(lowering: Lowering, buffer: BufferStructure) -> Id:
+    """The type of all elements of a buffer that is not in Workgroup memory."""
+    return _array(lowering, stored(lowering.module, buffer.type, buffer.components), buffer.element_size)
+
+
+def _array(lowering: Lowering, element: Id, size: int) -> Id:
+    array = lowering.module.op("OpTypeRuntimeArray", element)
+    lowering.module.decorate(array, "ArrayStride", size)
+    return array
+
+
 def _block(lowering: Lowering, element: Id, size: int) -> Id:
     """The type of a whole buffer: a block of one runtime array."""
     op, decorate = lowering.module.op, lowering.module.decorate
-    array = op("OpTypeRuntimeArray", element)
-    decorate(array, "ArrayStride", size)
+    array = _array(lowering, element, size)
     block = op("OpTypeStruct", array)
     decorate(block, "Block")
     op("OpMemberDecorate", block, 0, "Offset", 0)

@@ -13,8 +13,10 @@ from cts.model import (
     MatrixType,
     Operand,
     Scalar,
+    VectorType,
     base_of,
     factors_of,
+    modulus_of,
 )
 from cts.model.instructions import dynamic_operands
 from cts.model.operand import Factors
@@ -62,6 +64,14 @@ class Matrix(NamedTuple):
     use: Id
 
 
+class Vector(NamedTuple):
+    """A cooperative vector type: how the case declares it, its id, and the id of its length."""
+
+    declared: VectorType
+    id: Id
+    length: Id
+
+
 class Lowering:
     """Writes the module of one structure. The rooms beside this file write one instruction each.
 
@@ -70,7 +80,8 @@ class Lowering:
 
     def __init__(self, structure: Structure, subgroup_size: int, *, decode_vector: bool = True) -> None:
         self.structure = structure
-        self.subgroup_size = subgroup_size
+        #: Invocations of a workgroup, all in its x dimension.
+        self.invocations = structure.invocations or structure.subgroups * subgroup_size
         self.decode_vector = decode_vector
         self.module = ModuleBuilder()
         self.results: dict[str, Result] = {}
@@ -80,6 +91,9 @@ class Lowering:
         #: Types of matrices by how the case declares them, and by id.
         self.matrices: dict[MatrixType, Matrix] = {}
         self.matrix_of_type: dict[Id, Matrix] = {}
+        #: The same of cooperative vectors.
+        self.vectors: dict[VectorType, Vector] = {}
+        self.vector_of_type: dict[Id, Vector] = {}
         #: Variables of buffers by name, of PARAMETERS and of ADDRESSES.
         self.variables: dict[str, Id] = {}
         #: Variables of the parts of buffers in Workgroup memory by the buffer's name.
@@ -121,6 +135,10 @@ class Lowering:
     def matrix(self, name: str) -> Matrix:
         """The type of a matrix of the program."""
         return self.matrix_of_type[self.results[name].type]
+
+    def vector(self, name: str) -> Vector:
+        """The type of a cooperative vector of the program."""
+        return self.vector_of_type[self.results[name].type]
 
     def strict(self, result: Id) -> Id:
         """The result of a floating-point operation, bound to its own rounding where the case asks for it (NU-019)."""
@@ -172,7 +190,8 @@ class Lowering:
             base = self.parameter(place)
         else:
             base = self.constant(base_of(operand))
-        return self._varied(base, factors_of(operand))
+        value, modulus = self._varied(base, factors_of(operand)), modulus_of(operand)
+        return value if modulus is None else self.module.op("OpUMod", self.uint, value, self.constant(modulus))
 
     def parameter(self, place: str) -> Id:
         """The word of a dynamic operand of the current instruction, read from the parameter buffer."""
@@ -182,13 +201,14 @@ class Lowering:
         return self.module.op("OpLoad", self.uint, chain)
 
     def _varied(self, base: Id, factors: Factors) -> Id:
-        """The base plus the share of the workgroup, the subgroup and the turns of loops, mod 2^32."""
+        """The base plus the share of the workgroup, the subgroup, the invocation and the turns of loops, mod 2^32."""
         op = self.module.op
         shares: list[tuple[int, int | str]] = [
             *((factor, axis) for axis, factor in enumerate((factors.wg_x, factors.wg_y, factors.wg_z))),
             (factors.sg, "SubgroupId"),
             (factors.loop, "loop"),
             (factors.loop_outer, "loop.outer"),
+            (factors.inv, "LocalInvocationIndex"),
         ]
         for factor, of in shares:
             if factor:
@@ -196,13 +216,14 @@ class Lowering:
         return base
 
     def _index(self, of: int | str) -> Id:
-        """An index of the workgroup (along an axis), of the subgroup, or of a loop."""
+        """An index of the workgroup (along an axis), of the subgroup or invocation in it, or of a loop."""
         if of == "loop":
             return self.loops[-1]
         if of == "loop.outer":
             return self.loops[-2]
         if isinstance(of, str):
-            self.module.capability("GroupNonUniform")
+            if of == "SubgroupId":
+                self.module.capability("GroupNonUniform")
             return self.module.op("OpLoad", self.uint, self.builtin(of, self.uint))
         return self.component_of_builtin("WorkgroupId", of)
 

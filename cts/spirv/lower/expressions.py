@@ -22,10 +22,9 @@ from cts.model.expression import (
     ValueType,
 )
 from cts.spirv.encode import Id
-from cts.spirv.grammar import extended_instructions
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.types import scalar
-from cts.spirv.lower.values import constant_of_bits
+from cts.spirv.lower.values import constant_of_bits, glsl
 
 #: Operations by their operands: floats, signed integers, unsigned integers. GLSL.std.450 has those without "Op".
 _UNARY = {
@@ -172,14 +171,9 @@ class Evaluation:
         assert opcode is not None, f"{operation} of {operands.value} is not in the language"
         op = self.lowering.module.op
         if not opcode.startswith("Op"):
-            glsl = op("OpExtInstImport", "GLSL.std.450")
-            return op("OpExtInst", self.type(result), glsl, _glsl(opcode), *values)
+            return op("OpExtInst", self.type(result), *glsl(self.lowering, opcode), *values)
         found = op(opcode, self.type(result), *values)
         return self.lowering.strict(found) if opcode in _ROUNDED else found
-
-
-def _glsl(name: str) -> int:
-    return next(number for number, found in extended_instructions("GLSL.std.450").items() if found == name)
 
 
 def converted(lowering: Lowering, value: Id, source: ComponentType, target: ComponentType) -> Id:

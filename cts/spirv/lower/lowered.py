@@ -15,16 +15,15 @@ from cts.model import (
     Case,
     Scalar,
     StorageClass,
-    constant_of,
     dynamic_words,
     encode,
     guard_pattern,
     number_of,
 )
-from cts.spirv.lower import buffers
+from cts.spirv.lower import buffers, opaque
 from cts.spirv.lower.context import PARAMETERS, Lowering, SpecSlot
 from cts.spirv.lower.structure import Structure, structure_of
-from cts.spirv.lower.type_constants import word_of
+from cts.spirv.lower.type_constants import given, word_of
 from cts.spirv.lower.validation import validate
 from cts.spirv.lower.write import write
 
@@ -35,12 +34,13 @@ Bytes = npt.NDArray[np.uint8]
 class Lowered:
     """A module and the places where a case's values go.
 
-    `bindings` names the buffer of each binding of set 0, `addresses` the buffer of each 64-bit
-    address in the push constants, `spec_slots` the operand of each specialization constant.
+    `bindings` names the buffer or opaque matrix of each binding of set 0, `addresses` that of each
+    64-bit address in the push constants, `spec_slots` the operand of each specialization constant.
+    Programs of cooperative vectors require no subgroup size.
     """
 
     words: npt.NDArray[np.uint32]
-    subgroup_size: int
+    subgroup_size: int | None
     bindings: tuple[str, ...]
     addresses: tuple[str, ...]
     spec_slots: tuple[SpecSlot, ...]
@@ -52,7 +52,8 @@ def lower(case: Case, subgroup_size: int) -> Lowered:
     Raises HarnessTrouble where spirv-val refuses the module: a bug of the lowering, or a case that
     breaks a rule that only the validator knows.
     """
-    return _lower(structure_of(case), subgroup_size)
+    structure = structure_of(case)
+    return _lower(structure, 0 if structure.invocations else subgroup_size)
 
 
 @lru_cache(maxsize=1024)
@@ -65,7 +66,8 @@ def _lower(structure: Structure, subgroup_size: int) -> Lowered:
     if lowering.parameters:
         bound.append(PARAMETERS)
     physical = buffers.of_storage(lowering, StorageClass.PhysicalStorageBuffer)
-    return Lowered(words, subgroup_size, tuple(bound), tuple(b.name for b in physical), tuple(lowering.spec_slots))
+    addresses = tuple(b.name for b in physical)
+    return Lowered(words, subgroup_size or None, tuple(bound), addresses, tuple(lowering.spec_slots))
 
 
 def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
@@ -93,6 +95,8 @@ def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
         push_constants=bytes(8 * len(lowered.addresses)),
         push_addresses=tuple(Address(8 * i, name) for i, name in enumerate(lowered.addresses)),
         subgroup_size=lowered.subgroup_size,
+        opaque=opaque.memories(case),
+        conversions=opaque.conversions(case),
     )
 
 
@@ -119,5 +123,5 @@ def _spec_bytes(case: Case, slot: SpecSlot) -> bytes:
         operand = operand[step] if isinstance(step, int) else getattr(operand, step)
     if slot.component is not None:
         return encode(slot.component, [number_of(operand)]).tobytes()
-    word = operand.base & 0xFFFFFFFF if isinstance(operand, Scalar) else word_of(constant_of(operand))
+    word = operand.base & 0xFFFFFFFF if isinstance(operand, Scalar) else word_of(given(operand))
     return word.to_bytes(4, "little")

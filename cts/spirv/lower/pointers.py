@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cts.model import Pointer, PointerSelect, Scope, StorageClass
 from cts.model.instructions import MemoryInstruction
 from cts.spirv.encode import Id, Value
-from cts.spirv.lower.buffers import block_pointer, of_storage
+from cts.spirv.lower.buffers import array_type, block_pointer, of_storage
 from cts.spirv.lower.context import ADDRESSES, Lowering, Result
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.structure import BufferStructure
@@ -36,9 +36,9 @@ def place_of(lowering: Lowering, instruction: MemoryInstruction) -> Place:
     """Where a memory instruction points to: an element of a buffer, or one that many elements past a pointer."""
     name = instruction.buffer
     if name not in lowering.pointees:
-        buffer = _buffer(lowering, name)
+        buffer = buffer_of(lowering, name)
         return Place(element(lowering, buffer, lowering.operand("offset", instruction.offset)), buffer)
-    base, buffer = lowering.results[name], _buffer(lowering, lowering.pointees[name])
+    base, buffer = lowering.results[name], buffer_of(lowering, lowering.pointees[name])
     if instruction.offset == 0:
         return Place(base.id, buffer)
     lowering.module.capability(*_VARIABLE[buffer.storage])
@@ -46,7 +46,8 @@ def place_of(lowering: Lowering, instruction: MemoryInstruction) -> Place:
     return Place(lowering.module.op("OpPtrAccessChain", base.type, base.id, index), buffer)
 
 
-def _buffer(lowering: Lowering, name: str) -> BufferStructure:
+def buffer_of(lowering: Lowering, name: str) -> BufferStructure:
+    """The buffer or opaque matrix of a name."""
     return next(b for b in lowering.structure.buffers if b.name == name)
 
 
@@ -58,13 +59,28 @@ def element(lowering: Lowering, buffer: BufferStructure, index: Id, type_: Id | 
         return op("OpAccessChain", type_ or to_element, lowering.parts[buffer.name], index)
     if buffer.storage is StorageClass.StorageBuffer:
         return stored_element(lowering, buffer, index, type_)
-    physical = of_storage(lowering, StorageClass.PhysicalStorageBuffer)
-    block = block_pointer(lowering, buffer)
-    in_block = op("OpTypePointer", "PushConstant", block)
-    member = lowering.constant(physical.index(buffer))
-    base = op("OpLoad", block, op("OpAccessChain", in_block, lowering.variables[ADDRESSES], member))
+    base = _address(lowering, buffer)
     to_element = op("OpTypePointer", "PhysicalStorageBuffer", stored(lowering.module, buffer.type, buffer.components))
     return op("OpAccessChain", type_ or to_element, base, lowering.constant(0), index)
+
+
+def whole_array(lowering: Lowering, buffer: BufferStructure) -> Id:
+    """A pointer to all elements of a buffer, in the memory where the program has it (CV-013, CV-016)."""
+    op = lowering.module.op
+    if buffer.storage is StorageClass.Workgroup:
+        return lowering.parts[buffer.name]
+    physical = buffer.storage is StorageClass.PhysicalStorageBuffer
+    base = _address(lowering, buffer) if physical else lowering.variables[buffer.name]
+    to_array = op("OpTypePointer", buffer.storage.value, array_type(lowering, buffer))
+    return op("OpAccessChain", to_array, base, lowering.constant(0))
+
+
+def _address(lowering: Lowering, buffer: BufferStructure) -> Id:
+    """The address of a physical buffer."""
+    op, block = lowering.module.op, block_pointer(lowering, buffer)
+    member = lowering.constant(of_storage(lowering, StorageClass.PhysicalStorageBuffer).index(buffer))
+    in_block = op("OpTypePointer", "PushConstant", block)
+    return op("OpLoad", block, op("OpAccessChain", in_block, lowering.variables[ADDRESSES], member))
 
 
 def stored_element(lowering: Lowering, buffer: BufferStructure, index: Id, type_: Id | None = None) -> Id:
@@ -105,7 +121,7 @@ def workgroup_scope(lowering: Lowering) -> Id:
 @lower_instruction.register
 def pointer(instruction: Pointer, lowering: Lowering) -> None:
     """A pointer that may be moved: its type says how far apart elements are."""
-    buffer = _buffer(lowering, instruction.buffer)
+    buffer = buffer_of(lowering, instruction.buffer)
     type_ = _pointer_type(lowering, buffer)
     index = lowering.operand("offset", instruction.offset)
     _define(lowering, instruction.id, Result(element(lowering, buffer, index, type_), type_), buffer.name)
@@ -117,7 +133,7 @@ def pointer_select(instruction: PointerSelect, lowering: Lowering) -> None:
     op = lowering.module.op
     a, b = lowering.results[instruction.a], lowering.results[instruction.b]
     pointee = lowering.pointees[instruction.a]
-    lowering.module.capability(*_VARIABLE[_buffer(lowering, pointee).storage])
+    lowering.module.capability(*_VARIABLE[buffer_of(lowering, pointee).storage])
     selected = op("OpSelect", a.type, lowering.condition("condition", instruction.condition), a.id, b.id)
     _define(lowering, instruction.id, Result(selected, a.type), pointee)
 

@@ -22,6 +22,8 @@ from cts.model import (
     Scalar,
     SpecNumber,
     StorageClass,
+    VectorConstant,
+    VectorTimesScalar,
 )
 
 #: What a spec constant of an operand defaults to; its value arrives by specialization, or the run goes wrong.
@@ -29,20 +31,25 @@ SPEC_DEFAULT = 1
 
 #: The fields that hold component values. Literals of these are kept as text, because 0.0 == -0.0 and NaN != NaN
 #: would make wrong keys.
-_COMPONENT_VALUES: dict[type[Instruction], str] = {
-    MatrixConstant: "value",
-    MatrixTimesScalar: "scalar",
-    MatrixPerElement: "scalars",
+_COMPONENT_VALUES: dict[type[Instruction], tuple[str, ...]] = {
+    MatrixConstant: ("value",),
+    MatrixTimesScalar: ("scalar",),
+    MatrixPerElement: ("scalars",),
+    VectorConstant: ("value", "values"),
+    VectorTimesScalar: ("value",),
 }
 
 #: The fields that name a function.
 _FUNCTIONS = ("decode", "decode_vector", "combine", "function")
 
+#: The fields that may name a buffer or an opaque matrix; some also name results, which never have the name of one.
+_MEMORY = ("buffer", "matrix", "bias")
+
 InstructionT = TypeVar("InstructionT", bound=Instruction)
 
 
 class BufferStructure(Struct, frozen=True):
-    """A buffer without extent and contents: arrays are runtime arrays.
+    """A buffer or opaque matrix without extent and contents: arrays are runtime arrays.
 
     `part` is the number of elements of a part of a buffer in Workgroup memory, 0 for others.
     """
@@ -60,13 +67,18 @@ class BufferStructure(Struct, frozen=True):
 
 
 class Structure(Struct, frozen=True):
-    """Equal structures lower to equal words. Hashable. `functions` are those that the program names."""
+    """Equal structures lower to equal words. Hashable. `functions` are those that the program names.
+
+    `buffers` are those that a module can reach: opaque matrices after buffers, without what is there for
+    conversions alone. `invocations` are those of a workgroup, where its size is not one of subgroups.
+    """
 
     buffers: tuple[BufferStructure, ...]
     program: tuple[AnyInstruction, ...]
     subgroups: int
     functions: tuple[tuple[str, AnyFunction], ...] = ()
     float_controls: FloatControls = FloatControls.Undecorated
+    invocations: int | None = None
 
 
 def structure_of(case: Case) -> Structure:
@@ -77,12 +89,26 @@ def structure_of(case: Case) -> Structure:
     """
     named = {getattr(i, field, None) for i in case.program for field in _FUNCTIONS}
     return Structure(
-        tuple(_buffer(name, b) for name, b in case.buffers.items()),
+        tuple(_memory(case)),
         tuple(_without_values(i) for i in case.program),
         case.dispatch.subgroups,
         tuple((name, f) for name, f in case.functions.items() if name in named),
         case.float_controls,
+        case.dispatch.invocations,
     )
+
+
+def _memory(case: Case) -> Iterator[BufferStructure]:
+    """Opaque matrices are arrays of their components; what fp8 is takes no capability that only fp8 needs."""
+    named = {getattr(i, field, None) for i in case.program for field in _MEMORY}
+    converted = {place.of for c in case.conversions for place in (c.source, c.destination)}
+    for name, buffer in case.buffers.items():
+        if name in named or name not in converted:
+            yield _buffer(name, buffer)
+    for name, matrix in case.opaque.items():
+        if name in named:
+            component = ComponentType.uint8 if matrix.component.size == 1 else matrix.component
+            yield BufferStructure(name, component, 1, matrix.storage)
 
 
 def _buffer(name: str, buffer: Buffer) -> BufferStructure:
@@ -96,10 +122,10 @@ def _without_values(instruction: InstructionT) -> InstructionT:
 
 
 def _changes(instruction: Instruction) -> Iterator[tuple[str, Any]]:
-    component_values = _COMPONENT_VALUES.get(type(instruction))
+    component_values = _COMPONENT_VALUES.get(type(instruction), ())
     for name in instruction.__struct_fields__:
         value = getattr(instruction, name)
-        change = _component_placeholder if name == component_values else _placeholder
+        change = _component_placeholder if name in component_values else _placeholder
         if isinstance(value, tuple):
             changed = tuple(map(change, value))
             if any(a is not b for a, b in zip(changed, value, strict=True)):
@@ -118,4 +144,4 @@ def _placeholder(value: Any) -> Any:
 
 
 def _component_placeholder(value: Any) -> Any:
-    return _placeholder(value) if isinstance(value, SpecNumber) else str(value)
+    return _placeholder(value) if value is None or isinstance(value, SpecNumber) else str(value)

@@ -1,16 +1,62 @@
-"""The constant operands of types: dimensions, clamp modes, scopes, uses, permutations."""
+"""The constant operands of types and multiplications: dimensions, clamp modes, uses, interpretations, layouts."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from cts.model import ClampMode, Scope, SpecBool, SpecClampMode, SpecInt, SpecScope, SpecUse, Use, constant_of
+from cts.model import (
+    ClampMode,
+    ComponentType,
+    Interpretation,
+    MatrixLayout,
+    Scope,
+    SpecBool,
+    SpecClampMode,
+    SpecInt,
+    SpecInterpretation,
+    SpecLayout,
+    SpecScope,
+    SpecUse,
+    Use,
+    constant_of,
+)
 from cts.spirv.encode import Id
 from cts.spirv.grammar import grammar
 from cts.spirv.lower.context import Lowering
 
-Constant: TypeAlias = int | bool | ClampMode | Scope | Use
-Declared: TypeAlias = Constant | SpecInt | SpecBool | SpecClampMode | SpecScope | SpecUse
+Constant: TypeAlias = int | bool | ClampMode | Scope | Use | Interpretation | MatrixLayout
+Declared: TypeAlias = (
+    Constant | SpecInt | SpecBool | SpecClampMode | SpecScope | SpecUse | SpecInterpretation | SpecLayout
+)
+
+#: Component types by their names in the grammar (CV-002).
+_COMPONENTS = {
+    Interpretation.float16: "Float16NV",
+    Interpretation.float32: "Float32NV",
+    Interpretation.float8_e4m3fn: "FloatE4M3NV",
+    Interpretation.float8_e5m2: "FloatE5M2NV",
+    Interpretation.int8: "SignedInt8NV",
+    Interpretation.uint8: "UnsignedInt8NV",
+    Interpretation.int16: "SignedInt16NV",
+    Interpretation.uint16: "UnsignedInt16NV",
+    Interpretation.int32: "SignedInt32NV",
+    Interpretation.uint32: "UnsignedInt32NV",
+    Interpretation.int8_packed: "SignedInt8PackedNV",
+    Interpretation.uint8_packed: "UnsignedInt8PackedNV",
+}
+
+#: VK_COMPONENT_TYPE_BFLOAT16_KHR, which no interpretation may be but a conversion may be asked for.
+_BFLOAT16 = 1000141000
+
+
+def component_number(component: ComponentType) -> int:
+    """The number of a component type in SPIR-V and Vulkan (CV-002)."""
+    return _BFLOAT16 if component is ComponentType.bfloat16 else word_of(Interpretation(component.value))
+
+
+def given(declared: object) -> object:
+    """The constant, however it is delivered."""
+    return declared.spec if isinstance(declared, (SpecInterpretation, SpecLayout)) else constant_of(declared)
 
 
 def word_of(value: object) -> int:
@@ -23,6 +69,10 @@ def word_of(value: object) -> int:
         case Use():
             name = "MatrixAccumulatorKHR" if value is Use.Accumulator else f"Matrix{value.value}KHR"
             return grammar().value("CooperativeMatrixUse", name)
+        case Interpretation():
+            return grammar().value("ComponentType", _COMPONENTS[value])
+        case MatrixLayout():
+            return grammar().value("CooperativeVectorMatrixLayout", f"{value.value}NV")
         case int():
             return value & 0xFFFFFFFF
     raise TypeError(f"{value!r} is no constant of a type")
@@ -30,7 +80,7 @@ def word_of(value: object) -> int:
 
 def type_constant(lowering: Lowering, declared: Declared, *path: int | str) -> Id:
     """A constant, or a spec constant whose default is the case's value (so that the type can be validated)."""
-    value = constant_of(declared)
+    value = given(declared)
     is_spec = value is not declared
     if isinstance(value, bool):
         type_ = lowering.module.op("OpTypeBool")

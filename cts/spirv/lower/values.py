@@ -1,10 +1,11 @@
-"""Component values: as literals of a module, as specialization constants, as words read at run time."""
+"""Component values as literals, specialization constants and words read at run time; what GLSL.std.450 does to them."""
 
 from __future__ import annotations
 
 from cts.model import ComponentType, SpecNumber, encode
 from cts.model.operand import ComponentValue
 from cts.spirv.encode import Id
+from cts.spirv.grammar import extended_instructions
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.structure import SPEC_DEFAULT
 from cts.spirv.lower.types import scalar
@@ -35,6 +36,12 @@ def literal(component: ComponentType, bits: int) -> int:
     """Bits as the emitter takes a literal of the type: signed integers as numbers."""
     width = 8 * component.size
     return bits - (1 << width) if component.is_signed and bits >> width - 1 else bits
+
+
+def glsl(lowering: Lowering, name: str) -> tuple[Id, int]:
+    """The set and the number of an instruction of GLSL.std.450, as OpExtInst takes them."""
+    found = next(n for n, known in extended_instructions("GLSL.std.450").items() if known == name)
+    return lowering.module.op("OpExtInstImport", "GLSL.std.450"), found
 
 
 def _from_word(lowering: Lowering, component: ComponentType, word: Id) -> Id:

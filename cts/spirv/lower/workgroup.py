@@ -33,7 +33,7 @@ def copy_out(lowering: Lowering) -> None:
 def _copy(lowering: Lowering, buffer: BufferStructure, *, into: bool) -> None:
     """Invocation i copies elements i, i + n, i + 2 n, ... of the part, in a workgroup of n invocations."""
     op, constant, uint = lowering.module.op, lowering.constant, lowering.uint
-    invocations = lowering.structure.subgroups * lowering.subgroup_size
+    invocations = lowering.invocations
     first = op("OpLoad", uint, lowering.builtin("LocalInvocationIndex", uint))
     base = op("OpIMul", uint, _workgroup_index(lowering), constant(buffer.part))
     # The turns of this invocation: (part - first + invocations - 1) / invocations, where first < invocations.

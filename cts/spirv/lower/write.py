@@ -18,7 +18,7 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
     module.capability("Shader", "VulkanMemoryModel")
     buffers.declare(lowering)
     main = module.name(module.id(), "main")
-    op("OpExecutionMode", main, "LocalSize", structure.subgroups * lowering.subgroup_size, 1, 1)
+    op("OpExecutionMode", main, "LocalSize", lowering.invocations, 1, 1)
     void = op("OpTypeVoid")
     op("OpFunction", void, "None", op("OpTypeFunction", void), result=main)
     lowering.label()
