@@ -13,6 +13,7 @@ from cts.model import (
     VectorInsert,
     VectorLoad,
     VectorStore,
+    constant_of,
 )
 from cts.model.operand import ComponentValue
 from cts.spirv.encode import Id
@@ -76,9 +77,23 @@ def vector_store(instruction: VectorStore, lowering: Lowering) -> None:
 
 @lower_instruction.register
 def vector_construct(instruction: VectorConstruct, lowering: Lowering) -> None:
-    """CV-011."""
-    parts = (lowering.results[name].id for name in instruction.parts)
+    """CV-011: of scalars and ordinary vectors. Cooperative vectors are no constituents, so they are taken apart."""
+    parts = (part for name in instruction.parts for part in _constituents(lowering, name))
     lowering.define(instruction.id, instruction.opcode, vector_type(lowering, instruction.type), *parts)
+
+
+def _constituents(lowering: Lowering, name: str) -> tuple[Id, ...]:
+    """A scalar itself; a vector as an ordinary one where there are such, or else as its components."""
+    op, part = lowering.module.op, lowering.results[name]
+    if part.type not in lowering.vector_of_type:
+        return (part.id,)
+    declared = lowering.vector(name).declared
+    type_, length = scalar(lowering.module, declared.component), constant_of(declared.length)
+    assert isinstance(length, int)
+    components = tuple(op("OpCompositeExtract", type_, part.id, n) for n in range(length))
+    if not 2 <= length <= 4:
+        return components
+    return (op("OpCompositeConstruct", op("OpTypeVector", type_, length), *components),)
 
 
 @lower_instruction.register
