@@ -265,6 +265,8 @@ class _Resolver:
             known = {*self.case.buffers, *(self.case.opaque if field == "matrix" else ())}
             if name is not None and name not in known:
                 yield replace(self._no_buffer(name), path=field)
+            elif not isinstance(instruction, (vec.VectorLoad, vec.VectorStore)):
+                yield from self._global_memory(field, name)
         if self.case.dispatch.invocations is None:
             yield Problem("", "a cooperative vector without `dispatch.invocations`", "dispatch: {invocations: 32}")
         if not sound:
@@ -278,6 +280,14 @@ class _Resolver:
                 yield from self._define(instruction.id, result)  # type: ignore[union-attr]
             else:
                 yield from self._vector(instruction.id, result)  # type: ignore[union-attr]
+
+    def _global_memory(self, field: str, name: str | None) -> Iterator[Problem]:
+        """What multiplications read and training writes (CV-016, CV-037)."""
+        buffer = None if name is None else self.case.buffers.get(name)
+        if buffer is not None and buffer.storage is StorageClass.Workgroup:
+            yield Problem(field, "Workgroup memory", "a StorageBuffer or PhysicalStorageBuffer", "CV-016")
+        if buffer is not None and buffer.components != 1 and field != "buffer":
+            yield Problem(field, f"elements of {buffer.components} components", "an array of scalars", "CV-016")
 
     def _vector(self, name: str, declared: vec.VectorType) -> Iterator[Problem]:
         length = constant_of(declared.length)

@@ -157,6 +157,8 @@ def _arithmetic(i: vec.VectorArithmetic, vectors: Vectors) -> Found:
     for field, name in (("b", i.b), ("c", i.c)):
         if name is not None and vectors[name].declared != a.declared:
             yield Problem(field, "a vector of another type than a", "vectors of one type, declared alike", "CV-012")
+    if i.operation is _O.UDiv and a.component.is_signed:
+        yield Problem("a", f"UDiv of {a.component.value}", "unsigned components: SPIR-V asks for them", "CV-012")
     yield from _computes("a", a.component, i.operation in _FLOATING)
     yield a.declared
 
@@ -193,6 +195,9 @@ def _convert(i: vec.VectorConvert, vectors: Vectors) -> Found:
         if component.is_float != is_float:
             right = "a float type" if is_float else "an integer type"
             yield Problem(field, f"{name} with {component.value}", right, "CV-012")
+    if i.operation in (VectorConversion.UConvert, VectorConversion.ConvertFToU) and i.component.is_signed:
+        right = "an unsigned integer type: SPIR-V asks for it"
+        yield Problem("component", f"{name} to {i.component.value}", right, "CV-012")
     same_width = source.component.size == i.component.size
     if i.operation in (VectorConversion.SConvert, VectorConversion.UConvert) and same_width:
         yield Problem("component", f"{name} to the same width", "another width, or VectorBitcast")
