@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
 from spirv_matrices import STORAGE_ONLY, conversion, number
 
 from cts.model import (
@@ -200,7 +201,7 @@ def multiplication(
     )  # fmt: skip
     length = -(-k // 4) if reading.packed else k
     given = VectorConstant("i", VectorType(source, s(length)), 1, replicated=True)
-    return case(given, multiply, opaque=opaque, **buffers)
+    return structs.replace(case(given, multiply, opaque=opaque), buffers=buffers)
 
 
 def training(kind: Interpretation, constness: Constness, storage: StorageClass, *, spec: bool) -> Case:

@@ -9,7 +9,7 @@ from spirv_cases import every_instruction
 from spirv_modules import Module
 
 from cts.errors import HarnessTrouble
-from cts.job import Address
+from cts.job import Address, Conversion, OpaqueMemory, Place
 from cts.model import (
     GUARD_BYTES,
     Case,
@@ -299,3 +299,81 @@ program:
 """)
     job = module_job(case, {}, 32)
     assert [int.from_bytes(v, "little") for v in job.spec_constants.values()] == [16, 24, 48]
+
+
+OPAQUE = """
+schema: 1
+name: x
+dispatch: {{workgroups: [2, 1, 1], invocations: 33}}
+opaque:
+  unused: {{component: uint8, rows: 3, cols: 4, layout: InferencingOptimal}}
+  w: {{component: float8_e5m2, rows: 16, cols: 8, layout: InferencingOptimal, offset: 64, storage: {storage}}}
+  g: {{component: float32, rows: 16, cols: 8, layout: TrainingOptimal, zero: true}}
+conversions:
+  - {{source: {{of: src, component: float16, layout: ColumnMajor, stride: 32, offset: 64}}, destination: {{of: w}}, rows: 16, cols: 8, host: true}}
+  - {{source: {{of: g}}, destination: {{of: y, component: float32, layout: RowMajor, stride: 64}}, rows: 16, cols: 8, after: true}}
+buffers:
+  src: {{type: float8_e4m3fn, shape: [16, 64], data: {{fill: 0}}}}
+  y: {{type: float32, shape: [16, 64], data: {{fill: 0}}}}
+program:
+  - {{op: VectorConstant, id: i, type: {{component: float16, length: {{spec: 8}}}}, value: {value}, replicated: true}}
+  - {{op: VectorMatrixMul, id: r, type: {{component: float16, length: 16}}, input: i, input_interpretation: {{spec: float8_e5m2}}, matrix: w,
+      matrix_offset: {{dynamic: 64}}, matrix_interpretation: float8_e5m2, m: 16, k: {{spec: 8}}, layout: {{spec: InferencingOptimal}}, transpose: {{spec: false}}}}
+  - {{op: VectorOuterProductAccumulate, a: r, b: i, matrix: g, interpretation: float32}}
+  - {{op: VectorStore, vector: r, buffer: y}}
+"""  # noqa: E501
+
+
+def opaque_case(storage: StorageClass = StorageClass.StorageBuffer, value: str = "1") -> Case:
+    return loads_case(OPAQUE.format(storage=storage.value, value=value))
+
+
+def test_opaque_matrices_and_conversions_of_a_job() -> None:
+    """Components and layouts by their numbers (CV-002)."""
+    case = opaque_case()
+    found = module_job(case, initial_memory(case), 32)
+    assert found.subgroup_size is None
+    assert found.opaque == {
+        "unused": OpaqueMemory(7, 2, 3, 4),
+        "w": OpaqueMemory(1000491003, 2, 16, 8, offset=64),
+        "g": OpaqueMemory(1, 3, 16, 8, zero=True),
+    }
+    w, g = Place("w", 1000491003, 2, 64, 0), Place("g", 1, 3, 0, 0)
+    assert found.conversions == (
+        Conversion(Place("src", 0, 1, 64, 32), w, 16, 8, after=False, host=True),
+        Conversion(g, Place("y", 1, 0, 0, 64), 16, 8, after=True),
+    )
+
+
+def test_what_only_conversions_touch_is_not_in_the_module() -> None:
+    """So what is stored there takes no capability of the module: neither fp8 buffers nor fp8 matrices."""
+    case = opaque_case()
+    found = module_job(case, initial_memory(case), 32)
+    assert found.bindings == {(0, 0): "y", (0, 1): "w", (0, 2): "g", (0, 3): PARAMETERS}
+    assert found.buffers.keys() == {"src", "y", PARAMETERS}
+    assert "Float8EXT" not in Module(found.words).capabilities()
+
+
+def test_opaque_matrices_are_reached_by_address() -> None:
+    case = opaque_case(StorageClass.PhysicalStorageBuffer)
+    found = module_job(case, initial_memory(case), 32)
+    assert found.bindings == {(0, 0): "y", (0, 1): "g", (0, 2): PARAMETERS}
+    assert found.push_addresses == (Address(0, "w"),)
+
+
+def test_spec_constants_of_multiplications() -> None:
+    case = opaque_case(value="{spec: 3}")
+    found = module_job(case, initial_memory(case), 32)
+    numbers = [int.from_bytes(b, "little") for b in found.spec_constants.values()]
+    assert numbers == [8, int(np.float16(3).view(np.uint16)), 1000491003, 8, 2, 0]
+
+
+@pytest.mark.parametrize("value", ["{{spec: {}}}", "{{dynamic: {}}}"])
+def test_component_values_of_vectors_are_no_part_of_the_words(value: str) -> None:
+    one, other = (opaque_case(value=value.format(n)) for n in (1, -2.5))
+    assert lower(one, 32) is lower(other, 32)
+
+
+def test_literal_components_are_part_of_the_words() -> None:
+    words = [lower(opaque_case(value=v), 32).words for v in ("0.0", "-0.0", "1", "'0x7c01'")]
+    assert len({w.tobytes() for w in words}) == 4

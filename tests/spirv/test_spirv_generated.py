@@ -27,4 +27,6 @@ def validates(case: Case) -> None:
     parameters = {PARAMETERS} if any(dynamics(case)) else set()
     assert job.buffers.keys() == memory.keys() | parameters
     bound = set(job.bindings.values()) | {a.of for a in job.push_addresses}
-    assert bound == job.buffers.keys()
+    converted = {place.of for c in job.conversions for place in (c.source, c.destination)}
+    assert bound <= job.buffers.keys() | job.opaque.keys()
+    assert (job.buffers.keys() | job.opaque.keys()) - bound <= converted

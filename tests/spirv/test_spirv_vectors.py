@@ -90,17 +90,13 @@ def test_multiplications_validate(layout: MatrixLayout, storage: StorageClass) -
         if row.matrix_interpretation.value.startswith("float8") and not layout.optimal:
             continue
         for constness, spec, bias in product(CONSTNESS, (False, True), (None, row.bias_interpretation)):
-            found = module(
-                multiplication(
-                    *types,
-                    layout=layout,
-                    bias=bias,
-                    spec=spec,
-                    constness=constness,
-                    transpose=layout.optimal,
-                    storage=storage,
-                )  # fmt: skip
-            )
+            how: dict[str, Any] = {
+                "layout": layout,
+                "transpose": layout.optimal,
+                "storage": storage,
+                "constness": constness,
+            }
+            found = module(multiplication(*types, bias=bias, spec=spec, **how))
             assert "Float8EXT" not in found.capabilities()
 
 
@@ -247,7 +243,7 @@ MULTIPLY = (
         (MULTIPLY.format("y", "x"), 4, "PhysicalStorageBuffer", "bias"),
         (MULTIPLY.format("y", "x"), 1, "Workgroup", "bias"),
         ("{op: VectorReduceSumAccumulate, vector: i, buffer: x}", 1, "Workgroup", "buffer"),
-        ("{op: VectorConvert, id: c, vector: n, operation: UConvert, component: int32}", 1, "StorageBuffer", "component"),
+        ("{op: VectorConvert, id: c, vector: n, operation: UConvert, component: int32}", 1, "Workgroup", "component"),
         ("{op: VectorConvert, id: c, vector: i, operation: ConvertFToU, component: int8}", 1, "Workgroup", "component"),
         ("{op: VectorArithmetic, id: c, operation: UDiv, a: n, b: n}", 1, "StorageBuffer", "a"),
     ],
