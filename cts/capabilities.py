@@ -46,6 +46,9 @@ from cts.model import (
 )
 from cts.model.matrix_rules import STORAGE_ONLY, effective
 
+#: Parts of buffers in Workgroup memory take whole units of so many bytes, so that all begin aligned (VK-040, VK-050).
+PART_ALIGNMENT = 16
+
 
 class Feature(enum.Enum):
     """Optional abilities of a device, by the Vulkan feature that grants them."""
@@ -261,9 +264,9 @@ def _vector_mul_text(wanted: _VectorMul) -> str:
 
 
 def workgroup_bytes(case: Case) -> int:
-    """Bytes of workgroup memory that each workgroup needs for its parts of buffers."""
-    parts = [b for b in case.buffers.values() if b.storage is StorageClass.Workgroup]
-    return sum(b.size // b.shape[0] for b in parts)
+    """Bytes of workgroup memory that each workgroup needs for its parts of buffers, each in whole units of 16."""
+    parts = [b.size // b.shape[0] for b in case.buffers.values() if b.storage is StorageClass.Workgroup]
+    return sum(-(-part // PART_ALIGNMENT) * PART_ALIGNMENT for part in parts)
 
 
 _NEEDS: dict[type[Instruction], Feature] = {

@@ -6,6 +6,7 @@ import pytest
 from spirv_matrices import control_flow, pointers
 from spirv_modules import Module
 
+from cts.capabilities import workgroup_bytes
 from cts.model import Case, ComponentType, MatrixCopy, StorageClass, Through, initial_memory, loads_case
 from cts.model.operand import Constness
 from cts.spirv.decode import Decoded
@@ -203,6 +204,18 @@ def test_the_size_of_a_part_is_in_the_words_and_the_number_of_parts_is_not() -> 
 
     assert lower(shared(1, 64), 8) is lower(shared(5, 64), 8)
     assert lower(shared(1, 64), 8) is not lower(shared(1, 128), 8)
+
+
+@pytest.mark.parametrize(("component", "components", "part", "length"), [("int8", 1, 49, 64), ("float16", 2, 3, 4)])
+def test_parts_take_whole_units_of_16_bytes(component: str, components: int, part: int, length: int) -> None:
+    """So that the variable behind one begins at a multiple of 16 (VK-040, VK-050)."""
+    buffer = (
+        f"{{type: {component}, components: {components}, shape: [1, {part}], data: {{fill: 0}}, storage: Workgroup}}"
+    )
+    case = loads_case(f"{{schema: 1, name: x, program: [], buffers: {{b: {buffer}, c: {buffer}}}}}")
+    m = module(case)
+    assert [m.describe(a.values[1]) for a in m.all("OpTypeArray")] == [length]
+    assert workgroup_bytes(case) == 2 * length * (1 if component == "int8" else 4)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cts.capabilities import PART_ALIGNMENT
 from cts.model import ComponentType, StorageClass
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import ADDRESSES, PARAMETERS, Lowering
@@ -82,9 +83,13 @@ def _descriptor(lowering: Lowering, name: str, element: Id, size: int, binding: 
 
 
 def _part(lowering: Lowering, buffer: BufferStructure) -> None:
-    """The part of a buffer in Workgroup memory: no block, no decorations, and its type may be computed with."""
-    op = lowering.module.op
-    array = op("OpTypeArray", shared(lowering.module, buffer.type, buffer.components), lowering.constant(buffer.part))
+    """The part of a buffer in Workgroup memory: no block, no decorations, and its type may be computed with.
+
+    It takes whole units of 16 bytes, so that the one behind it begins aligned (VK-040, VK-050).
+    """
+    op, size = lowering.module.op, buffer.element_size
+    length = -(-buffer.part * size // PART_ALIGNMENT) * PART_ALIGNMENT // size
+    array = op("OpTypeArray", shared(lowering.module, buffer.type, buffer.components), lowering.constant(length))
     variable = op("OpVariable", op("OpTypePointer", "Workgroup", array), "Workgroup")
     lowering.interface.append(lowering.module.name(variable, f"part of {buffer.name}"))
     lowering.parts[buffer.name] = variable
