@@ -269,7 +269,7 @@ OpBranch %head
 
 
 def test_memory_is_reached_by_bytes_whatever_the_array() -> None:
-    """A float vector out of an array of 16-bit integers, at byte offsets that are no multiples of its stride (CV-013)."""
+    """A float vector out of an array of 16-bit integers, 4 bytes further in each lane (CV-013)."""
     src = np.frombuffer(np.arange(200, dtype=np.float32).tobytes(), np.uint16).copy()
     body = "%o = OpIMul %uint %lane %n4\n%result = OpCooperativeVectorLoadNV %float_v5 %src %o"
     found = run(body, {}, Vec("float", 5), {"src": ("u16", src)})

@@ -228,3 +228,26 @@ def numbers(component: str, shape: tuple[int, ...], seed: int) -> Array:
         found = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
         return np.where(found == 0, dtype.type(3), found)
     return (rng.uniform(0.5, 2, shape) * rng.choice([-1, 1], shape) * 2.0 ** rng.integers(-3, 3, shape)).astype(dtype)
+
+
+def instruction(
+    output: Vec,
+    k: int,
+    reading: str,
+    matrix: str,
+    layout: str,
+    *,
+    bias: str = "",
+    transpose: bool = False,
+    stride: str = "%n0",
+    offset: str = "%n0",
+    bias_offset: str = "%n0",
+    operands: str = "",
+) -> str:
+    """The instruction with its operands; pointers are %w and %bias."""
+    added = f"%bias {bias_offset} %n{NUMBERS[bias]}" if bias else ""
+    return (
+        f"OpCooperativeVectorMatrixMul{'Add' if bias else ''}NV %{output.name} %a %n{NUMBERS[reading]} "
+        f"%w {offset} %n{NUMBERS[matrix]} {added} %n{output.count} %n{k} "
+        f"%n{LAYOUTS[layout]} {'%yes' if transpose else '%no'} {stride} {operands}"
+    )
