@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from random import Random
 from typing import Any
 
@@ -59,13 +59,13 @@ FORMATS = {
 FLOAT8 = (T.float8_e4m3fn, T.float8_e5m2)
 
 
-@lru_cache(maxsize=None)
+@cache
 def two(e: int) -> Fraction:
     """2^e."""
     return Fraction(2) ** e
 
 
-@lru_cache(maxsize=None)
+@cache
 def width(t: T) -> int:
     return FORMATS[t].width if t in FORMATS else int(t.value.lstrip("uint"))
 
