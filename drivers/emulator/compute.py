@@ -165,8 +165,9 @@ def _times_scalar(i: MatrixTimesScalar, context: Context) -> Matrix:
     scalar = encode(component, [number_of(i.scalar)])
     if context.bug == m.TIMES_SCALAR_NARROWED:
         narrow = ComponentType.float16 if component.is_float else ComponentType.int8
-        value = scalar.view(component.dtype).astype(narrow.dtype)
-        scalar = value.astype(component.dtype).view(component.bits_dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = scalar.view(component.dtype).astype(narrow.dtype)
+            scalar = value.astype(component.dtype).view(component.bits_dtype)
     bits, wide = of(matrix)
     return context.mapped(elements.times_scalar(component), matrix, (bits, wide), (np.full_like(bits, scalar[0]), None))
 
