@@ -286,7 +286,7 @@ class _Machine:
 
 
 #: The operand that an instruction's undefined behaviour is blamed on, the first that it has.
-_BLAMED = ("decode", "combine", "function", "b", "component")
+_BLAMED = ("decode", "combine", "function", "operands", "b", "component")
 
 
 def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violation:

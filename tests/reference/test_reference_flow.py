@@ -29,7 +29,9 @@ def expect(case: Case) -> Expectation:
     return expectation
 
 
-def numbers(expectation: Expectation, matrix: str, component: T = T.float16) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def numbers(
+    expectation: Expectation, matrix: str, component: T = T.float16
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     return decode(component, expectation.matrices[matrix]).astype(np.float64)
 
 

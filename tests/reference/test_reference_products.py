@@ -56,7 +56,9 @@ def test_inexact_sums_are_bounded_around_the_exact_one() -> None:
 def test_exactness_is_judged_row_by_column() -> None:
     a = small(2, 16)
     a[1, 3] = 1 + 2.0**-10
-    found = multiplied_floats(matrix(T.float16, a), matrix(T.float16, np.ones((16, 2)) * 3), matrix(T.float16, np.ones((2, 2)) * 512))
+    found = multiplied_floats(
+        matrix(T.float16, a), matrix(T.float16, np.ones((16, 2)) * 3), matrix(T.float16, np.ones((2, 2)) * 512)
+    )
     assert found.flags[0, 0].tolist() == [[0, 0], [FREE, FREE]]
 
 
@@ -83,9 +85,14 @@ def test_overflow_and_specials_reach_their_row_and_column_only() -> None:
 TYPES = (T.int8, T.uint8, T.int32, T.int32)
 
 
-@pytest.mark.parametrize("types", [TYPES, (T.uint8, T.int8, T.uint32, T.uint32), (T.uint16, T.uint16, T.int32, T.int32)])
+@pytest.mark.parametrize(
+    "types", [TYPES, (T.uint8, T.int8, T.uint32, T.uint32), (T.uint16, T.uint16, T.int32, T.int32)]
+)
 def test_integers_are_exact_and_wrap(types: tuple[T, ...]) -> None:
-    bits = [RNG.integers(0, 2 ** (8 * t.size), shape).astype(t.bits_dtype) for t, shape in zip(types, ((3, 50), (50, 4), (3, 4)), strict=False)]
+    bits = [
+        RNG.integers(0, 2 ** (8 * t.size), shape).astype(t.bits_dtype)
+        for t, shape in zip(types, ((3, 50), (50, 4), (3, 4)), strict=False)
+    ]
     values = [Value(t, b[None, None]) for t, b in zip(types, bits, strict=False)]
     found = multiplied_integers(*values, types, False, Watch())
     a, b, c = (v.view(t.dtype).astype(object) for t, v in zip(types, bits, strict=False))
@@ -112,7 +119,9 @@ def test_saturation_is_of_the_last_addition() -> None:
     assert watch.found == []
 
 
-def reduce(component: T, body: str, numbers: npt.ArrayLike, mode: tuple[ReduceMode, ...], loose: bool = False) -> tuple[Value, Watch]:
+def reduce(
+    component: T, body: str, numbers: npt.ArrayLike, mode: tuple[ReduceMode, ...], loose: bool = False
+) -> tuple[Value, Watch]:
     watch = Watch()
     reduction = Reduction(Combine(type=component, body=body), Floats(loose), watch)
     return reduced(matrix(component, numbers), mode, reduction), watch
