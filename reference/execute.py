@@ -85,7 +85,7 @@ class Execution:
             if skipped is not None:
                 assert value.component is not None
                 unknown = np.broadcast_to(
-                    skipped[..., None, None], np.broadcast_shapes(skipped.shape + (1, 1), value.shape)
+                    skipped[..., None, None], np.broadcast_shapes((*skipped.shape, 1, 1), value.shape)
                 )
                 value = loosened(value.broadcast(unknown.shape), unknown, ())
             if value.free is not None:

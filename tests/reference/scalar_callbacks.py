@@ -24,7 +24,8 @@ class Call:
     def result(self, body: ast.Body) -> Number:
         for name, expression in body.assignments:
             self.names[name] = self.of(expression)
-        return self.of(body.result)
+        result: Number = self.of(body.result)
+        return result
 
     def of(self, e: ast.Expression) -> Any:
         choices = self.choices

@@ -201,13 +201,13 @@ class Choices:
             raise Undefined("NU-004")
         if operation in ("shl", "shr") and not 0 <= rest[0] < w:
             raise Undefined("TA-073")
-        found: Any = {
+        operations: dict[str, Any] = {
             "add": lambda y: x + y, "sub": lambda y: x - y, "mul": lambda y: x * y, "div": lambda y: x // y,
             "mod": lambda y: x % y, "and": lambda y: x & y, "or": lambda y: x | y, "xor": lambda y: x ^ y,
             "shl": lambda y: x << y, "shr": lambda y: x >> y, "min": lambda y: min(x, y), "max": lambda y: max(x, y),
             "neg": lambda: -x, "abs": lambda: abs(x), "invert": lambda: ~x,
-        }[operation](*rest)  # fmt: skip
-        return int(found) & ((1 << w) - 1)
+        }  # fmt: skip
+        return int(operations[operation](*rest)) & ((1 << w) - 1)
 
     def compare(self, operation: str, t: T, a: Number, b: Number) -> bool:
         x: Fraction | int | None

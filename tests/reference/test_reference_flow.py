@@ -189,7 +189,7 @@ def test_bits_of_inexact_values_read_as_another_type_are_unknown() -> None:
     case = case_of(
         INEXACT.split("op: MatrixLoad")[0]
         + """
-op: MatrixLoad, id: d, type: {component: uint16, scope: Subgroup, rows: 4, cols: 8, use: Accumulator}, buffer: out, stride: 8
+op: MatrixLoad, id: d, type: {component: uint16, scope: Subgroup, rows: 4, cols: 8, use: A}, buffer: out, stride: 8
 op: MatrixStore, matrix: d, buffer: out2, stride: 8
 """,
         "{}",

@@ -86,7 +86,8 @@ op: MatrixStore, matrix: t, buffer: out, stride: 8
         buffers=BUFFERS,
         functions="""
   big: {kind: Combine, type: float16, body: "max(x, y)"}
-  f: {kind: PerElement, type: float16, body: "value * s + o", extras: [{name: s, type: float16}, {name: o, matrix: true}]}
+  f: {kind: PerElement, type: float16, body: "value * s + o",
+      extras: [{name: s, type: float16}, {name: o, matrix: true}]}
 """,
     )
     trace = steps(case, "out", 2 * (8 * 5 + 1))

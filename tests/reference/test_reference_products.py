@@ -26,6 +26,11 @@ def matrix(component: T, numbers: npt.ArrayLike) -> Value:
     return Value(component, encode(component, array.reshape(-1)).reshape(1, 1, *array.shape))
 
 
+def three(values: list[Value]) -> tuple[Value, Value, Value]:
+    a, b, c = values
+    return a, b, c
+
+
 def small(rows: int, cols: int, limit: int = 8) -> npt.NDArray[np.float64]:
     return RNG.integers(-limit, limit, (rows, cols)) / 2
 
@@ -64,10 +69,14 @@ def test_exactness_is_judged_row_by_column() -> None:
 
 def test_float8_products_have_13_bits_at_most() -> None:
     """448 * 448 and one: exact in float32, but not in what tensor cores keep."""
-    a, b, c = matrix(T.float8_e4m3fn, [[448.0, 1]]), matrix(T.float8_e4m3fn, [[448.0], [1]]), matrix(T.float32, [[0.0]])
+    a, b, c = (
+        matrix(T.float8_e4m3fn, [[448.0, 1.0]]),
+        matrix(T.float8_e4m3fn, [[448.0], [1.0]]),
+        matrix(T.float32, [[0.0]]),
+    )
     assert multiplied_floats(a, b, c).flags[0, 0, 0, 0] == FREE
-    ones = matrix(T.float8_e4m3fn, [[16.0, 1]])
-    assert multiplied_floats(ones, matrix(T.float8_e4m3fn, [[16.0], [1]]), c).flags[0, 0, 0, 0] == 0
+    ones = matrix(T.float8_e4m3fn, [[16.0, 1.0]])
+    assert multiplied_floats(ones, matrix(T.float8_e4m3fn, [[16.0], [1.0]]), c).flags[0, 0, 0, 0] == 0
 
 
 def test_overflow_and_specials_reach_their_row_and_column_only() -> None:
@@ -94,7 +103,7 @@ def test_integers_are_exact_and_wrap(types: tuple[T, ...]) -> None:
         for t, shape in zip(types, ((3, 50), (50, 4), (3, 4)), strict=False)
     ]
     values = [Value(t, b[None, None]) for t, b in zip(types, bits, strict=False)]
-    found = multiplied_integers(*values, types, False, Watch())
+    found = multiplied_integers(*three(values), types, False, Watch())
     a, b, c = (v.view(t.dtype).astype(object) for t, v in zip(types, bits, strict=False))
     np.testing.assert_array_equal(found.bits[0, 0], (a @ b + c) % 2**32)
 
@@ -102,10 +111,10 @@ def test_integers_are_exact_and_wrap(types: tuple[T, ...]) -> None:
 def test_sums_past_2_to_the_63_wrap_too() -> None:
     types = (T.uint32, T.uint32, T.uint32, T.uint32)
     full = [Value(T.uint32, np.full((1, 1, *shape), 2**32 - 1, np.uint32)) for shape in ((1, 64), (64, 1), (1, 1))]
-    found = multiplied_integers(*full, types, False, Watch())
+    found = multiplied_integers(*three(full), types, False, Watch())
     assert found.bits.item() == (64 * (2**32 - 1) ** 2 + 2**32 - 1) % 2**32
     watch = Watch()
-    multiplied_integers(*full, types, True, watch)
+    multiplied_integers(*three(full), types, True, watch)
     assert [u.rule for u in watch.found] == ["NU-002"]
 
 
@@ -145,7 +154,7 @@ def test_reductions_by_mode() -> None:
             assert watch.found == []
 
 
-@pytest.mark.parametrize("body, combine", [("max(x, y)", max), ("min(y, x)", min), ("x * y", lambda a, b: a * b)])
+@pytest.mark.parametrize(("body", "combine"), [("max(x, y)", max), ("min(y, x)", min), ("x * y", lambda a, b: a * b)])
 def test_exact_functions(body: str, combine: object) -> None:
     numbers = np.array([[1, 2, -4, 8, -1, 2]])
     expected = math.prod([1, 2, -4, 8, -1, 2]) if "*" in body else combine(numbers[0].tolist())  # type: ignore[operator]
