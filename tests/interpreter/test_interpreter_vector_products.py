@@ -73,9 +73,9 @@ def multiplied(
     job: dict[str, Any] = {}
     if optimal:
         number, component = LAYOUTS[layout], NUMBERS[kind]
-        job["opaque"] = {"o": OpaqueMemory(component, number, *values.shape, offset=128)}
+        job["opaque"] = {"o": OpaqueMemory(component, number, len(values), values.shape[1], offset=128)}
         source, target = Place("w", component, 0, 0, stride), Place("o", component, number, 128, 0)
-        job["conversions"] = (Conversion(source, target, *values.shape),)
+        job["conversions"] = (Conversion(source, target, len(values), values.shape[1]),)
         names = ["a", "o", *(["bias"] if bias else []), "out"]
         job["bindings"] = {(0, n): name for n, name in enumerate(names)}
     if bias:

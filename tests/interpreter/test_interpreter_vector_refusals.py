@@ -1,10 +1,13 @@
-"""What the multiplications of cooperative vectors refuse, and how they fail (CV-016)."""
+"""What cooperative vectors and their multiplications refuse, and how they fail (CV-010 to CV-018)."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from vector_modules import Code, Vec, instruction, problem
+
+from cts.drivers.interpreter import create
+from cts.errors import BadInput
 
 H4, OUT = Vec("half", 4), Vec("float", 6)
 
@@ -98,3 +101,74 @@ def test_a_matrix_outside_its_memory_is_a_crash_that_names_it() -> None:
     found = refused(line)
     assert "OpCooperativeVectorMatrixMulNV" in found
     assert "of buffer 'w'" in found
+
+
+UNDEFINED = [
+    ("%x = OpVectorShuffle %half_v4 %a %a 0 1 2 3", "", "OpVectorShuffle is not defined"),
+    ("%x = OpDot %half %a %a", "", "OpDot is not defined"),
+    ("%x = OpFOrdLessThan %bools %a %a", "%bools = OpTypeVector %bool 4", "OpFOrdLessThan is not defined"),
+    ("%x = OpFRem %half_v4 %a %a", "", "OpFRem is not defined"),
+    ("%x = OpExtInst %half_v4 %glsl Sin %a", "", "Sin is not defined"),
+    ("%x = OpExtInst %half_v4 %glsl UMin %a %a", "", "must be integers"),
+    ("%x = OpIAdd %half_v4 %a %a", "", "must be integers"),
+    ("%x = OpFAdd %u16_v4 %b %b", "", "must be floating-point"),
+    ("%x = OpFAdd %half_v4 %a %c", "", "one length"),
+    ("%x = OpFConvert %float_v3 %a", "", "one length"),
+    ("%x = OpBitcast %float_v2 %a", "", "one length"),
+    ("%x = OpBitcast %uint_v4 %a", "", "equally many bits"),
+    ("%x = OpIAdd %u16_v4 %b %d", "", "equally many bits"),
+    ("%x = OpVectorTimesScalar %half_v4 %a %f", "%f = OpConstant %float 1", "scalar of its component type"),
+    ("%x = OpVectorTimesScalar %u16_v4 %b %s", "%s = OpConstant %u16 1", "must be floating-point"),
+    ("%x = OpFAdd %bf16_v4 %e %e", "", "BFloat16KHR has no arithmetic"),
+    ("%x = OpCompositeExtract %half %a 4", "", "constituent 4 of 4"),
+    ("%x = OpCompositeConstruct %half_v4 %a %a", "", "8 components for a vector of 4"),
+    (
+        "%at = OpAccessChain %in_memory %blocks %n0\n%x = OpLoad %half_v4 %at",
+        "BLOCKS",
+        "only OpCooperativeVectorLoadNV",
+    ),
+    ("%x = OpCooperativeVectorLoadNV %half_v4 %buffer_words %n0", "", "must point to an array"),
+    ("%x = OpCooperativeVectorLoadNV %half_v4 %private %n0", "PRIVATE", "storage class of Pointer is Private"),
+    ("%x = OpCooperativeVectorLoadNV %half_v4 %words %f", "%f = OpConstant %float 1", "must be a 32-bit integer"),
+    ("%x = OpCooperativeVectorLoadNV %half %words %n0", "", "is not a cooperative vector"),
+    ("%x = OpCooperativeVectorLoadNV %v3uint %words %n0", "", "is not a cooperative vector"),
+]
+
+_GLOBALS = {
+    "BLOCKS": "%block = OpTypeStruct %half_v4\n%block_pointer = OpTypePointer StorageBuffer %block\n"
+    "%in_memory = OpTypePointer StorageBuffer %half_v4\n%blocks = OpVariable %block_pointer StorageBuffer",
+    "PRIVATE": "%list = OpTypeArray %half %n4\n%list_pointer = OpTypePointer Private %list\n"
+    "%private = OpVariable %list_pointer Private",
+}
+
+
+@pytest.mark.parametrize(("body", "globals_", "says"), UNDEFINED, ids=[body for body, _, _ in UNDEFINED])
+def test_what_is_not_defined_is_refused_by_name(body: str, globals_: str, says: str) -> None:
+    inputs = {"a": H4, "b": Vec("u16", 4), "c": Vec("half", 3), "d": Vec("uint", 4), "e": Vec("bf16", 4)}
+    code = Code(
+        body,
+        inputs,
+        None,
+        {"words": "uint"},
+        globals=_GLOBALS.get(globals_, globals_) + "\n",
+        types=(Vec("float", 3), Vec("float", 2)),
+    )
+    found = problem(code, {"words": np.zeros(4, np.uint32)})
+    assert says in found
+    assert body.split("= ")[-1].split()[0] in found or "OpExtInst" in found
+
+
+def test_types_are_checked() -> None:
+    empty = Code("", {}, None, globals="%none = OpTypeCooperativeVectorNV %half %n0\n")
+    assert "a vector of 0 components (CV-010)" in problem(empty)
+    huge = Code("", {}, None, globals="%huge = OpTypeCooperativeVectorNV %half %n99999999\n")
+    assert "at most" in problem(huge)
+    truths = Code("", {}, None, globals="%truths = OpTypeCooperativeVectorNV %bool %n4\n")
+    assert "must be numbers (CV-010)" in problem(truths)
+    pairs = Code("", {}, None, globals="%pairs = OpTypeCooperativeVectorNV %v3uint %n4\n")
+    assert "must be scalars" in problem(pairs)
+
+
+def test_options_have_two_values() -> None:
+    with pytest.raises(BadInput, match="fp8_input is 'sometimes'"):
+        create({"fp8_input": "sometimes"})

@@ -133,7 +133,7 @@ OpCooperativeVectorReduceSumAccumulateNV %sums %o %a
 {tail}
 """
     code = Code(body, {"a": t}, None, {"sums": component})
-    before = np.zeros(t.count + 2 * spacing // t.dtype.itemsize, t.dtype) if base is None else base
+    before = np.zeros(t.length + 2 * spacing // t.dtype.itemsize, t.dtype) if base is None else base
     outcome = outcome_of(code, {"a": values}, {"sums": before}, workgroups=len(values) // LANES)
     return contents(outcome, "sums", t.dtype)
 

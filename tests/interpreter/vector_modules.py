@@ -25,11 +25,11 @@ class Vec(NamedTuple):
     """A cooperative vector type. Its id in a module is `%` and its name."""
 
     component: str
-    count: int
+    length: int
 
     @property
     def name(self) -> str:
-        return f"{self.component}_v{self.count}"
+        return f"{self.component}_v{self.length}"
 
     @property
     def dtype(self) -> Any:
@@ -37,7 +37,7 @@ class Vec(NamedTuple):
 
     @property
     def size(self) -> int:
-        return int(self.dtype.itemsize) * self.count
+        return int(self.dtype.itemsize) * self.length
 
 
 HEAD = """
@@ -124,7 +124,7 @@ class Code:
         if self.output:
             end += f"%to = OpIMul %uint %lane %n{self.output.size}\nOpCooperativeVectorStoreNV %at_out %to %result\n"
         scalars = "\n".join(f"%{name} = {text}" for name, (text, _) in COMPONENTS.items())
-        types = "\n".join(f"%{t.name} = OpTypeCooperativeVectorNV %{t.component} %n{t.count}" for t in vectors)
+        types = "\n".join(f"%{t.name} = OpTypeCooperativeVectorNV %{t.component} %n{t.length}" for t in vectors)
         main = f"{start}{self.body}\n{end}"
         every = f"{types}{self.globals}{main}{self.functions}"
         numbers = sorted({int(n) for n in re.findall(r"%n(\d+)\b", every)} | {0, self.lanes})
@@ -183,7 +183,7 @@ def outcome_of(
     if checked:
         assert not (problem := tools.validate(words)), problem
     lanes = code.lanes * workgroups
-    given = {n: np.broadcast_to(np.asarray(inputs[n], t.dtype), (lanes, t.count)) for n, t in code.inputs.items()}
+    given = {n: np.broadcast_to(np.asarray(inputs[n], t.dtype), (lanes, t.length)) for n, t in code.inputs.items()}
     given |= memories or {}
     if code.output:
         given["out"] = np.full(lanes * code.output.size, 0xAA, np.uint8)
@@ -208,12 +208,12 @@ def run(
     given = {name: values for name, (_, values) in inputs.items()}
     arrays = {name: array for name, (_, array) in (memories or {}).items()}
     found = contents(outcome_of(code, given, arrays, **outer, **job), "out", output.dtype)
-    return found.reshape(-1, output.count)
+    return found.reshape(-1, output.length)
 
 
 def problem(code: Code, memories: dict[str, Array] | None = None, **options: Any) -> str:
     """What the interpreter says about a module that it must refuse or stop at."""
-    inputs = {name: np.zeros((1, t.count)) for name, t in code.inputs.items()}
+    inputs = {name: np.zeros((1, t.length)) for name, t in code.inputs.items()}
     outcome = outcome_of(code, inputs, memories, checked=False, **options)
     assert not outcome.memory, "it ran to its end"
     return outcome.detail
@@ -225,9 +225,10 @@ def numbers(component: str, shape: tuple[int, ...], seed: int) -> Array:
     rng = np.random.default_rng(seed)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
-        found = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+        found = np.asarray(rng.integers(info.min, info.max, shape, dtype, endpoint=True))
         return np.where(found == 0, dtype.type(3), found)
-    return (rng.uniform(0.5, 2, shape) * rng.choice([-1, 1], shape) * 2.0 ** rng.integers(-3, 3, shape)).astype(dtype)
+    scale = rng.choice([-1, 1], shape) * 2.0 ** rng.integers(-3, 3, shape)
+    return np.asarray(rng.uniform(0.5, 2, shape) * scale).astype(dtype)
 
 
 def instruction(
@@ -248,6 +249,6 @@ def instruction(
     added = f"%bias {bias_offset} %n{NUMBERS[bias]}" if bias else ""
     return (
         f"OpCooperativeVectorMatrixMul{'Add' if bias else ''}NV %{output.name} %a %n{NUMBERS[reading]} "
-        f"%w {offset} %n{NUMBERS[matrix]} {added} %n{output.count} %n{k} "
+        f"%w {offset} %n{NUMBERS[matrix]} {added} %n{output.length} %n{k} "
         f"%n{LAYOUTS[layout]} {'%yes' if transpose else '%no'} {stride} {operands}"
     )
