@@ -311,11 +311,18 @@ def test_divergent_control_flow() -> None:
     rng = np.random.default_rng(2)
     square = np.tril(rng.integers(0, 2, (4, 4))).astype(np.float16)
     vectors = rng.integers(-3, 4, (LANES, 4))
+    biases = rng.integers(-2, 3, (2, 4)).astype(np.float16)
     v = Vec("half", 4)
+    line = instruction(
+        v, 4, "float16", "float16", "RowMajor", bias="float16", stride="%n8", offset="%far", bias_offset="%far_bias"
+    )
     body = f"""
 %third = OpUMod %uint %lane %n3
 %takes_part = OpIEqual %bool %third %n0
 %far = OpIMul %uint %third %n4096
+%odd = OpBitwiseAnd %uint %lane %n1
+%bias_of = OpIMul %uint %odd %n8
+%far_bias = OpIAdd %uint %bias_of %far
 OpSelectionMerge %join None
 OpBranchConditional %takes_part %then %join
 %then = OpLabel
@@ -328,7 +335,7 @@ OpBranch %head
 OpLoopMerge %done %again None
 OpBranchConditional %more %again %done
 %again = OpLabel
-%y = {instruction(v, 4, "float16", "float16", "RowMajor", stride="%n8", offset="%far").replace("%a ", "%x ")}
+%y = {line.replace("%a ", "%x ")}
 %i1 = OpIAdd %uint %i %n1
 OpBranch %head
 %done = OpLabel
@@ -337,11 +344,12 @@ OpBranch %join
 %result = OpPhi %half_v4 %a0 %start %x %done
 """
     body = "%a0 = OpCopyObject %half_v4 %a" + body
-    found = run(body, {"a": ("half", vectors)}, v, {"w": ("half", square.reshape(-1))}, workgroups=1)
+    memories = {"w": ("half", square.reshape(-1)), "bias": ("half", biases.reshape(-1))}
+    found = run(body, {"a": ("half", vectors)}, v, memories)
     expected = vectors.astype(np.float64)
     for lane in range(0, LANES, 3):
         for _ in range(lane % 4):
-            expected[lane] = square.astype(np.float64) @ expected[lane]
+            expected[lane] = square.astype(np.float64) @ expected[lane] + biases[lane % 2]
     assert np.array_equal(found, expected)
 
 
