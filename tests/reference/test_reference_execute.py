@@ -30,7 +30,7 @@ from cts.reference import ORACLE, execute
 CORPUS = [load_case(path) for path in sorted(Path(cts.cases.__file__).parent.rglob("*.yaml"))]
 
 #: Multiplications and other elements that the scalar executor computes in a second or so.
-MOST_WORK = 6000
+MOST_WORK = 4500
 
 
 def work(case: Case) -> int:
