@@ -135,7 +135,9 @@ def float_products(
     rows, k_size = a.shape
     t = types[3]
     left = numbers_of(a, types[0], settings, bug)
-    right = numbers_of(by_column(b, bug), types[0] if bug == m.FLOAT8_TYPES_OF_A and types[1] >= E4M3 else types[1], settings, bug)
+    right = numbers_of(
+        by_column(b, bug), types[0] if bug == m.FLOAT8_TYPES_OF_A and types[1] >= E4M3 else types[1], settings, bug
+    )
     terms = np.empty(max(k_size, 1))
     count = last_product(k_size, bug)
     for i in range(rows):

@@ -1,4 +1,4 @@
-"""Generated cases: every combination of variants leaves memory, and certain elements of matrices, as the oracle expects."""
+"""Generated cases: all variants leave memory, and elements with one allowed value, as the oracle expects."""
 
 from __future__ import annotations
 
