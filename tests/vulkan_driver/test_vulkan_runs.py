@@ -70,7 +70,8 @@ def test_each_xdist_worker_has_a_worker_of_its_own(
     pytester.makeconftest('pytest_plugins = ["cts.pytest_plugin"]\n' + PIDS)
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\nfilterwarnings = ["error"]\n')
     ran = pytester.runpytest_subprocess(
-        "-p", "no:cacheprovider", "-n", "2", "--pyargs", "cts.cases", "-k", "tensor_addressing and (plain or column_major or generated)",
+        "-p", "no:cacheprovider", "-n", "2", "--pyargs", "cts.cases",
+        "-k", "tensor_addressing and (plain or column_major or generated)",
         "--cts-driver", spec, "--cts-max-examples", "20", "--cts-validation",
     )  # fmt: skip
     outcomes = ran.parseoutcomes()
