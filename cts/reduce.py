@@ -143,9 +143,9 @@ def _loaded(case: Case, instruction: AnyInstruction, types: dict[str, Any]) -> I
     if isinstance(instruction, MatrixStoreTensor):
         yield MatrixStore(instruction.matrix, instruction.buffer, types[instruction.matrix].cols)
     name = getattr(instruction, "id", None)
-    shape = types.get(name) if name is not None else None
-    if not isinstance(shape, MatrixShape) or not isinstance(instruction, MatrixInstruction):
+    if name is None or not isinstance(instruction, MatrixInstruction):
         return
+    shape = types[name]
     if isinstance(instruction, MatrixLoadTensor):
         yield MatrixLoad(instruction.id, shape.declared, instruction.buffer, shape.cols)
     elif not isinstance(instruction, (MatrixLoad, MatrixConstant)):
