@@ -69,8 +69,8 @@ STORE = f"buffer: d, stride: {N}"
 def cases() -> dict[str, tuple[Case, Callable[[], Any]]]:
     """Each program, and the same arithmetic in NumPy."""
     a = ((np.arange(N * N) % 7) - 3).astype(np.float32).reshape(N, N)
-    q8 = f"""{{q8: {{kind: Decode, returns: float32, dim: 2, block: [{{name: d, type: float16}},
-      {{name: qs, type: int8, count: 32}}], body: "float32(block.d) * float32(block.qs[coordInBlock[1]])"}}}}"""
+    q8 = """{q8: {kind: Decode, returns: float32, dim: 2, block: [{name: d, type: float16},
+      {name: qs, type: int8, count: 32}], body: "float32(block.d) * float32(block.qs[coordInBlock[1]])"}}"""
     add = "{sum: {kind: Combine, type: float32, body: 'x + y'}, big: {kind: Combine, type: float32, body: 'max(x, y)'}}"
     element = "{f: {kind: PerElement, type: float32, body: 'value * 2 + 1 if row < col else value'}}"
     below = np.arange(N)[:, None] < np.arange(N)

@@ -33,19 +33,31 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True)
+class Fault:
+    """What ended a run, for programs: `code` is one of few words, `where` the instruction where it is known."""
+
+    code: str
+    what: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a driver hands back.
 
     `memory` holds every buffer of the job after the run, guard bytes included (dtype uint8), when
     `status` is DONE, and `detail` remarks if there are any; otherwise `detail` says what happened.
     `matrices` are intermediate results by id, shaped as in `cts.expectation.Expectation`, from
-    drivers that can look inside.
+    drivers that can look inside. `fault` is `detail` taken apart, from drivers that know more than a
+    text, and `trace` what they were asked to record, a line each.
     """
 
     status: Status
     memory: dict[str, npt.NDArray[np.uint8]] = field(default_factory=dict)
     detail: str = ""
     matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    fault: Fault | None = None
+    trace: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,15 @@ class NamedDriver(Driver, Protocol):
 
     def identity(self) -> str:
         """Device, driver and version in one line, for a quarantine's globs: "NVIDIA H200, NVIDIA 580.159.04"."""
+        ...
+
+
+@runtime_checkable
+class ModuleDriver(Driver, Protocol):
+    """Optional: a driver that runs any SPIR-V compute module, whether it comes from a case or not."""
+
+    def run_module(self, job: ModuleJob) -> Outcome:
+        """Run one dispatch. As `run`, it must not raise."""
         ...
 
 

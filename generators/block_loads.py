@@ -16,9 +16,10 @@ from cts.generators.formats import FORMATS, Format
 from cts.generators.kernels import Kernel, draw_float_controls
 from cts.generators.known import Known, settled
 from cts.generators.layout_sketches import LayoutSketch
-from cts.generators.supports import Supports, draw_dispatch, draw_shape, pointees_of
+from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.tensor_loads import Decoding, Memory, draw_block_load, sketch_for_blocks, stretched
 from cts.model import Case, ComponentType, Decode, DecodeVector, block_offsets
+from cts.model.functions import Coordinates
 
 _C = ComponentType
 
@@ -46,7 +47,7 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
 
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:
     """One load or two, each stored."""
-    support = choices.pick(supports.rows)
+    support = draw_row(choices, supports.rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
@@ -106,7 +107,7 @@ def draw_format(
     if split > 1:
         block = (*(1,) * (sketch.dim - 2), split, chosen.elements // split)
         place = f"coordInBlock[{sketch.dim - 2}] * {block[-1]} + {last}"
-    coords = "int32" if choices.chance(3) else "uint32"
+    coords: Coordinates = "int32" if choices.chance(3) else "uint32"
     decode = Decode(
         returns=component, dim=sketch.dim, block=chosen.fields, body=chosen.body(component, place), coords=coords
     )
@@ -128,7 +129,7 @@ def _draw_expression(
     lanes = choices.pick((1, 1, 2, 4, 8))
     block = (*(1 + s for s in sizes[:-1]), (1 + sizes[-1]) * lanes)
     fields = draw_fields(choices, pointees)
-    coords = "int32" if choices.chance(3) else "uint32"
+    coords: Coordinates = "int32" if choices.chance(3) else "uint32"
     integer = ComponentType(coords)
     terms = []
     for d in reversed(range(dim)):

@@ -63,7 +63,7 @@ def _draw_any(choices: Choices, component: ComponentType, count: int) -> Content
 def _draw_terms(choices: Choices, component: ComponentType, count: int) -> Contents:
     """Numbers whose sums are exact, and sometimes, in float16 and float32, numbers whose sums are not."""
     inexact, seed = choices.record(9, 9)
-    if component.is_float and inexact >= 7 and component in (_C.float16, _C.float32):
+    if component.is_float and inexact >= 6 and component in (_C.float16, _C.float32):
         return cycle(_CANCELLING[component]) if inexact == 9 else realistic(component, seed)
     size = 2.0 ** (PRECISION[component] - 1) / count if component.is_float else 1 << 16
     return draw_contents(choices, component, Wanted(size=max(size, 1), exact=True))
@@ -133,6 +133,11 @@ def combinings(component: ComponentType) -> Sequence[Combining]:
             Combining(f"{component.value}({f}(float32(x), float32(y)))", _one_of, _draw_any) for f in ("max", "min")
         ) + (() if component.size == 1 else (Combining("bfloat16(float32(x) + float32(y))", _sum, _draw_exact_terms),))
     return _SIGNED if component.is_signed else _UNSIGNED
+
+
+def draw_combining(choices: Choices, options: Sequence[Combining]) -> Combining:
+    """One of them: the first, as a rule a sum, more often than others."""
+    return choices.pick(options) if choices.chance(7) else options[0]
 
 
 def _draw_exact_terms(choices: Choices, component: ComponentType, count: int) -> Contents:

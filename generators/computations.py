@@ -83,15 +83,11 @@ def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: M
         size = 1 << 7 if component.is_float else (1 << (8 * component.size - 1)) - 1
         wanted = Wanted(size=min(size, 4093), sign="negative" if negative else "positive", full=full)
         contents = draw_contents(choices, component, wanted)
+    largest = 4 * a.known.size
+    known = Known(-largest, largest, None) if component.is_float else anything(component)
+    if not within(component, known):
+        return _emit(kernel, Arithmetic.FNegate, a, None, negated(component, a.known))
     b = kernel.load(choices, component, a.rows, a.cols, a.use, contents)
-    if component.is_float:
-        smallest = 0.25
-        size = a.known.size / smallest
-        known = settled(component, -size, size, None)
-        if not within(component, known):
-            return _emit(kernel, Arithmetic.FNegate, a, None, negated(component, a.known))
-    else:
-        known = anything(component)
     return _emit(kernel, operation, a, b, known)
 
 

@@ -62,6 +62,10 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     accumulators = [row for row in rows if row.use is Use.Accumulator]
     support = choices.pick(accumulators if accumulators and not choices.chance(3) else rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
+    square = (max(shape), max(shape))
+    # In a square matrix a transposition, or one that is forgotten, leaves the shape as it is.
+    if choices.chance(4) and supports.admits(support.component, support.use, support.scope, square, support.subgroups):
+        shape = square
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
     count = choices.pick(STEPS)

@@ -255,7 +255,7 @@ def _blocks(sketch: LayoutSketch, purpose: Purpose, wide: str) -> tuple[list[Ste
     """SetBlockSize before and after SetDimension; all 1 on stores (TA-068), and then only now and then."""
     blocks = sketch.blocks
     if purpose.block is not None:
-        asked = [SetBlockSize(purpose.block)]
+        asked: list[Step] = [SetBlockSize(purpose.block)]
         return ([], asked) if blocks is not None and blocks.where == 1 and sketch.dim == 1 else (asked, [])
     if blocks is None or not purpose.blocks or wide in ("stride", "dims"):
         return [], []

@@ -20,7 +20,7 @@ from cts.generators.products import (
     load_factors,
     usable_products,
 )
-from cts.generators.supports import Supports, draw_dispatch, draw_shape
+from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.model import Case, Use
 
 
@@ -47,7 +47,7 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
 
 def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulAddSupport]) -> Case:
     """One multiplication, or several in which each adds to the one before; then perhaps more."""
-    row = choices.pick(products)
+    row = draw_row(choices, products)
     sizes = draw_sizes(choices, row, supports.capabilities)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)
@@ -85,7 +85,7 @@ def _draw_addend_matrix(
 
 def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
     """Element-wise operations, one after the other, on matrices of one type."""
-    support = choices.pick(rows)
+    support = draw_row(choices, rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)

@@ -23,7 +23,7 @@ from cts.generators.per_element import draw_per_element
 from cts.generators.products import Sizes, draw_mul_add, draw_sizes, usable_products
 from cts.generators.reductions import combined_count, draw_mode, draw_reduction
 from cts.generators.shared_memory import Places, Tile
-from cts.generators.supports import Supports, draw_dispatch, draw_shape, pointees_of
+from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.tiled_products import draw_tiled_product
 from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use
 
@@ -54,7 +54,7 @@ def _draw_chain(
     choices: Choices, supports: Supports, products: Sequence[MulAddSupport], pointees: Sequence[ComponentType]
 ) -> Case:
     """A tiled product, then what follows one: reductions, functions of elements, another product."""
-    row = choices.pick(products)
+    row = draw_row(choices, products)
     sizes = draw_sizes(choices, row, supports.capabilities)
     k = min(sizes.k, max(row.k * (16 // row.k), row.k))
     sizes = Sizes(sizes.m, sizes.n, k)
@@ -147,7 +147,7 @@ def _draw_flow(
     choices: Choices, supports: Supports, rows: Sequence[MatrixSupport], pointees: Sequence[ComponentType]
 ) -> Case:
     """Sums that loops and conditions make, tiles that subgroups exchange."""
-    support = choices.pick(rows)
+    support = draw_row(choices, rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     count = choices.pick((1, 1, 1, 2, 2, 3))

@@ -13,7 +13,7 @@ from cts.generators.contents import Wanted, draw_contents
 from cts.generators.expressions import Term, draw_body
 from cts.generators.kernels import Kernel, Matrix, as_matrix, draw_float_controls
 from cts.generators.known import Known
-from cts.generators.supports import Supports, draw_dispatch, draw_shape
+from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.model import Case, ComponentType, Extra, MatrixPerElement, PerElement
 from cts.model.component import Number
 
@@ -48,7 +48,7 @@ def _draw_case(
     choices: Choices, supports: Supports, rows: Sequence[MatrixSupport], scalars: Sequence[ComponentType]
 ) -> Case:
     """One operation or several, each on the result of the one before."""
-    support = choices.pick(rows)
+    support = draw_row(choices, rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.choices import Choices, Draw
-from cts.generators.combining import Combining, combinings
+from cts.generators.combining import Combining, combinings, draw_combining
 from cts.generators.kernels import Kernel, Matrix, draw_float_controls
-from cts.generators.supports import Supports, draw_dispatch, draw_shape
+from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.model import Case, Combine, ComponentType, MatrixReduce, ReduceMode, Use
 
 #: The modes, and how many of source's elements each combines: rows and columns of the source.
@@ -37,11 +37,11 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
 
 def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
     """One reduction or two of a matrix, or one of the other's result."""
-    support = choices.pick(rows)
+    support = draw_row(choices, rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
-    combining = choices.pick(combinings(support.component))
+    combining = draw_combining(choices, combinings(support.component))
     kernel = Kernel(choices, supports, support.scope, dispatch)
     mode = draw_mode(choices, kernel, support.component, *shape)
     count = combined_count(mode, *shape)
@@ -60,7 +60,7 @@ def _draw_second(choices: Choices, kernel: Kernel, source: Matrix, first: Matrix
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
     count = combined_count(mode, matrix.rows, matrix.cols)
     fitting = [c for c in combinings(matrix.component) if c.fits(matrix.component, matrix.known, count)]
-    combining = choices.pick(fitting)
+    combining = draw_combining(choices, fitting)
     kernel.store(choices, draw_reduction(choices, kernel, matrix, mode, combining))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
 from cts.generators.choices import Choices
 from cts.generators.operands import Grid
 from cts.model import ComponentType, Dispatch, Scope, Use
@@ -51,6 +52,20 @@ class Supports:
         if max(shape) > self.capabilities.max_dimension or shape[0] * shape[1] > MAX_ELEMENTS:
             return False
         return any(fits(row, shape) for row in self.of(component, use, scope, subgroups))
+
+
+Row = TypeVar("Row", MatrixSupport, MulAddSupport)
+
+
+def draw_row(choices: Choices, rows: Sequence[Row]) -> Row:
+    """A row, of integers or of floats as often, however many types there are of either."""
+    floats = choices.chance(5)
+    kind = [row for row in rows if _component(row).is_float == floats]
+    return choices.pick(kind or rows)
+
+
+def _component(row: MatrixSupport | MulAddSupport) -> ComponentType:
+    return row.component if isinstance(row, MatrixSupport) else row.result
 
 
 def usable(capabilities: Capabilities) -> list[MatrixSupport]:

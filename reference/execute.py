@@ -85,7 +85,7 @@ class Execution:
             if skipped is not None:
                 assert value.component is not None
                 unknown = np.broadcast_to(
-                    skipped[..., None, None], np.broadcast_shapes(skipped.shape + (1, 1), value.shape)
+                    skipped[..., None, None], np.broadcast_shapes((*skipped.shape, 1, 1), value.shape)
                 )
                 value = loosened(value.broadcast(unknown.shape), unknown, ())
             if value.free is not None:
@@ -286,7 +286,7 @@ class _Machine:
 
 
 #: The operand that an instruction's undefined behaviour is blamed on, the first that it has.
-_BLAMED = ("decode", "combine", "function", "b", "component")
+_BLAMED = ("decode", "combine", "function", "operands", "b", "component")
 
 
 def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violation:

@@ -120,9 +120,7 @@ def _arithmetic(i: MatrixArithmetic, operation: Operation) -> Value:
         case Arithmetic.SDiv:
             return integers.signed_quotient(_as(a, signed=True), a, b, operation.watch)
         case Arithmetic.UDiv:
-            unsigned = _as(a, signed=False)
-            x, y = (integers.reinterpreted(v, unsigned) for v in (a, b))
-            return integers.reinterpreted(integers.binary("div", x, y, operation.watch), _component(a))
+            return integers.binary("div", a, b, operation.watch)
         case _:
             return integers.binary(i.operation.value.removeprefix("I").lower(), a, b, operation.watch)
 

@@ -152,8 +152,9 @@ class _Layer:
             for later in range(0, size, own):
                 self.flags[(byte + later) // own] = 0
         else:
-            at = byte // own
-            self.flags[at] = np.where(self.flags[at] != 0, np.uint8(FREE | Freedom.ANY), np.uint8(0))
+            at, parts = np.unique(byte // own, return_counts=True)
+            rest = (parts * size < own) & (self.flags[at] != 0)
+            self.flags[at] = np.where(rest, np.uint8(FREE | Freedom.ANY), np.uint8(0))
 
     def intervals(self) -> Iterator[Intervals]:
         """The free components of the first parameter set, by reason."""

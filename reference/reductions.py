@@ -192,8 +192,8 @@ def _tried(terms: Value, reduction: Reduction) -> Value:
     n = terms.shape[-1]
     shape = terms.shape[:-1]
     halves = np.argsort(np.arange(n) % max(1, n // 2), kind="stable")
-    results = [_tree(terms, forward), _tree(terms.map(lambda a: a[..., ::-1]), backward)]
-    results += [_tree(terms.map(lambda a: a[..., halves]), forward)]
+    # Reversed and with swapped arguments at once would be the first again.
+    results = [_tree(terms, forward), _tree(terms, backward), _tree(terms.map(lambda a: a[..., halves]), forward)]
     if n <= _LONGEST_FOLD:
         fold = terms.map(lambda a: a[..., 0])
         for i in range(1, n):

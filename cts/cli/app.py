@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import cts
-from cts.cli import check, coverage, drivers, run, schema, show, worker
+from cts.cli import check, coverage, dispatch, drivers, run, schema, show, worker
 from cts.cli import list as list_
 
 EXIT_STATUS = "Exit status: 0 clean, 1 findings, 2 usage or bad input, 3 driver or harness trouble."
@@ -42,6 +42,7 @@ app.command("list")(list_.list_cases)
 app.command("show")(show.show)
 app.command("check")(check.check)
 app.command("coverage", epilog=EXIT_STATUS)(coverage.coverage)
+app.command("dispatch", epilog=EXIT_STATUS)(dispatch.dispatch)
 app.command("drivers")(drivers.drivers)
 app.command("schema")(schema.schema)
 app.command("worker")(worker.worker)

@@ -165,8 +165,9 @@ def _times_scalar(i: MatrixTimesScalar, context: Context) -> Matrix:
     scalar = encode(component, [number_of(i.scalar)])
     if context.bug == m.TIMES_SCALAR_NARROWED:
         narrow = ComponentType.float16 if component.is_float else ComponentType.int8
-        value = scalar.view(component.dtype).astype(narrow.dtype)
-        scalar = value.astype(component.dtype).view(component.bits_dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = scalar.view(component.dtype).astype(narrow.dtype)
+            scalar = value.astype(component.dtype).view(component.bits_dtype)
     bits, wide = of(matrix)
     return context.mapped(elements.times_scalar(component), matrix, (bits, wide), (np.full_like(bits, scalar[0]), None))
 
@@ -205,8 +206,8 @@ def _convert_use(i: MatrixConvertUse, context: Context) -> Matrix:
     source = context.matrices[i.matrix]
     made = replace(source, use=i.use)
     bits = without_denormals(source.in_order(), source.component, context)
-    if context.bug == m.CONVERT_USE_TRANSPOSES and i.use is Use.B and source.rows == source.cols:
-        return made.holding_dense(source.dense().transpose(0, 2, 1))
+    if context.bug == m.CONVERT_USE_TRANSPOSES and i.use is Use.B:
+        return made.holding_dense(source.dense().transpose(0, 2, 1).reshape(-1, made.rows, made.cols))
     return made.holding(bits, source.wide_in_order())
 
 
@@ -216,15 +217,15 @@ def _transpose(i: MatrixTranspose, context: Context) -> Matrix:
     source = context.matrices[i.matrix]
     made = context.zeros(source.component, source.cols, source.rows, Use.B, source.scope)
     bits = without_denormals(source.dense(), source.component, context)
-    square = source.rows == source.cols
-    if context.bug == m.TRANSPOSE_NOT_APPLIED and square:
-        return made.holding_dense(bits)
+    if context.bug == m.TRANSPOSE_NOT_APPLIED:
+        return made.holding_dense(bits.reshape(-1, made.rows, made.cols))
     row, col = np.indices((made.rows, made.cols))
     at = col, row
-    if context.bug == m.TRANSPOSE_WITHIN_TILES and square and source.rows % TILE == 0:
+    if context.bug == m.TRANSPOSE_WITHIN_TILES:
         at = row // TILE * TILE + col % TILE, col // TILE * TILE + row % TILE
+        bits = np.pad(bits, ((0, 0), (0, made.rows), (0, made.cols)))
     source_wide = source.wide_in_order()
-    if source_wide is None:
+    if source_wide is None or context.bug:
         return made.holding_dense(bits[:, *at])
     wide = np.empty(bits.shape)
     wide[:, source.owned.work[:, 2], source.owned.work[:, 3]] = source_wide

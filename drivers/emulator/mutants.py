@@ -236,9 +236,11 @@ FLOAT16_THROUGH_BFLOAT16 = conversion("float16-through-bfloat16", "conversions t
 CONVERT_WITH_USE_KEEPS_BITS = conversion(
     "convert-with-use-keeps-bits", "a conversion that also changes the Use copies the bits"
 )
-CONVERT_USE_TRANSPOSES = conversion("convert-use-transposes", "OpCooperativeMatrixConvertNV to Use B transposes")
+CONVERT_USE_TRANSPOSES = conversion(
+    "convert-use-transposes", "OpCooperativeMatrixConvertNV to Use B takes elements column by column"
+)
 TRANSPOSE_NOT_APPLIED = conversion(
-    "transpose-not-applied", "OpCooperativeMatrixTransposeNV keeps square matrices as they are"
+    "transpose-not-applied", "OpCooperativeMatrixTransposeNV keeps the elements in row-major order"
 )
 TRANSPOSE_WITHIN_TILES = conversion(
     "transpose-within-tiles", "OpCooperativeMatrixTransposeNV transposes 8x8 tiles but leaves the tiles where they are"

@@ -66,6 +66,8 @@ def power_of_two(exponent: int) -> float:
 @device
 def number(bits: int, t: int, bug: int) -> float:
     """The value behind a bit pattern of a float type."""
+    if t == FLOAT32:
+        return np.float64(np.uint32(bits).view(np.float32))
     width, fraction = BITS[t], FRACTION[t]
     magnitude = bits & ((1 << (width - 1)) - 1)
     largest = _LARGEST_IEEE_E4M3 if bug == m.E4M3_RANGE_IEEE and t == E4M3 else _LARGEST[t]
@@ -93,6 +95,8 @@ def pattern(value: float, t: int, rounding: int, saturate: bool, bug: int) -> in
 
     A float8's range ends where rounding to nearest leaves it, whatever `rounding` is.
     """
+    if t == FLOAT32 and rounding == NEAREST and not math.isnan(value):
+        return int(np.float32(value).view(np.uint32))
     fraction, least = FRACTION[t], _LEAST_EXPONENT[t]
     largest = _LARGEST_IEEE_E4M3 if bug == m.E4M3_RANGE_IEEE and t == E4M3 else _LARGEST[t]
     wide = int(np.float64(value).view(np.int64))

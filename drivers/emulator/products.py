@@ -74,6 +74,10 @@ def accumulated(
     """C plus the products; changes `terms`."""
     if count == 0:
         return c
+    if order == FORWARD and precision == EXACT and bug == m.NONE:  # what `step` would do, fast
+        for k in range(count):
+            c += terms[k]
+        return c
     if order == TREE:
         return step(tree_sum(terms, count, t, precision, settings, bug) + c, t, precision, settings, bug)
     if order == REVERSED:
@@ -111,9 +115,15 @@ def numbers_of(bits: Registers, t: int, settings: Settings, bug: int) -> Floats:
 
 
 @device
-def transposed_if(b: Registers, bug: int) -> bool:
-    """Whether a bug reads B column by column."""
-    return bool(bug == m.MUL_ADD_B_TRANSPOSED and b.shape[0] == b.shape[1])
+def by_column(b: Registers, bug: int) -> Registers:
+    """B (K, N) as (N, K)."""
+    if bug == m.MUL_ADD_B_TRANSPOSED and b.shape[0] == b.shape[1]:
+        return b
+    columns = np.empty((b.shape[1], b.shape[0]), np.uint32)
+    for k in range(b.shape[0]):
+        for j in range(b.shape[1]):
+            columns[j, k] = b[k, j]
+    return columns
 
 
 @device
@@ -125,7 +135,9 @@ def float_products(
     rows, k_size = a.shape
     t = types[3]
     left = numbers_of(a, types[0], settings, bug)
-    right = numbers_of(b, types[0] if bug == m.FLOAT8_TYPES_OF_A and types[1] >= E4M3 else types[1], settings, bug)
+    right = numbers_of(
+        by_column(b, bug), types[0] if bug == m.FLOAT8_TYPES_OF_A and types[1] >= E4M3 else types[1], settings, bug
+    )
     terms = np.empty(max(k_size, 1))
     count = last_product(k_size, bug)
     for i in range(rows):
@@ -136,7 +148,7 @@ def float_products(
             elif bug == m.C_NARROWED and t == FLOAT32:
                 start = rounded(start, int(np.int64(FLOAT16)), settings)
             for k in range(count):
-                terms[k] = left[i, k] * (right[j, k] if transposed_if(b, bug) else right[k, j])
+                terms[k] = left[i, k] * right[j, k]
                 if bug == m.PRODUCTS_NARROWED:
                     terms[k] = rounded(terms[k], int(np.int64(FLOAT16)), settings)
             used = 0 if bug == m.M_TAIL_UNMULTIPLIED and i >= rows // TILE * TILE else count
@@ -164,6 +176,7 @@ def int_products(
     """One instance: exact, then wrapped or saturated (NU-001, NU-002)."""
     rows, k_size = a.shape
     count = last_product(k_size, bug)
+    columns = by_column(b, bug)
     if bug == m.SATURATION_IGNORED:
         saturate = False
     elif bug == m.SATURATION_ALWAYS:
@@ -173,8 +186,7 @@ def int_products(
         for j in range(c.shape[1]):
             total = pair = 0
             for k in range(count):
-                other = b[j, k] if transposed_if(b, bug) else b[k, j]
-                pair += wrapped(int(np.int64(a[i, k])), types[0]) * wrapped(int(np.int64(other)), types[1])
+                pair += wrapped(int(np.int64(a[i, k])), types[0]) * wrapped(int(np.int64(columns[j, k])), types[1])
                 if narrow:
                     pair = min(max(pair, -32768), 32767)
                 if k % 2 or not narrow:

@@ -182,7 +182,7 @@ def float_compared(operation: int, x: float, y: float) -> bool:
 
 @device
 def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Settings, bug: int) -> float:
-    """OpFConvert (NU-012, NU-033)."""
+    """OpFConvert, and conversions of integers, whose source is an integer type (NU-012, NU-033)."""
     if bug == m.FLOAT8_SATURATION_IGNORED:
         saturate = False
     elif bug == m.FLOAT8_SATURATES_ALWAYS and t >= E4M3:
@@ -211,15 +211,6 @@ def float_to_int(x: float, t: int, bug: int) -> int:
     if bug == m.FTOU_THROUGH_SIGNED and not t & 1:
         return min(int(x), (1 << (width_of(t) - 1)) - 1)
     return wrapped(int(x), t)
-
-
-@device
-def int_to_float(x: int, t: int, settings: Settings, bug: int) -> float:
-    """OpConvertSToF, OpConvertUToF."""
-    if settings[WIDE_CONVERSIONS] and t not in (E4M3, E5M2):
-        return float(x)
-    saturate = bug == m.FLOAT8_SATURATES_ALWAYS and t >= E4M3
-    return number(pattern(float(x), t, settings[ROUNDING], saturate, bug), t, bug)
 
 
 @device
@@ -290,7 +281,7 @@ def convert(
     elif source < UINT8:
         ints[top] = float_to_int(floats[top], t, bug)
     elif t < UINT8:
-        floats[top] = int_to_float(ints[top], t, settings, bug)
+        floats[top] = float_to_float(float(ints[top]), t, source, saturate, settings, bug)
     else:
         ints[top] = int_to_int(ints[top], t, source, bug)
 

@@ -53,11 +53,11 @@ class Interpreter:
 
     def run(self, job: Job) -> Outcome:
         """Run a case's module; memory comes back for the case's own buffers."""
-        outcome = self.dispatch(job.module())
+        outcome = self.run_module(job.module())
         memory = {name: data for name, data in outcome.memory.items() if name in job.memory}
         return Outcome(outcome.status, memory, outcome.detail, outcome.matrices)
 
-    def dispatch(self, job: ModuleJob) -> Outcome:
+    def run_module(self, job: ModuleJob) -> Outcome:
         """Run any module. Never raises for anything the module does."""
         try:
             result = launch(self._program(job), job, job.subgroup_size or self.subgroup_size, self.max_blocks)

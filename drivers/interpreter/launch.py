@@ -184,9 +184,11 @@ def _capture(program: Program, registers: list[Value], lanes: Topology, captured
     for name, t in program.matrices.items():
         value = registers[program.matrix_ids[name]]
         if isinstance(t, ty.CooperativeVector):
-            if value is not None:
-                bits = value.view(f"u{t.component.size}")
-                captured.setdefault(name, []).append(np.broadcast_to(bits, (lanes.lanes, t.count)))
+            # Where no lane of the batch got there, zeros keep the lanes of the others in their places.
+            bits = (
+                np.zeros((1, t.count), f"u{t.component.size}") if value is None else value.view(f"u{t.component.size}")
+            )
+            captured.setdefault(name, []).append(np.broadcast_to(bits, (lanes.lanes, t.count)))
         elif isinstance(value, Matrix):
             shape = (lanes.scopes[t.scope].count, t.rows, t.cols)
             captured.setdefault(name, []).append(np.broadcast_to(value.bits, shape))

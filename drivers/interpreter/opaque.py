@@ -26,7 +26,7 @@ OPTIMAL = (INFERENCING_OPTIMAL, TRAINING_OPTIMAL)
 POISON = 0xFF
 ALIGNMENT = 64
 
-_ROWS, _BYTES = 8, 16
+_ROWS, _BYTES, _SWIZZLE = 8, 16, 5
 _TILE = 4
 
 
@@ -66,7 +66,7 @@ def _optimal(layout: int, rows: int, cols: int, element: int) -> Array:
 def _inferencing(row: Array, col: Array, element: int) -> Array:
     at = col * element
     tile = at // _BYTES * -(-row.size // _ROWS) + row // _ROWS
-    swizzled = (row % _ROWS) ^ (at // _BYTES % _ROWS)
+    swizzled = (row % _ROWS) ^ ((at // _BYTES + _SWIZZLE) % _ROWS)
     found: Array = (tile * (_ROWS + 1) + swizzled) * _BYTES + at % _BYTES
     return found
 

@@ -208,7 +208,7 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
         b.spec_constants,
     ):
         return False
-    if list(a.buffers) != list(b.buffers) or a.bindings != b.bindings:
+    if list(a.buffers) != list(b.buffers) or (a.bindings, a.array_bindings) != (b.bindings, b.array_bindings):
         return False
     if len(a.push_constants) != len(b.push_constants) or first.support != item.support:
         return False
@@ -230,13 +230,22 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float) 
         module=job.words.tobytes(),
         workgroups=job.workgroups,
         sets=tuple(_parameter_set(item.job, numbers) for item in batch),
-        bindings=tuple(protocol.Binding(s, b, numbers[name]) for (s, b), name in job.bindings.items()),
+        bindings=tuple(_bindings(job, support, numbers)),
         specialization=job.spec_constants,
         features=tuple(sorted(support.features)),
         entry=job.entry,
         subgroup_size=support.subgroup_size,
         timeout=timeout,
     )
+
+
+def _bindings(job: ModuleJob, support: Support, numbers: dict[str, int]) -> Iterator[protocol.Binding]:
+    for (set_, binding), name in job.bindings.items():
+        kind, _ = support.descriptors.get((set_, binding), ("storage", 1))
+        yield protocol.Binding(set_, binding, numbers[name], kind)
+    for (set_, binding, index), name in job.array_bindings.items():
+        kind, count = support.descriptors[set_, binding]
+        yield protocol.Binding(set_, binding, numbers[name], kind, index, count)
 
 
 def _parameter_set(job: ModuleJob, numbers: dict[str, int]) -> protocol.ParameterSet:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cts.drivers.vulkan.components import Component
+from cts.drivers.vulkan.descriptors import Descriptor
 
 
 class Matrix(NamedTuple):
@@ -76,7 +77,8 @@ class Facts:
     """What one entry point of a module, so specialized, asks of a device.
 
     `shared_bytes` is workgroup memory; `float_modes` are execution modes with the width they speak of;
-    `longest_vector` is the largest component count of an OpTypeVector.
+    `longest_vector` is the largest component count of an OpTypeVector; `modes` are the entry point's
+    execution modes.
     """
 
     version: tuple[int, int]
@@ -93,3 +95,5 @@ class Facts:
     vector_products: tuple[VectorProduct, ...] = ()
     outer_products: tuple[OuterProduct, ...] = ()
     reduce_sums: tuple[ReduceSum, ...] = ()
+    descriptors: tuple[Descriptor, ...] = ()
+    modes: frozenset[str] = frozenset()

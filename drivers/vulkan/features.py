@@ -9,6 +9,9 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "GroupNonUniform": (),
     "GroupNonUniformArithmetic": (),
     "GroupNonUniformBallot": (),
+    "GroupNonUniformClustered": (),
+    "GroupNonUniformQuad": (),
+    "GroupNonUniformRotateKHR": ("shaderSubgroupRotate",),
     "GroupNonUniformShuffle": (),
     "GroupNonUniformShuffleRelative": (),
     "GroupNonUniformVote": (),
@@ -17,6 +20,12 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "RoundingModeRTE": (),
     "RoundingModeRTZ": (),
     "SignedZeroInfNanPreserve": (),
+    "AtomicFloat16AddEXT": ("shaderBufferFloat16AtomicAdd",),
+    "AtomicFloat16MinMaxEXT": ("shaderBufferFloat16AtomicMinMax",),
+    "AtomicFloat32AddEXT": ("shaderBufferFloat32AtomicAdd",),
+    "AtomicFloat32MinMaxEXT": ("shaderBufferFloat32AtomicMinMax",),
+    "AtomicFloat64AddEXT": ("shaderBufferFloat64AtomicAdd",),
+    "AtomicFloat64MinMaxEXT": ("shaderBufferFloat64AtomicMinMax",),
     "BFloat16CooperativeMatrixKHR": ("shaderBFloat16Type", "shaderBFloat16CooperativeMatrix", "cooperativeMatrix"),
     "BFloat16DotProductKHR": ("shaderBFloat16Type", "shaderBFloat16DotProduct"),
     "BFloat16TypeKHR": ("shaderBFloat16Type",),
@@ -29,6 +38,12 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "CooperativeMatrixTensorAddressingNV": ("cooperativeMatrixTensorAddressing",),
     "CooperativeVectorNV": ("cooperativeVector",),
     "CooperativeVectorTrainingNV": ("cooperativeVectorTraining",),
+    "DeviceGroup": (),
+    "DotProduct": ("shaderIntegerDotProduct",),
+    "DotProductInput4x8Bit": ("shaderIntegerDotProduct", "shaderInt8"),
+    "DotProductInput4x8BitPacked": ("shaderIntegerDotProduct",),
+    "DotProductInputAll": ("shaderIntegerDotProduct",),
+    "ExpectAssumeKHR": ("shaderExpectAssume",),
     "Float16": ("shaderFloat16",),
     "Float64": ("shaderFloat64",),
     "Float8CooperativeMatrixEXT": ("shaderFloat8", "shaderFloat8CooperativeMatrix", "cooperativeMatrix"),
@@ -36,18 +51,25 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "FloatControls2": ("shaderFloatControls2",),
     "Int16": ("shaderInt16",),
     "Int64": ("shaderInt64",),
+    "Int64Atomics": ("shaderBufferInt64Atomics",),
     "Int8": ("shaderInt8",),
     "LongVectorEXT": ("longVector",),
     "PhysicalStorageBufferAddresses": ("bufferDeviceAddress",),
     "ReplicatedCompositesEXT": ("shaderReplicatedComposites",),
+    "RuntimeDescriptorArray": ("runtimeDescriptorArray",),
     "Shader64BitIndexingEXT": ("shader64BitIndexing",),
+    "ShaderNonUniform": (),
     "StorageBuffer16BitAccess": ("storageBuffer16BitAccess",),
     "StorageBuffer8BitAccess": ("storageBuffer8BitAccess",),
+    "StorageBufferArrayDynamicIndexing": ("shaderStorageBufferArrayDynamicIndexing",),
+    "StorageBufferArrayNonUniformIndexing": ("shaderStorageBufferArrayNonUniformIndexing",),
     "StoragePushConstant16": ("storagePushConstant16",),
     "StoragePushConstant8": ("storagePushConstant8",),
     "TensorAddressingNV": ("cooperativeMatrixTensorAddressing",),
     "UniformAndStorageBuffer16BitAccess": ("uniformAndStorageBuffer16BitAccess", "storageBuffer16BitAccess"),
     "UniformAndStorageBuffer8BitAccess": ("uniformAndStorageBuffer8BitAccess", "storageBuffer8BitAccess"),
+    "UniformBufferArrayDynamicIndexing": ("shaderUniformBufferArrayDynamicIndexing",),
+    "UniformBufferArrayNonUniformIndexing": ("shaderUniformBufferArrayNonUniformIndexing",),
     "VariablePointers": ("variablePointers", "variablePointersStorageBuffer"),
     "VariablePointersStorageBuffer": ("variablePointersStorageBuffer",),
     "VulkanMemoryModel": ("vulkanMemoryModel",),
@@ -61,4 +83,32 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "workgroupMemoryExplicitLayout",
     ),
     "WorkgroupMemoryExplicitLayoutKHR": ("workgroupMemoryExplicitLayout",),
+}
+
+#: Features for the same capability in other memory, enabled where the device has them.
+WHERE_THERE: dict[str, tuple[str, ...]] = {
+    "Int64Atomics": ("shaderSharedInt64Atomics",),
+    **{
+        f"AtomicFloat{width}{what}EXT": (f"shaderSharedFloat{width}Atomic{what}", f"shaderBufferFloat{width}Atomics")
+        for width in (16, 32, 64)
+        for what in ("Add", "MinMax")
+    },
+}
+
+#: Bits of VkSubgroupFeatureFlagBits that capabilities need.
+OPERATIONS = {
+    "GroupNonUniformVote": 0x2,
+    "GroupNonUniformArithmetic": 0x4,
+    "GroupNonUniformBallot": 0x8,
+    "GroupNonUniformShuffle": 0x10,
+    "GroupNonUniformShuffleRelative": 0x20,
+    "GroupNonUniformClustered": 0x40,
+    "GroupNonUniformQuad": 0x80,
+    "GroupNonUniformRotateKHR": 0x200,
+}
+
+#: The Vulkan features behind execution modes.
+MODES = {
+    "MaximallyReconvergesKHR": "shaderMaximalReconvergence",
+    "SubgroupUniformControlFlowKHR": "shaderSubgroupUniformControlFlow",
 }

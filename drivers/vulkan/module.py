@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from cts.drivers.vulkan import descriptors
 from cts.drivers.vulkan.components import Component
 from cts.drivers.vulkan.facts import Facts, Matrix, Multiplication, OuterProduct, ReduceSum, Vector, VectorProduct
 from cts.spirv.decode import Decoded, DecodeError, decode, decode_header
@@ -97,6 +98,7 @@ class _Reader:
         self.shared = 0
         self.sets_block_size = False
         self.float_modes: set[tuple[str, int]] = set()
+        self.modes: set[str] = set()
 
     def facts(self, version: tuple[int, int]) -> Facts:
         for instruction in self.module:
@@ -120,6 +122,8 @@ class _Reader:
             tuple(dict.fromkeys(self.vector_products)),
             tuple(dict.fromkeys(self.outer_products)),
             tuple(dict.fromkeys(self.reduce_sums)),
+            tuple(dict.fromkeys(descriptors.read(self.module, self.constants))),
+            frozenset(self.modes),
         )
 
     def local_size(self) -> tuple[tuple[int, int, int], bool]:
@@ -264,6 +268,7 @@ class _Reader:
         self.sets_block_size = True
 
     def mode(self, i: Decoded) -> None:
+        self.modes.add(str(i.values[1]))
         if i.values[1] in _FLOAT_MODES:
             self.float_modes.add((str(i.values[1]), _int(i.values[2])))
 

@@ -8,14 +8,15 @@ reductions, conversions and transpositions are matrix types like all others (VK-
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from cts.drivers.vulkan import vector_support
 from cts.drivers.vulkan.components import CODES, SIGNED
+from cts.drivers.vulkan.descriptors import Kind
 from cts.drivers.vulkan.facts import Facts, Matrix, Multiplication
-from cts.drivers.vulkan.features import FEATURES
+from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS, WHERE_THERE
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
 from cts.job import ModuleJob
 
@@ -59,6 +60,10 @@ _LONG_VECTOR = "VkPhysicalDeviceShaderLongVectorPropertiesEXT"
 _MATRIX2 = "VkPhysicalDeviceCooperativeMatrix2PropertiesNV"
 
 
+#: By set and binding the kind of its descriptors and how many it has.
+Descriptors: TypeAlias = "dict[tuple[int, int], tuple[Kind, int]]"
+
+
 @dataclass(frozen=True)
 class Support:
     """`missing` says in words what the device lacks; `features` are to be enabled when it lacks nothing."""
@@ -66,13 +71,14 @@ class Support:
     missing: tuple[str, ...]
     features: frozenset[str]
     subgroup_size: int | None
+    descriptors: Descriptors = field(default_factory=dict)
 
 
 def examine(description: Description, facts: Facts, job: ModuleJob) -> Support:
     """Whether a device can run a job whose module asks for `facts`."""
     check = _Check(description, facts, job)
     missing = list(dict.fromkeys(check.missing()))
-    return Support(tuple(missing), frozenset(check.features), check.required_subgroup_size)
+    return Support(tuple(missing), frozenset(check.features), check.required_subgroup_size, check.descriptors)
 
 
 class _Check:
@@ -89,11 +95,13 @@ class _Check:
         self.subgroup_size = wanted or self.limits.subgroup_size
         self.invocations = prod(facts.local_size)
         self.features: set[str] = set()
+        self.descriptors = _descriptors(facts, job)
 
     def missing(self) -> Iterator[str]:
         """Everything the device lacks; fills `features`."""
         yield from self.capabilities()
         yield from self.sizes()
+        yield from self.buffers()
         if self.facts.matrices:
             yield from self.matrices()
         for matrix in self.facts.matrices:
@@ -120,6 +128,14 @@ class _Check:
                 self.features.update(FEATURES[capability])
             else:
                 yield f"SPIR-V capability {capability}, which the vulkan driver does not know"
+            bit = OPERATIONS.get(capability, 0)
+            operations = self.description.properties["VkPhysicalDeviceVulkan11Properties"][
+                "subgroupSupportedOperations"
+            ]
+            if bit & ~int(operations):  # type: ignore[arg-type]
+                yield f"subgroup operations of {capability}"
+            self.features.update(f for f in WHERE_THERE.get(capability, ()) if self.description.features.get(f))
+        self.features.update(MODES[mode] for mode in self.facts.modes & MODES.keys())
         modes = self.description.properties["VkPhysicalDeviceVulkan12Properties"]
         for mode, width in sorted(self.facts.float_modes):
             if not modes.get(f"shader{mode}Float{width}"):
@@ -153,18 +169,30 @@ class _Check:
         most = int(self.description.properties.get(_LONG_VECTOR, {}).get("maxVectorComponents", 4))  # type: ignore[arg-type]
         if longest > most:
             yield f"a vector of {longest} components (at most {most}, VK-013)"
-        if self.job.array_bindings:
-            yield "arrays of descriptors, which the vulkan driver does not bind"
-        if len(self.job.bindings) > limits["maxPerStageDescriptorStorageBuffers"]:
-            yield f"{len(self.job.bindings)} storage buffers (at most {limits['maxPerStageDescriptorStorageBuffers']})"
-        most = limits["maxStorageBufferRange"]
-        largest = max((memory.size for memory in self.job.buffers.values()), default=0)
-        if largest > most:
-            yield f"a storage buffer of {largest} bytes (at most {most})"
         scoped = any(m.scope == "Workgroup" for m in self.facts.matrices)
         most = limits["maxComputeSharedMemorySize"] - (self.limits.reserved_shared if scoped else 0)
         if self.facts.shared_bytes > most:
             yield f"{self.facts.shared_bytes} bytes of workgroup memory (at most {most}, VK-025)"
+
+    def buffers(self) -> Iterator[str]:
+        """Descriptors: how many, how large, and arrays of which some stay unbound."""
+        limits, job = self.device_limits, self.job
+        bound = {(s, b, 0): name for (s, b), name in job.bindings.items()} | job.array_bindings
+        for kind in ("storage", "uniform"):
+            places = {place: v for place, v in self.descriptors.items() if v[0] == kind}
+            most = limits[f"maxPerStageDescriptor{kind.capitalize()}Buffers"]
+            if (count := sum(n for _, n in places.values())) > most:
+                yield f"{count} {kind} buffers (at most {most})"
+            most = limits[f"max{kind.capitalize()}BufferRange"]
+            sizes = [job.buffers[name].size for (s, b, _), name in bound.items() if (s, b) in places]
+            if max(sizes, default=0) > most:
+                yield f"a {kind} buffer of {max(sizes)} bytes (at most {most})"
+        for (s, b), (_, count) in self.descriptors.items():
+            indices = [k for set_, binding, k in job.array_bindings if (set_, binding) == (s, b)]
+            if max(indices, default=0) >= count:
+                yield f"descriptor {max(indices)} at set {s}, binding {b}, which has {count}"
+            if indices and len(indices) < count:
+                self.features.add("descriptorBindingPartiallyBound")
 
     def workgroup_scope(self) -> Iterator[str]:
         subgroups, rest = divmod(self.invocations, self.subgroup_size)
@@ -248,3 +276,16 @@ class _Check:
         if flexible and all(unit and size % unit == 0 for size, unit in zip(sizes, units, strict=True)):
             return queried | {_FLEXIBLE}
         return None
+
+
+def _descriptors(facts: Facts, job: ModuleJob) -> Descriptors:
+    """The bindings of a job: what its module says of each; an array without a length is as long as it is bound."""
+    said = {(d.set, d.binding): d for d in facts.descriptors}
+    found: Descriptors = {}
+    for place in job.bindings:
+        found[place] = (said[place].kind if place in said else "storage", 1)
+    for s, b, _ in job.array_bindings:
+        longest = 1 + max(k for set_, binding, k in job.array_bindings if (set_, binding) == (s, b))
+        known = said.get((s, b))
+        found[s, b] = (known.kind, known.length or longest) if known else ("storage", longest)
+    return found

@@ -46,9 +46,8 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False) 
         exact = real(source, value.bits)
         wild = value.wild
         bits = np.where(wild, 0, exact).astype(np.float16).view(np.uint16)
-        result = with_freedom(
-            target, bits, wild * np.uint8(FREE | Freedom.ANY), (exact, exact), ("conversion of a NaN (NU-013)",)
-        )
+        flags = np.where(exact == 0, np.uint8(FREE | Freedom.EITHER_ZERO), wild * np.uint8(FREE | Freedom.ANY))
+        result = with_freedom(target, bits, flags, (exact, exact), ("NaN and the sign of zero are not kept (NU-013)",))
     else:
         bounds, wild = operand(value)
         result = _to_float(target, bounds, wild, saturate, value.reasons)

@@ -56,9 +56,11 @@ class Floats:
         bound = 2.0 ** _DIVISORS[component]
         wild = x_wild | y_wild | (y[0] * y[1] <= 0) | (least < 1 / bound) | (most > bound)
         quotient = intervals.div(x, _replaced(y, wild, 1.0))
+        # At a power of two the wider of its two ULP: definitions differ.
+        error = _DIVISION_ULP * ulp(component, np.maximum(np.abs(quotient[0]), np.abs(quotient[1])))
         none = (x[0] == 0) & (x[1] == 0)
-        low = np.where(none, 0.0, below(component, quotient[0] - _DIVISION_ULP * ulp(component, quotient[0])))
-        high = np.where(none, 0.0, above(component, quotient[1] + _DIVISION_ULP * ulp(component, quotient[1])))
+        low = np.where(none, 0.0, below(component, quotient[0] - error))
+        high = np.where(none, 0.0, above(component, quotient[1] + error))
         reasons = (*merged(a, b), f"OpFDiv is accurate to {_DIVISION_ULP} ULP (NU-011)")
         result = rounded(component, (low, high), wild, reasons)
         if not self.loose:

@@ -80,7 +80,7 @@ def test_other_verbs_refuse_it_too(cts: Cts, verb: str) -> None:
         ("unknown_option", ["run", "-k", "edge_low_load", "-d", "emulator:subgroups=3"]),
         ("unknown_variant", ["run", "-k", "edge_low_load", "-d", "emulator:tile=9x9"]),
         ("unknown_mutant", ["run", "-k", "edge_low_load", "-d", "emulator:mutant=perm-invers"]),
-        ("unknown_area", ["run", "--area", "tensor_adressing", "-d", "emulator"]),
+        ("unknown_area", ["run", "--no-corpus", "--area", "tensor_adressing", "-d", "emulator"]),
         ("unknown_case", ["run", "tensor_addressing.clamp.edge_low_lod", "-d", "emulator"]),
         ("missing_file", ["run", "no/such/case.yaml", "-d", "emulator"]),
         ("empty_folder", ["run", ".", "-d", "emulator"]),

@@ -1,26 +1,28 @@
-"""Generated cases: every combination of variants leaves the memory, and the matrices, that the oracle expects."""
+"""Generated cases: all variants leave memory, and elements with one allowed value, as the oracle expects."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cts import registry
 from cts.capabilities import everything
-from cts.driver import Job, Status
+from cts.compare import compare
+from cts.driver import Job, Outcome, Status
 from cts.drivers.emulator import create
-from cts.drivers.emulator.options import ORDERS, STORES, SUBGROUP_SIZES, TILES
-from cts.model import GUARD_BYTES, Case, initial_memory
+from cts.drivers.emulator.options import CHOICES, SUBGROUP_SIZES, TILES
+from cts.expectation import Expectation
+from cts.model import Case, If, Loop, initial_memory
 
 OPTIONS = st.fixed_dictionaries(
     {
         "subgroup_size": st.sampled_from(SUBGROUP_SIZES).map(str),
         "tile": st.sampled_from(list(TILES)),
-        "order": st.sampled_from(list(ORDERS)),
-        "stores": st.sampled_from(list(STORES)),
+        **{key: st.sampled_from(list(values)) for key, (_, values) in CHOICES.items()},
     }
 )
 
@@ -29,16 +31,23 @@ def no_module() -> Any:
     raise AssertionError("the emulator runs cases, not modules")
 
 
-@settings(max_examples=150, derandomize=True, deadline=None)
-@given(case=registry.area("tensor_addressing")(everything()), options=OPTIONS)
-def test_variants_agree_with_the_oracle(case: Case, options: dict[str, str]) -> None:
-    expected = registry.oracle().expect(case)
-    before = initial_memory(case)
-    outcome = create(options).run(Job(case, before, no_module))
+def agrees(case: Case, expected: Expectation, outcome: Outcome) -> None:
     assert outcome.status is Status.DONE, outcome.detail
-    for name, data in outcome.memory.items():
-        memory = before[name].copy()
-        memory[GUARD_BYTES:-GUARD_BYTES] = expected.buffers[name].exact
-        np.testing.assert_array_equal(data, memory, name)
+    assert compare(case, expected, outcome.memory) is None
+    if any(isinstance(i, (Loop, If)) for i in case.program):
+        return  # what a matrix holds in instances that skip its definition is nobody's business
     for name, bits in outcome.matrices.items():
-        np.testing.assert_array_equal(bits, expected.matrices[name], name)
+        spread = expected.spreads.get(name)
+        certain = np.ones(bits.shape, bool) if spread is None else (spread.lo == spread.hi) & (spread.flags == 0)
+        np.testing.assert_array_equal(bits[certain], expected.matrices[name][certain], name)
+
+
+@pytest.mark.parametrize("area", registry.names("cts.areas"))
+def test_variants_agree_with_the_oracle(area: str) -> None:
+    @settings(max_examples=100, derandomize=True, deadline=None)
+    @given(case=registry.area(area)(everything()), options=OPTIONS)
+    def agree(case: Case, options: dict[str, str]) -> None:
+        outcome = create(options).run(Job(case, initial_memory(case), no_module))
+        agrees(case, registry.oracle().expect(case), outcome)
+
+    agree()

@@ -8,7 +8,8 @@ from hypothesis import Phase, find, settings
 
 from cts import registry
 from cts.capabilities import Capabilities, Feature, MatrixSupport, everything
-from cts.generators.tensor_addressing import MAX_ELEMENTS, cases
+from cts.generators.supports import MAX_ELEMENTS
+from cts.generators.tensor_addressing import cases
 from cts.model import (
     Case,
     ClampMode,

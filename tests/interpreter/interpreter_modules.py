@@ -139,7 +139,7 @@ def dispatch(words: Array, buffers: dict[str, Memory], *, driver: Interpreter | 
     """Run a module; buffers are bound to set 0 in their order unless `bindings` says otherwise."""
     job.setdefault("bindings", {(0, n): name for n, name in enumerate(buffers)})
     job.setdefault("workgroups", (1, 1, 1))
-    return (driver or Interpreter()).dispatch(ModuleJob(words=words, buffers=buffers, **job))
+    return (driver or Interpreter()).run_module(ModuleJob(words=words, buffers=buffers, **job))
 
 
 def run_kernel(text: str, x: Any, *, workgroups: int = 1, driver: Interpreter | None = None, **parts: str) -> Array:

@@ -220,7 +220,7 @@ def both(words: Array, x: Array, device: VulkanDriver, size: int) -> tuple[Array
     )
     there = device.run_module(job)
     assert there.status is Status.DONE, there.detail
-    here = Interpreter(subgroup_size=size).dispatch(job)
+    here = Interpreter(subgroup_size=size).run_module(job)
     found = [contents(outcome, "out", np.uint32).reshape(LANES, INSTRUCTIONS) for outcome in (here, there)]
     return found[0], found[1]
 

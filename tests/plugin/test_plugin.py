@@ -9,10 +9,14 @@ from types import ModuleType
 import pytest
 
 import cts
+from cts import registry
 from cts.corpus import entries, one
 
 CASE = "tensor_addressing.clamp.edge_low_load"
 GOOD = one(CASE).path.read_text(encoding="utf-8")
+
+#: The areas of a session: those of the suite, and that of the fake drivers.
+AREAS = sorted({*registry.names("cts.areas"), "fake_area"})
 
 #: What a session needs to find `cts`, the fake drivers and, in a checkout, the plugin.
 CONFTEST = 'pytest_plugins = ["cts.pytest_plugin"]\n'
@@ -66,15 +70,9 @@ def test_nothing_is_imported_without_a_driver(session: pytest.Pytester) -> None:
 
 def test_corpus_is_collected_per_driver_and_area(session: pytest.Pytester) -> None:
     items = collected(session, "--pyargs", "cts.cases", "--cts-driver", "fake:right", "--cts-driver", "emulator")
-    count = len(entries())
-    assert len(items) == 2 * count + 4
+    assert len(items) == 2 * (len(entries()) + len(AREAS))
     generated = [i.partition("::")[2] for i in items if "generated." in i]
-    assert generated == [
-        "generated.fake_area[fake:right]",
-        "generated.fake_area[emulator]",
-        "generated.tensor_addressing[fake:right]",
-        "generated.tensor_addressing[emulator]",
-    ]
+    assert generated == [f"generated.{area}[{driver}]" for area in AREAS for driver in ("fake:right", "emulator")]
     assert sum(i.endswith("edge_low_load.yaml::emulator") for i in items) == 1
 
 
@@ -172,7 +170,7 @@ def test_generated_cases(session: pytest.Pytester) -> None:
         session, "--pyargs", "cts.cases", "-k", "generated.fake_area", "--cts-max-examples", "20", "--cts-seed", "7",
         "--cts-driver", "fake:right", "--cts-driver", "fake:wrong",
     )  # fmt: skip
-    result.assert_outcomes(passed=1, failed=1, deselected=2 * len(entries()) + 2)
+    result.assert_outcomes(passed=1, failed=1, deselected=2 * (len(entries()) + len(AREAS) - 1))
     result.stdout.fnmatch_lines(["cts: profile default, 20 examples per area, seed 7, drivers fake:right, fake:wrong"])
     result.stdout.fnmatch_lines(["found at example 1 of seed 7, then shrunk", "*value: 2}"])
     (saved,) = (session.path / "cts-run").glob("generated.fake_area.*.yaml")
@@ -247,7 +245,7 @@ def test_generated_cases_in_quarantine_are_counted(session: pytest.Pytester, fak
         session, "--pyargs", "cts.cases", "-k", "generated.fake_area", "--cts-max-examples", "20",
         "--cts-driver", "fake:right", "--cts-quarantine", "quarantine.yaml",
     )  # fmt: skip
-    result.assert_outcomes(passed=1, deselected=len(entries()) + 1)
+    result.assert_outcomes(passed=1, deselected=len(entries()) + len(AREAS) - 1)
     result.stdout.fnmatch_lines(["cts: * cases not run on fake:right: quarantine: it hangs"])
 
 

@@ -12,14 +12,23 @@ from cts.model import Case, ClampMode, loads_case
 MATRIX = "{component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}"
 
 
-def case_of(program: str, dispatch: str = "{}", buffers: str = "", matrix: str = MATRIX) -> Case:
+def case_of(
+    program: str,
+    dispatch: str = "{}",
+    buffers: str = "",
+    matrix: str = MATRIX,
+    functions: str = "{}",
+    controls: str = "NoContraction",
+) -> Case:
     """A case of program lines over `src` (32x32 float16) and `dst` (16x16); MATRIX is the matrix type."""
-    lines = [f"  - {{{line.strip()}}}" for line in program.strip().splitlines()]
+    lines = [f"  - {{{line.strip()}}}" for line in program.splitlines() if line.strip()]
     return loads_case(
         f"""
 schema: 1
 name: test
 dispatch: {dispatch}
+functions: {functions}
+float_controls: {controls}
 buffers:
   src: {{type: float16, shape: [32, 32], data: {{counter: {{}}}}}}
   dst: {{type: float16, shape: [16, 16], data: {{fill: -5}}}}

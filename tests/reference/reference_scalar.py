@@ -1,4 +1,4 @@
-"""The specification's scalar pseudocode, transcribed from the fact sheet, and a scalar executor around it.
+"""The specification's scalar pseudocode, transcribed from the fact sheet (`scalar_program` executes programs with it).
 
 Deliberately nothing like the oracle: Python integers, one matrix element at a time, no NumPy
 arithmetic. It is the independent check of `cts.reference`.
@@ -8,38 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from itertools import product
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
-
-from cts.model import (
-    Case,
-    MatrixConstant,
-    MatrixLoad,
-    MatrixLoadTensor,
-    MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
-    Order,
-    Scalar,
-    Scope,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
-    TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
-    encode,
-    initial_bits,
-    number_of,
-    types_of,
-)
 
 SKIP, CLAMPED, DISCARD = "skip", "clampvalue", "discard"
 UNDEFINED, CONSTANT, EDGE, REPEAT, MIRRORED = "Undefined", "Constant", "ClampToEdge", "Repeat", "RepeatMirrored"
@@ -205,126 +175,3 @@ def element(t: T, row: int, col: int, n: int, is_store: bool, v: V | None = None
         return r
     bc, cib = r
     return u32(sum(b * s for b, s in zip(bc, t.stride, strict=True))), bc, cib
-
-
-@dataclass
-class Run:
-    """Memory (bytes per buffer) and matrices (by id, then instance: lists of rows) after the run."""
-
-    memory: dict[str, bytearray]
-    matrices: dict[str, list[list[list[int]]]] = field(default_factory=dict)
-
-
-def execute_scalar(case: Case) -> Run:
-    """Execute a case instance by instance; all loads are of memory as it was before the run."""
-    before = {name: bytes(initial_bits(b).view(np.uint8)) for name, b in case.buffers.items()}
-    result = Run({name: bytearray(b) for name, b in before.items()})
-    x, y, z = case.dispatch.workgroups
-    for k, j, i in product(range(z), range(y), range(x)):
-        for sg in range(case.dispatch.subgroups):
-            _Instance(case, before, result, (i, j, k), sg).run()
-    return result
-
-
-class _Instance:
-    def __init__(
-        self, case: Case, before: dict[str, bytes], result: Run, workgroup: tuple[int, int, int], subgroup: int
-    ) -> None:
-        self.case, self.before, self.result, self.types = case, before, result, types_of(case)
-        self.workgroup, self.subgroup = workgroup, subgroup
-        self.layouts: dict[str, T] = {}
-        self.views: dict[str, V] = {}
-        self.matrices: dict[str, list[list[int]]] = {}
-
-    def value(self, operand: Any) -> int:
-        if not isinstance(operand, Scalar):
-            return u32(operand)
-        factors = (operand.wg_x, operand.wg_y, operand.wg_z, operand.sg)
-        terms = sum(f * i for f, i in zip(factors, (*self.workgroup, self.subgroup), strict=True))
-        return u32(operand.base + terms)
-
-    def values(self, operands: Sequence[Any]) -> list[int]:
-        return [self.value(o) for o in operands]
-
-    def shape(self, name: str) -> MatrixShape:
-        shape = self.types[name]
-        assert isinstance(shape, MatrixShape)
-        return shape
-
-    def run(self) -> None:
-        for instruction in self.case.program:
-            self.step(instruction)
-
-    def step(self, i: Any) -> None:
-        kind: Any
-        match i:
-            case TensorLayout():
-                kind = self.types[i.id]
-                self.layouts[i.id] = T.create(kind.dim, kind.clamp.value)
-            case TensorLayoutSetBlockSize():
-                self.layouts[i.id] = self.layouts[i.of].set_block_size(self.values(i.block_size))
-            case TensorLayoutSetDimension():
-                self.layouts[i.id] = self.layouts[i.of].set_dimension(self.values(i.dims))
-            case TensorLayoutSetStride():
-                self.layouts[i.id] = self.layouts[i.of].set_stride(self.values(i.strides))
-            case TensorLayoutSlice():
-                self.layouts[i.id] = self.layouts[i.of].slice(self.values(i.offset), self.values(i.span))
-            case TensorLayoutSetClampValue():
-                self.layouts[i.id] = self.layouts[i.of].set_clamp_value(self.value(i.value))
-            case TensorView():
-                kind = self.types[i.id]
-                self.views[i.id] = V.create(kind.dim, kind.has_dimensions, kind.permutation)
-            case TensorViewSetDimension():
-                self.views[i.id] = self.views[i.of].set_dimension(self.values(i.dims))
-            case TensorViewSetStride():
-                self.views[i.id] = self.views[i.of].set_stride(self.values(i.strides))
-            case TensorViewSetClip():
-                clip = self.values([i.row_offset, i.row_span, i.col_offset, i.col_span])
-                self.views[i.id] = self.views[i.of].set_clip(*clip)
-            case MatrixConstant():
-                bits = int(encode(i.type.component, [number_of(i.value)])[0])
-                shape = self.shape(i.id)
-                self.define(i.id, [[bits] * shape.cols for _ in range(shape.rows)])
-            case MatrixLoad() | MatrixLoadTensor():
-                shape = self.shape(i.id)
-                self.define(i.id, [[self.load(i, shape, r, c) for c in range(shape.cols)] for r in range(shape.rows)])
-            case MatrixStore() | MatrixStoreTensor():
-                shape = self.shape(i.matrix)
-                if shape.scope is Scope.Workgroup and self.subgroup > 0:
-                    return
-                for r, c in product(range(shape.rows), range(shape.cols)):
-                    self.store(i, shape, r, c)
-            case _:
-                raise AssertionError(i)
-
-    def define(self, name: str, matrix: list[list[int]]) -> None:
-        self.matrices[name] = matrix
-        if self.shape(name).scope is Scope.Subgroup or self.subgroup == 0:
-            self.result.matrices.setdefault(name, []).append(matrix)
-
-    def address(self, i: Any, shape: MatrixShape, row: int, col: int, is_store: bool) -> int | str:
-        """The byte offset of an element in the buffer, or SKIP, CLAMPED, DISCARD."""
-        pointee = self.case.buffers[i.buffer].element_size
-        pointer = self.value(i.offset) * pointee
-        if isinstance(i, (MatrixLoad, MatrixStore)):
-            r, c = (row, col) if i.order is Order.RowMajor else (col, row)
-            return pointer + r * s32(self.value(i.stride)) * pointee + c * shape.component.size
-        view = None if i.view is None else self.views[i.view]
-        found = element(self.layouts[i.layout], row, col, shape.cols, is_store, view)
-        return found if isinstance(found, str) else pointer + found[0] * shape.component.size
-
-    def load(self, i: Any, shape: MatrixShape, row: int, col: int) -> int:
-        at = self.address(i, shape, row, col, is_store=False)
-        size = shape.component.size
-        if at == SKIP:
-            return self.matrices[i.object][row][col]
-        if at == CLAMPED:
-            return self.layouts[i.layout].clamp_value & ((1 << 8 * size) - 1)
-        assert isinstance(at, int)
-        return int.from_bytes(self.before[i.buffer][at : at + size], "little")
-
-    def store(self, i: Any, shape: MatrixShape, row: int, col: int) -> None:
-        at = self.address(i, shape, row, col, is_store=True)
-        if isinstance(at, int):
-            size = shape.component.size
-            self.result.memory[i.buffer][at : at + size] = self.matrices[i.matrix][row][col].to_bytes(size, "little")

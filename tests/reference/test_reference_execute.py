@@ -2,27 +2,66 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 from reference_cases import case_of, random_case
-from reference_scalar import execute_scalar
+from scalar_program import Run, execute_scalar
 
 import cts.cases
+from cts.compare import compare
 from cts.errors import BadInput
-from cts.model import Case, MatrixShape, decode, dynamic_words, load_case, types_of
+from cts.expectation import Expectation
+from cts.model import (
+    GUARD_BYTES,
+    Case,
+    MatrixMulAdd,
+    MatrixShape,
+    decode,
+    dynamic_words,
+    initial_memory,
+    load_case,
+    types_of,
+)
 from cts.reference import ORACLE, execute
 
-CORPUS = sorted((Path(cts.cases.__file__).parent / "tensor_addressing").rglob("*.yaml"))
+CORPUS = [load_case(path) for path in sorted(Path(cts.cases.__file__).parent.rglob("*.yaml"))]
+
+#: Multiplications and other elements that the scalar executor computes in a second or so.
+MOST_WORK = 4500
+
+
+def work(case: Case) -> int:
+    """Elements computed, and products of multiplications, by all instances of a program without loops."""
+    types = types_of(case)
+    shapes = {name: t for name, t in types.items() if isinstance(t, MatrixShape)}
+    total = sum(s.rows * s.cols for s in shapes.values()) // 4
+    total += sum(
+        shapes[i.a].cols * shapes[i.c].rows * shapes[i.c].cols for i in case.program if isinstance(i, MatrixMulAdd)
+    )
+    return total * math.prod(case.dispatch.workgroups) * case.dispatch.subgroups
+
+
+SMALL = [case for case in CORPUS if work(case) <= MOST_WORK]
+
+
+def allowed_scalar(case: Case, seed: int = 0) -> tuple[Expectation, Run]:
+    """The expectation, which allows what one legal, random execution leaves; and that execution."""
+    assert ORACLE.violations(case) == []
+    executed, found = execute_scalar(case, seed), ORACLE.expect(case)
+    memory = initial_memory(case)
+    for name, contents in executed.memory.items():
+        memory[name][GUARD_BYTES:-GUARD_BYTES] = np.frombuffer(contents, np.uint8)
+    assert compare(case, found, memory) is None
+    return found, executed
 
 
 def assert_as_scalar(case: Case) -> None:
-    assert ORACLE.violations(case) == []
-    expected, found = execute_scalar(case), ORACLE.expect(case)
-    for name, memory in expected.memory.items():
-        assert found.buffers[name].exact.tobytes() == bytes(memory), name
-        assert found.buffers[name].intervals == ()
+    """The same of a case that leaves nothing free, and the matrices as well."""
+    found, expected = allowed_scalar(case)
+    assert all(a.intervals == () and a.identical == () for a in found.buffers.values())
     for name, matrix in expected.matrices.items():
         shape = types_of(case)[name]
         assert isinstance(shape, MatrixShape)
@@ -30,9 +69,12 @@ def assert_as_scalar(case: Case) -> None:
         np.testing.assert_array_equal(found.matrices[name], matrix, err_msg=name)
 
 
-@pytest.mark.parametrize("path", CORPUS, ids=lambda p: p.stem)
-def test_corpus_case_equals_scalar_execution(path: Path) -> None:
-    assert_as_scalar(load_case(path))
+@pytest.mark.parametrize("case", SMALL, ids=lambda c: c.name)
+def test_corpus_case_allows_scalar_execution(case: Case) -> None:
+    if case.name.startswith("tensor_addressing."):
+        assert_as_scalar(case)
+    else:
+        allowed_scalar(case)
 
 
 def test_random_cases_equal_scalar_execution() -> None:

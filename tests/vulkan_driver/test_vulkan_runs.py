@@ -31,12 +31,11 @@ def spec(vulkan_worker: str, tmp_path: Path) -> str:
 
 
 def test_no_validation_message_for_any_corpus_case(spec: str) -> None:
+    """Whatever the device makes of them: nothing is rejected, and nothing that passes is remarked upon."""
     drivers = validated([spec])
     assert drivers[0].endswith(",validation=yes")
     found = results(Plan(drivers, PROFILE, tuple(corpus.entries())))
-    assert {r.verdict for r in found} <= {Verdict.PASS, Verdict.UNSUPPORTED}, [
-        r.detail for r in found if r.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED)
-    ]
+    assert [r.detail for r in found if r.verdict is Verdict.ERROR or "validation layer" in r.detail] == []
     assert [r.detail for r in found if r.verdict is Verdict.PASS and r.detail] == []
     assert any(r.verdict is Verdict.PASS for r in found)
 
@@ -71,7 +70,8 @@ def test_each_xdist_worker_has_a_worker_of_its_own(
     pytester.makeconftest('pytest_plugins = ["cts.pytest_plugin"]\n' + PIDS)
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\nfilterwarnings = ["error"]\n')
     ran = pytester.runpytest_subprocess(
-        "-p", "no:cacheprovider", "-n", "2", "--pyargs", "cts.cases", "-k", "plain or column_major or generated",
+        "-p", "no:cacheprovider", "-n", "2", "--pyargs", "cts.cases",
+        "-k", "tensor_addressing and (plain or column_major or generated)",
         "--cts-driver", spec, "--cts-max-examples", "20", "--cts-validation",
     )  # fmt: skip
     outcomes = ran.parseoutcomes()

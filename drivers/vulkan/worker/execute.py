@@ -9,7 +9,7 @@ import vulkan as vk
 
 from .device import LogicalDevice
 from .memory import ALIGNMENT
-from .pipeline import Pipeline
+from .pipeline import DESCRIPTOR_TYPES, Pipeline
 from .protocol import Address, Memory, ParameterSet, Run
 
 _READ, _WRITE = vk.VK_ACCESS_MEMORY_READ_BIT, vk.VK_ACCESS_MEMORY_WRITE_BIT
@@ -111,11 +111,16 @@ class _Descriptors:
             return
         ffi, lib = vk.ffi, vk.lib
         count = per_set * len(sets)
-        size = vk.VkDescriptorPoolSize(
-            type=vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, descriptorCount=max(1, len(run.bindings) * len(sets))
-        )
+        declared = {(b.set, b.binding): b for b in run.bindings}.values()
+        needed = {kind: sum(b.count for b in declared if b.kind == kind) for kind in DESCRIPTOR_TYPES}
+        sizes = [
+            vk.VkDescriptorPoolSize(type=type_, descriptorCount=max(1, needed[kind] * len(sets)))
+            for kind, type_ in DESCRIPTOR_TYPES.items()
+        ]
         self._pool = vk.vkCreateDescriptorPool(
-            self._device, vk.VkDescriptorPoolCreateInfo(maxSets=count, poolSizeCount=1, pPoolSizes=[size]), None
+            self._device,
+            vk.VkDescriptorPoolCreateInfo(maxSets=count, poolSizeCount=len(sizes), pPoolSizes=sizes),
+            None,
         )
         layouts = ffi.new("VkDescriptorSetLayout[]", pipeline.set_layouts * len(sets))
         self.handles = ffi.new("VkDescriptorSet[]", count)
@@ -135,7 +140,8 @@ class _Descriptors:
                 info.buffer, info.offset, info.range = arena, buffer.window, buffer.memory.size
                 write.sType = vk.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
                 write.dstSet, write.dstBinding = self.handles[index * per_set + binding.set], binding.binding
-                write.descriptorCount, write.descriptorType = 1, vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                write.dstArrayElement, write.descriptorCount = binding.index, 1
+                write.descriptorType = DESCRIPTOR_TYPES[binding.kind]
                 write.pBufferInfo = infos + n
                 n += 1
         lib.vkUpdateDescriptorSets(self._device, total, writes, 0, ffi.NULL)

@@ -113,6 +113,46 @@ FEATURES = (
         "workgroupMemoryExplicitLayout workgroupMemoryExplicitLayoutScalarBlockLayout"
         " workgroupMemoryExplicitLayout8BitAccess workgroupMemoryExplicitLayout16BitAccess",
     ),
+    _table(
+        "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT",
+        1000260000,
+        "VK_EXT_shader_atomic_float",
+        "shaderBufferFloat32Atomics shaderBufferFloat32AtomicAdd shaderBufferFloat64Atomics"
+        " shaderBufferFloat64AtomicAdd shaderSharedFloat32Atomics shaderSharedFloat32AtomicAdd"
+        " shaderSharedFloat64Atomics shaderSharedFloat64AtomicAdd shaderImageFloat32Atomics"
+        " shaderImageFloat32AtomicAdd sparseImageFloat32Atomics sparseImageFloat32AtomicAdd",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT",
+        1000273000,
+        "VK_EXT_shader_atomic_float2",
+        "shaderBufferFloat16Atomics shaderBufferFloat16AtomicAdd shaderBufferFloat16AtomicMinMax"
+        " shaderBufferFloat32AtomicMinMax shaderBufferFloat64AtomicMinMax"
+        " shaderSharedFloat16Atomics shaderSharedFloat16AtomicAdd shaderSharedFloat16AtomicMinMax"
+        " shaderSharedFloat32AtomicMinMax shaderSharedFloat64AtomicMinMax"
+        " shaderImageFloat32AtomicMinMax sparseImageFloat32AtomicMinMax",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR",
+        1000416000,
+        "VK_KHR_shader_subgroup_rotate",
+        "shaderSubgroupRotate shaderSubgroupRotateClustered",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderExpectAssumeFeaturesKHR", 1000544000, "VK_KHR_shader_expect_assume", "shaderExpectAssume"
+    ),
+    _table(
+        "VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR",
+        1000434000,
+        "VK_KHR_shader_maximal_reconvergence",
+        "shaderMaximalReconvergence",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR",
+        1000323000,
+        "VK_KHR_shader_subgroup_uniform_control_flow",
+        "shaderSubgroupUniformControlFlow",
+    ),
 )
 
 #: Properties beside those of core structures (VK-002, VK-003, VK-005).
@@ -144,6 +184,7 @@ PROPERTIES = (
 
 #: Extensions that an extension needs enabled as well (VK-001); those in Vulkan 1.3 are left out.
 DEPENDENCIES = {
+    "VK_EXT_shader_atomic_float2": ("VK_EXT_shader_atomic_float",),
     "VK_NV_cooperative_matrix2": ("VK_KHR_cooperative_matrix",),
     "VK_EXT_cooperative_matrix_maintenance1": ("VK_KHR_cooperative_matrix",),
     "VK_NV_cooperative_matrix_decode_vector": ("VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2"),

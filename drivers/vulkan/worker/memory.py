@@ -33,7 +33,7 @@ class Arena:
     def __init__(self, device: Any, properties: Any, wish: str, *, addressable: bool) -> None:
         self._device = device
         self._addressable = addressable
-        self._usage = vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | _TRANSFERS
+        self._usage = vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | vk.VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | _TRANSFERS
         if addressable:
             self._usage |= _USAGE_SHADER_DEVICE_ADDRESS
         probe = self._buffer(self._usage, ALIGNMENT)

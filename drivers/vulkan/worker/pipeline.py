@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +18,23 @@ from .protocol import Run
 MAX_PIPELINES = 256
 
 
+#: Vulkan's names of the kinds of descriptors.
+DESCRIPTOR_TYPES = {
+    "storage": vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+    "uniform": vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+}
+
+
+class Slot(NamedTuple):
+    """A binding of a set: what its descriptors are, how many, and whether some of them stay unbound."""
+
+    set: int
+    binding: int
+    kind: str
+    length: int
+    partial: bool
+
+
 class Key(NamedTuple):
     """What makes two runs share a pipeline: everything but memory, workgroups and dynamic values."""
 
@@ -26,7 +43,7 @@ class Key(NamedTuple):
     specialization: tuple[tuple[int, bytes], ...]
     subgroup_size: int | None
     features: frozenset[str]
-    bindings: tuple[tuple[int, int], ...]
+    bindings: tuple[Slot, ...]
     push_bytes: int
 
 
@@ -38,9 +55,14 @@ def key(run: Run) -> Key:
         tuple(sorted(run.specialization.items())),
         run.subgroup_size,
         frozenset(run.features),
-        tuple(sorted((b.set, b.binding) for b in run.bindings)),
+        _slots(run),
         len(run.sets[0].push_constants) if run.sets else 0,
     )
+
+
+def _slots(run: Run) -> tuple[Slot, ...]:
+    bound = Counter((b.set, b.binding, b.kind, b.count) for b in run.bindings)
+    return tuple(sorted(Slot(*place, bound[place] < place[3]) for place in bound))
 
 
 class Pipeline:
@@ -59,18 +81,26 @@ class Pipeline:
 
     def _create(self, key: Key) -> None:
         device = self.device.handle
-        for number in range(1 + max((s for s, _ in key.bindings), default=-1)):
+        for number in range(1 + max((slot.set for slot in key.bindings), default=-1)):
+            slots = [slot for slot in key.bindings if slot.set == number]
             bindings = [
                 vk.VkDescriptorSetLayoutBinding(
-                    binding=binding,
-                    descriptorType=vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                    descriptorCount=1,
+                    binding=slot.binding,
+                    descriptorType=DESCRIPTOR_TYPES[slot.kind],
+                    descriptorCount=slot.length,
                     stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
                 )
-                for s, binding in key.bindings
-                if s == number
+                for slot in slots
             ]
-            info = vk.VkDescriptorSetLayoutCreateInfo(bindingCount=len(bindings), pBindings=bindings)
+            partial = vk.VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT
+            flags = vk.VkDescriptorSetLayoutBindingFlagsCreateInfo(
+                bindingCount=len(slots), pBindingFlags=[partial if slot.partial else 0 for slot in slots]
+            )
+            info = vk.VkDescriptorSetLayoutCreateInfo(
+                pNext=flags if any(slot.partial for slot in slots) else None,
+                bindingCount=len(bindings),
+                pBindings=bindings,
+            )
             self.set_layouts.append(vk.vkCreateDescriptorSetLayout(device, info, None))
         push = [vk.VkPushConstantRange(stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT, offset=0, size=key.push_bytes)]
         ranges = push if key.push_bytes else []

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 1
+VERSION = 2
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -79,11 +79,18 @@ class ParameterSet(Struct, frozen=True):
 
 
 class Binding(Struct, frozen=True):
-    """A storage buffer descriptor: the window of buffer number `buffer` of each parameter set."""
+    """A descriptor: the window of buffer number `buffer` of each parameter set.
+
+    It is descriptor `index` of the `count` that the binding has: more than one make an array, which
+    need not be bound as a whole.
+    """
 
     set: int
     binding: int
     buffer: int
+    kind: Literal["storage", "uniform"] = "storage"
+    index: int = 0
+    count: int = 1
 
 
 class Run(_Message, frozen=True, tag="run"):

@@ -21,15 +21,15 @@ Numbers: TypeAlias = Callable[[Machine], Array]
 STORAGE = ("StorageBuffer", "PhysicalStorageBuffer")
 
 
-def vector_type(c: Compiler, id_: int) -> ty.Vector:
-    """The type of a value that must be a vector of numbers."""
+def vector_type(c: Compiler, id_: int) -> ty.CooperativeVector:
+    """The type of a value that must be a cooperative vector."""
     t = c.declared.type(id_)
-    if not isinstance(t, ty.Vector) or isinstance(t.component, ty.Bool):
+    if not isinstance(t, ty.CooperativeVector):
         raise Malformed(f"{c.module.label(id_)} is not a cooperative vector")
     return t
 
 
-def number_type(t: ty.Vector) -> ty.Int | ty.Float:
+def number_type(t: ty.CooperativeVector) -> ty.Int | ty.Float:
     """The type of the components."""
     return ty.component_of(t)
 
@@ -62,7 +62,7 @@ def scalars_only(c: Compiler, pointer: int, role: str) -> None:
         raise Malformed(f"{role} must point to an array of scalars (CV-016)")
 
 
-def _plan(t: ty.Vector) -> layout.Leaf:
+def _plan(t: ty.CooperativeVector) -> layout.Leaf:
     """Components one after the other, whatever the array's elements (CV-013)."""
     size = t.component.size
     return layout.Leaf(number_type(t).dtype, np.arange(t.count, dtype=np.int64) * size, is_bool=False)

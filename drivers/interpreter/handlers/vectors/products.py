@@ -116,7 +116,9 @@ def _matrix(c: Compiler, given: dict[str, int]) -> _Matrix:
     return _Matrix(reads, layout, m, k, bool(transpose))
 
 
-def _check_lengths(source: ty.Vector, target: ty.Vector, reads: Interpretation, matrix: _Matrix) -> None:
+def _check_lengths(
+    source: ty.CooperativeVector, target: ty.CooperativeVector, reads: Interpretation, matrix: _Matrix
+) -> None:
     """CV-016. Raises Malformed."""
     if target.count != matrix.m:
         raise Malformed(f"the result has {target.count} components; it must have M = {matrix.m} (CV-016)")
@@ -169,7 +171,8 @@ def _arithmetic(result: ty.Int | ty.Float, kinds: list[Interpretation]) -> Arith
 
     def integers(a: Array, b: Array, c: Array) -> Array:
         signs = Signs(*(x.dtype.kind == "i" for x in (a, b, c)))
-        return multiply_add_integers(*(x.view(f"u{x.dtype.itemsize}") for x in (a, b, c)), signs, dtype)
+        a, b, c = (x.view(f"u{x.dtype.itemsize}") for x in (a, b, c))
+        return multiply_add_integers(a, b, c, signs, dtype)
 
     return integers
 

@@ -1,0 +1,126 @@
+"""Running a dispatch on drivers and comparing what comes back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from cts import registry
+from cts.dispatch.comparing import Difference, between, judge, values
+from cts.dispatch.elements import Array
+from cts.dispatch.loading import Dispatch, load
+from cts.driver import ModuleDriver, Outcome, Status
+from cts.errors import BadInput, HarnessTrouble
+from cts.runner import exit_status
+from cts.verdict import Verdict
+
+_VERDICTS = {
+    Status.DONE: Verdict.PASS,
+    Status.CRASH: Verdict.CRASH,
+    Status.TIMEOUT: Verdict.TIMEOUT,
+    Status.DEVICE_LOST: Verdict.DEVICE_LOST,
+    Status.UNSUPPORTED: Verdict.UNSUPPORTED,
+    Status.ERROR: Verdict.ERROR,
+}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of the dispatch on one driver. `outputs` are in their buffers' shapes where it ran to its end."""
+
+    driver: str
+    verdict: Verdict
+    outcome: Outcome
+    differences: tuple[Difference, ...] = ()
+    outputs: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a dispatch on every driver, in the order given."""
+
+    dispatch: Dispatch
+    runs: tuple[Ran, ...]
+
+    @property
+    def status(self) -> int:
+        """0 clean, 1 findings, 3 where a driver could not do its part: it lacks something, or refuses the module."""
+        verdicts = [r.verdict for r in self.runs]
+        return exit_status(verdicts, troubled=Verdict.UNSUPPORTED in verdicts)
+
+
+def run(path: Path | str, drivers: Sequence[str] = ("interpreter",), *, out: Path | str | None = None) -> Result:
+    """Run a dispatch file on drivers by their spec strings, and compare.
+
+    With `out`, outputs are written to `out/DRIVER/BUFFER.npy`. Raises BadInput and HarnessTrouble.
+    """
+    dispatch = load(Path(path))
+    if not drivers:
+        raise BadInput("no-driver", "no driver to run on", str(path), "interpreter, or another module driver")
+    result = judged(dispatch, [(label, _outcome(dispatch, spec)) for label, spec in _labels(drivers)])
+    if out is not None:
+        write(result, Path(out))
+    return result
+
+
+def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Result:
+    """Compare what drivers handed back; the first that ran to its end is what the others are compared with."""
+    runs: list[Ran] = []
+    reference: tuple[str, Outcome] | None = None
+    for label, outcome in outcomes:
+        verdict, differences, outputs = _VERDICTS[outcome.status], [], {}
+        if outcome.status is Status.DONE:
+            differences = list(judge(dispatch, outcome.memory))
+            if reference is not None:
+                differences += between(dispatch, reference[0], reference[1].memory, outcome.memory)
+            reference = reference or (label, outcome)
+            outputs = {name: values(dispatch, outcome.memory, name) for name in dispatch.outputs}
+            verdict = Verdict.FAIL if differences else Verdict.PASS
+        runs.append(Ran(label, verdict, outcome, tuple(differences), outputs))
+    return Result(dispatch, tuple(runs))
+
+
+def write(result: Result, folder: Path) -> list[Path]:
+    """Write outputs as .npy, those of types that NumPy lacks as their bits. Raises BadInput."""
+    written = []
+    for ran in result.runs:
+        for name, array in ran.outputs.items():
+            path = folder / folder_of(ran.driver) / f"{name}.npy"
+            bits = array if array.dtype.kind in "iuf" else array.view(f"u{array.dtype.itemsize}")
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                np.save(path, bits)
+            except OSError as e:
+                raise BadInput("out", e.strerror or str(e), str(path), "a folder that can be written") from e
+            written.append(path)
+    return written
+
+
+def folder_of(driver: str) -> str:
+    """The name of a driver's folder."""
+    return re.sub(r"[^\w.=,+-]+", "_", driver).strip("._") or "driver"
+
+
+def _labels(specs: Sequence[str]) -> list[tuple[str, str]]:
+    """Each spec with a name of its own: one that is given again is numbered."""
+    return [(s if specs.index(s) == n else f"{s} ({specs[:n].count(s) + 1})", s) for n, s in enumerate(specs)]
+
+
+def _outcome(dispatch: Dispatch, spec: str) -> Outcome:
+    with closing(registry.driver(spec)) as driver:
+        if not isinstance(driver, ModuleDriver):
+            raise BadInput("no-module-driver", f"{spec} runs cases only", "--driver", "interpreter or vulkan")
+        outcome = driver.run_module(dispatch.job)
+    if outcome.status is Status.DONE and any(
+        name not in outcome.memory or len(outcome.memory[name]) != len(m.data)
+        for name, m in dispatch.job.buffers.items()
+    ):
+        raise HarnessTrouble(
+            "driver-memory", f"{spec} did not hand back the memory of every buffer", str(dispatch.path)
+        )
+    return outcome

@@ -1,0 +1,162 @@
+"""The elements of a buffer: from a file, or made."""
+
+from __future__ import annotations
+
+import math
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from cts.dispatch.elements import Array, ElementType, encode, type_of, whole
+from cts.dispatch.model import MAX_BUFFER_BYTES, Iota, Random, Source
+from cts.model.buffer import splitmix64
+
+_MEMBER = re.compile(r"(.+\.npz):([^:/\\]+)")
+
+
+class BadSource(ValueError):
+    """A source that yields no elements. `field` is the part of it that is wrong."""
+
+    def __init__(self, what: str, field: str, remedy: str) -> None:
+        super().__init__(what)
+        self.field, self.remedy = field, remedy
+
+
+def elements(source: Source, folder: Path) -> tuple[ElementType, Array]:
+    """The type and the elements in the source's shape, C-contiguous and little-endian. Raises BadSource."""
+    element, array = _made(source) if source.file is None else _from_file(source, source.file, folder)
+    if array.nbytes == 0:
+        raise BadSource("the buffer is empty", "file", "at least one element: Vulkan has no empty buffers")
+    if array.nbytes > MAX_BUFFER_BYTES:
+        raise BadSource(f"the buffer has {array.nbytes} bytes", "file", f"at most {MAX_BUFFER_BYTES}")
+    return element, array
+
+
+def _made(source: Source) -> tuple[ElementType, Array]:
+    element = source.type
+    assert element is not None
+    shape = source.shape or (len(source.values or ()),)
+    count = math.prod(shape)
+    if count * element.size > MAX_BUFFER_BYTES:
+        what = f"{count} elements of {element.value} take {count * element.size} bytes"
+        raise BadSource(what, "shape", f"at most {MAX_BUFFER_BYTES} bytes")
+    if source.values is not None:
+        if len(source.values) != count:
+            what = f"{len(source.values)} values for {count} elements"
+            raise BadSource(what, "values", f"{count} values, or another shape")
+        return element, _checked("values", lambda: encode(element, source.values or ())).reshape(shape)
+    if source.fill is not None:
+        one = _checked("fill", lambda: encode(element, [source.fill or 0]))
+        return element, np.repeat(one, count).reshape(shape)
+    if source.iota is not None:
+        iota = source.iota
+        return element, _checked("iota", lambda: _iota(element, iota, count)).reshape(shape)
+    assert source.random is not None
+    random = source.random
+    return element, _checked("random", lambda: _random(element, random, count)).reshape(shape)
+
+
+def _checked(field: str, make: Callable[[], Array]) -> Array:
+    try:
+        return make()
+    except ValueError as e:
+        raise BadSource(str(e), field, "numbers that the type holds") from e
+
+
+def _iota(element: ElementType, iota: Iota, count: int) -> Array:
+    index = np.arange(count, dtype=np.int64)
+    return whole(element, iota.start + iota.step * (index if iota.modulo is None else index % iota.modulo))
+
+
+def _random(element: ElementType, random: Random, count: int) -> Array:
+    bits = splitmix64(random.seed, np.arange(count, dtype=np.uint64))
+    if element.is_float:
+        unit = (bits >> np.uint64(11)).astype(np.float64) / 2.0**53
+        with np.errstate(over="ignore"):
+            return (random.low + unit * (random.high - random.low)).astype(element.dtype)
+    low, high = (encode(element, [bound])[0] for bound in (random.low, random.high))
+    span = int(high) - int(low) + 1
+    if span == 1 << 64:
+        return bits.view(element.dtype)
+    steps = bits % np.uint64(span)
+    return (np.array([int(low) & 2**64 - 1], np.uint64) + steps).astype(element.dtype)
+
+
+def _from_file(source: Source, file: str, folder: Path) -> tuple[ElementType, Array]:
+    member = _MEMBER.fullmatch(file)
+    path = folder / (member[1] if member else file)
+    is_numpy = member or path.suffix in (".npy", ".npz")
+    array = _loaded(path, member[2] if member else None) if is_numpy else _raw(source, path)
+    element = source.type or type_of(array.dtype)
+    if element is None:
+        what = f"the elements are {array.dtype}, which no buffer holds"
+        raise BadSource(what, "file", f"`type` beside the file reads its bytes as one of {_TYPES}")
+    array = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+    if source.type is not None and array.dtype != element.dtype:
+        array = _reinterpreted(array, element)
+    else:
+        array = array.view(element.dtype)
+    if source.shape is not None:
+        if math.prod(source.shape) != array.size:
+            what = f"shape {list(source.shape)} has {math.prod(source.shape)} elements, the file {array.size}"
+            raise BadSource(what, "shape", "a shape of as many elements as the file has")
+        array = array.reshape(source.shape)
+    return element, array
+
+
+_TYPES = ", ".join(t.value for t in ElementType)
+
+
+def _reinterpreted(array: Array, element: ElementType) -> Array:
+    """The bytes as elements of another type: the last extent changes where the size of an element does."""
+    if array.nbytes % element.size:
+        what = f"{array.nbytes} bytes are no whole number of {element.value}"
+        raise BadSource(what, "type", "a type whose size divides that of the file's contents")
+    if array.dtype.itemsize == element.size:
+        return array.view(element.dtype)
+    shape = array.shape if array.ndim else (1,)
+    if shape[-1] * array.dtype.itemsize % element.size:
+        return array.reshape(-1).view(np.uint8).view(element.dtype)
+    return array.reshape(shape).view(element.dtype)
+
+
+def _raw(source: Source, path: Path) -> Array:
+    if source.type is None or source.shape is None:
+        missing = "type" if source.type is None else "shape"
+        remedy = "`type` and `shape` beside it; only .npy and .npz files say them"
+        raise BadSource(f"a raw file has no {missing} of its own", "file", remedy)
+    _readable(path)
+    return np.fromfile(path, np.uint8)
+
+
+def _loaded(path: Path, member: str | None) -> Array:
+    _readable(path)
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            if member is None or member not in loaded.files:
+                what = f"the archive has no member {member!r}" if member else "the file is an archive"
+                raise BadSource(what, "file", f"one of its members: {', '.join(loaded.files)}")
+            return np.asarray(loaded[member])
+    except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as e:
+        if isinstance(e, BadSource):
+            raise
+        raise BadSource(f"not a NumPy file: {e}", "file", "what numpy.save or numpy.savez writes") from e
+
+
+def _readable(path: Path) -> None:
+    """Raises BadSource where the file cannot be read, or is larger than any buffer."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb"):
+            pass
+    except OSError as e:
+        remedy = "the path of a file, relative to the dispatch file"
+        raise BadSource(f"{path}: {e.strerror or e}", "file", remedy) from e
+    if size > 4 * MAX_BUFFER_BYTES:
+        raise BadSource(f"{path} has {size} bytes", "file", f"a buffer of at most {MAX_BUFFER_BYTES} bytes")

@@ -1,0 +1,110 @@
+"""Smaller programs by their blocks: loops and conditions flattened, dropped, or carrying less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from cts.model import AnyInstruction, Else, EndIf, EndLoop, If, Loop, Scalar, renamed
+
+Program: TypeAlias = tuple[AnyInstruction, ...]
+
+
+def flattened(program: Program, i: int) -> Iterator[Program]:
+    """Programs in which the block that begins at `i` is gone, is done once, or merges and carries less.
+
+    They may refer to results that are gone with it: whoever takes them checks that they are well-formed.
+    """
+    opening = program[i]
+    if isinstance(opening, Loop):
+        yield from _loop(program, i, opening)
+    elif isinstance(opening, If):
+        yield from _condition(program, i)
+
+
+def _end(program: Program, i: int) -> tuple[int, int | None]:
+    """The index of the end of the block that begins at `i`, and of its Else, if any."""
+    depth, other = 0, None
+    for j in range(i, len(program)):
+        if isinstance(program[j], (Loop, If)):
+            depth += 1
+        elif isinstance(program[j], (EndLoop, EndIf)):
+            depth -= 1
+            if not depth:
+                return j, other
+        elif isinstance(program[j], Else) and depth == 1:
+            other = j
+    raise AssertionError("a well-formed program closes its blocks")
+
+
+def _loop(program: Program, i: int, opening: Loop) -> Iterator[Program]:
+    j, _ = _end(program, i)
+    before, body, after = program[:i], program[i + 1 : j], program[j + 1 :]
+    end: Any = program[j]
+    gone = _substituted(after, {c.id: c.init for c in opening.carry})
+    yield before + gone
+    once = _substituted(_first_turn(body), {c.id: c.init for c in opening.carry})
+    # What the turn carries on may itself be what was carried in.
+    values = {c.id: c.init for c in opening.carry}
+    last = {c.id: values.get(n, n) for c, n in zip(opening.carry, end.next, strict=True)}
+    yield before + once + _substituted(after, last)
+    for n, carry in enumerate(opening.carry):
+        fewer = msgspec.structs.replace(opening, carry=opening.carry[:n] + opening.carry[n + 1 :])
+        closing = msgspec.structs.replace(end, next=end.next[:n] + end.next[n + 1 :])
+        yield (*before, fewer, *_substituted((*body, closing, *after), {carry.id: carry.init}))
+
+
+def _condition(program: Program, i: int) -> Iterator[Program]:
+    j, other = _end(program, i)
+    before, after = program[:i], program[j + 1 :]
+    first = program[i + 1 : j if other is None else other]
+    second = () if other is None else program[other + 1 : j]
+    end: Any = program[j]
+    for arm, field in ((first, "then"), (second, "otherwise")):
+        yield before + arm + _substituted(after, {m.id: getattr(m, field) for m in end.merge})
+    if other is not None:
+        yield program[:other] + program[j:]
+    for n, merge in enumerate(end.merge):
+        fewer = msgspec.structs.replace(end, merge=end.merge[:n] + end.merge[n + 1 :])
+        for source in (merge.then, merge.otherwise):
+            yield (*program[:j], fewer, *_substituted(after, {merge.id: source}))
+
+
+def _substituted(program: Program, names: dict[str, str]) -> Program:
+    """References to the keys made to the values, all at once."""
+    fresh = {old: f"${n}" for n, old in enumerate(names)}
+    for old, temporary in fresh.items():
+        program = tuple(renamed(instruction, old, temporary) for instruction in program)
+    for old, temporary in fresh.items():
+        program = tuple(renamed(instruction, temporary, names[old]) for instruction in program)
+    return program
+
+
+def _first_turn(body: Program) -> Program:
+    """The body as in turn 0, when the loop around it is no more: its index is 0, the one around is the innermost."""
+    depth, out = 0, []
+    for instruction in body:
+        depth -= isinstance(instruction, EndLoop)
+        out.append(_reindexed(instruction, depth))
+        depth += isinstance(instruction, Loop)
+    return tuple(out)
+
+
+def _reindexed(instruction: AnyInstruction, depth: int) -> AnyInstruction:
+    def operand(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(operand(v) for v in value)
+        if not isinstance(value, Scalar) or not (value.loop or value.loop_outer):
+            return value
+        inner, outer = (value.loop_outer, 0) if depth == 0 else (value.loop, 0)
+        if (
+            value.literal is not None
+            and not msgspec.structs.replace(value.factors, loop=inner, loop_outer=outer).any_set
+        ):
+            return value.literal
+        return msgspec.structs.replace(value, loop=inner, loop_outer=outer)
+
+    changes = {f: operand(getattr(instruction, f)) for f in instruction.__struct_fields__}
+    return msgspec.structs.replace(instruction, **{f: v for f, v in changes.items() if v != getattr(instruction, f)})

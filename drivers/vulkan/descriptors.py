@@ -1,0 +1,48 @@
+"""Which descriptors a module asks for: storage or uniform buffers, one by one or in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from cts.spirv.decode import Decoded
+from cts.spirv.encode import Id
+
+Kind: TypeAlias = Literal["storage", "uniform"]
+
+
+class Descriptor(NamedTuple):
+    """The descriptors of a buffer variable. `length` is 0 for an array of any length."""
+
+    set: int
+    binding: int
+    kind: Kind = "storage"
+    length: int = 1
+
+
+def read(module: Iterable[Decoded], constants: Mapping[Id, int]) -> Iterator[Descriptor]:
+    """The descriptors of all buffer variables; `constants` are the values of constants, for lengths of arrays."""
+    decorations: dict[Id, dict[str, object]] = {}
+    types: dict[Id, Decoded] = {}
+    for i in module:
+        if i.name == "OpDecorate" and isinstance(i.values[0], Id):
+            decorations.setdefault(i.values[0], {})[str(i.values[1])] = i.values[2] if len(i.values) > 2 else None
+        elif i.name in ("OpTypePointer", "OpTypeArray", "OpTypeRuntimeArray") and i.result is not None:
+            types[i.result] = i
+        elif i.name == "OpVariable" and i.result is not None and i.values[1] in ("StorageBuffer", "Uniform"):
+            pointer = types.get(_id(i.values[0]))
+            place = decorations.get(i.result, {})
+            set_, binding = place.get("DescriptorSet"), place.get("Binding")
+            if pointer is None or not isinstance(set_, int) or not isinstance(binding, int):
+                continue
+            block, count = _id(pointer.values[1]), 1
+            if (array := types.get(block)) is not None:
+                block = _id(array.values[0])
+                count = constants.get(_id(array.values[1]), 0) if array.name == "OpTypeArray" else 0
+            is_storage = i.values[1] == "StorageBuffer" or "BufferBlock" in decorations.get(block, {})
+            yield Descriptor(set_, binding, "storage" if is_storage else "uniform", count)
+
+
+def _id(value: object) -> Id:
+    assert isinstance(value, Id)
+    return value

@@ -1,0 +1,385 @@
+"""What a case of the areas of matrices contains, in words: the classification behind docs/generators.md."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts import model as m
+from cts.expectation import Expectation
+from cts.generators.formats import FORMATS
+from cts.model.expression import Binary, Coordinate, Name, Number, Unary
+from cts.model.operand import base_of, factors_of
+
+Values = npt.NDArray[Any]
+
+
+def area_situations(case: m.Case, expectation: Expectation) -> set[str]:
+    """Every situation of docs/generators.md that occurs in the case; `expectation` is the oracle's."""
+    return {*_Reader(case, expectation).found()}
+
+
+class _Reader:
+    """Looks at one case, instruction by instruction."""
+
+    def __init__(self, case: m.Case, expectation: Expectation) -> None:
+        self.case = case
+        self.types = m.types_of(case)
+        self.expectation = expectation
+        self.made = {getattr(i, "id", None): i for i in case.program}
+        self.depth = 0
+
+    def shape(self, name: str) -> m.MatrixShape:
+        found = self.types[name]
+        assert isinstance(found, m.MatrixShape)
+        return found
+
+    def values(self, name: str, component: m.ComponentType | None = None) -> Values:
+        """The values of a matrix, as its type's or another of the same width."""
+        bits = self.expectation.matrices[name]
+        return m.decode(component or self.shape(name).component, bits)
+
+    def inexact(self, name: str) -> bool:
+        """Whether more than the sign of zeros is free in a matrix."""
+        spread = self.expectation.spreads.get(name)
+        if spread is None:
+            return False
+        low, high = (m.decode(self.shape(name).component, bits) for bits in (spread.lo, spread.hi))
+        return bool((low != high).any())
+
+    def found(self) -> Iterator[str]:
+        yield f"float controls {self.case.float_controls.value}"
+        for kind in {self.shape(n).scope.value for n, t in self.types.items() if isinstance(t, m.MatrixShape)}:
+            yield f"{kind} scope, subgroups " + ("1" if self.case.dispatch.subgroups == 1 else "several")
+        for i in self.case.program:
+            yield type(i).__name__
+            yield from self._control(i)
+            yield from self._instruction(i)
+        yield from self._reuse()
+        for function in self.case.functions.values():
+            yield from self._function(function)
+
+    def _instruction(self, i: Any) -> Iterator[str]:
+        match i:
+            case m.MatrixMulAdd():
+                yield from self._mul_add(i)
+            case m.MatrixArithmetic():
+                yield i.operation.value
+                yield from self._arithmetic(i)
+            case m.MatrixConvert():
+                yield from self._convert(i)
+            case m.MatrixConvertUse():
+                yield f"MatrixConvertUse to {i.use.value}"
+            case m.MatrixTranspose():
+                source = self.shape(i.matrix)
+                yield "MatrixTranspose, " + ("square" if source.rows == source.cols else "not square")
+            case m.MatrixBitcast():
+                yield f"MatrixBitcast to {i.component.value}"
+                if (self.values(i.matrix).astype(np.int64) != self.values(i.id).astype(np.int64)).any():
+                    yield "MatrixBitcast changes the value"
+            case m.MatrixReduce():
+                yield from self._reduce(i)
+            case m.MatrixPerElement():
+                yield from self._per_element(i)
+            case m.MatrixCopy():
+                yield f"copy through {i.through.value}"
+            case m.MatrixConstant() if i.replicated:
+                yield "replicated constant"
+            case m.MatrixLoad() | m.MatrixStore():
+                yield from self._memory(i)
+            case m.PointerSelect():
+                yield "selected pointer, " + self._condition(i.condition)
+            case m.MatrixLoadTensor():
+                yield from self._tensor_load(i)
+
+    def _mul_add(self, i: m.MatrixMulAdd) -> Iterator[str]:
+        a, b, c = self.shape(i.a), self.shape(i.b), self.shape(i.c)
+        types = m.mul_add_types(i, a, b, c)
+        yield f"MulAdd of {types[0].value}"
+        yield f"MulAdd to {types[3].value}"
+        yield f"MulAdd: K {'no multiple of 8' if a.cols % 8 else 'a multiple of 8'}"
+        if a.cols > 16:
+            yield "MulAdd: K above 16"
+        for name, shape, read in (("A", a, types[0]), ("B", b, types[1])):
+            if not read.is_float:
+                sign = "signed" if read.is_signed else "unsigned"
+                yield f"MulAdd: {name} {sign}, declared " + ("alike" if shape.component is read else "otherwise")
+        if types[0].size != types[1].size or types[0] is not types[1]:
+            yield "MulAdd: A and B of two types"
+        if isinstance(self.made.get(i.c), m.MatrixMulAdd):
+            yield "MulAdd onto another's result"
+        if i.id in self.expectation.matrices and types[0].is_float and self.inexact(i.id):
+            yield "MulAdd: inexact sums"
+        if not types[0].is_float and not self.depth:
+            yield from self._sums(i, types)
+
+    def _sums(self, i: m.MatrixMulAdd, types: tuple[m.ComponentType, ...]) -> Iterator[str]:
+        a, b, c = (self.values(n, t).astype(object) for n, t in zip((i.a, i.b, i.c), types, strict=False))
+        sums = np.array([x @ y for x, y in zip(a, b, strict=True)]) + c
+        info = np.iinfo(types[3].dtype)
+        saturating = m.MulAddOperand.SaturatingAccumulation in i.operands
+        yield "MulAdd: " + ("saturating" if saturating else "wrapping")
+        above, below = (sums > info.max).any(), (sums < info.min).any()
+        if saturating and above:
+            yield "MulAdd: sum saturates at the top"
+        if saturating and below:
+            yield "MulAdd: sum saturates at the bottom"
+        if not saturating and (above or below):
+            yield "MulAdd: sum wraps"
+
+    def _arithmetic(self, i: m.MatrixArithmetic) -> Iterator[str]:
+        component = self.shape(i.a).component
+        if i.operation is m.Arithmetic.FDiv and self.inexact(i.id):
+            yield "FDiv: inexact quotient"
+        if component.is_float or self.depth:
+            return
+        a, result = self.values(i.a).astype(object), self.values(i.id).astype(object)
+        if i.operation is m.Arithmetic.SNegate and (-a != result).any():
+            yield "SNegate of the least integer"
+        if i.b is None:
+            return
+        b = self.values(i.b).astype(object)
+        exact = {m.Arithmetic.IAdd: a + b, m.Arithmetic.ISub: a - b, m.Arithmetic.IMul: a * b}.get(i.operation)
+        if exact is not None and (exact != result).any():
+            yield f"{i.operation.value} wraps"
+        if i.operation is m.Arithmetic.SDiv and ((a % b != 0) & ((a < 0) != (b < 0))).any():
+            yield "SDiv: negative inexact quotient"
+        if i.operation is m.Arithmetic.UDiv and (a > np.iinfo(component.dtype).max // 2).any():
+            yield "UDiv: dividend with its top bit set"
+
+    def _convert(self, i: m.MatrixConvert) -> Iterator[str]:
+        source = self.shape(i.matrix).component
+        yield f"{i.operation.value} from {source.value}"
+        yield f"{i.operation.value} to {i.component.value}"
+        if i.use is not None:
+            yield f"conversion of components and use to {i.use.value}"
+        if i.saturate:
+            yield f"saturating conversion to {i.component.value}"
+        if self.inexact(i.id):
+            yield f"inexact conversion to {i.component.value}"
+        if i.component.is_float:
+            value = self.values(i.id).astype(np.float64)
+            if (~np.isfinite(value)).any():
+                yield f"out of range of {i.component.value}"
+            least = float(m.decode(i.component, np.array([1], i.component.bits_dtype))[0])
+            if ((value != 0) & (np.abs(value) < 8 * least)).any() and source.is_float:
+                yield f"denormal of {i.component.value}"
+        if source.is_float and not i.component.is_float and (self.values(i.matrix).astype(np.float64) % 1 != 0).any():
+            yield "fraction to integer"
+        if not source.is_float and not i.component.is_float:
+            a, b = self.values(i.matrix).astype(object), self.values(i.id).astype(object)
+            if (a != b).any():
+                yield f"{i.operation.value} changes the value"
+
+    def _reduce(self, i: m.MatrixReduce) -> Iterator[str]:
+        source, result = self.shape(i.matrix), self.shape(i.id)
+        yield "reduction by " + " and ".join(mode.value for mode in i.mode)
+        yield f"reduction of {source.component.value}"
+        function = self.case.functions[i.combine]
+        assert isinstance(function, m.Combine)
+        yield f"combine `{function.body}`"
+        if m.ReduceMode.Square not in i.mode:
+            for mode, old, new in (
+                (m.ReduceMode.Row, source.cols, result.cols),
+                (m.ReduceMode.Column, source.rows, result.rows),
+            ):
+                if mode in i.mode:
+                    relation = "same" if new == old else "smaller" if new < old else "larger"
+                    yield f"reduction by {mode.value}, extent {relation}"
+                    yield "combined extent " + ("a power of two" if old & (old - 1) == 0 else "no power of two")
+        value = self.values(i.matrix).astype(np.float64)
+        if (value > 0).all() or (value < 0).all():
+            yield "all combined are " + ("positive" if (value > 0).all() else "negative")
+        if self.inexact(i.id):
+            yield "inexact reduction"
+        if isinstance(self.made.get(i.matrix), m.MatrixReduce):
+            yield "reduction of a reduction"
+
+    def _per_element(self, i: m.MatrixPerElement) -> Iterator[str]:
+        source, function = self.shape(i.matrix), self.case.functions[i.function]
+        assert isinstance(function, m.PerElement)
+        yield f"per-element on Use {source.use.value}"
+        yield f"per-element of {source.component.value}"
+        yield f"coordinates {function.coords}"
+        names = {n.name for n in _nodes(m.body_of(function)) if isinstance(n, Name)}
+        yield from (f"body uses {name}" for name in names & {"row", "col", "value"})
+        if {"row", "col"} & names:
+            if max(source.rows, source.cols) > 8:
+                yield "body uses coordinates above 8"
+            if "col" in names and source.cols > source.rows:
+                yield "body uses col, more columns than rows"
+        kinds = ["matrix" if e.matrix else "scalar" for e in function.extras if e.name in names]
+        yield from (f"extra {kind} used" for kind in kinds)
+        yield from (f"two extra {kind} operands used" for kind in set(kinds) if kinds.count(kind) > 1)
+        if ("scalar", "matrix") in itertools.pairwise(kinds):
+            yield "extra scalar, then extra matrix, used"
+
+    def _memory(self, i: m.MatrixLoad | m.MatrixStore) -> Iterator[str]:
+        op = type(i).__name__
+        shape = self.shape(i.id if isinstance(i, m.MatrixLoad) else i.matrix)
+        pointer = self.types.get(i.buffer)
+        name = pointer.buffer if isinstance(pointer, m.PointerType) else i.buffer
+        buffer = self.case.buffers[name]
+        yield f"{op}: {buffer.storage.value}"
+        yield f"{op}: {i.order.value}"
+        yield f"{op}: pointee of {buffer.components} components"
+        if buffer.type is not shape.component:
+            yield f"{op}: pointee of another component type"
+        if isinstance(pointer, m.PointerType):
+            yield f"{op} by pointer"
+        lines, line = (shape.rows, shape.cols) if i.order is m.Order.RowMajor else (shape.cols, shape.rows)
+        used, there = line * shape.component.size, base_of(i.stride) * buffer.element_size
+        if lines > 1:
+            relation = "no stride" if not there else "adjoin" if used == there else "padded"
+            yield f"{op}: lines {'overlap' if 0 < there < used else relation}"
+        if buffer.storage is m.StorageClass.Workgroup and base_of(i.offset):
+            yield f"{op}: offset in workgroup memory"
+        yield from (f"{op}: place by {axis}" for axis in _axes(i.offset))
+
+    def _tensor_load(self, i: m.MatrixLoadTensor) -> Iterator[str]:
+        yield "tensor load " + ("decoded" if i.decode else "not decoded")
+        layout = self.types[i.layout]
+        assert isinstance(layout, m.LayoutType)
+        yield f"{'decoded' if i.decode else 'plain'} load, {layout.clamp.value}"
+        yield f"{'decoded' if i.decode else 'plain'} load, rank {layout.dim}"
+        if i.decode is None:
+            return
+        yield f"decoded to {self.shape(i.id).component.value}"
+        yield f"decoded from {self.case.buffers[i.buffer].storage.value}"
+        if base_of(i.offset):
+            yield "decoded load with base offset"
+        if i.view is not None:
+            yield "decoded load through a view"
+            at = i.view
+            while at in self.made:
+                setter = self.made[at]
+                if isinstance(setter, m.TensorViewSetClip):
+                    yield "decoded load, clipped"
+                at = getattr(setter, "of", "")
+        yield from self._block(i.layout)
+        if i.decode_vector is not None:
+            function = self.case.functions[i.decode_vector]
+            assert isinstance(function, m.DecodeVector)
+            yield f"decoded by vectors of {function.lanes}"
+
+    def _block(self, layout: str) -> Iterator[str]:
+        block = dims = offset = None
+        at: Any = self.made.get(layout)
+        while at is not None:
+            if isinstance(at, m.TensorLayoutSetBlockSize) and block is None:
+                block = [base_of(v) for v in at.block_size]
+            if isinstance(at, m.TensorLayoutSetDimension) and dims is None:
+                dims = [base_of(v) for v in at.dims]
+            if isinstance(at, m.TensorLayoutSlice) and offset is None:
+                offset = [base_of(v) for v in at.offset]
+            at = self.made.get(getattr(at, "of", None))
+        assert block is not None
+        if any(b & (b - 1) for b in block):
+            yield "block size no power of two"
+        if sum(b > 1 for b in block) > 1:
+            yield "blocks in several dimensions"
+        if dims and any(d % b for d, b in zip(dims, block, strict=True)):
+            yield "dimension ends inside a block"
+        if dims and any(d > 16 * b for d, b in zip(dims, block, strict=True)):
+            yield "more than 16 blocks in a dimension"
+        if offset and any(o % b > 0 for o, b in zip(offset, block, strict=True)):
+            yield "slice starts inside a block"
+
+    def _control(self, i: Any) -> Iterator[str]:
+        match i:
+            case m.Loop():
+                self.depth += 1
+                if self.depth > 1 and self._loops_open(i) > 1:
+                    yield "loop in a loop"
+                yield f"loop of {min(base_of(i.count), 4)} turns" if not _axes(i.count) else "turns differ"
+                yield from (f"turns by {axis}" for axis in _axes(i.count))
+                if len(i.carry) > 1:
+                    yield "loop carries two matrices"
+            case m.If():
+                self.depth += 1
+                yield "condition " + self._condition(i.condition)
+            case m.EndLoop():
+                self.depth -= 1
+                loop = self._loop_of(i)
+                if any(n == c.id for n in i.next[:1] for c in loop.carry[1:]):
+                    yield "carried matrices change places"
+            case m.EndIf():
+                self.depth -= 1
+                if i.merge:
+                    yield "merged matrix"
+            case m.ControlBarrier() if self.case.dispatch.subgroups > 1:
+                yield "barrier between subgroups"
+                if self.depth:
+                    yield "barrier in a loop"
+
+    def _loops_open(self, i: m.Loop) -> int:
+        opened = 0
+        for other in self.case.program[: self.case.program.index(i) + 1]:
+            opened += isinstance(other, m.Loop) - isinstance(other, m.EndLoop)
+        return opened
+
+    def _loop_of(self, end: m.EndLoop) -> m.Loop:
+        opened: list[m.Loop] = []
+        for other in self.case.program:
+            if isinstance(other, m.Loop):
+                opened.append(other)
+            if isinstance(other, m.EndLoop):
+                loop = opened.pop()
+                if other is end:
+                    return loop
+        raise AssertionError("every loop is closed")
+
+    def _condition(self, operand: int | m.Scalar) -> str:
+        if _axes(operand):
+            return "differs by " + " and ".join(_axes(operand))
+        return str(base_of(operand)) if base_of(operand) < 3 else "above 2"
+
+    def _reuse(self) -> Iterator[str]:
+        """Results that are needed again after the instruction that could overwrite them."""
+        overwritten: dict[str, str] = {}
+        for i in self.case.program:
+            for name in m.references(i):
+                if name in overwritten:
+                    yield f"operand of {overwritten[name]} used again"
+            if isinstance(i, m.MatrixMulAdd):
+                overwritten[i.c] = "MulAdd"
+            elif isinstance(i, (m.MatrixPerElement, m.MatrixConvert)):
+                overwritten[i.matrix] = type(i).__name__
+            if isinstance(i, m.MatrixMulAdd) and isinstance(self.made.get(i.a), (m.MatrixConvert, m.MatrixConvertUse)):
+                yield "product of a converted matrix"
+
+    def _function(self, function: m.AnyFunction) -> Iterator[str]:
+        nodes = list(_nodes(m.body_of(function)))
+        kind = type(function).__name__
+        yield from (f"{kind}: {n.operation}" for n in nodes if isinstance(n, (Unary, Binary)))
+        if kind in ("Decode", "PerElement"):
+            yield from (f"{kind}: {type(n).__name__}" for n in nodes)
+        if isinstance(function, m.Decode):
+            fields = {f.fields: f.name for f in FORMATS}
+            yield f"format {fields.get(function.block, 'of its own')}"
+            yield from (f"decode uses {n.array}" for n in nodes if isinstance(n, Coordinate))
+            size = m.block_offsets(function.block)[1]
+            if sum(f.type.size * (f.count or 1) for f in function.block) < size:
+                yield "block with padding"
+
+
+def _axes(operand: int | m.Scalar) -> list[str]:
+    f = factors_of(operand)
+    named = {"workgroup": f.wg_x or f.wg_y or f.wg_z, "subgroup": f.sg, "turn": f.loop, "outer turn": f.loop_outer}
+    return [axis for axis, factor in named.items() if factor]
+
+
+def _nodes(body: Any) -> Iterator[Any]:
+    """Every node of a typed body."""
+    pending = [e for _, e in body.assignments] + [body.result]
+    while pending:
+        node = pending.pop()
+        if not hasattr(node, "__dataclass_fields__"):
+            continue
+        if not isinstance(node, Number):
+            yield node
+        pending += [getattr(node, f) for f in node.__dataclass_fields__]

@@ -1,0 +1,185 @@
+"""Every block format decodes as llama.cpp's layouts say, element by element, by dequantisers written apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import astuple
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cts import registry
+from cts.generators.blocks import block_bytes
+from cts.generators.formats import FORMATS, Format
+from cts.model import (
+    SCHEMA_VERSION,
+    AnyFunction,
+    Buffer,
+    Case,
+    ComponentType,
+    Data,
+    Decode,
+    DecodeVector,
+    MatrixLoadTensor,
+    MatrixNull,
+    MatrixStore,
+    MatrixType,
+    Scope,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetDimension,
+    Use,
+    decode,
+)
+
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.floating[Any]]
+BLOCKS = 5
+
+
+def half(block: Bytes, at: int) -> float:
+    return float(block[at : at + 2].view(np.float16)[0])
+
+
+def halves(packed: Bytes) -> npt.NDArray[np.int64]:
+    """The low halves of all bytes, then the high ones."""
+    return np.concatenate([packed & 15, packed >> 4]).astype(np.int64)
+
+
+def q4_0(b: Bytes) -> Floats:
+    return half(b, 0) * (halves(b[2:18]) - 8.0)
+
+
+def q4_1(b: Bytes) -> Floats:
+    return half(b, 0) * halves(b[4:20]) + half(b, 2)
+
+
+def q5_0(b: Bytes) -> Floats:
+    high = np.unpackbits(b[2:6], bitorder="little").astype(np.int64)
+    return half(b, 0) * (halves(b[6:22]) + 16 * high - 16.0)
+
+
+def q8_0(b: Bytes) -> Floats:
+    return half(b, 0) * b[2:34].view(np.int8).astype(np.float64)
+
+
+def iq4_nl(b: Bytes) -> Floats:
+    table = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113])
+    found: Floats = half(b, 0) * table[halves(b[2:18])].astype(np.float64)
+    return found
+
+
+def bit(b: Bytes) -> Floats:
+    return half(b, 0) * (2.0 * np.unpackbits(b[2:6], bitorder="little") - 1)
+
+
+def float8_scaled(b: Bytes) -> Floats:
+    return float(b[:4].view(np.float32)[0]) * b[4:20].view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+
+
+def q2_k(b: Bytes) -> Floats:
+    scales, packed, d, least = b[:16], b[16:80], half(b, 80), half(b, 82)
+    found = [(part >> shift) & 3 for part in packed.reshape(2, 32) for shift in (0, 2, 4, 6)]
+    groups = np.concatenate(found).reshape(16, 16).astype(np.float64)
+    return (d * (scales & 15)[:, None] * groups - least * (scales >> 4)[:, None]).reshape(-1)
+
+
+def q4_k(b: Bytes) -> Floats:
+    d, least, scales, packed = half(b, 0), half(b, 2), b[4:16].astype(np.int64), b[16:144]
+    found = []
+    for pair, part in enumerate(packed.reshape(4, 32)):
+        for j, nibbles in ((2 * pair, part & 15), (2 * pair + 1, part >> 4)):
+            if j < 4:
+                scale, offset = scales[j] & 63, scales[j + 4] & 63
+            else:
+                scale = (scales[j + 4] & 15) | (scales[j - 4] >> 6 << 4)
+                offset = (scales[j + 4] >> 4) | (scales[j] >> 6 << 4)
+            found.append(d * scale * nibbles.astype(np.float64) - least * offset)
+    return np.concatenate(found)
+
+
+def q6_k(b: Bytes) -> Floats:
+    low, high, scales, d = b[:128], b[128:192], b[192:208].view(np.int8), half(b, 208)
+    found = []
+    for n in range(2):
+        first, second, upper = low[64 * n : 64 * n + 32], low[64 * n + 32 : 64 * n + 64], high[32 * n : 32 * n + 32]
+        for part, shift in ((first & 15, 0), (second & 15, 2), (first >> 4, 4), (second >> 4, 6)):
+            found.append((part | ((upper >> shift) & 3) << 4).astype(np.float64) - 32)
+    return d * np.repeat(scales.astype(np.float64), 16) * np.concatenate(found)
+
+
+DEQUANTISERS: dict[str, Callable[[Bytes], Floats]] = {
+    "q4_0": q4_0,
+    "q4_1": q4_1,
+    "q5_0": q5_0,
+    "q8_0": q8_0,
+    "iq4_nl": iq4_nl,
+    "bit": bit,
+    "float8_scaled": float8_scaled,
+    "q2_K": q2_k,
+    "q4_K": q4_k,
+    "q6_K": q6_k,
+}
+
+#: What llama.cpp asserts of its blocks.
+SIZES = {"q4_0": 18, "q4_1": 20, "q5_0": 22, "q8_0": 34, "iq4_nl": 18, "q2_K": 84, "q4_K": 144, "q6_K": 210}
+
+
+def expected(chosen: Format, memory: bytes) -> Floats:
+    blocks = np.frombuffer(memory, np.uint8).reshape(BLOCKS, chosen.size)
+    return np.stack([DEQUANTISERS[chosen.name](block) for block in blocks])
+
+
+def decoded(chosen: Format, memory: bytes, lanes: int) -> Floats:
+    """What the oracle makes of a load of BLOCKS blocks as rows, by one lane or by several of a vector function."""
+    words = np.frombuffer(memory, np.uint8)
+    kind = MatrixType(ComponentType.float32, Scope.Subgroup, BLOCKS, chosen.elements, Use.Accumulator)
+    functions: dict[str, AnyFunction] = {
+        "one": Decode(ComponentType.float32, 2, chosen.fields, chosen.body(ComponentType.float32, "coordInBlock[1]"))
+    }
+    if lanes > 1:
+        body = chosen.body(ComponentType.float32, "coordInBlock[1] + lane")
+        functions["many"] = DecodeVector(ComponentType.float32, 2, lanes, chosen.fields, body)  # type: ignore[arg-type]
+    program = (
+        TensorLayout(id="t", dim=2),
+        TensorLayoutSetBlockSize(id="t1", of="t", block_size=(1, chosen.elements)),
+        TensorLayoutSetDimension(id="t2", of="t1", dims=(BLOCKS, chosen.elements)),
+        MatrixNull(id="z", type=kind),
+        MatrixLoadTensor(
+            id="m", object="z", buffer="src", layout="t2", decode="one", decode_vector="many" if lanes > 1 else None
+        ),
+        MatrixStore(matrix="m", buffer="dst", stride=chosen.elements),
+    )
+    buffers = {
+        "src": Buffer(ComponentType.uint8, (words.size,), Data(values=tuple(int(w) for w in words))),
+        "dst": Buffer(ComponentType.float32, (BLOCKS, chosen.elements), Data(fill=-5)),
+    }
+    case = Case(schema=SCHEMA_VERSION, name=chosen.name, buffers=buffers, program=program, functions=functions)
+    oracle = registry.oracle()
+    assert oracle.violations(case) == []
+    expectation = oracle.expect(case)
+    if "m" in expectation.spreads:
+        # Scales are chosen so that products are exact: nothing is free but the sign of zeros.
+        low, high = (decode(ComponentType.float32, bits) for bits in astuple(expectation.spreads["m"])[:2])
+        assert (low == high).all()
+    return decode(ComponentType.float32, expectation.matrices["m"][0]).astype(np.float64)
+
+
+def test_every_format_has_a_dequantiser() -> None:
+    assert {f.name for f in FORMATS} == set(DEQUANTISERS)
+
+
+def test_blocks_are_as_large_as_llama_cpp_says() -> None:
+    assert {f.name: f.size for f in FORMATS if f.name in SIZES} == SIZES
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 8])
+@pytest.mark.parametrize("chosen", FORMATS, ids=lambda f: f.name)
+def test_bodies_decode_every_element(chosen: Format, lanes: int) -> None:
+    memory = block_bytes(chosen.fields, BLOCKS, seed=lanes)
+    wanted = expected(chosen, memory)
+    np.testing.assert_array_equal(decoded(chosen, memory, lanes), wanted)
+    assert chosen.known.low <= wanted.min() and wanted.max() <= chosen.known.high

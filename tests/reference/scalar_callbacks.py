@@ -1,0 +1,72 @@
+"""Callbacks, called for one element: the typed body, walked in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scalar_numbers import Choices, Number, Undefined, integer
+
+from cts.model import ComponentType as T
+from cts.model import expression as ast
+
+
+@dataclass
+class Call:
+    """The arguments of one call."""
+
+    choices: Choices
+    names: dict[str, Any]
+    coordinates: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    read: Callable[[str, int], Number] | None = None
+
+    def result(self, body: ast.Body) -> Number:
+        for name, expression in body.assignments:
+            self.names[name] = self.of(expression)
+        result: Number = self.of(body.result)
+        return result
+
+    def of(self, e: ast.Expression) -> Any:
+        choices = self.choices
+        match e:
+            case ast.Number(bits=bits):
+                return bits
+            case ast.Name(name=name):
+                return self.names[name]
+            case ast.Coordinate(array=array, dimension=dimension):
+                return self.coordinates[array, dimension]
+            case ast.Member(name=name, index=index):
+                assert self.read is not None
+                return self.read(name, 0 if index is None else integer(type_of(index), self.of(index)))
+            case ast.Unary(operation="not", a=a):
+                return not self.of(a)
+            case ast.Unary(operation=operation, a=a):
+                return choices.arithmetic(operation, type_of(a), self.of(a))
+            case ast.Binary(operation="both", a=a, b=b):
+                return bool(self.of(a)) & bool(self.of(b))
+            case ast.Binary(operation="either", a=a, b=b):
+                return bool(self.of(a)) | bool(self.of(b))
+            case ast.Binary(type="bool", operation=operation, a=a, b=b):
+                return choices.compare(operation, type_of(a), self.of(a), self.of(b))
+            case ast.Binary(operation=operation, a=a, b=b):
+                return choices.arithmetic(operation, type_of(a), self.of(a), self.of(b))
+            case ast.Select(condition=condition, a=a, b=b):
+                first, second = self.of(a), self.of(b)
+                return first if self.of(condition) else second
+            case ast.Convert(type=target, a=a):
+                assert isinstance(target, T)
+                return choices.convert(type_of(a), target, self.of(a))
+            case ast.Bitcast(a=a):
+                return choices.stored(type_of(a), self.of(a))
+            case ast.Lookup(index=index, bits=bits):
+                at = integer(type_of(index), self.of(index))
+                if not 0 <= at < len(bits):
+                    raise Undefined("TA-073")
+                return bits[at]
+        raise AssertionError(e)
+
+
+def type_of(e: ast.Expression) -> T:
+    assert isinstance(e.type, T)
+    return e.type

@@ -1,0 +1,249 @@
+"""Numbers one at a time, as Python integers and fractions: one legal choice wherever the rules leave several.
+
+Deliberately nothing like the oracle: no NumPy, no intervals. An element is an int, its bit pattern,
+or a Fraction, a float result that an undecorated program has not rounded yet.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property, lru_cache
+from random import Random
+from typing import Any
+
+from cts.model import ComponentType as T
+
+Number = int | Fraction
+
+
+class Undefined(Exception):
+    """The rule that an operation breaks."""
+
+
+@dataclass(frozen=True)
+class F:
+    """A float format: exponent and mantissa bits; whether it has infinities."""
+
+    exponent: int
+    mantissa: int
+    infinite: bool = True
+
+    @cached_property
+    def bias(self) -> int:
+        return (1 << (self.exponent - 1)) - 1
+
+    @cached_property
+    def width(self) -> int:
+        return 1 + self.exponent + self.mantissa
+
+    @cached_property
+    def least_exponent(self) -> int:
+        return 1 - self.bias
+
+    @cached_property
+    def greatest(self) -> Fraction:
+        top = (1 << self.exponent) - (2 if self.infinite else 1)
+        digits = (2 << self.mantissa) - (1 if self.infinite else 2)
+        return Fraction(digits) * two(top - self.bias - self.mantissa)
+
+
+FORMATS = {
+    T.float16: F(5, 10),
+    T.float32: F(8, 23),
+    T.bfloat16: F(8, 7),
+    T.float8_e4m3fn: F(4, 3, infinite=False),
+    T.float8_e5m2: F(5, 2),
+}
+FLOAT8 = (T.float8_e4m3fn, T.float8_e5m2)
+
+
+@cache
+def two(e: int) -> Fraction:
+    """2^e."""
+    return Fraction(2) ** e
+
+
+@cache
+def width(t: T) -> int:
+    return FORMATS[t].width if t in FORMATS else int(t.value.lstrip("uint"))
+
+
+def integer(t: T, bits: int) -> int:
+    w = width(t)
+    return bits - (1 << w) if t.value.startswith("int") and bits >> (w - 1) else bits
+
+
+@lru_cache(maxsize=1 << 17, typed=True)  # bits 1 and the number 1 are equal, but not alike
+def real(t: T, x: Number) -> Fraction | None:
+    """The number behind an element of a float type; None for a NaN or infinity."""
+    if isinstance(x, Fraction):
+        return x
+    f = FORMATS[t]
+    digits, power = x & ((1 << f.mantissa) - 1), x >> f.mantissa & ((1 << f.exponent) - 1)
+    sign = -1 if x >> (f.width - 1) else 1
+    top = (1 << f.exponent) - 1
+    if power == top and (f.infinite or digits == (1 << f.mantissa) - 1):
+        return None
+    if power == 0:
+        return sign * Fraction(digits) * two(f.least_exponent - f.mantissa)
+    return sign * Fraction(digits + (1 << f.mantissa)) * two(power - f.bias - f.mantissa)
+
+
+@lru_cache(maxsize=1 << 17)
+def denormal(t: T, x: Fraction | None) -> bool:
+    return bool(x) and x is not None and abs(x) < two(FORMATS[t].least_exponent)
+
+
+def floor_log2(x: Fraction) -> int:
+    """For x > 0."""
+    e = x.numerator.bit_length() - x.denominator.bit_length()
+    return e if two(e) <= x else e - 1
+
+
+def neighbours(f: F, x: Fraction) -> tuple[int, int]:
+    """The magnitudes' bit patterns around |x|, which is within the finite numbers."""
+    size = abs(x)
+    e = max(floor_log2(size) if size else f.least_exponent, f.least_exponent)
+    steps = size / two(e - f.mantissa)
+    low, high = math.floor(steps), math.ceil(steps)
+    base = (e - f.least_exponent) << f.mantissa
+    return base + low, base + high
+
+
+class Choices:
+    """Arithmetic that takes one of the allowed results at random, and may leave results unrounded where `loose`."""
+
+    def __init__(self, seed: int, loose: bool) -> None:
+        self.random = Random(seed)
+        self.loose = loose
+
+    def flip(self) -> bool:
+        return self.random.random() < 0.5
+
+    def anything(self, t: T) -> int:
+        return self.random.randrange(1 << width(t))
+
+    def zero(self, t: T) -> int:
+        return self.random.randrange(2) << (width(t) - 1)
+
+    def operand(self, t: T, x: Number) -> Fraction | None:
+        """The number, or None; denormals may be flushed (NU-013)."""
+        value = real(t, x)
+        return Fraction(0) if denormal(t, value) and self.flip() else value
+
+    def rounded(self, t: T, x: Fraction) -> int:
+        """Either neighbour; a zero of either sign; a denormal perhaps flushed; on overflow anything."""
+        f = FORMATS[t]
+        if abs(x) > f.greatest:
+            return self.anything(t)
+        if x == 0:
+            return self.zero(t)
+        magnitude = neighbours(f, x)[self.random.randrange(2)]
+        if magnitude < 1 << f.mantissa and (magnitude == 0 or self.flip()):
+            return self.zero(t)
+        return magnitude | (int(x < 0) << (f.width - 1))
+
+    def result(self, t: T, x: Fraction) -> Number:
+        """A rounded result, or in an undecorated program perhaps the number itself."""
+        if self.loose and x and abs(x) <= FORMATS[t].greatest and self.flip():
+            return x
+        return self.rounded(t, x)
+
+    def stored(self, t: T, x: Number) -> int:
+        return self.rounded(t, x) if isinstance(x, Fraction) else x
+
+    def arithmetic(self, operation: str, t: T, *operands: Number) -> Number:
+        if t in FORMATS:
+            return self._float(operation, t, *(self.operand(t, x) for x in operands))
+        return self._integer(operation, t, *(integer(t, int(x)) for x in operands))
+
+    def _float(self, operation: str, t: T, *operands: Fraction | None) -> Number:
+        if None in operands:
+            return self.anything(t)
+        x, *rest = (o for o in operands if o is not None)
+        match operation, rest:
+            case "add", [y]:
+                return self.result(t, x + y)
+            case "sub", [y]:
+                return self.result(t, x - y)
+            case "mul", [y]:
+                return self.result(t, x * y)
+            case "div", [y]:
+                if y == 0 or not two(-126) <= abs(y) <= Fraction(2) ** 126:
+                    return self.anything(t)
+                if t is T.float16 and not two(-14) <= abs(y) <= 2**14:
+                    return self.anything(t)
+                # 2.5 ULP; two is safely inside.
+                return self.result(t, x / y + self.random.choice((-2, 0, 2)) * self._ulp(t, x / y))
+            case "neg", []:
+                return self.result(t, -x)
+            case "abs", []:
+                return self.result(t, abs(x))
+            case "min", [y]:
+                return self.result(t, min(x, y))
+            case "max", [y]:
+                return self.result(t, max(x, y))
+            case "exp", []:
+                return self.rounded(t, Fraction(math.exp(float(x)))) if x < 600 else self.anything(t)
+        raise AssertionError(operation)
+
+    def _ulp(self, t: T, x: Fraction) -> Fraction:
+        f = FORMATS[t]
+        e = max(floor_log2(abs(x)) if x else f.least_exponent, f.least_exponent)
+        return two(e - f.mantissa) if x else Fraction(0)
+
+    def _integer(self, operation: str, t: T, *operands: int) -> int:
+        w = width(t)
+        x, *rest = operands
+        if operation in ("div", "mod") and rest[0] == 0:
+            raise Undefined("NU-004")
+        if operation in ("shl", "shr") and not 0 <= rest[0] < w:
+            raise Undefined("TA-073")
+        operations: dict[str, Any] = {
+            "add": lambda y: x + y, "sub": lambda y: x - y, "mul": lambda y: x * y, "div": lambda y: x // y,
+            "mod": lambda y: x % y, "and": lambda y: x & y, "or": lambda y: x | y, "xor": lambda y: x ^ y,
+            "shl": lambda y: x << y, "shr": lambda y: x >> y, "min": lambda y: min(x, y), "max": lambda y: max(x, y),
+            "neg": lambda: -x, "abs": lambda: abs(x), "invert": lambda: ~x,
+        }  # fmt: skip
+        return int(operations[operation](*rest)) & ((1 << w) - 1)
+
+    def compare(self, operation: str, t: T, a: Number, b: Number) -> bool:
+        x: Fraction | int | None
+        y: Fraction | int | None
+        if t in FORMATS:
+            x, y = self.operand(t, a), self.operand(t, b)
+            if x is None or y is None:
+                return self.flip()
+        else:
+            x, y = integer(t, int(a)), integer(t, int(b))
+        return {"lt": x < y, "le": x <= y, "gt": x > y, "ge": x >= y, "eq": x == y, "ne": x != y}[operation]
+
+    def convert(self, source: T, target: T, x: Number, saturate: bool = False) -> Number:
+        """From one component type to another, by the signs of the types."""
+        if source not in FORMATS and target not in FORMATS:
+            return integer(source, int(x)) & ((1 << width(target)) - 1)
+        if source not in FORMATS:
+            return self._to_float(target, Fraction(integer(source, int(x))), saturate)
+        value = real(source, x) if (source in FLOAT8 and target is T.float16) else self.operand(source, x)
+        if target in FORMATS:
+            return self.anything(target) if value is None else self._to_float(target, value, saturate, source)
+        low = -(1 << (width(target) - 1)) if target.value.startswith("int") else 0
+        if value is None or not low <= math.trunc(value) < low + (1 << width(target)):
+            raise Undefined("NU-016")
+        return math.trunc(value) & ((1 << width(target)) - 1)
+
+    def _to_float(self, target: T, x: Fraction, saturate: bool, source: T | None = None) -> Number:
+        f = FORMATS[target]
+        if target in FLOAT8 and abs(x) > f.greatest:
+            sign = int(x < 0) << (f.width - 1)
+            if saturate:
+                return self.rounded(target, f.greatest) | sign
+            if abs(x) < (480 if target is T.float8_e4m3fn else 65536):
+                return self.anything(target)
+            return sign | 0x7C if target is T.float8_e5m2 else self.zero(target) | 0x7F
+        if source in FLOAT8 and target is T.float16 and x:
+            magnitude, _ = neighbours(f, x)
+            return magnitude | (int(x < 0) << 15)
+        return self.result(target, x)

@@ -1,0 +1,402 @@
+"""Programs one invocation scope and one matrix element at a time: the independent check of `cts.reference`.
+
+Subgroups run as coroutines that meet at barriers. Wherever the rules leave a choice, one is taken at
+random, so that what comes out must be among what the oracle allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from reference_scalar import CLAMPED, SKIP, T, V, element, s32, u32
+from scalar_callbacks import Call
+from scalar_numbers import FORMATS, Choices, Number, Undefined, denormal, integer, real, width
+
+from cts import model as m
+from cts.model import Case, MatrixShape, Order, ReduceMode, Scalar, Scope, StorageClass
+
+Matrix = list[list[Number]]
+
+
+@dataclass
+class Run:
+    """Memory (bytes per buffer) and matrices (by id, then instance: lists of rows) after the run."""
+
+    memory: dict[str, bytearray]
+    matrices: dict[str, list[list[list[int]]]] = field(default_factory=dict)
+
+
+def execute_scalar(case: Case, seed: int = 0) -> Run:
+    """Execute a case, the choices that rules leave taken by a generator of that seed. Raises Undefined."""
+    result = Run({name: bytearray(m.initial_bits(b).view(np.uint8).tobytes()) for name, b in case.buffers.items()})
+    choices = Choices(seed, case.float_controls is m.FloatControls.Undecorated)
+    x, y, z = case.dispatch.workgroups
+    for number, (k, j, i) in enumerate(product(range(z), range(y), range(x))):
+        subgroups = [_Subgroup(case, result, choices, (i, j, k), number, sg) for sg in range(case.dispatch.subgroups)]
+        runs = [s.run() for s in subgroups]
+        while runs:
+            # Each runs up to its next barrier; a workgroup's subgroups pass the same ones.
+            runs = [r for r in runs if next(r, "end") != "end"]
+        for subgroup in subgroups:
+            subgroup.keep()
+    return result
+
+
+class _Subgroup:
+    def __init__(
+        self, case: Case, result: Run, choices: Choices, workgroup: tuple[int, int, int], number: int, subgroup: int
+    ) -> None:
+        self.case, self.result, self.choices, self.types = case, result, choices, m.types_of(case)
+        self.workgroup, self.number, self.subgroup = workgroup, number, subgroup
+        self.layouts: dict[str, T] = {}
+        self.views: dict[str, V] = {}
+        self.pointers: dict[str, tuple[str, int]] = {}
+        self.matrices: dict[str, Matrix] = {}
+        self.turns: list[int] = []
+
+    def run(self) -> Iterator[str]:
+        yield from self.block(0, len(self.case.program))
+
+    def keep(self) -> None:
+        for name, shape in self.types.items():
+            if isinstance(shape, MatrixShape) and (shape.scope is Scope.Subgroup or self.subgroup == 0):
+                matrix = self.matrices.get(name)
+                stored = (
+                    [] if matrix is None else [[self.choices.stored(shape.component, x) for x in r] for r in matrix]
+                )
+                self.result.matrices.setdefault(name, []).append(stored)
+
+    def block(self, start: int, end: int) -> Iterator[str]:
+        i = start
+        while i < end:
+            instruction = self.case.program[i]
+            match instruction:
+                case m.Loop():
+                    close = self.closing(i)
+                    yield from self.loop(instruction, i, close)
+                    i = close
+                case m.If():
+                    close = self.closing(i)
+                    yield from self.condition(instruction, i, close)
+                    i = close
+                case m.ControlBarrier():
+                    yield "barrier"
+                case _:
+                    self.step(instruction)
+            i += 1
+
+    def closing(self, start: int) -> int:
+        depth = 0
+        for i in range(start, len(self.case.program)):
+            instruction = self.case.program[i]
+            depth += isinstance(instruction, (m.Loop, m.If)) - isinstance(instruction, (m.EndLoop, m.EndIf))
+            if depth == 0:
+                return i
+        raise AssertionError
+
+    def loop(self, loop: m.Loop, start: int, close: int) -> Iterator[str]:
+        end = self.case.program[close]
+        assert isinstance(end, m.EndLoop)
+        for carry in loop.carry:
+            self.matrices[carry.id] = self.matrices[carry.init]
+        for turn in range(self.value(loop.count)):
+            self.turns.append(turn)
+            yield from self.block(start + 1, close)
+            carried = [self.matrices[n] for n in end.next]
+            for carry, matrix in zip(loop.carry, carried, strict=True):
+                self.matrices[carry.id] = matrix
+            self.turns.pop()
+
+    def condition(self, instruction: m.If, start: int, close: int) -> Iterator[str]:
+        end = self.case.program[close]
+        assert isinstance(end, m.EndIf)
+        middle, depth = close, 0
+        for i in range(start + 1, close):
+            inner = self.case.program[i]
+            depth += isinstance(inner, m.If) - isinstance(inner, m.EndIf)
+            if isinstance(inner, m.Else) and depth == 0:
+                middle = i
+        taken = self.value(instruction.condition) != 0
+        yield from self.block(start + 1, middle) if taken else self.block(middle + 1, close)
+        for merge in end.merge:
+            self.matrices[merge.id] = self.matrices[merge.then if taken else merge.otherwise]
+
+    def value(self, operand: Any) -> int:
+        if not isinstance(operand, Scalar):
+            return u32(operand)
+        total = operand.base + operand.sg * self.subgroup
+        total += sum(f * i for f, i in zip((operand.wg_x, operand.wg_y, operand.wg_z), self.workgroup, strict=True))
+        if self.turns:
+            total += operand.loop * self.turns[-1]
+        if len(self.turns) > 1:
+            total += operand.loop_outer * self.turns[-2]
+        return u32(total)
+
+    def values(self, operands: Sequence[Any]) -> list[int]:
+        return [self.value(o) for o in operands]
+
+    def shape(self, name: str) -> MatrixShape:
+        shape = self.types[name]
+        assert isinstance(shape, MatrixShape)
+        return shape
+
+    def step(self, i: Any) -> None:
+        kind: Any
+        match i:
+            case m.TensorLayout():
+                kind = self.types[i.id]
+                self.layouts[i.id] = T.create(kind.dim, kind.clamp.value)
+            case m.TensorLayoutSetBlockSize():
+                self.layouts[i.id] = self.layouts[i.of].set_block_size(self.values(i.block_size))
+            case m.TensorLayoutSetDimension():
+                self.layouts[i.id] = self.layouts[i.of].set_dimension(self.values(i.dims))
+            case m.TensorLayoutSetStride():
+                self.layouts[i.id] = self.layouts[i.of].set_stride(self.values(i.strides))
+            case m.TensorLayoutSlice():
+                self.layouts[i.id] = self.layouts[i.of].slice(self.values(i.offset), self.values(i.span))
+            case m.TensorLayoutSetClampValue():
+                self.layouts[i.id] = self.layouts[i.of].set_clamp_value(self.value(i.value))
+            case m.TensorView():
+                kind = self.types[i.id]
+                self.views[i.id] = V.create(kind.dim, kind.has_dimensions, kind.permutation)
+            case m.TensorViewSetDimension():
+                self.views[i.id] = self.views[i.of].set_dimension(self.values(i.dims))
+            case m.TensorViewSetStride():
+                self.views[i.id] = self.views[i.of].set_stride(self.values(i.strides))
+            case m.TensorViewSetClip():
+                clip = self.values([i.row_offset, i.row_span, i.col_offset, i.col_span])
+                self.views[i.id] = self.views[i.of].set_clip(*clip)
+            case m.Pointer():
+                self.pointers[i.id] = (i.buffer, self.value(i.offset))
+            case m.PointerSelect():
+                self.pointers[i.id] = self.pointers[i.a if self.value(i.condition) else i.b]
+            case m.MatrixStore() | m.MatrixStoreTensor():
+                shape = self.shape(i.matrix)
+                if shape.scope is Scope.Subgroup or self.subgroup == 0:
+                    for r, c in product(range(shape.rows), range(shape.cols)):
+                        self.store(i, shape, r, c)
+            case _:
+                shape = self.shape(i.id)
+                compute = self.whole(i)
+                cells = range(shape.rows), range(shape.cols)
+                self.matrices[i.id] = [[compute(r, c) for c in cells[1]] for r in cells[0]]
+
+    def whole(self, i: Any) -> Any:
+        """The function from row and column to the result's element."""
+        choices, shape = self.choices, self.shape(i.id)
+        t = shape.component
+        match i:
+            case m.MatrixConstant():
+                bits = int(m.encode(t, [m.number_of(i.value)])[0])
+                return lambda r, c: bits
+            case m.MatrixNull():
+                return lambda r, c: 0
+            case m.MatrixLoad() | m.MatrixLoadTensor():
+                return lambda r, c: self.load(i, shape, r, c)
+            case m.MatrixCopy():
+                return lambda r, c: self.matrices[i.matrix][r][c]
+            case m.MatrixBitcast():
+                return lambda r, c: self.matrices[i.matrix][r][c]
+            case m.MatrixConvertUse():
+                return lambda r, c: self.passed(t, self.matrices[i.matrix][r][c])
+            case m.MatrixTranspose():
+                return lambda r, c: self.passed(t, self.matrices[i.matrix][c][r])
+            case m.MatrixArithmetic():
+                return lambda r, c: self.arithmetic(i, t, r, c)
+            case m.MatrixTimesScalar():
+                scalar = int(m.encode(t, [m.number_of(i.scalar)])[0])
+                return lambda r, c: choices.arithmetic("mul", t, self.matrices[i.matrix][r][c], scalar)
+            case m.MatrixConvert():
+                source = self.shape(i.matrix).component
+                name = i.operation.value
+                read = signed(source, name.startswith("S") or name == "ConvertSToF")
+                into = signed(t, name in ("SConvert", "ConvertFToS"))
+                return lambda r, c: choices.convert(read, into, self.matrices[i.matrix][r][c], i.saturate)
+            case m.MatrixComponents():
+                body = m.body_of(self.case.functions[i.function])
+                return lambda r, c: Call(choices, {"value": self.matrices[i.matrix][r][c]}).result(body)
+            case m.MatrixPerElement():
+                return lambda r, c: self.per_element(i, t, r, c)
+            case m.MatrixMulAdd():
+                return lambda r, c: self.mul_add(i, r, c)
+            case m.MatrixReduce():
+                return self.reduction(i, t)
+        raise AssertionError(i)
+
+    def passed(self, t: m.ComponentType, x: Number) -> Number:
+        """NaN, denormals and -0 need not be kept (NU-013, NU-014)."""
+        if t not in FORMATS or isinstance(x, Fraction):
+            return x
+        value, f = real(t, x), FORMATS[t]
+        if value is None:
+            infinity = f.infinite and x & ((1 << f.mantissa) - 1) == 0
+            return self.choices.anything(t) if infinity else x ^ self.choices.zero(t)
+        if denormal(t, value) and self.choices.flip():
+            return self.choices.zero(t)
+        return self.choices.zero(t) if x == 1 << (f.width - 1) else x
+
+    def arithmetic(self, i: m.MatrixArithmetic, t: m.ComponentType, r: int, c: int) -> Number:
+        operation = i.operation.value[1:].lower().removesuffix("ate")
+        operands = [self.matrices[n][r][c] for n in (i.a, i.b) if n is not None]
+        if i.operation.value == "SDiv":
+            x, y = (integer(signed(t, True), int(o)) for o in operands)
+            if y == 0 or (x == -(1 << (width(t) - 1)) and y == -1):
+                raise Undefined("NU-004")
+            return (abs(x) // abs(y) * (-1 if (x < 0) != (y < 0) else 1)) & ((1 << width(t)) - 1)
+        read = signed(t, False) if i.operation.value == "UDiv" else t
+        return self.choices.arithmetic(operation, read, *operands)
+
+    def per_element(self, i: m.MatrixPerElement, t: m.ComponentType, r: int, c: int) -> Number:
+        function = self.case.functions[i.function]
+        assert isinstance(function, m.PerElement)
+        names: dict[str, Any] = {"row": r, "col": c, "value": self.passed(t, self.matrices[i.matrix][r][c])}
+        matrices, scalars = iter(i.matrices), iter(i.scalars)
+        for extra in function.extras:
+            if extra.type is None:
+                names[extra.name] = self.passed(t, self.matrices[next(matrices)][r][c])
+            else:
+                names[extra.name] = int(m.encode(extra.type, [m.number_of(next(scalars))])[0])
+        return Call(self.choices, names).result(m.body_of(function))
+
+    def mul_add(self, i: m.MatrixMulAdd, r: int, c: int) -> Number:
+        a, b = self.matrices[i.a][r], [row[c] for row in self.matrices[i.b]]
+        start = self.matrices[i.c][r][c]
+        shapes = [self.shape(n) for n in (i.a, i.b, i.c)]
+        t = shapes[2].component
+        if t in FORMATS:
+            left = [self.choices.operand(shapes[0].component, x) for x in a]
+            right = [self.choices.operand(shapes[1].component, x) for x in b]
+            first = self.choices.operand(t, start)
+            if first is None or None in left or None in right:
+                return self.choices.anything(t)
+            terms = [first, *(x * y for x, y in zip(left, right, strict=True) if x is not None and y is not None)]
+            if sum(map(abs, terms)) > FORMATS[t].greatest:
+                return self.choices.anything(t)
+            return self.summed(t, terms)
+        reading = m.mul_add_types(i, *shapes)
+        total = sum(integer(reading[0], int(x)) * integer(reading[1], int(y)) for x, y in zip(a, b, strict=True))
+        if m.MulAddOperand.SaturatingAccumulation in i.operands:
+            w = width(reading[3])
+            low = -(1 << (w - 1)) if reading[3].value.startswith("int") else 0
+            high = low + (1 << w) - 1
+            if not low <= total <= high:
+                raise Undefined("NU-002")
+            return min(max(total + integer(reading[2], int(start)), low), high) & ((1 << w) - 1)
+        return (total + integer(reading[2], int(start))) & ((1 << width(t)) - 1)
+
+    def summed(self, t: m.ComponentType, terms: list[Fraction]) -> Number:
+        """A sum in a random order, partial sums rounded or not."""
+        self.choices.random.shuffle(terms)
+        exact = terms[0]
+        for term in terms[1:]:
+            exact += term
+            if exact and self.choices.random.random() < 0.1:
+                exact = real(t, self.choices.rounded(t, exact)) or Fraction(0)
+        return self.choices.rounded(t, exact)
+
+    def reduction(self, i: m.MatrixReduce, t: m.ComponentType) -> Any:
+        source, shape = self.matrices[i.matrix], self.shape(i.matrix)
+        body = m.body_of(self.case.functions[i.combine])
+        known: dict[tuple[int, int], Number] = {}
+
+        def combined(r: int, c: int) -> Number:
+            if ReduceMode.Square in i.mode:
+                key, rows, cols = (r, c), [2 * r, 2 * r + 1], [2 * c, 2 * c + 1]
+            else:
+                over_row, over_column = ReduceMode.Row in i.mode, ReduceMode.Column in i.mode
+                key = (0 if over_column else r, 0 if over_row else c)
+                rows = list(range(shape.rows)) if over_column else [r]
+                cols = list(range(shape.cols)) if over_row else [c]
+            if key not in known:
+                values = [self.passed(t, source[y][x]) for y in rows for x in cols]
+                while len(values) > 1:
+                    x, y = (values.pop(self.choices.random.randrange(len(values))) for _ in range(2))
+                    result = Call(self.choices, {"x": x, "y": y}).result(body)
+                    values.append(self.choices.stored(t, result))
+                known[key] = self.choices.stored(t, values[0])
+            return known[key]
+
+        return combined
+
+    def place(self, i: Any) -> tuple[str, int]:
+        """The buffer and the byte of the Pointer operand."""
+        name, offset = self.pointers.get(i.buffer, (i.buffer, 0))
+        buffer = self.case.buffers[name]
+        byte = (offset + self.value(i.offset)) * buffer.element_size
+        if buffer.storage is StorageClass.Workgroup:
+            byte += self.number * (buffer.size // buffer.shape[0])
+        return name, byte
+
+    def address(self, i: Any, shape: MatrixShape, row: int, col: int, is_store: bool) -> Any:
+        """Buffer and byte of an element, blockCoord and coordInBlock; or SKIP, CLAMPED, DISCARD."""
+        name, pointer = self.place(i)
+        size = shape.component.size
+        if isinstance(i, (m.MatrixLoad, m.MatrixStore)):
+            r, c = (row, col) if i.order is Order.RowMajor else (col, row)
+            pitch = s32(self.value(i.stride)) * self.case.buffers[name].element_size
+            return name, pointer + r * pitch + c * size, None, None
+        view = None if i.view is None else self.views[i.view]
+        found = element(self.layouts[i.layout], row, col, shape.cols, is_store, view)
+        if isinstance(found, str):
+            return found
+        index, block, inside = found
+        if getattr(i, "decode", None) is not None:
+            decode = self.case.functions[i.decode]
+            assert isinstance(decode, m.Decode)
+            size = m.block_offsets(decode.block)[1]
+        return name, pointer + index * size, block, inside
+
+    def load(self, i: Any, shape: MatrixShape, row: int, col: int) -> Number:
+        at = self.address(i, shape, row, col, is_store=False)
+        size = shape.component.size
+        if at == SKIP:
+            return self.matrices[i.object][row][col]
+        if at == CLAMPED:
+            return self.layouts[i.layout].clamp_value & ((1 << 8 * size) - 1)
+        name, byte, block, inside = at
+        if getattr(i, "decode", None) is not None:
+            return self.decoded(i, name, byte, block, inside)
+        return self.read(name, byte, size)
+
+    def decoded(self, i: m.MatrixLoadTensor, name: str, byte: int, block: list[int], inside: list[int]) -> Number:
+        """By either function."""
+        function: Any = self.case.functions[i.decode or ""]
+        names: dict[str, Any] = {}
+        if i.decode_vector is not None and self.choices.flip():
+            function = self.case.functions[i.decode_vector]
+            lane = inside[-1] % function.lanes
+            names, inside = {"lane": lane}, [*inside[:-1], inside[-1] - lane]
+        offsets, _ = m.block_offsets(function.block)
+        fields = {f.name: f for f in function.block}
+
+        def read(field_: str, index: int) -> int:
+            if not 0 <= index < (fields[field_].count or 1):
+                raise Undefined("TA-073")
+            size = fields[field_].type.size
+            return self.read(name, byte + offsets[field_] + index * size, size)
+
+        coordinates = {("blockCoord", d): x for d, x in enumerate(block)}
+        coordinates |= {("coordInBlock", d): x for d, x in enumerate(inside)}
+        return Call(self.choices, names, coordinates, read).result(m.body_of(function))
+
+    def read(self, name: str, byte: int, size: int) -> int:
+        memory = self.result.memory[name]
+        assert 0 <= byte <= len(memory) - size
+        return int.from_bytes(memory[byte : byte + size], "little")
+
+    def store(self, i: Any, shape: MatrixShape, row: int, col: int) -> None:
+        at = self.address(i, shape, row, col, is_store=True)
+        if not isinstance(at, str):
+            name, byte, *_ = at
+            bits = self.choices.stored(shape.component, self.matrices[i.matrix][row][col])
+            self.result.memory[name][byte : byte + shape.component.size] = bits.to_bytes(shape.component.size, "little")
+
+
+def signed(t: m.ComponentType, is_signed: bool) -> m.ComponentType:
+    """The integer type of that width and sign; a float type as it is."""
+    return t if t in FORMATS else m.ComponentType(f"{'int' if is_signed else 'uint'}{width(t)}")
