@@ -34,6 +34,7 @@ _EMBEDDED = {
         "per_element": "cts.generators.per_element:cases",
         "reductions": "cts.generators.reductions:cases",
         "tensor_addressing": "cts.generators.tensor_addressing:cases",
+        "vector_arithmetic": "cts.generators.vector_arithmetic:cases",
     },
     "cts.oracles": {"reference": "cts.reference:ORACLE"},
 }
