@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
+from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport, VectorMulSupport
+from cts.drivers.vulkan import vector_support
 from cts.drivers.vulkan.support import Limits
-from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
-from cts.model import ComponentType, Scope, Use
+from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
+from cts.model import ComponentType, Interpretation, Scope, Use
 
 #: VkComponentTypeKHR to component types; a matrix type of integers goes with either signedness (VK-007).
 COMPONENTS = {
@@ -23,6 +24,12 @@ COMPONENTS = {
     1000141000: ComponentType.bfloat16,
     1000491002: ComponentType.float8_e4m3fn,
     1000491003: ComponentType.float8_e5m2,
+}
+#: VkComponentTypeKHR to what a multiplication reads (CV-002).
+_INTERPRETATIONS = {
+    **{code: Interpretation(c.value) for code, c in COMPONENTS.items() if c is not ComponentType.bfloat16},
+    1000491000: Interpretation.int8_packed,
+    1000491001: Interpretation.uint8_packed,
 }
 _TWINS = ((3, 7), (4, 8), (5, 9))
 _EITHER = {code: pair for pair in _TWINS for code in pair}
@@ -63,7 +70,7 @@ def capabilities(description: Description, subgroup_size: int | None = None) -> 
     products = dict.fromkeys(s for row, t in terms for s in _mul_adds(row, t, description))
     return Capabilities(
         subgroup_size=size,
-        features=frozenset(f for f in Feature if description.features.get(f.value)),
+        features=frozenset(_features(description)),
         matrices=_without_redundant(tuple(types)),
         mul_adds=tuple(products),
         max_dimension=min(limits.matrix_dimension, 1024) if _flexible(description) else _MATRIX_DIMENSION,
@@ -71,7 +78,40 @@ def capabilities(description: Description, subgroup_size: int | None = None) -> 
         max_buffer_bytes=min(range_, 1 << 28),
         # What Workgroup scope reserves is out of reach for it alone; a smaller number is right for all.
         max_workgroup_bytes=memory - limits.reserved_shared,
+        vector_components=frozenset(_vector_components(description)),
+        vector_muls=tuple(dict.fromkeys(m for row in description.vectors for m in _vector_mul(row, description))),
+        max_vector_length=vector_support.longest(description),
+        max_invocations=min(int(x[0]), invocations),
     )
+
+
+def _features(description: Description) -> Iterator[Feature]:
+    """Those of the device; cooperative vectors only where compute shaders have them (VK-041)."""
+    accumulations = vector_support.accumulations(description)
+    vectors = (Feature.COOPERATIVE_VECTOR, Feature.COOPERATIVE_VECTOR_TRAINING)
+    for feature in Feature:
+        if feature in (Feature.TRAINING_FLOAT16, Feature.TRAINING_FLOAT32):
+            there = feature.value in accumulations
+        else:
+            there = bool(description.features.get(feature.value))
+        if there and (feature not in vectors or vector_support.in_compute(description)):
+            yield feature
+
+
+def _vector_components(description: Description) -> Iterator[ComponentType]:
+    """Types of vectors; an integer type of either signedness is listed as both (VK-007, VK-051)."""
+    for code in {c for row in description.vectors for c in (row.input, row.result)}:
+        for twin in _EITHER.get(code, (code,)):
+            yield from _usable(twin, description)
+
+
+def _vector_mul(row: VectorRow, description: Description) -> Iterator[VectorMulSupport]:
+    """The multiplication of one row, where both vectors can be had and all is known here (VK-052)."""
+    codes = (row.input_interpretation, row.matrix_interpretation, row.bias_interpretation)
+    known = [_INTERPRETATIONS[code] for code in codes if code in _INTERPRETATIONS]
+    vectors = [c for code in (row.input, row.result) for c in _usable(code, description)]
+    if len(known) == 3 and len(vectors) == 2:
+        yield VectorMulSupport(vectors[0], known[0], known[1], known[2], vectors[1], row.transpose)
 
 
 def _flexible(description: Description) -> bool:

@@ -20,12 +20,15 @@ from cts.drivers.vulkan.start import Opening
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.errors import HarnessTrouble
-from cts.job import ModuleJob
+from cts.job import ModuleJob, Place
 from cts.model import Case
 
 #: Parameter sets that share one submission, and the bytes of memory they may have together.
 MAX_SETS = 64
 MAX_BATCH_BYTES = 16 << 20
+
+#: Bytes of the widest element of an opaque matrix.
+_WIDEST = 4
 
 
 @dataclass
@@ -210,6 +213,8 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
         return False
     if list(a.buffers) != list(b.buffers) or (a.bindings, a.array_bindings) != (b.bindings, b.array_bindings):
         return False
+    if (a.opaque, a.conversions) != (b.opaque, b.conversions):
+        return False
     if len(a.push_constants) != len(b.push_constants) or first.support != item.support:
         return False
     if sum(_size(i.job) for i in batch) + _size(b) > MAX_BATCH_BYTES:
@@ -218,13 +223,15 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
 
 
 def _size(job: ModuleJob) -> int:
-    return sum(len(memory.data) for memory in job.buffers.values())
+    """Bytes of memory; of opaque matrices the elements at most, for only the device knows."""
+    opaque = sum(o.offset + _WIDEST * o.rows * o.cols for o in job.opaque.values())
+    return opaque + sum(len(memory.data) for memory in job.buffers.values())
 
 
 def _request(number: int, batch: list[_Item], support: Support, timeout: float) -> protocol.Run:
-    """A batch as the protocol says it; buffers go by number in the order of the job."""
+    """A batch as the protocol says it; buffers go by number in the order of the job, then opaque memory."""
     job = batch[0].job
-    numbers = {name: i for i, name in enumerate(job.buffers)}
+    numbers = {name: i for i, name in enumerate([*job.buffers, *job.opaque])}
     return protocol.Run(
         id=number,
         module=job.words.tobytes(),
@@ -236,7 +243,20 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float) 
         entry=job.entry,
         subgroup_size=support.subgroup_size,
         timeout=timeout,
+        opaque=tuple(
+            protocol.Opaque(o.component, o.layout, o.rows, o.cols, o.offset, o.zero) for o in job.opaque.values()
+        ),
+        conversions=tuple(
+            protocol.Conversion(
+                _place(c.source, numbers), _place(c.destination, numbers), c.rows, c.cols, c.after, c.host
+            )
+            for c in job.conversions
+        ),
     )
+
+
+def _place(place: Place, numbers: dict[str, int]) -> protocol.Place:
+    return protocol.Place(numbers[place.of], place.component, place.layout, place.offset, place.stride)
 
 
 def _bindings(job: ModuleJob, support: Support, numbers: dict[str, int]) -> Iterator[protocol.Binding]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
 
-from cts.drivers.vulkan import vector_support
+from cts.drivers.vulkan import conversion_support, vector_support
 from cts.drivers.vulkan.components import CODES, SIGNED
 from cts.drivers.vulkan.descriptors import Kind
 from cts.drivers.vulkan.facts import Facts, Matrix, Multiplication
@@ -109,6 +109,8 @@ class _Check:
         for multiplication in self.facts.multiplications:
             yield from self.multiplication(multiplication)
         yield from vector_support.missing(self.description, self.facts)
+        yield from conversion_support.missing(self.description, self.job)
+        self.features |= conversion_support.features(self.job)
         if any(m.scope == "Workgroup" for m in self.facts.matrices):
             self.features.add("cooperativeMatrixWorkgroupScope")
             yield from self.workgroup_scope()
@@ -178,13 +180,15 @@ class _Check:
         """Descriptors: how many, how large, and arrays of which some stay unbound."""
         limits, job = self.device_limits, self.job
         bound = {(s, b, 0): name for (s, b), name in job.bindings.items()} | job.array_bindings
+        # How large opaque memory is, only the device knows; it is far from the limit.
+        buffers = [(place, name) for place, name in bound.items() if name in job.buffers]
         for kind in ("storage", "uniform"):
             places = {place: v for place, v in self.descriptors.items() if v[0] == kind}
             most = limits[f"maxPerStageDescriptor{kind.capitalize()}Buffers"]
             if (count := sum(n for _, n in places.values())) > most:
                 yield f"{count} {kind} buffers (at most {most})"
             most = limits[f"max{kind.capitalize()}BufferRange"]
-            sizes = [job.buffers[name].size for (s, b, _), name in bound.items() if (s, b) in places]
+            sizes = [job.buffers[name].size for (s, b, _), name in buffers if (s, b) in places]
             if max(sizes, default=0) > most:
                 yield f"a {kind} buffer of {max(sizes)} bytes (at most {most})"
         for (s, b), (_, count) in self.descriptors.items():

@@ -23,12 +23,32 @@ _ACCUMULATION = {
 _STORAGE = ("StorageBuffer", "PhysicalStorageBuffer")
 
 
+def in_compute(description: Description) -> bool:
+    """Whether compute shaders may use cooperative vectors (VK-041)."""
+    return bool(_limits(description).get("cooperativeVectorSupportedStages", 0) & _COMPUTE)
+
+
+def longest(description: Description) -> int:
+    """The most components that a vector may have; 0 where there are none (VK-051)."""
+    return int(_limits(description).get("maxCooperativeVectorComponents", 0))
+
+
+def accumulations(description: Description) -> frozenset[str]:
+    """The properties that say which types training instructions accumulate in (CV-037)."""
+    limits = _limits(description)
+    return frozenset(name for name in _ACCUMULATION.values() if limits.get(name))
+
+
+def _limits(description: Description) -> dict[str, Any]:
+    return description.properties.get(PROPERTIES, {})
+
+
 def missing(description: Description, facts: Facts) -> Iterator[str]:
     """Everything that the device lacks for the cooperative vectors of a module."""
     if not facts.vectors:
         return
-    limits: dict[str, Any] = description.properties.get(PROPERTIES, {})
-    if not limits.get("cooperativeVectorSupportedStages", 0) & _COMPUTE:
+    limits = _limits(description)
+    if not in_compute(description):
         yield "cooperative vectors in compute shaders (VK-041)"
     for vector in facts.vectors:
         yield from _vector(vector, limits, description.vectors)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from functools import cached_property
 
 import vulkan as vk
 
+from .convert import Converter
 from .extensions import DEPENDENCIES, FEATURES, Chain
 from .instance import Instance
 from .memory import Arena
@@ -47,6 +49,11 @@ class LogicalDevice:
         self.fence = vk.vkCreateFence(self.handle, vk.VkFenceCreateInfo(), None)
         types = vk.vkGetPhysicalDeviceMemoryProperties(self.physical)
         self.arena = Arena(self.handle, types, memory, addressable="bufferDeviceAddress" in features)
+
+    @cached_property
+    def converter(self) -> Converter:
+        """The conversion commands. Raises convert.Unsupported."""
+        return Converter(self.handle)
 
     def close(self) -> None:
         """Destroy the device. Its pipelines must be gone, and nothing may run."""

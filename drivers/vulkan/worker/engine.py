@@ -13,6 +13,7 @@ from concurrent.futures import Future
 
 import vulkan as vk
 
+from .convert import Refused, TooSmall, Unsupported
 from .device import Devices
 from .execute import Hung, execute
 from .instance import Instance
@@ -86,6 +87,12 @@ class Engine:
             status, what = "out-of-memory", f"{type(e).__name__} in {where}"
         except (vk.VkErrorFeatureNotPresent, vk.VkErrorExtensionNotPresent) as e:
             status, what = "unsupported", f"{type(e).__name__} while enabling {', '.join(run.features)}"
+        except Unsupported as e:
+            status, what = "unsupported", str(e)
+        except Refused as e:
+            status, what = "rejected", f"{e}{self._remarks(e)}"
+        except TooSmall as e:
+            status, what = "error", str(e)
         except (vk.VkError, vk.VkException) as e:
             status, what = "rejected", f"{type(e).__name__} in {where}{self._remarks(e)}"
         except Exception as e:  # noqa: BLE001 - the worker must answer whatever went wrong

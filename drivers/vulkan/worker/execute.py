@@ -1,16 +1,30 @@
-"""One run: lay the parameter sets out in memory, dispatch once for each, and fetch what changed."""
+"""One run: lay the parameter sets out in memory, convert and dispatch once for each, and fetch what changed."""
 
 from __future__ import annotations
 
+import itertools
 import struct
-from typing import Any, NamedTuple
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import vulkan as vk
 
+from .convert import Converter, Matrix, Side
 from .device import LogicalDevice
 from .memory import ALIGNMENT
 from .pipeline import DESCRIPTOR_TYPES, Pipeline
-from .protocol import Address, Memory, ParameterSet, Run
+from .protocol import Address, Conversion, Memory, Place, Run
+
+#: VK_PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT_NV and the accesses of that stage (VK-056).
+_CONVERT = 1 << 44
+_TRANSFERS = vk.VK_ACCESS_TRANSFER_READ_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
+
+#: What opaque memory holds where it is not zero: finite in every floating-point type, as padding must be (CV-039).
+_POISON = 0xA5
+
+#: What a run does on the device, one after the other: a conversion, or the dispatches.
+_Step: TypeAlias = "Conversion | None"
 
 _READ, _WRITE = vk.VK_ACCESS_MEMORY_READ_BIT, vk.VK_ACCESS_MEMORY_WRITE_BIT
 _FULL_MEMORY = {"srcAccessMask": _WRITE, "dstAccessMask": _READ | _WRITE}
@@ -35,10 +49,12 @@ class _Placed(NamedTuple):
 def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...]:
     """All parameter sets of a run in one submission; per set and buffer the memory after it, None where unchanged.
 
-    Raises Hung, and vulkan's VkError.
+    Conversions on the host part the submission. Raises Hung, vulkan's VkError, and what convert.Converter does.
     """
     device = pipeline.device
-    sets, end = _place(run.sets)
+    deadline = time.monotonic() + run.timeout
+    opaque = tuple(_opaque(device, run))
+    sets, end = _place([parameters.buffers + opaque for parameters in run.sets])
     device.arena.reserve(end)
     view, base = device.arena.view, device.arena.address
     before = [[_initial(buffer, placed, base) for buffer in placed] for placed in sets]
@@ -47,21 +63,38 @@ def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...
             view[buffer.at : buffer.at + len(data)] = data
     descriptors = _Descriptors(pipeline, run, sets)
     try:
-        _submit(device, run.timeout, _record(pipeline, run, sets, descriptors, end))
+        for on_host, steps in itertools.groupby(_steps(run), lambda step: step is not None and step.host):
+            if on_host:
+                _convert_on_host(device, sets, [step for step in steps if step is not None])
+            else:
+                _submit(device, run.timeout, deadline, _record(pipeline, run, sets, descriptors, end, list(steps)))
     finally:
         descriptors.close()
+    kept = len(run.sets[0].buffers) if run.sets else 0
     return tuple(
-        tuple(_changed(view, buffer, data) for buffer, data in zip(placed, contents, strict=True))
+        tuple(_changed(view, buffer, data) for buffer, data in zip(placed[:kept], contents, strict=False))
         for placed, contents in zip(sets, before, strict=True)
     )
 
 
-def _place(sets: tuple[ParameterSet, ...]) -> tuple[list[list[_Placed]], int]:
+def _opaque(device: LogicalDevice, run: Run) -> Iterator[Memory]:
+    """Memory of the sizes that the device says."""
+    for o in run.opaque:
+        size = o.offset + device.converter.required(Matrix(o.component, o.layout, o.rows, o.cols))
+        yield Memory(bytes(size) if o.zero else bytes([_POISON]) * size, 0, size)
+
+
+def _steps(run: Run) -> list[_Step]:
+    before = [c for c in run.conversions if not c.after]
+    return [*before, None, *(c for c in run.conversions if c.after)]
+
+
+def _place(sets: list[tuple[Memory, ...]]) -> tuple[list[list[_Placed]], int]:
     """Buffers one after the other, aligned so that every window is; and the end of the last."""
     end, placed = 0, []
-    for parameters in sets:
+    for memories in sets:
         places = []
-        for memory in parameters.buffers:
+        for memory in memories:
             end += -(end + memory.start) % ALIGNMENT
             places.append(_Placed(end, memory))
             end += len(memory.data)
@@ -152,18 +185,71 @@ class _Descriptors:
             self._pool = None
 
 
-def _record(pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors: _Descriptors, end: int) -> Any:
-    """The command buffer, with everything recorded in it."""
-    ffi, lib, device = vk.ffi, vk.lib, pipeline.device
-    commands, point = device.commands, vk.VK_PIPELINE_BIND_POINT_COMPUTE
+def _sides(converter: Converter, placed: list[_Placed], base: int, c: Conversion) -> tuple[Side, Side]:
+    """Source and destination of a conversion in one parameter set; addresses are `base` plus places in the arena."""
+
+    def matrix(place: Place) -> Matrix:
+        return Matrix(place.component, place.layout, c.rows, c.cols, place.stride)
+
+    def address(place: Place) -> int:
+        return base + placed[place.buffer].window + place.offset
+
+    def room(place: Place) -> int:
+        return placed[place.buffer].memory.size - place.offset
+
+    source, destination = matrix(c.source), matrix(c.destination)
+    return (
+        Side(source, address(c.source), converter.source_size(source, room(c.source))),
+        Side(destination, address(c.destination), converter.destination_size(destination, room(c.destination))),
+    )
+
+
+def _convert_on_host(device: LogicalDevice, sets: list[list[_Placed]], conversions: list[Conversion]) -> None:
+    view = device.arena.view
+    for c in conversions:
+        for placed in sets:
+            source, destination = _sides(device.converter, placed, 0, c)
+            data = bytes(view[source.address : source.address + source.size])
+            target = slice(destination.address, destination.address + destination.size)
+            view[target] = device.converter.on_host(source.matrix, destination.matrix, data, bytes(view[target]))
+
+
+def _record(
+    pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors: _Descriptors, end: int, steps: list[_Step]
+) -> Any:
+    """The command buffer, with these steps recorded in it."""
+    device = pipeline.device
+    commands, arena, stage = device.commands, device.arena, vk.VK_PIPELINE_STAGE_HOST_BIT
     vk.vkResetCommandPool(device.handle, device.pool, 0)
     vk.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo(flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT))
-    arena = device.arena
     if arena.staging is not None:
         _copy(commands, arena.staging, arena.buffer, end)
-        _barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT)
+        stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
+    for step in steps:
+        following = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT if step is None else _CONVERT
+        # What the host has written is visible to a submission as it is.
+        if stage != vk.VK_PIPELINE_STAGE_HOST_BIT:
+            _barrier(commands, stage, following)
+        if step is None:
+            _dispatch(pipeline, run, sets, descriptors)
+        else:
+            converter = device.converter
+            converter.record(commands, [_sides(converter, placed, arena.address, step) for placed in sets])
+        stage = following
+    if arena.staging is not None:
+        _barrier(commands, stage, vk.VK_PIPELINE_STAGE_TRANSFER_BIT)
+        _copy(commands, arena.buffer, arena.staging, end)
+        stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
+    _barrier(commands, stage, vk.VK_PIPELINE_STAGE_HOST_BIT)
+    vk.vkEndCommandBuffer(commands)
+    return commands
+
+
+def _dispatch(pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors: _Descriptors) -> None:
+    """One dispatch for each parameter set; they do not depend on each other."""
+    ffi, lib, point = vk.ffi, vk.lib, vk.VK_PIPELINE_BIND_POINT_COMPUTE
+    commands, base, per_set = pipeline.device.commands, pipeline.device.arena.address, descriptors.per_set
     lib.vkCmdBindPipeline(commands, point, pipeline.handle)
-    per_set, base = descriptors.per_set, arena.address
     for index, (placed, parameters) in enumerate(zip(sets, run.sets, strict=True)):
         if per_set:
             lib.vkCmdBindDescriptorSets(
@@ -175,14 +261,6 @@ def _record(pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors
                 commands, pipeline.layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, len(data), ffi.from_buffer(data)
             )
         lib.vkCmdDispatch(commands, *run.workgroups)
-    if arena.staging is not None:
-        _barrier(commands, vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vk.VK_PIPELINE_STAGE_TRANSFER_BIT)
-        _copy(commands, arena.buffer, arena.staging, end)
-        _barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_HOST_BIT)
-    else:
-        _barrier(commands, vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vk.VK_PIPELINE_STAGE_HOST_BIT)
-    vk.vkEndCommandBuffer(commands)
-    return commands
 
 
 def _copy(commands: Any, source: Any, target: Any, size: int) -> None:
@@ -191,17 +269,34 @@ def _copy(commands: Any, source: Any, target: Any, size: int) -> None:
 
 
 def _barrier(commands: Any, before: int, after: int) -> None:
-    """All memory written by `before` is visible to `after`."""
+    """All memory written by `before` is visible to `after`. Only the stage of conversions needs synchronization2."""
+    if _CONVERT in (before, after):
+        read_write = {stage: _TRANSFERS if stage == _CONVERT else _READ | _WRITE for stage in (before, after)}
+        wide = vk.ffi.new(
+            "VkMemoryBarrier2 *",
+            {
+                "sType": vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                "srcStageMask": before,
+                "srcAccessMask": read_write[before],
+                "dstStageMask": after,
+                "dstAccessMask": read_write[after],
+            },
+        )
+        s_type = vk.VK_STRUCTURE_TYPE_DEPENDENCY_INFO
+        info = {"sType": s_type, "memoryBarrierCount": 1, "pMemoryBarriers": wide}
+        vk.lib.vkCmdPipelineBarrier2(commands, vk.ffi.new("VkDependencyInfo *", info))
+        return
     barrier = vk.ffi.new("VkMemoryBarrier *", {"sType": vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER, **_FULL_MEMORY})
     vk.lib.vkCmdPipelineBarrier(commands, before, after, 0, 1, barrier, 0, vk.ffi.NULL, 0, vk.ffi.NULL)
 
 
-def _submit(device: LogicalDevice, timeout: float, commands: Any) -> None:
-    """Submit and wait at most `timeout` seconds. Raises Hung."""
+def _submit(device: LogicalDevice, timeout: float, deadline: float, commands: Any) -> None:
+    """Submit and wait until the `deadline` of time.monotonic(), `timeout` after the run began. Raises Hung."""
     submit = vk.VkSubmitInfo(pCommandBuffers=[commands])
     vk.vkQueueSubmit(device.queue, 1, [submit], device.fence)
     try:
-        vk.vkWaitForFences(device.handle, 1, [device.fence], vk.VK_TRUE, int(timeout * 1e9))
+        left = max(0.0, deadline - time.monotonic())
+        vk.vkWaitForFences(device.handle, 1, [device.fence], vk.VK_TRUE, int(left * 1e9))
     except vk.VkTimeout:
         raise Hung(f"the device did not finish within {timeout:g} s of vkQueueSubmit") from None
     vk.vkResetFences(device.handle, 1, [device.fence])

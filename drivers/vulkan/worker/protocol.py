@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 2
+VERSION = 3
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -70,6 +70,41 @@ class Memory(Struct, frozen=True):
     addresses: tuple[Address, ...] = ()
 
 
+class Opaque(Struct, frozen=True):
+    """Memory for a matrix in a layout whose size the device says, in Vulkan's numbers (VK-005, VK-053).
+
+    The matrix begins `offset` bytes into it; all of it is zeros first where `zero`.
+    """
+
+    component: int
+    layout: int
+    rows: int
+    cols: int
+    offset: int = 0
+    zero: bool = False
+
+
+class Place(Struct, frozen=True):
+    """A matrix `offset` bytes into the window of buffer number `buffer`; `stride` is in bytes, too."""
+
+    buffer: int
+    component: int
+    layout: int
+    offset: int = 0
+    stride: int = 0
+
+
+class Conversion(Struct, frozen=True):
+    """A conversion of a rows x cols matrix, before or after the dispatches; on the `host` or by a command."""
+
+    source: Place
+    destination: Place
+    rows: int
+    cols: int
+    after: bool = False
+    host: bool = False
+
+
 class ParameterSet(Struct, frozen=True):
     """What one dispatch of the pipeline works on."""
 
@@ -97,7 +132,9 @@ class Run(_Message, frozen=True, tag="run"):
     """Run a module once per parameter set. Answered, in order of arrival, by `Done` or `Failed`.
 
     `features` are the Vulkan features to enable, by name, nothing else is; `timeout` is how many
-    seconds all dispatches together may take.
+    seconds all dispatches together may take, with the `conversions` by commands around them. Each
+    parameter set has `opaque` memory of its own, numbered after its buffers and never handed back, and
+    all conversions are done for each, in order.
     """
 
     id: int
@@ -110,6 +147,8 @@ class Run(_Message, frozen=True, tag="run"):
     entry: str = "main"
     subgroup_size: int | None = None
     timeout: float = 10.0
+    opaque: tuple[Opaque, ...] = ()
+    conversions: tuple[Conversion, ...] = ()
 
 
 # Worker to driver
