@@ -35,6 +35,7 @@ _EMBEDDED = {
         "reductions": "cts.generators.reductions:cases",
         "tensor_addressing": "cts.generators.tensor_addressing:cases",
         "vector_arithmetic": "cts.generators.vector_arithmetic:cases",
+        "vector_multiply": "cts.generators.vector_multiply:cases",
     },
     "cts.oracles": {"reference": "cts.reference:ORACLE"},
 }

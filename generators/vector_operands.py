@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from cts.capabilities import Capabilities
 from cts.generators.choices import Choices
-from cts.generators.operands import Constness
+from cts.generators.operands import NOWHERE, Constness
 from cts.model import Dispatch, Operand, Scalar
 from cts.model.operand import Factors
 
@@ -67,7 +67,7 @@ class At:
     """An operand's value: `base` plus factors times the invocation's place, perhaps reduced by `mod`."""
 
     base: int = 0
-    factors: Factors = Factors()
+    factors: Factors = NOWHERE
     mod: int | None = None
 
     def most(self, lanes: Lanes) -> int:

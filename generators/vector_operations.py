@@ -1,4 +1,4 @@
-"""Operations on the components of vectors (CV-012): operands with which they are defined, and what is known of results."""
+"""Operations on the components of vectors (CV-012): operands for which they are defined, what is known of results."""
 
 from __future__ import annotations
 

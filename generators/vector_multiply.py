@@ -1,0 +1,269 @@
+"""Cases of vectors times matrices: every row, every layout, chains of layers. docs/generators.md says how often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from hypothesis import strategies as st
+
+from cts.capabilities import Capabilities, VectorMulSupport
+from cts.generators.choices import Choices, Draw
+from cts.generators.contents import Contents
+from cts.generators.kernels import draw_float_controls
+from cts.generators.known import Known, anything
+from cts.generators.memory import Region
+from cts.generators.products import alike
+from cts.generators.vector_arithmetic import draw_length
+from cts.generators.vector_flow import draw_if
+from cts.generators.vector_kernels import ALIGNMENT, Vector, VectorKernel
+from cts.generators.vector_matrices import draw_stored
+from cts.generators.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, written
+from cts.generators.vector_operations import ARITHMETIC
+from cts.generators.vector_parts import convert, feasible
+from cts.generators.vector_products import (
+    draw_bias,
+    draw_input,
+    draw_matrix,
+    inputs_of,
+    read_input,
+    results_of,
+    summed,
+    usable_rows,
+)
+from cts.model import (
+    Case,
+    ComponentType,
+    Interpretation,
+    MatrixLayout,
+    MulAddOperand,
+    SpecBool,
+    SpecInt,
+    SpecInterpretation,
+    SpecLayout,
+    VectorArithmetic,
+    VectorConstant,
+    VectorMatrixMul,
+    VectorOperation,
+)
+from cts.model.operand import Factors
+
+#: Most products of components that one multiplication of a generated case has, over all invocations.
+MAX_PRODUCTS = 1 << 16
+
+
+def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """Valid cases that a device with `capabilities` can run. Raises ValueError when it multiplies no vectors."""
+    rows = usable_rows(capabilities)
+    if not rows:
+        raise ValueError("the driver multiplies no cooperative vectors")
+
+    @st.composite
+    def vector_multiply(draw: Draw) -> Case:
+        return _draw_case(Choices(draw), capabilities, rows)
+
+    return vector_multiply()
+
+
+def draw_mul_row(choices: Choices, rows: Sequence[VectorMulSupport]) -> VectorMulSupport:
+    """A row, of integers or of floats as often, however many there are of either."""
+    floats = choices.chance(6)
+    return choices.pick([r for r in rows if r.result.is_float == floats] or rows)
+
+
+def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[VectorMulSupport]) -> Case:
+    row = draw_mul_row(choices, rows)
+    m, k = draw_extents(choices, capabilities)
+    dispatch = draw_vector_dispatch(choices, capabilities, max(m, k, m * k * MAX_COMPONENTS // MAX_PRODUCTS))
+    controls = draw_float_controls(choices, capabilities)
+    layers = choices.pick((1, 1, 1, 2, 2, 3))
+    kernel = VectorKernel(choices, capabilities, dispatch)
+    exact = not choices.chance(2)
+    source = load_input(choices, kernel, row, k, exact=exact)
+    result = draw_layer(choices, kernel, row, source, k, m, exact=exact)
+    kept = choices.rarely(5)
+    first = result
+    for _ in range(layers - 1):
+        result = choices.group(partial(_draw_next, kernel=kernel, rows=rows, vector=result, exact=exact))
+    kernel.store(choices, result)
+    if kept:
+        # An implementation may overwrite what is still needed.
+        kernel.store(choices, first)
+    return kernel.case(controls)
+
+
+def draw_extents(choices: Choices, capabilities: Capabilities) -> tuple[int, int]:
+    """M and K, of which not both are large."""
+    m, k = draw_length(choices, capabilities), draw_length(choices, capabilities)
+    return (m, k) if m * k <= MAX_COMPONENTS else (m, max(MAX_COMPONENTS // m, 1))
+
+
+def load_input(choices: Choices, kernel: VectorKernel, row: VectorMulSupport, k: int, *, exact: bool) -> Vector:
+    """A vector from memory that a row takes as K components, packed ones perhaps with some to spare."""
+    contents = draw_input(choices, row, k, exact=exact)
+    if not row.input_interpretation.packed:
+        declared = choices.pick(inputs_of(kernel.capabilities, row))
+        return kernel.load(choices, row.input, k, contents, declared)
+    spare = choices.pick((0, 0, 0, 1, 3))
+    length = min(-(-k // 4) + spare, max(kernel.capabilities.max_vector_length, -(-k // 4)))
+    component = row.input if contents.data.random_bits else row.input_interpretation.component
+    loaded = kernel.load(choices, component, length, contents, row.input)
+    return replace(loaded, known=anything(row.input))
+
+
+def draw_layer(
+    choices: Choices,
+    kernel: VectorKernel,
+    row: VectorMulSupport,
+    source: Vector,
+    k: int,
+    m: int,
+    *,
+    exact: bool,
+) -> Vector:
+    """A multiplication of `source`, which the row takes, with an M x K matrix and perhaps a bias."""
+    given = read_input(row, source.range)
+    matrix = draw_matrix(choices, row, k, given, exact=exact and given.grain is not None)
+    stored = draw_stored(
+        choices, kernel, row.matrix_interpretation.component, (m, k), matrix, transposable=row.transpose
+    )
+    product = summed(row, k, given, matrix.known, None)
+    result = choices.pick(results_of(kernel.capabilities, row))
+    with_bias = choices.chance(6)
+    bias = draw_bias(choices, row, product) if with_bias else None
+    name = kernel.name("r")
+    signs = []
+    if row.input.is_signed and not row.input_interpretation.packed:
+        signs.append(MulAddOperand.MatrixBSigned)
+    if row.result.is_signed:
+        signs.append(MulAddOperand.MatrixResultSigned)
+    layout: MatrixLayout = stored.layout
+    constness, spec = kernel.constness, _spec
+    of_bias, bias_at = (None, At()) if bias is None else _draw_bias_buffer(choices, kernel, row, m, bias)
+    kernel.program.emit(
+        VectorMatrixMul(
+            id=name,
+            type=kernel.type(result, m),
+            input=source.id,
+            input_interpretation=_interpretation(kernel, row.input_interpretation),
+            matrix=stored.of,
+            matrix_interpretation=_interpretation(kernel, row.matrix_interpretation),
+            m=SpecInt(m) if spec(kernel) else m,
+            k=SpecInt(k) if spec(kernel) else k,
+            layout=SpecLayout(layout) if spec(kernel) else layout,
+            matrix_offset=written(constness, stored.offset),
+            stride=written(constness, stored.stride),
+            transpose=SpecBool(stored.transposed) if spec(kernel) else stored.transposed,
+            bias=of_bias,
+            bias_offset=written(constness, bias_at) if of_bias is not None else 0,
+            bias_interpretation=None if bias is None else _interpretation(kernel, row.bias_interpretation),
+            operands=tuple(signs),
+        )
+    )
+    known = summed(row, k, given, matrix.known, None if bias is None else bias.known)
+    return Vector(name, result, m, known if result.is_float else anything(result))
+
+
+def _spec(kernel: VectorKernel) -> bool:
+    return kernel.constness.kind() == "spec"
+
+
+def _interpretation(kernel: VectorKernel, interpretation: Interpretation) -> Interpretation | SpecInterpretation:
+    return SpecInterpretation(interpretation) if _spec(kernel) else interpretation
+
+
+def _draw_bias_buffer(
+    choices: Choices, kernel: VectorKernel, row: VectorMulSupport, m: int, bias: Contents
+) -> tuple[str, At]:
+    """A buffer that holds a bias, or a few."""
+    component = row.bias_interpretation.component
+    kind, base = choices.record(9, 9)
+    extent = m * component.size
+    tile = -(-extent // ALIGNMENT) * ALIGNMENT
+    at = At(ALIGNMENT * (0, 0, 0, 0, 0, 0, 1, 2, 3, 257)[base])
+    if kind >= 8 and kernel.lanes.inv > 1:
+        at = At(0, Factors(inv=tile), tile * 3)
+    region = Region(kernel.fresh_name("bias"), component, 1, kernel.storage(choices), bias.data)
+    region.size = at.most(kernel.lanes) + extent
+    kernel.add(region)
+    return region.name, at
+
+
+def _draw_next(
+    choices: Choices, kernel: VectorKernel, rows: Sequence[VectorMulSupport], vector: Vector, *, exact: bool
+) -> Vector:
+    """One more layer, behind an activation; the same vector where no row takes one of its type."""
+    activated = draw_activation(choices, kernel, vector)
+    if choices.rarely(6):
+        other = draw_if(choices, kernel, lambda c: draw_activation(c, kernel, activated), lambda c: activated)
+        activated = other or activated
+    taken = [(row, None) for row in rows if _takes(row, activated.component)]
+    reached = [(row, step) for step in feasible(kernel, activated) for row in rows if _takes(row, step.component)]
+    options = [*taken, *reached]
+    which = choices.between(0, 63)
+    if not options:
+        return activated
+    row, step = options[which % len(options)]
+    if step is not None:
+        activated = convert(kernel, activated, step)
+    activated = as_read(row, activated)
+    k = activated.length
+    m = min(draw_length(choices, kernel.capabilities), max(MAX_COMPONENTS // k, 1))
+    m = max(min(m, MAX_PRODUCTS // (k * kernel.lanes.instances), MAX_COMPONENTS // kernel.lanes.instances), 1)
+    return draw_layer(choices, kernel, row, activated, k, m, exact=exact)
+
+
+def _takes(row: VectorMulSupport, component: ComponentType) -> bool:
+    return not row.input_interpretation.packed and component in alike(row.input)
+
+
+def as_read(row: VectorMulSupport, vector: Vector) -> Vector:
+    """The vector with what is known of it as the row's mask reads it."""
+    return (
+        vector
+        if vector.component is row.input or vector.component.is_float
+        else replace(vector, known=anything(row.input))
+    )
+
+
+def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector:
+    """Relu, a clamp, or tanh: of floats what keeps them small enough for a next layer."""
+    kind = choices.between(0, 9)
+    component = vector.component
+    if component not in ARITHMETIC:
+        return vector
+    if component.is_float and vector.range.size > 64:
+        kind = 4 if kind < 8 else 9
+    if kind < 4:
+        operation = VectorOperation.FMax if component.is_float else VectorOperation.SMax
+        zero = _constant(kernel, vector, 0)
+        known = Known(max(vector.range.low, 0), max(vector.range.high, 0), vector.range.grain)
+        return _apply(kernel, operation, (vector, zero), known if component.is_float else anything(component))
+    if kind >= 8 and component.is_float:
+        return _apply(kernel, VectorOperation.Tanh, (vector,), Known(-1, 1, None))
+    low, high = _constant(kernel, vector, 0 if kind < 6 or not component.is_float else -2), _constant(kernel, vector, 3)
+    operation = VectorOperation.FClamp if component.is_float else VectorOperation.UClamp
+    known = Known(low.range.low, 3, vector.range.grain) if component.is_float else Known(0, 3)
+    return _apply(kernel, operation, (vector, low, high), known)
+
+
+def _constant(kernel: VectorKernel, like: Vector, value: int) -> Vector:
+    name = kernel.name("c")
+    kernel.program.emit(
+        VectorConstant(
+            id=name,
+            type=kernel.type(like.component, like.length),
+            value=kernel.constness.component(value),
+            replicated=kernel.spec_lengths,
+        )
+    )
+    return Vector(name, like.component, like.length, Known(value, value))
+
+
+def _apply(kernel: VectorKernel, operation: VectorOperation, operands: Sequence[Vector], known: Known) -> Vector:
+    name = kernel.name("v")
+    a, b, c, *_ = *(v.id for v in operands), None, None
+    assert a is not None
+    kernel.program.emit(VectorArithmetic(id=name, operation=operation, a=a, b=b, c=c))
+    return replace(operands[0], id=name, known=known, fresh=False)

@@ -1,0 +1,142 @@
+"""Multiplications of vectors (CV-014..CV-018): rows of the capabilities, and data with which sums are exact."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cts.capabilities import Capabilities, Feature, VectorMulSupport
+from cts.generators.choices import Choices
+from cts.generators.contents import Contents, Wanted, consecutive, cycle, draw_contents, random_numbers, realistic
+from cts.generators.known import PRECISION, Known, anything, settled
+from cts.generators.products import FLOAT8_BITS, alike
+from cts.model import ComponentType, Data, RandomBits
+
+_C = ComponentType
+
+#: Numbers that a conversion to 8-bit integers rounds to even, and saturates (CV-031).
+_TO_INTEGERS = (
+    0.5, 1.5, -0.5, 2.5, -1.5, 127.5, 126.5, 128, -128.5, -129, 1000, 254.5, 255.5, 256, 0.25, 0.75, -0.75, -127.5, 3,
+)  # fmt: skip
+
+
+def usable_rows(capabilities: Capabilities) -> list[VectorMulSupport]:
+    """The rows whose vectors the driver has, in its order."""
+    if Feature.COOPERATIVE_VECTOR not in capabilities.features:
+        return []
+    return [r for r in capabilities.vector_muls if inputs_of(capabilities, r) and results_of(capabilities, r)]
+
+
+def inputs_of(capabilities: Capabilities, row: VectorMulSupport) -> list[ComponentType]:
+    """The types of vectors that a row takes: of integers that are not packed, of either sign (CV-017)."""
+    found = (row.input,) if row.input_interpretation.packed else alike(row.input)
+    return [c for c in found if c in capabilities.vector_components]
+
+
+def results_of(capabilities: Capabilities, row: VectorMulSupport) -> list[ComponentType]:
+    """The types of vectors that a row gives."""
+    return [c for c in alike(row.result) if c in capabilities.vector_components]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How large the numbers of one multiplication may be, in whole steps of their type's numbers, to add up exactly.
+
+    `bias` is in steps of products.
+    """
+
+    input: int
+    matrix: int
+    bias: int
+
+
+def budget_of(row: VectorMulSupport, k: int, given: Known | None = None) -> Budget:
+    """What adds up exactly in any order (NU-010), for an input of which `given` is known, or one yet to be chosen."""
+    bits = min(PRECISION.get(row.result, 31), PRECISION.get(row.bias_interpretation.component, 31))
+    if row.matrix_interpretation.component.size == 1:
+        bits = min(bits, FLOAT8_BITS)
+    half = 1 << (bits - 1)
+    each = max(half // k, 1)
+    size = max(math.isqrt(each), 1)
+    if given is not None:
+        size = max(math.ceil(given.size * 2.0 ** -(given.grain or 0)), 1)
+    return Budget(size, max(each // size, 1), half)
+
+
+def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool) -> Contents:
+    """What a row's input holds: numbers that are the interpretation's, or that the conversion rounds or saturates."""
+    reading, given = row.input_interpretation, row.input
+    if reading.packed:
+        if choices.chance(3):
+            return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
+        return draw_contents(choices, reading.component, Wanted())
+    if not reading.component.is_float:
+        return _draw_for_integers(choices, row)
+    if not exact:
+        return realistic(given, choices.between(0, 15)) if given.is_float else consecutive(0, 5003)
+    size = min(budget_of(row, k).input, 1 << PRECISION[reading.component])
+    return draw_contents(choices, given, Wanted(size=size, exact=True, full=False))
+
+
+def _draw_for_integers(choices: Choices, row: VectorMulSupport) -> Contents:
+    given, reading = row.input, row.input_interpretation.component
+    kind, seed = choices.record(9, 15)
+    if not given.is_float:
+        wide = given.size > reading.size
+        return (
+            random_numbers(Known(-300 if given.is_signed else 0, 300), seed, 0)
+            if wide and kind < 5
+            else (draw_contents(choices, given, Wanted()))
+        )
+    if kind < 4:
+        return draw_contents(choices, given, Wanted(size=120, exact=True))
+    if kind < 7:
+        return cycle(_TO_INTEGERS)
+    return random_numbers(Known(-1200, 1200), seed, 1)
+
+
+def draw_matrix(choices: Choices, row: VectorMulSupport, k: int, given: Known, *, exact: bool) -> Contents:
+    """What the matrix holds, in its own type."""
+    component = row.matrix_interpretation.component
+    if not component.is_float:
+        return draw_contents(choices, component, Wanted())
+    if not exact:
+        return realistic(component, choices.between(0, 15))
+    size = min(budget_of(row, k, given).matrix, 1 << PRECISION[component])
+    return draw_contents(choices, component, Wanted(size=size, exact=True))
+
+
+def draw_bias(choices: Choices, row: VectorMulSupport, product: Known) -> Contents:
+    """What the bias holds: numbers as coarse as the products, and no more of them than add up exactly."""
+    component = row.bias_interpretation.component
+    if not component.is_float:
+        return draw_contents(choices, component, Wanted())
+    if product.grain is None:
+        return realistic(component, choices.between(0, 15))
+    room = budget_of(row, 1).bias * 2.0**product.grain
+    return draw_contents(
+        choices, component, Wanted(size=max(min(room, 1 << 11), 1), exact=True, halves=product.grain < 0)
+    )
+
+
+def read_input(row: VectorMulSupport, known: Known) -> Known:
+    """What is known of an input as the multiplication reads it."""
+    reading = row.input_interpretation
+    if not reading.component.is_float:
+        return anything(reading.component)
+    if known.grain is not None and known.size <= math.ldexp(1, PRECISION[reading.component] + known.grain):
+        return known
+    return Known(known.low * 1.25 if known.low < 0 else 0, max(known.high * 1.25, 0), None)
+
+
+def summed(row: VectorMulSupport, k: int, given: Known, matrix: Known, bias: Known | None) -> Known:
+    """What is known of the result."""
+    if not row.result.is_float:
+        return anything(row.result)
+    grains = [given.grain, matrix.grain]
+    grain = None if None in grains else sum(g for g in grains if g is not None)
+    size = k * given.size * matrix.size
+    if bias is not None:
+        size += bias.size
+        grain = None if grain is None or bias.grain is None else min(grain, bias.grain)
+    return settled(row.result, -size, size, grain)
