@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 from vulkan_devices import LAVAPIPE, row, varied, with_rows
 
-from cts.capabilities import Feature, MatrixSupport, MulAddSupport
+from cts.capabilities import Feature, MatrixSupport, MulAddSupport, VectorMulSupport
 from cts.drivers.vulkan import capabilities, report
-from cts.drivers.vulkan.worker.protocol import VectorRow
-from cts.model import ComponentType, Scope, Use
+from cts.drivers.vulkan.worker.protocol import Description, VectorRow
+from cts.model import ComponentType, Interpretation, Scope, Use
 
 
 def test_capabilities_of_lavapipe() -> None:
@@ -64,6 +64,56 @@ def test_capabilities_of_exact_and_of_workgroup_rows() -> None:
     assert MatrixSupport(f32, Use.Accumulator, Scope.Workgroup, 16, 8, subgroups=8) in found
     # This device has no bfloat16 in shaders, whatever the row says.
     assert not any(r.component is ComponentType.bfloat16 for r in found)
+
+
+E4M3, E5M2, PACKED = 1000491002, 1000491003, 1000491000
+
+VECTORS = (
+    VectorRow(0, E4M3, E5M2, 1, 0, True),
+    VectorRow(9, PACKED, 3, 5, 5, False),
+    VectorRow(1000141000, 0, 0, 0, 0, False),
+    VectorRow(1, 77, 0, 0, 1, False),
+)
+
+
+def vectors(stages: int = 0x20, **accumulations: int) -> Description:
+    """Lavapipe with cooperative vectors of VECTORS."""
+    named = {f"cooperativeVectorTraining{name}Accumulation": value for name, value in accumulations.items()}
+    name = "VkPhysicalDeviceCooperativeVectorPropertiesNV"
+    limits = {"cooperativeVectorSupportedStages": stages, "maxCooperativeVectorComponents": 1024} | named
+    features = LAVAPIPE.features | {"cooperativeVector": True, "cooperativeVectorTraining": True}
+    return msgspec.structs.replace(
+        LAVAPIPE, vectors=VECTORS, features=features, properties=LAVAPIPE.properties | {name: limits}
+    )
+
+
+def test_cooperative_vectors() -> None:
+    """VK-051, VK-052: rows as they are, but for types that are unknown or that shaders cannot have here."""
+    found = capabilities.capabilities(vectors())
+    t, r = ComponentType, Interpretation
+    assert found.vector_muls == (
+        VectorMulSupport(t.float16, r.float8_e4m3fn, r.float8_e5m2, r.float32, t.float16, transpose=True),
+        VectorMulSupport(t.uint32, r.int8_packed, r.int8, r.int32, t.int32),
+    )
+    assert found.vector_components == {t.float16, t.float32, t.int32, t.uint32}
+    assert found.max_vector_length == 1024
+    assert found.max_invocations == 1024
+    assert capabilities.capabilities(LAVAPIPE).vector_muls == ()
+    assert capabilities.capabilities(LAVAPIPE).max_vector_length == 0
+
+
+def test_features_of_cooperative_vectors() -> None:
+    """VK-041, CV-037: what is accumulated are properties; without the compute stage there are no vectors."""
+    inference, training = Feature.COOPERATIVE_VECTOR, Feature.COOPERATIVE_VECTOR_TRAINING
+    wanted = {inference, training, Feature.TRAINING_FLOAT16, Feature.TRAINING_FLOAT32}
+    for description, expected in (
+        (vectors(), {inference, training}),
+        (vectors(Float16=1), {inference, training, Feature.TRAINING_FLOAT16}),
+        (vectors(Float32=1), {inference, training, Feature.TRAINING_FLOAT32}),
+        (vectors(stages=0x10), set()),
+        (LAVAPIPE, set()),
+    ):
+        assert capabilities.capabilities(description).features & wanted == expected
 
 
 def test_the_table_names_every_row() -> None:
