@@ -1,33 +1,46 @@
 """Control flow: which subgroups are active, which turn a loop is in, and what loops and conditions carry.
 
 All subgroups step through the program together; those that a loop or condition leaves out are inactive.
+In programs of cooperative vectors, invocations do so in place of subgroups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator.operands import Operands
-from cts.drivers.emulator.registers import Matrix
 from cts.model import Else, EndIf, EndLoop, If, Instruction, Loop
 
 Active = npt.NDArray[np.bool_]
 
 
-class Steps(Protocol):
+class Value(Protocol):
+    """What loops and conditions carry: a matrix, or a vector."""
+
+    @property
+    def registers(self) -> npt.NDArray[np.uint32]: ...
+
+    def with_registers(self, registers: npt.NDArray[np.uint32]) -> Any:
+        """A value of the same type in these registers."""
+
+
+V = TypeVar("V", bound=Value)
+
+
+class Steps(Protocol[V]):
     """What runs the instructions between loops and conditions."""
 
-    matrices: dict[str, Matrix]
+    matrices: dict[str, V]
 
     def step(self, index: int) -> None:
         """Run instruction `index` in the active subgroups."""
 
-    def define(self, name: str, matrix: Matrix) -> None:
+    def define(self, name: str, matrix: V) -> None:
         """Give a matrix its name, in the active subgroups."""
 
 
@@ -43,10 +56,10 @@ def closings(program: Sequence[Instruction]) -> dict[int, int]:
     return found
 
 
-class Flow:
+class Flow(Generic[V]):
     """Walks through a program. `active` (subgroups,) are those that run the current instruction."""
 
-    def __init__(self, program: Sequence[Instruction], operands: Operands, steps: Steps, bug: int) -> None:
+    def __init__(self, program: Sequence[Instruction], operands: Operands, steps: Steps[V], bug: int) -> None:
         self._program = program
         self._operands = operands
         self._steps = steps
@@ -134,12 +147,13 @@ class Flow:
         self.active = outer
         return end
 
-    def _merged(self, name: str, other: str) -> Matrix:
+    def _merged(self, name: str, other: str) -> V:
         """A matrix of an arm; zeros where a bug takes that of an arm which did not run."""
         matrices = self._steps.matrices
         if name in matrices:
             return matrices[name]
-        return matrices[other].with_registers(np.zeros_like(matrices[other].registers))
+        zeros: V = matrices[other].with_registers(np.zeros_like(matrices[other].registers))
+        return zeros
 
     def _condition(self, instruction: If) -> Active:
         values = self._operands.evaluate((instruction.condition,))[:, 0]

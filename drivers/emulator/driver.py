@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cts.capabilities import Capabilities, everything
 from cts.driver import Described, Job, Outcome, Status
-from cts.drivers.emulator import mutants as m
+from cts.drivers.emulator import catalogue
 from cts.drivers.emulator import options as opt
 
-#: Subgroups of one dispatch that fit into this emulator.
-MAX_SUBGROUPS = 1 << 16
+#: Subgroups (in programs of vectors, invocations) of one dispatch that fit into this emulator.
+MAX_INSTANCES = 1 << 16
 
 
 class Emulator:
@@ -26,19 +26,20 @@ class Emulator:
     def run(self, job: Job) -> Outcome:
         """Run the case. An access outside a buffer's memory is a CRASH that names it."""
         from cts.drivers.emulator.access import MemoryFault
-        from cts.drivers.emulator.machine import Machine
+        from cts.drivers.emulator.running import run
 
         x, y, z = job.case.dispatch.workgroups
-        subgroups = x * y * z * job.case.dispatch.subgroups
-        if subgroups > MAX_SUBGROUPS:
-            return Outcome(Status.UNSUPPORTED, detail=f"{subgroups} subgroups in a dispatch (at most {MAX_SUBGROUPS})")
+        invocations = job.case.dispatch.invocations
+        instances = x * y * z * (invocations or job.case.dispatch.subgroups)
+        if instances > MAX_INSTANCES:
+            noun = "subgroups" if invocations is None else "invocations"
+            return Outcome(Status.UNSUPPORTED, detail=f"{instances} {noun} in a dispatch (at most {MAX_INSTANCES})")
         memory = {name: data.copy() for name, data in job.memory.items()}
-        machine = Machine(job.case, memory, self._options)
         try:
-            machine.run()
+            matrices = run(job.case, memory, self._options)
         except MemoryFault as fault:
             return Outcome(Status.CRASH, detail=str(fault))
-        return Outcome(Status.DONE, memory, matrices={name: m.elements() for name, m in machine.matrices.items()})
+        return Outcome(Status.DONE, memory, matrices=matrices)
 
     def close(self) -> None:
         """Nothing to give back."""
@@ -59,7 +60,7 @@ class Factory:
         return opt.variants()
 
     def mutants(self) -> list[Described]:
-        return m.mutants()
+        return catalogue.mutants()
 
 
 create = Factory()

@@ -19,7 +19,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Numba's cache watches only the file of the compiled function; this also changes with the files of its callees
 #: and with the numbers of mutants.
-_SOURCES = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:12]
+_SOURCES = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()[
+    :12
+]
 
 
 def device(function: F) -> F:

@@ -8,26 +8,29 @@ import numpy as np
 
 from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator.state import U32, Ints
-from cts.model import Dispatch, Operand, factors_of
+from cts.model import Dispatch, Operand, factors_of, modulus_of
 
 
 class Operands:
     """Evaluates the operands of a program, instruction by instruction, in program order.
 
     `subgroups` is the number of subgroups of the whole dispatch: workgroup-major (x fastest),
-    subgroups of a workgroup next to each other.
+    subgroups of a workgroup next to each other. Where the dispatch says `invocations`, each of them
+    takes the place of a subgroup.
     """
 
     def __init__(self, dispatch: Dispatch, bug: int) -> None:
         x, y, z = dispatch.workgroups
-        self.subgroups = x * y * z * dispatch.subgroups
+        members = dispatch.subgroups if dispatch.invocations is None else dispatch.invocations
+        self.subgroups = x * y * z * members
         self._bug = bug
         self._previous_word: int | None = None
         #: Indices of the loops around the instruction, innermost last.
         self.turns: list[int] = []
-        self._ids = np.empty((self.subgroups, 4), np.int64)
+        #: Workgroup x, y and z, subgroup, invocation; one of the last two is 0 for all.
+        self._ids = np.zeros((self.subgroups, 5), np.int64)
         rest = np.arange(self.subgroups)
-        for column, count in ((3, dispatch.subgroups), (0, x), (1, y), (2, z)):
+        for column, count in ((3 if dispatch.invocations is None else 4, members), (0, x), (1, y), (2, z)):
             self._ids[:, column] = rest % count
             rest //= count
         if bug == m.FIRST_WORKGROUP_OPERANDS:
@@ -42,9 +45,13 @@ class Operands:
             factors = factors_of(operand)
             values[:, column] = self._base(operand)
             if factors.any_set:
-                values[:, column] += self._ids @ np.array([factors.wg_x, factors.wg_y, factors.wg_z, factors.sg])
+                weights = [factors.wg_x, factors.wg_y, factors.wg_z, factors.sg, factors.inv]
+                values[:, column] += self._ids @ np.array(weights)
                 inner, outer = self._indices()
                 values[:, column] += inner * factors.loop + outer * factors.loop_outer
+            modulus = modulus_of(operand)
+            if modulus is not None:
+                values[:, column] = (values[:, column] & U32) % modulus
         return values & U32
 
     def _indices(self) -> tuple[int, int]:

@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass, replace
 
 from cts.driver import Described
+from cts.drivers.emulator import catalogue
 from cts.drivers.emulator import mutants as m
 from cts.errors import BadInput
 
@@ -88,6 +89,29 @@ CONTRACT = {
     "on": "roundings between operations are left out where the case allows it",
 }
 
+FMA = {
+    "fused": "Fma of vectors rounds once",
+    "separate": "Fma of vectors rounds its product, then the sum",
+}
+
+FP8_INPUT = {
+    "rounded": "float inputs of a multiplication with float8 interpretation are rounded to it",
+    "kept": "float inputs of a multiplication with float8 interpretation stay what they are",
+}
+
+OPAQUE = {
+    "tiles": "optimal layouts are tiles, padding behind each",
+    "columns": "optimal layouts are columns, padding behind each",
+    "swizzled": "optimal layouts are rows whose pieces of 16 bytes change places",
+}
+
+ATOMICS = {
+    "forward": "invocations accumulate one after the other",
+    "reversed": "invocations accumulate last one first",
+    "shuffled": "invocations accumulate in scrambled order",
+    "combined": "sums of a subgroup's invocations with one address are accumulated at once",
+}
+
 #: Options with values by name: (area, values).
 CHOICES = {
     "order": (AREA, ORDERS),
@@ -102,6 +126,10 @@ CHOICES = {
     "denormals": ("conversions", DENORMALS),
     "zeros": ("matrix_arithmetic", ZEROS),
     "contract": ("matrix_programs", CONTRACT),
+    "fma": ("vector_arithmetic", FMA),
+    "fp8_input": ("vector_multiply", FP8_INPUT),
+    "opaque": ("vector_conversions", OPAQUE),
+    "atomics": ("vector_training", ATOMICS),
 }
 
 
@@ -123,6 +151,10 @@ class Options:
     denormals: str = "keep"
     zeros: str = "ieee"
     contract: str = "off"
+    fma: str = "fused"
+    fp8_input: str = "rounded"
+    opaque: str = "tiles"
+    atomics: str = "forward"
     mutant: int = m.NONE
 
 
@@ -146,7 +178,7 @@ def parse(given: dict[str, str]) -> Options:
         "subgroup_size": [str(n) for n in SUBGROUP_SIZES],
         "tile": list(TILES),
         **{key: list(values) for key, (_, values) in CHOICES.items()},
-        "mutant": [d.name for d in m.mutants()],
+        "mutant": [d.name for d in catalogue.mutants()],
     }
     for key, value in given.items():
         if key == "":
@@ -169,7 +201,7 @@ def parse(given: dict[str, str]) -> Options:
         defaults,
         subgroup_size=int(given.get("subgroup_size", defaults.subgroup_size)),
         tile=TILES[given["tile"]] if "tile" in given else defaults.tile,
-        mutant=m.number_of(given["mutant"]) if "mutant" in given else m.NONE,
+        mutant=catalogue.number_of(given["mutant"]) if "mutant" in given else m.NONE,
         **{key: value for key, value in given.items() if key in CHOICES},
     )
 

@@ -1,0 +1,1 @@
+"""Programs of cooperative vectors: one vector per invocation, control flow that diverges, opaque layouts."""

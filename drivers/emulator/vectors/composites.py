@@ -1,0 +1,71 @@
+"""Constants, and components put together and taken apart (CV-011)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.vectors.registers import Ints, Vector
+from cts.model import VectorConstant, VectorType, constant_of, encode, number_of
+
+#: Components that a bug fills or reaches.
+FEW, SOME = 4, 16
+
+
+def length_of(declared: VectorType) -> int:
+    """How many components a type has, however that is delivered."""
+    length = constant_of(declared.length)
+    assert isinstance(length, int)
+    return length
+
+
+def constant(i: VectorConstant, count: int, bug: int) -> Vector:
+    """The same vector in every one of `count` invocations."""
+    length, component = length_of(i.type), i.type.component
+    given = i.values if i.values is not None else [0 if i.value is None else i.value] * length
+    bits = encode(component, [number_of(value) for value in given]).astype(np.uint32)
+    if bug == v.VECTOR_REPLICATED_16 and i.replicated:
+        bits[SOME:] = 0
+    return Vector(component, np.tile(bits, (count, 1)))
+
+
+def construct(parts: list[Vector], bug: int) -> Vector:
+    """Scalars and vectors, one after the other."""
+    if bug == v.VECTOR_CONSTRUCT_SCALARS_FIRST:
+        parts = sorted(parts, key=lambda part: not part.is_scalar)
+    wide = None
+    if any(part.wide is not None for part in parts):
+        wide = np.concatenate([part.floats() for part in parts], 1)
+    return Vector(parts[0].component, np.concatenate([part.registers for part in parts], 1), wide)
+
+
+def extract(vector: Vector, index: Ints) -> Vector:
+    """The component `index` (invocations,) of each invocation's vector; the last one beyond it (undefined)."""
+    at = np.minimum(index, vector.length - 1)[:, None]
+    registers = np.take_along_axis(vector.registers, at, 1)
+    wide = None if vector.wide is None else np.take_along_axis(vector.wide, at, 1)
+    return replace(vector, registers=registers, wide=wide, is_scalar=True)
+
+
+def insert(vector: Vector, scalar: Vector, index: Ints, bug: int) -> Vector:
+    """The vector with the component `index` (invocations,) replaced."""
+    at = np.minimum(index, vector.length - 1)[:, None]
+    registers = vector.registers if bug == v.VECTOR_INSERT_IN_PLACE else vector.registers.copy()
+    added = scalar.registers
+    if bug == v.VECTOR_INSERT_FOUR:
+        added = np.where(at < FEW, added, np.take_along_axis(registers, at, 1))
+    np.put_along_axis(registers, at, added, 1)
+    wide = None
+    if vector.wide is not None or scalar.wide is not None:
+        wide = vector.floats().copy()
+        np.put_along_axis(wide, at, scalar.floats(), 1)
+    return replace(vector, registers=registers, wide=wide)
+
+
+def changed(index: Ints, length: int, bug: int) -> Ints:
+    """A dynamic index as a bug has it."""
+    if bug == v.VECTOR_INDEX_OFF_BY_ONE:
+        return (index + 1) % length
+    return index & (SOME - 1) if bug == v.VECTOR_INDEX_4_BIT else index

@@ -1,0 +1,167 @@
+"""Operations and conversions of every component (CV-012)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cts.drivers.emulator.numbers import (
+    E4M3,
+    IEEE_ZEROS,
+    NEGATIVE_ZEROS,
+    ROUNDING,
+    TYPE_NUMBERS,
+    WIDE_ARITHMETIC,
+    WIDE_CONVERSIONS,
+    ZEROS,
+    Settings,
+)
+from cts.drivers.emulator.vectors import functions
+from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.vectors.registers import (
+    Floats,
+    Ints,
+    Vector,
+    bits_of,
+    floats_of,
+    without_denormals,
+    wrapped_bits,
+)
+from cts.model import ComponentType, VectorArithmetic, VectorBitcast, VectorConversion, VectorConvert, VectorOperation
+
+_O = VectorOperation
+
+#: Operations whose result is one of their operands, or a number that every type holds.
+_EXACT = {_O.FNegate, _O.FMin, _O.FMax, _O.NMin, _O.NMax, _O.FClamp, _O.NClamp, _O.Step}
+_CLAMPS = {_O.SClamp, _O.UClamp}
+_COMPARING = {_O.SMin, _O.SMax, _O.UMin, _O.UMax, *_CLAMPS}
+_SIGNED = {_O.SNegate, _O.SDiv, _O.SMin, _O.SMax, _O.SClamp, _O.ShiftRightArithmetic}
+
+
+@dataclass(frozen=True)
+class Elements:
+    """How this run computes. `settings` are those of `numbers`; `fused` says whether Fma rounds once."""
+
+    settings: Settings
+    elides: bool
+    fused: bool
+    bug: int
+
+    def arithmetic(self, i: VectorArithmetic, operands: list[Vector]) -> Vector:
+        """An operation on one, two or three vectors of one type."""
+        first = operands[0]
+        with np.errstate(all="ignore"):
+            if first.component.is_float:
+                made = self._of_floats(i.operation, operands)
+            else:
+                made = first.with_registers(self._of_ints(i.operation, operands))
+        return self._unless_skipped(made, first)
+
+    def _unless_skipped(self, made: Vector, first: Vector) -> Vector:
+        """The result, without the components that a bug leaves out."""
+        done = np.ones(made.length, bool)
+        if self.bug == v.VECTOR_TAIL_UNCOMPUTED and made.component.size == 2 and made.length % 2:
+            done[-1] = False
+        elif self.bug == v.VECTOR_FIRST_64_COMPUTED:
+            done[64:] = False
+        return made if done.all() else made.with_registers(np.where(done, made.registers, first.registers))
+
+    def _of_floats(self, operation: VectorOperation, operands: list[Vector]) -> Vector:
+        component = operands[0].component
+        given = [o.floats() for o in operands]
+        if operation in _EXACT:
+            return self._held(functions.exact(operation, given, self.bug), component, operands[0], True)
+        given = [without_denormals(x, component, self.settings) for x in given]
+        if operation is _O.Fma and not self.fused:
+            product = self._rounded(given[0] * given[1], component)
+            given = [product, np.ones_like(product), given[2]]
+        return self._held(functions.result(operation, given, component, self.bug), component, operands[0])
+
+    def times(self, vector: Vector, scalars: Floats) -> Vector:
+        """Every component times the invocation's scalar (invocations, 1)."""
+        a, b = (without_denormals(x, vector.component, self.settings) for x in (vector.floats(), scalars))
+        with np.errstate(all="ignore"):
+            return self._unless_skipped(self._held(a * b, vector.component, vector), vector)
+
+    def _rounded(self, values: Floats, component: ComponentType) -> Floats:
+        if self.settings[WIDE_ARITHMETIC]:
+            return values
+        return floats_of(bits_of(values, component, int(self.settings[ROUNDING])), component)
+
+    def _held(self, values: Floats, component: ComponentType, like: Vector, exact: bool = False) -> Vector:
+        """A vector of results, rounded unless that is elided; zeros and denormals as this run has them."""
+        values = values if exact else self._zeros(self._flushed(self._rounded(values, component), component))
+        bits = bits_of(values, component, int(self.settings[ROUNDING]))
+        return replace(like, component=component, registers=bits, wide=values if self.elides else None)
+
+    def _flushed(self, values: Floats, component: ComponentType) -> Floats:
+        return values if self.settings[WIDE_ARITHMETIC] else without_denormals(values, component, self.settings)
+
+    def _zeros(self, values: Floats) -> Floats:
+        if self.settings[ZEROS] == IEEE_ZEROS:
+            return values
+        return np.where(values == 0, -0.0 if self.settings[ZEROS] == NEGATIVE_ZEROS else 0.0, values)
+
+    def _of_ints(
+        self, operation: VectorOperation, operands: list[Vector]
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.uint32]]:
+        component = operands[0].component
+        signed = operation in _SIGNED
+        if operation in _COMPARING:
+            signed = {v.VECTOR_MINIMUM_UNSIGNED: False, v.VECTOR_MINIMUM_SIGNED: True}.get(self.bug, signed)
+        elif self.bug == v.VECTOR_SHIFT_LOGICAL and operation is _O.ShiftRightArithmetic:
+            signed = False
+        elif self.bug == v.VECTOR_SHIFT_ARITHMETIC and operation is _O.ShiftRightLogical:
+            signed = True
+        if self.bug == v.VECTOR_NARROW_UNWRAPPED:
+            values = functions.integers(operation, [o.registers.astype(np.int64) for o in operands], self.bug)
+            found: np.ndarray[tuple[int, ...], np.dtype[np.uint32]] = values.astype(np.uint32)
+            return found
+        return wrapped_bits(functions.integers(operation, [o.ints(signed) for o in operands], self.bug), component)
+
+    def convert(self, i: VectorConvert, source: Vector) -> Vector:
+        """A conversion of every component."""
+        operation, target = i.operation, i.component
+        if operation in (VectorConversion.SConvert, VectorConversion.UConvert):
+            wider = target.size > source.component.size
+            signed = operation is VectorConversion.SConvert
+            if self.bug == v.VECTOR_SCONVERT_ZERO_EXTENDS and wider:
+                signed = False
+            return replace(source, component=target, registers=wrapped_bits(source.ints(signed), target))
+        if operation in (VectorConversion.ConvertFToS, VectorConversion.ConvertFToU):
+            return replace(source, component=target, registers=self._to_ints(source, target), wide=None)
+        if operation is VectorConversion.FConvert:
+            return self._to_float(source.floats(), source, target)
+        signed = operation is VectorConversion.ConvertSToF and self.bug != v.VECTOR_INT_TO_FLOAT_UNSIGNED
+        return self._to_float(source.ints(signed).astype(np.float64), source, target)
+
+    def _to_ints(self, source: Vector, target: ComponentType) -> np.ndarray[tuple[int, ...], np.dtype[np.uint32]]:
+        """Truncated; 0 for what no integer can hold (undefined, NU-016)."""
+        values = source.floats()
+        values = np.rint(values) if self.bug == v.VECTOR_FLOAT_TO_INT_ROUNDS else np.trunc(values)
+        return wrapped_bits(np.where(np.abs(values) < 2.0**62, values, 0).astype(np.int64), target)
+
+    def _to_float(self, values: Floats, source: Vector, target: ComponentType) -> Vector:
+        """NU-012."""
+        if source.component.is_float:
+            values = without_denormals(values, source.component, self.settings)
+        bits = bits_of(values, target, int(self.settings[ROUNDING]))
+        if not self.settings[WIDE_CONVERSIONS] or TYPE_NUMBERS[target] >= E4M3:
+            values = without_denormals(floats_of(bits, target), target, self.settings)
+            bits = bits_of(values, target, int(self.settings[ROUNDING]))
+        return replace(source, component=target, registers=bits, wide=values if self.elides else None)
+
+    def bitcast(self, i: VectorBitcast, source: Vector) -> Vector:
+        """The same bits as another type."""
+        if self.bug == v.VECTOR_BITCAST_CONVERTS and source.component.is_float != i.component.is_float:
+            return replace(source, component=i.component, registers=_converted(source, i.component), wide=None)
+        return replace(source, component=i.component, wide=None)
+
+
+def _converted(source: Vector, target: ComponentType) -> np.ndarray[tuple[int, ...], np.dtype[np.uint32]]:
+    """The numbers, not the bits, as another type."""
+    if target.is_float:
+        return bits_of(source.ints(source.component.is_signed).astype(np.float64), target, 0)
+    values: Ints = np.where(np.abs(source.floats()) < 2.0**31, source.floats(), 0).astype(np.int64)
+    return wrapped_bits(values, target)

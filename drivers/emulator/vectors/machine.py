@@ -1,0 +1,259 @@
+"""Runs one program of cooperative vectors: instruction after instruction, each in all active invocations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.drivers.emulator import control
+from cts.drivers.emulator.access import MemoryFault
+from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.options import Options
+from cts.drivers.emulator.scalar import settings_of
+from cts.drivers.emulator.vectors import composites
+from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.vectors.elements import Elements
+from cts.drivers.emulator.vectors.lanes import Lanes
+from cts.drivers.emulator.vectors.memory import Memory
+from cts.drivers.emulator.vectors.opaque import optimal
+from cts.drivers.emulator.vectors.products import Multiplier, Where
+from cts.drivers.emulator.vectors.registers import Active, Floats, Ints, Vector, floats_of
+from cts.drivers.emulator.vectors.training import Accumulator
+from cts.model import (
+    GUARD_BYTES,
+    Case,
+    ControlBarrier,
+    If,
+    Instruction,
+    Loop,
+    MatrixLayout,
+    Operand,
+    Scalar,
+    StorageClass,
+    VectorArithmetic,
+    VectorBitcast,
+    VectorConstant,
+    VectorConstruct,
+    VectorConvert,
+    VectorExtract,
+    VectorInsert,
+    VectorLoad,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+    VectorStore,
+    VectorTimesScalar,
+    encode,
+    interpretation_of,
+    layout_of,
+    number_of,
+)
+
+#: Bytes that some bugs round to.
+CHUNK, WORD, ALIGNMENT = 16, 4, 32
+
+
+class VectorMachine:
+    """The state of one run. `memory` is changed in place; `matrices` are the vectors and scalars so far."""
+
+    def __init__(self, case: Case, memory: Memory, lanes: Lanes, options: Options) -> None:
+        self._case = case
+        self._memory = memory
+        self._lanes = lanes
+        self._bug = options.mutant
+        self._shape = options.opaque
+        self._operands = Operands(case.dispatch, options.mutant)
+        settings = settings_of(options, case.float_controls)
+        self._elements = Elements(settings, options.contract == "on", options.fma == "fused", options.mutant)
+        self._multiplier = Multiplier(memory, lanes, options, settings)
+        self._accumulator = Accumulator(memory, lanes, options, settings)
+        self.matrices: dict[str, Vector] = {}
+        self._flow = _Flow(self, case, self._operands, lanes, options.mutant)
+
+    def run(self) -> None:
+        """Run the whole program. Raises MemoryFault."""
+        self._flow.run()
+
+    def step(self, index: int) -> None:
+        """Run one instruction in the active invocations. Raises MemoryFault."""
+        instruction = self._case.program[index]
+        try:
+            made = self._step(instruction)
+        except MemoryFault as fault:
+            raise MemoryFault(f"program[{index}] {instruction.spirv}: {fault}") from None
+        if made is not None:
+            self.define(instruction.id, made)  # type: ignore[attr-defined]
+
+    def define(self, name: str, matrix: Vector) -> None:
+        """Give a vector its name; in invocations that are not active, one that has it already stays."""
+        if name in self.matrices and not self._flow.active.all():
+            matrix = matrix.where(self._flow.active, self.matrices[name])
+        self.matrices[name] = matrix
+
+    def _step(self, i: Instruction) -> Vector | None:
+        """Run an instruction; returns the vector or scalar that it makes, if any."""
+        match i:
+            case VectorConstant():
+                return composites.constant(i, self._lanes.count, self._bug)
+            case VectorLoad():
+                return self._load(i)
+            case VectorStore():
+                return self._store(i)
+            case VectorConstruct():
+                return composites.construct([self.matrices[name] for name in i.parts], self._bug)
+            case VectorExtract():
+                vector = self.matrices[i.vector]
+                return composites.extract(vector, self._index(i.index, vector.length))
+            case VectorInsert():
+                vector = self.matrices[i.vector]
+                index = self._index(i.index, vector.length)
+                return composites.insert(vector, self.matrices[i.scalar], index, self._bug)
+            case VectorArithmetic():
+                operands = [self.matrices[name] for name in (i.a, i.b, i.c) if name is not None]
+                return self._elements.arithmetic(i, operands)
+            case VectorTimesScalar():
+                return self._elements.times(self.matrices[i.vector], self._scalars(i))
+            case VectorConvert():
+                return self._elements.convert(i, self.matrices[i.vector])
+            case VectorBitcast():
+                return self._elements.bitcast(i, self.matrices[i.vector])
+            case VectorMatrixMul():
+                return self._multiply(i)
+            case VectorOuterProductAccumulate():
+                return self._outer_product(i)
+            case VectorReduceSumAccumulate():
+                at = self._memory.start(i.buffer) + self._value(i.offset)
+                return self._accumulator.reduce_sum(i.buffer, at, self.matrices[i.vector], self._flow.active)
+            case ControlBarrier():
+                return None  # every invocation's accesses so far have been performed
+        raise AssertionError(f"the emulator does not know {type(i).__name__} in programs of cooperative vectors")
+
+    def _value(self, operand: Operand) -> Ints:
+        """An operand in every invocation."""
+        return self._operands.evaluate((operand,))[:, 0]
+
+    def _index(self, operand: Operand, length: int) -> Ints:
+        """The index of a component."""
+        index = self._value(operand)
+        if not isinstance(operand, Scalar):
+            return index
+        if self._bug == v.VECTOR_INDEX_UNIFORM:
+            return self._lanes.uniform(index, self._flow.active)
+        return composites.changed(index, length, self._bug)
+
+    def _scalars(self, i: VectorTimesScalar) -> Floats:
+        """The scalar of each invocation, (invocations, 1)."""
+        if i.scalar is not None:
+            found = self.matrices[i.scalar].floats()
+            if self._bug == v.VECTOR_SCALAR_UNIFORM:
+                found = found[self._lanes.first_active(self._flow.active)]
+            return found
+        assert i.value is not None
+        component = self.matrices[i.vector].component
+        bits = encode(component, [number_of(i.value)]).astype(np.uint32)
+        return np.tile(floats_of(bits, component), (self._lanes.count, 1))
+
+    def _at(self, i: VectorLoad | VectorStore, size: int, length: int) -> Ints:
+        """Byte addresses of components: (invocations, length) (CV-013)."""
+        offset = self._value(i.offset)
+        if self._bug == v.VECTOR_OFFSET_IN_COMPONENTS:
+            offset = offset * size
+        elif isinstance(i, VectorLoad):
+            if self._bug == v.VECTOR_LOAD_ALIGNED_TO_32:
+                offset -= offset % ALIGNMENT
+            elif self._bug == v.VECTOR_LOAD_UNIFORM:
+                offset = self._lanes.uniform(offset, self._flow.active)
+            elif self._bug == v.VECTOR_SHARED_OFFSET_IGNORED and self._is_shared(i.buffer):
+                offset[:] = 0
+        return (self._memory.start(i.buffer) + offset)[:, None] + np.arange(length) * size
+
+    def _is_shared(self, buffer: str) -> bool:
+        return self._case.buffers[buffer].storage is StorageClass.Workgroup
+
+    def _load(self, i: VectorLoad) -> Vector:
+        component, length, active = i.type.component, composites.length_of(i.type), self._flow.active
+        registers = np.zeros((self._lanes.count, length), np.uint32)
+        if self._bug == v.VECTOR_LOAD_WHOLE_CHUNKS and length * component.size > CHUNK:
+            length = length * component.size // CHUNK * CHUNK // component.size
+        at = self._at(i, component.size, length)[active]
+        registers[active, :length] = self._memory.gather(i.buffer, at, component.size)
+        return Vector(component, registers)
+
+    def _store(self, i: VectorStore) -> None:
+        vector, active = self.matrices[i.vector], self._flow.active
+        if self._bug == v.VECTOR_STORE_UNPREDICATED:
+            active = np.ones_like(active)
+        size = vector.component.size
+        at = self._at(i, size, vector.length)[active]
+        self._memory.scatter(i.buffer, at, size, vector.registers[active])
+        missing = -vector.length * size % WORD
+        if self._bug == v.VECTOR_STORE_WHOLE_WORDS and missing:
+            behind = at[:, -1:] + size + np.arange(missing)
+            self._memory.scatter(i.buffer, behind, 1, np.zeros(behind.shape, np.uint32))
+
+    def _multiply(self, i: VectorMatrixMul) -> Vector:
+        source, active, lanes, bug = self.matrices[i.input], self._flow.active, self._lanes, self._bug
+        offset, bias_offset = self._value(i.matrix_offset), self._value(i.bias_offset)
+        if bug == v.VECTOR_MATRIX_OFFSET_IGNORED:
+            offset[:] = 0
+        elif bug == v.VECTOR_MATRIX_UNIFORM:
+            offset = lanes.uniform(offset, active)
+        elif bug == v.VECTOR_MATRIX_LANE_ZERO:
+            offset = offset[lanes.first]
+        elif bug == v.VECTOR_BIAS_UNIFORM:
+            bias_offset = lanes.uniform(bias_offset, active)
+        elif bug == v.VECTOR_BIAS_OFFSET_IGNORED:
+            bias_offset[:] = 0
+        elif bug == v.VECTOR_BIAS_OFFSET_IN_ELEMENTS and i.bias_interpretation is not None:
+            bias_offset *= interpretation_of(i.bias_interpretation).component.size
+        where = Where(self._memory.start(i.matrix) + offset, self._value(i.stride), GUARD_BYTES + bias_offset)
+        if bug == v.VECTOR_WATERFALL_ENDS_EARLY:
+            active = active & self._among_first_two(where.matrix, active)
+        made = Vector(i.type.component, self._multiplier.run(i, source, where, active))
+        if bug == v.VECTOR_MULTIPLY_IN_PLACE and made.component.size == source.component.size:
+            count = min(made.length, source.length)
+            source.registers[:, :count] = made.registers[:, :count]
+        return made
+
+    def _among_first_two(self, at: Ints, active: Active) -> Active:
+        """The active invocations whose matrix is one of the first two of their subgroup."""
+        found = np.zeros_like(active)
+        for first in np.unique(self._lanes.first[active]):
+            members = np.flatnonzero(active & (self._lanes.first == first))
+            found[members] = np.isin(at[members], list(dict.fromkeys(at[members].tolist()))[:2])
+        return found
+
+    def _outer_product(self, i: VectorOuterProductAccumulate) -> None:
+        a, b = self.matrices[i.a], self.matrices[i.b]
+        component, layout = interpretation_of(i.interpretation).component, layout_of(i.layout)
+        if self._bug == v.OUTER_PRODUCT_LAYOUT_CONFUSED:
+            layout = MatrixLayout.InferencingOptimal
+        places = optimal(self._shape, layout, a.length, b.length, component.size)
+        offset = self._value(i.offset)
+        if self._bug == v.OUTER_PRODUCT_OFFSET_IGNORED:
+            offset[:] = 0
+        at = self._memory.start(i.matrix) + offset
+        self._accumulator.outer_product(i.matrix, at, places, component, a, b, self._flow.active)
+
+
+class _Flow(control.Flow[Vector]):
+    """Control flow that may differ between the invocations of a subgroup."""
+
+    def __init__(self, machine: VectorMachine, case: Case, operands: Operands, lanes: Lanes, bug: int) -> None:
+        super().__init__(case.program, operands, machine, bug)
+        self._lanes = lanes
+
+    def _counts(self, loop: Loop) -> Ints:
+        counts = super()._counts(loop)
+        if self._bug == v.VECTOR_LOOP_UNIFORM:
+            return self._lanes.uniform(counts, self.active)
+        if self._bug == v.VECTOR_LOOP_LONGEST:
+            longest = np.zeros_like(counts)
+            np.maximum.at(longest, self._lanes.first, np.where(self.active, counts, 0))
+            return longest[self._lanes.first]
+        return counts
+
+    def _condition(self, instruction: If) -> Active:
+        condition = super()._condition(instruction)
+        if self._bug == v.VECTOR_IF_UNIFORM:
+            return condition[self._lanes.first_active(self.active)]
+        return condition

@@ -1,0 +1,60 @@
+"""Buffers and opaque matrices as the invocations reach them, every access bounds-checked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.drivers.emulator.access import MemoryFault
+from cts.drivers.emulator.memory import Bytes
+from cts.drivers.emulator.vectors.registers import Ints, Registers
+from cts.model import GUARD_BYTES, Case, StorageClass
+
+
+class Memory:
+    """Bytes by name: guard bytes, contents, guard bytes, both for buffers and for opaque matrices.
+
+    Byte addresses count from the start of the guard in front. The bytes are changed in place.
+    """
+
+    def __init__(self, case: Case, spaces: dict[str, Bytes], workgroup: Ints) -> None:
+        self._case = case
+        self._workgroup = workgroup
+        self.spaces = spaces
+
+    def start(self, name: str) -> Ints:
+        """The byte at which each invocation's view of the memory begins."""
+        start = np.full(len(self._workgroup), GUARD_BYTES)
+        buffer = self._case.buffers.get(name)
+        if buffer is not None and buffer.storage is StorageClass.Workgroup:
+            start += self._workgroup * (buffer.size // buffer.shape[0])
+        return start
+
+    def gather(self, name: str, at: Ints, size: int) -> Registers:
+        """Elements of `size` bytes at byte addresses of any shape, zero-extended. Raises MemoryFault."""
+        self._check("read", name, at, size)
+        memory = self.spaces[name]
+        found = np.zeros(at.shape, np.uint32)
+        for b in range(size):
+            found |= memory[at + b].astype(np.uint32) << np.uint32(8 * b)
+        return found
+
+    def scatter(self, name: str, at: Ints, size: int, bits: Registers) -> None:
+        """Write the low `size` bytes of bit patterns to byte addresses of the same shape. Raises MemoryFault."""
+        self._check("write", name, at, size)
+        memory = self.spaces[name]
+        for b in range(size):
+            memory[at + b] = (bits >> np.uint32(8 * b)).astype(np.uint8)
+
+    def _check(self, verb: str, name: str, at: Ints, size: int) -> None:
+        outside = (at < 0) | (at + size > len(self.spaces[name]))
+        if outside.any():
+            raise self.fault(verb, name, int(at[outside][0]), size)
+
+    def fault(self, verb: str, name: str, at: int, size: int) -> MemoryFault:
+        """The error of an access at a byte address outside the memory."""
+        contents = len(self.spaces[name]) - 2 * GUARD_BYTES
+        kind = "buffer" if name in self._case.buffers else "opaque matrix"
+        return MemoryFault(
+            f"{verb} of {size} bytes at byte {at - GUARD_BYTES} of {kind} {name!r} ({contents} bytes and {GUARD_BYTES} "
+            f"guard bytes on each side)"
+        )

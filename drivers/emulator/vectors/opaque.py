@@ -1,0 +1,160 @@
+"""Matrices in memory: strided ones, the emulator's own optimal layouts, and conversions between them (VK-053..VK-055).
+
+What an optimal layout is, the option `opaque` says: tiles, columns or swizzled rows. Each pads; what
+has not been written holds POISON, which is NaN in every float type.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from cts.drivers.emulator import numbers
+from cts.drivers.emulator.access import MemoryFault
+from cts.drivers.emulator.memory import Bytes
+from cts.drivers.emulator.numbers import NEAREST, TOWARDS_ZERO
+from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.vectors.memory import Memory
+from cts.drivers.emulator.vectors.registers import Floats, Ints, Registers, bits_of, floats_of
+from cts.model import GUARD_BYTES, Case, ComponentType, MatrixConversion, MatrixLayout, OpaqueMatrix, Place
+
+POISON = 0xFF
+#: Bytes that an access to an optimal layout moves at once.
+CHUNK = 16
+#: Rows and columns within which some bugs are right.
+BLOCK_ROWS, BLOCK_COLUMNS = 16, 8
+
+
+@lru_cache(maxsize=256)
+def optimal(shape: str, layout: MatrixLayout, rows: int, cols: int, size: int) -> Ints:
+    """Bytes (rows, cols) from the start of a matrix in an optimal layout to its elements of `size` bytes."""
+    row, col = np.indices((rows, cols))
+    training = layout is MatrixLayout.TrainingOptimal
+    make = {"tiles": _tiles, "columns": _columns, "swizzled": _swizzled}[shape]
+    found: Ints = make(row, col, rows, cols, size, training).astype(np.int64)
+    found.flags.writeable = False
+    return found
+
+
+def _tiles(row: Ints, col: Ints, rows: int, cols: int, size: int, training: bool) -> Ints:
+    """Tiles in rows of tiles, a chunk of padding behind each; for training, smaller ones, each column by column."""
+    high, wide = (8, 4) if training else (16, 2 * CHUNK // size)
+    tile = row // high * -(-cols // wide) + col // wide
+    within = col % wide * high + row % high if training else row % high * wide + col % wide
+    return tile * (high * wide * size + CHUNK) + within * size
+
+
+def _columns(row: Ints, col: Ints, rows: int, cols: int, size: int, training: bool) -> Ints:
+    """Column after column, a chunk of padding behind each; for training, from the last row up."""
+    pitch = (-(-rows * size // CHUNK) + 1) * CHUNK
+    return col * pitch + (rows - 1 - row if training else row) * size
+
+
+def _swizzled(row: Ints, col: Ints, rows: int, cols: int, size: int, training: bool) -> Ints:
+    """Rows of whole groups of four chunks, exchanged within a group as the row number says."""
+    chunk, within = col * size // CHUNK, col * size % CHUNK
+    pitch = -(-cols * size // (4 * CHUNK)) * 4 * CHUNK + 2 * CHUNK
+    return row * pitch + (chunk ^ ((row >> 1 if training else row) & 3)) * CHUNK + within
+
+
+def strided(layout: MatrixLayout, rows: int, cols: int, size: int, stride: int) -> Ints:
+    """Bytes (rows, cols) from the start of a row- or column-major matrix to its elements; `stride` in bytes."""
+    row, col = np.indices((rows, cols))
+    if layout is MatrixLayout.ColumnMajor:
+        row, col = col, row
+    found: Ints = row * stride + col * size
+    return found
+
+
+def allocate(matrix: OpaqueMatrix, shape: str, bug: int) -> Bytes:
+    """The memory of an opaque matrix, between guard bytes (CV-038)."""
+    at = optimal(shape, matrix.layout, matrix.rows, matrix.cols, matrix.component.size)
+    size = matrix.offset + -(-(int(at.max()) + matrix.component.size) // CHUNK) * CHUNK
+    memory = np.full(size + 2 * GUARD_BYTES, POISON, np.uint8)
+    if matrix.zero and bug != v.TRAINING_ZERO_FILL_IGNORED:
+        memory[GUARD_BYTES : GUARD_BYTES + size] = 0
+    return memory
+
+
+class Conversions:
+    """Converts matrices before and after the dispatch, in order."""
+
+    def __init__(self, case: Case, memory: Memory, shape: str, bug: int) -> None:
+        self._case = case
+        self._memory = memory
+        self._shape = shape
+        self._bug = bug
+
+    def run(self, after: bool) -> None:
+        """All conversions before or after the dispatch. Raises MemoryFault."""
+        for n, conversion in enumerate(self._case.conversions):
+            if conversion.after == after:
+                try:
+                    self._convert(conversion)
+                except MemoryFault as fault:
+                    raise MemoryFault(f"conversions[{n}]: {fault}") from None
+
+    def _convert(self, c: MatrixConversion) -> None:
+        source, target = self._component(c.source), self._component(c.destination)
+        bits = self._memory.gather(c.source.of, self._places(c, c.source, source, False), source.size)
+        bits = converted(bits, source, target, self._bug)
+        at = self._places(c, c.destination, target, True)
+        kept = np.ones(at.shape, bool)
+        if self._bug == v.CONVERSION_TAIL_ROWS_DROPPED and c.rows > BLOCK_ROWS:
+            kept[c.rows // BLOCK_ROWS * BLOCK_ROWS :] = False
+        elif self._bug == v.CONVERSION_TAIL_COLUMNS_DROPPED and c.cols > BLOCK_COLUMNS:
+            kept[:, c.cols // BLOCK_COLUMNS * BLOCK_COLUMNS :] = False
+        if self._bug == v.CONVERSION_TARGET_PADDING_WRITTEN and c.destination.of not in self._case.opaque:
+            self._memory.spaces[c.destination.of][at.min() : at.max()] = 0
+        self._memory.scatter(c.destination.of, at[kept], target.size, bits[kept])
+
+    def _component(self, place: Place) -> ComponentType:
+        if place.of in self._case.opaque:
+            return self._case.opaque[place.of].component
+        assert place.component is not None
+        return place.component
+
+    def _places(self, c: MatrixConversion, place: Place, component: ComponentType, is_target: bool) -> Ints:
+        """Byte addresses (rows, cols) of one side."""
+        opaque = self._case.opaque.get(place.of)
+        if opaque is not None:
+            layout = opaque.layout
+            if self._bug == v.CONVERSION_LAYOUTS_CONFUSED and not is_target:
+                layout = MatrixLayout.InferencingOptimal
+            at = optimal(self._shape, layout, c.rows, c.cols, component.size)
+            if self._bug == v.CONVERSION_EXTENTS_SWAPPED and is_target:
+                at = optimal(self._shape, layout, c.cols, c.rows, component.size).reshape(c.rows, c.cols)
+            return GUARD_BYTES + opaque.offset + at
+        assert place.layout is not None
+        layout, stride = place.layout, place.stride
+        ignored = v.CONVERSION_TARGET_STRIDE_IGNORED if is_target else v.CONVERSION_SOURCE_STRIDE_IGNORED
+        if self._bug == ignored:
+            stride = (c.cols if layout is MatrixLayout.RowMajor else c.rows) * component.size
+        elif self._bug == (v.CONVERSION_TARGET_COLUMNS_IGNORED if is_target else v.CONVERSION_SOURCE_COLUMNS_IGNORED):
+            layout = MatrixLayout.RowMajor
+        return GUARD_BYTES + place.offset + strided(layout, c.rows, c.cols, component.size, stride)
+
+
+def converted(bits: Registers, source: ComponentType, target: ComponentType, bug: int) -> Registers:
+    """The elements as another type: rounded to nearest, ties to even (VK-054)."""
+    if source is target:
+        return bits
+    values = floats_of(bits, source)
+    if bug == v.CONVERSION_FLOAT8_DENORMALS_FLUSHED and source.size == 1:
+        values = np.where(np.abs(values) < 2.0 ** (-6 if source is ComponentType.float8_e4m3fn else -14), 0.0, values)
+    elif bug == v.CONVERSION_THROUGH_BFLOAT16 and target is ComponentType.float16:
+        values = floats_of(bits_of(values, ComponentType.bfloat16, NEAREST), ComponentType.bfloat16)
+    elif bug == v.CONVERSION_FLOAT8_CONFUSED and target is ComponentType.float8_e5m2:
+        target = ComponentType.float8_e4m3fn
+    elif bug == v.CONVERSION_TIES_AWAY:
+        values = _away(values, target)
+    return bits_of(values, target, TOWARDS_ZERO if bug == v.CONVERSION_TRUNCATES else NEAREST)
+
+
+def _away(values: Floats, target: ComponentType) -> Floats:
+    """Values halfway between two of a narrower type become the one away from zero, others stay."""
+    with np.errstate(invalid="ignore"):
+        up, down = (floats_of(bits_of(values, target, r), target) for r in (numbers.UPWARD, numbers.DOWNWARD))
+        away = np.where(values > 0, up, down)
+        return np.where(np.abs(values - up) == np.abs(values - down), away, values)

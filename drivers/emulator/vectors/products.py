@@ -1,0 +1,232 @@
+"""Matrices in memory times the invocations' vectors (CV-014..CV-018, CV-030..CV-036)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.drivers.emulator.numbers import NEAREST, TYPE_NUMBERS, Settings
+from cts.drivers.emulator.options import Options
+from cts.drivers.emulator.products import ORDERS, PRECISIONS
+from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.vectors.kernels import PIECE, multiply
+from cts.drivers.emulator.vectors.lanes import Lanes
+from cts.drivers.emulator.vectors.memory import Memory
+from cts.drivers.emulator.vectors.opaque import optimal, strided
+from cts.drivers.emulator.vectors.registers import (
+    Active,
+    Floats,
+    Ints,
+    Registers,
+    Vector,
+    bits_of,
+    floats_of,
+    ints_of,
+    without_denormals,
+    wrapped_bits,
+)
+from cts.model import (
+    ComponentType,
+    Interpretation,
+    MatrixLayout,
+    MulAddOperand,
+    VectorMatrixMul,
+    constant_of,
+    interpretation_of,
+    layout_of,
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """An M x K matrix as the instruction says; `high` x `wide` as it lies in memory."""
+
+    m: int
+    k: int
+    layout: MatrixLayout
+    transpose: bool
+
+    @property
+    def extents(self) -> tuple[int, int]:
+        return (self.k, self.m) if self.transpose else (self.m, self.k)
+
+
+@dataclass(frozen=True)
+class Where:
+    """Byte addresses of each invocation's matrix and bias, and the matrix's stride in bytes: (invocations,) each."""
+
+    matrix: Ints
+    stride: Ints
+    bias: Ints
+
+
+def shape_of(i: VectorMatrixMul) -> Shape:
+    """The matrix's shape, its constants resolved."""
+    m, k = constant_of(i.m), constant_of(i.k)
+    assert isinstance(m, int) and isinstance(k, int)
+    return Shape(m, k, layout_of(i.layout), bool(constant_of(i.transpose)))
+
+
+class Multiplier:
+    """How this run multiplies."""
+
+    def __init__(self, memory: Memory, lanes: Lanes, options: Options, settings: Settings) -> None:
+        self._memory = memory
+        self._lanes = lanes
+        self._options = options
+        self._settings = settings
+        self._bug = options.mutant
+
+    def run(self, i: VectorMatrixMul, source: Vector, where: Where, active: Active) -> Registers:
+        """Bit patterns (invocations, M); zeros in invocations that are not active."""
+        shape = shape_of(i)
+        component = i.type.component
+        signed = MulAddOperand.MatrixBSigned in i.operands
+        reading = interpretation_of(i.input_interpretation)
+        inputs = self._converted(source, reading, shape.k, signed)
+        result = np.zeros((self._lanes.count, shape.m), np.uint32)
+        for group in self._groups(where, active):
+            matrix = self._matrix(i, shape, int(where.matrix[group[0]]), int(where.stride[group[0]]), signed)
+            bias = self._bias(i, shape.m, where.bias[group])
+            if component.is_float:
+                made = np.empty((len(group), shape.m), np.uint32)
+                multiply(
+                    np.ascontiguousarray(inputs[group], np.float64),
+                    np.ascontiguousarray(matrix, np.float64),
+                    np.ascontiguousarray(bias, np.float64),
+                    shape.layout.optimal,
+                    TYPE_NUMBERS[component],
+                    ORDERS[self._options.accumulate],
+                    PRECISIONS[self._options.precision],
+                    self._settings,
+                    self._bug,
+                    made,
+                )
+                result[group] = made
+            else:
+                result[group] = self._integers(i, inputs[group].astype(np.int64), matrix.astype(np.int64), bias)
+        return self._delivered(result, active)
+
+    def _integers(self, i: VectorMatrixMul, inputs: Ints, matrix: Ints, bias: Ints | Floats) -> Registers:
+        """Exact, then wrapped at the result (NU-003)."""
+        if self._bug == v.VECTOR_K_TAIL_DROPPED:
+            inputs = np.where(np.arange(inputs.shape[1]) < inputs.shape[1] // PIECE * PIECE, inputs, 0)
+        sums = inputs @ matrix.T + bias.astype(np.int64)
+        if self._bug == v.VECTOR_RESULT_SATURATES:
+            info = np.iinfo(np.int32 if MulAddOperand.MatrixResultSigned in i.operands else np.uint32)
+            sums = sums.clip(info.min, info.max)
+        return wrapped_bits(sums, i.type.component)
+
+    def _groups(self, where: Where, active: Active) -> list[Ints]:
+        """The active invocations, those with one matrix together."""
+        chosen = np.flatnonzero(active)
+        keys = np.stack([where.matrix[chosen], where.stride[chosen]])
+        _, group = np.unique(keys, axis=1, return_inverse=True)
+        group = group.reshape(-1)
+        return [chosen[group == g] for g in range(int(group.max()) + 1)] if chosen.size else []
+
+    def _delivered(self, result: Registers, active: Active) -> Registers:
+        """The results as the invocations get them."""
+        bug, lanes = self._bug, self._lanes
+        if bug == v.VECTOR_M_TAIL_DROPPED and result.shape[1] > PIECE:
+            result[:, result.shape[1] // PIECE * PIECE :] = 0
+        elif bug == v.VECTOR_PARTIAL_SUBGROUP:
+            result[lanes.last_of_partial] = 0
+        elif bug == v.VECTOR_DIVERGENT_LOST:
+            result[np.isin(lanes.first, lanes.first[~active])] = 0
+        elif bug == v.VECTOR_LANES_COMPACTED:
+            compacted = np.zeros_like(result)
+            for first in np.unique(lanes.first[active]):
+                chosen = np.flatnonzero(active & (lanes.first == first))
+                compacted[first : first + len(chosen)] = result[chosen]
+            return compacted
+        return result
+
+    def _converted(self, source: Vector, reading: Interpretation, k: int, signed: bool) -> Floats | Ints:
+        """The inputs (invocations, K) as numbers of their interpretation (CV-030..CV-034)."""
+        target = reading.component
+        if reading.packed:
+            return self._unpacked(source, target, k)
+        if source.component.is_float:
+            values = without_denormals(floats_of(source.registers, source.component), source.component, self._settings)
+            if target.is_float:
+                return self._to_floats(values, source.component, target)
+            if self._bug == v.VECTOR_INPUT_TRUNCATES:
+                values = np.trunc(values)
+            elif self._bug == v.VECTOR_INPUT_TIES_AWAY:
+                values = np.copysign(np.floor(np.abs(values) + 0.5), values)
+            return self._saturated(np.rint(values), target)
+        if self._bug == v.VECTOR_INPUT_UNSIGNED:
+            signed = False
+        elif self._bug == v.VECTOR_INPUT_SIGNED:
+            signed = True
+        ints = source.ints(signed)
+        if target.is_float:
+            return floats_of(bits_of(ints.astype(np.float64), target, NEAREST), target)
+        return self._saturated(ints.astype(np.float64), target)
+
+    def _unpacked(self, source: Vector, target: ComponentType, k: int) -> Ints:
+        """Component 4i+b is byte b of word i (CV-034)."""
+        words = source.registers
+        lanes = np.stack([(words >> np.uint32(8 * b)) & np.uint32(0xFF) for b in range(4)], -1)
+        if self._bug == v.VECTOR_PACKED_REVERSED:
+            lanes = lanes[..., ::-1]
+        flat = lanes.reshape(len(words), -1)[:, :k]
+        return ints_of(flat, 1, target.is_signed and self._bug != v.VECTOR_PACKED_UNSIGNED)
+
+    def _to_floats(self, values: Floats, component: ComponentType, target: ComponentType) -> Floats:
+        """CV-033: fp8 inputs may keep what they were."""
+        if component is target or (target.size == 1 and self._options.fp8_input == "kept"):
+            return values
+        return floats_of(bits_of(values, target, NEAREST, target.size == 1), target)
+
+    def _saturated(self, values: Floats, target: ComponentType) -> Ints:
+        """The nearest integer of a type."""
+        info = np.iinfo(target.dtype)
+        if self._bug == v.VECTOR_INPUT_WRAPS:
+            whole = np.where(np.abs(values) < 2.0**62, values, 0).astype(np.int64)
+            return ints_of(wrapped_bits(whole, target), target.size, target.is_signed)
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isnan(values), 0, values.clip(info.min, info.max)).astype(np.int64)
+
+    def _matrix(self, i: VectorMatrixMul, shape: Shape, at: int, stride: int, signed: bool) -> Floats | Ints:
+        """The matrix (M, K) at a byte address."""
+        component = interpretation_of(i.matrix_interpretation).component
+        layout, size, bug = shape.layout, component.size, self._bug
+        if layout.optimal:
+            if bug == v.VECTOR_LAYOUTS_CONFUSED:
+                layout = MatrixLayout.InferencingOptimal
+            places = optimal(self._options.opaque, layout, *shape.extents, size)
+            if shape.transpose and bug != v.VECTOR_TRANSPOSE_IGNORED:
+                places = places.T
+            elif shape.transpose:
+                places = places.reshape(shape.m, shape.k)
+        else:
+            if bug == v.VECTOR_COLUMN_MAJOR_IGNORED:
+                layout = MatrixLayout.RowMajor
+            if bug == v.VECTOR_STRIDE_IN_ELEMENTS:
+                stride *= size
+            elif bug == v.VECTOR_STRIDE_IGNORED:
+                stride = (shape.k if layout is MatrixLayout.RowMajor else shape.m) * size
+            places = strided(layout, shape.m, shape.k, size, stride)
+        bits = self._memory.gather(i.matrix, at + places, size)
+        if component.is_float:
+            if bug == v.VECTOR_FLOAT8_CONFUSED and component is ComponentType.float8_e5m2:
+                component = ComponentType.float8_e4m3fn
+            return without_denormals(floats_of(bits, component), component, self._settings)
+        is_signed = component.is_signed and bug != v.VECTOR_MATRIX_UNSIGNED
+        return ints_of(bits, size, signed if bug == v.VECTOR_MATRIX_SIGN_OF_INPUT else is_signed)
+
+    def _bias(self, i: VectorMatrixMul, m: int, at: Ints) -> Floats | Ints:
+        """Biases (invocations, M) at byte addresses (invocations,); zeros where there is none (CV-018)."""
+        if i.bias is None or self._bug == v.VECTOR_BIAS_IGNORED:
+            return np.zeros((len(at), m), np.int64)
+        assert i.bias_interpretation is not None
+        component = interpretation_of(i.bias_interpretation).component
+        if self._bug == v.VECTOR_BIAS_TYPE_OF_MATRIX:
+            component = interpretation_of(i.matrix_interpretation).component
+        bits = self._memory.gather(i.bias, at[:, None] + np.arange(m) * component.size, component.size)
+        if component.is_float:
+            return without_denormals(floats_of(bits, component), component, self._settings)
+        return ints_of(bits, component.size, component.is_signed)
