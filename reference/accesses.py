@@ -12,6 +12,7 @@ import numpy.typing as npt
 from cts.model import (
     Buffer,
     Case,
+    ComponentType,
     Decode,
     DecodeVector,
     Dispatch,
@@ -29,12 +30,32 @@ from cts.reference.addressing import Status
 from cts.reference.arrays import I64, U8, U32, Mask
 from cts.reference.elements import matrix_elements, tensor_coordinates
 from cts.reference.layout import TensorLayoutState
+from cts.reference.operands import lanes_of
 from cts.reference.view import TensorViewState
 
 _T = TypeVar("_T", bound=np.generic)
 
+#: The most elements, over all instances and parameter sets, of one result, and of all loads and stores.
+MAX_ELEMENTS = 1 << 26
+
 TensorInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor
 StridedInstruction: TypeAlias = MatrixLoad | MatrixStore
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Elements that each invocation has of its own, or reads for itself: a vector is one row, a scalar one element.
+
+    In programs of cooperative vectors the instances of the smallest scope are invocations.
+    """
+
+    component: ComponentType
+    cols: int
+    rows: int = 1
+    scope: Scope = Scope.Subgroup
+
+
+Shape: TypeAlias = MatrixShape | Grid
 
 
 @dataclass(frozen=True)
@@ -54,13 +75,15 @@ class Access:
     location is of `size` bytes: a component, or a block that is decoded. `pointer` is the byte offset
     of the Pointer operand, (sets, instances), in the part of the buffer that the instance sees, which
     begins at `origin`, (1, instances), and has `extent` bytes. Tensor instructions have a `layout` and
-    perhaps a `view`; KHR ones a `stride`, signed, in elements of the buffer.
+    perhaps a `view`; KHR ones a `stride`, signed, in elements of the buffer; matrices that vectors are
+    multiplied with a stride in bytes. `field` names the operand that says where it begins. A store that
+    `accumulates` adds atomically.
     """
 
     instruction: int
     store: bool
     buffer: str
-    shape: MatrixShape
+    shape: Shape
     pointer: I64
     byte: I64
     status: U8
@@ -71,6 +94,8 @@ class Access:
     view: TensorViewState | None = None
     stride: I64 | None = None
     blocks: Blocks | None = None
+    field: str = "offset"
+    accumulates: bool = False
 
     @property
     def unit(self) -> int:
@@ -113,7 +138,7 @@ class Place:
 
     instruction: int
     buffer: str
-    shape: MatrixShape
+    shape: Shape
     offset: I64
     layout: TensorLayoutState | None = None
     view: TensorViewState | None = None
@@ -132,7 +157,8 @@ def tensor_access(case: Case, instruction: TensorInstruction, place: Place) -> A
         blocks = Blocks(tuple(block), tuple(inside))
     else:
         elements = matrix_elements(place.layout, place.view, shape.rows, shape.cols, store)
-    pointer, origin, extent = _where(case, place)
+    pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
+    origin, extent = part_origin(case, place.buffer, shape.scope)
     byte = (pointer + origin)[..., None, None] + elements.index * np.int64(size)
     return Access(
         place.instruction,
@@ -156,7 +182,8 @@ def strided_access(case: Case, instruction: StridedInstruction, place: Place) ->
     assert place.stride is not None
     shape = place.shape
     stride = place.stride.view(np.int32).astype(np.int64)
-    pointer, origin, extent = _where(case, place)
+    pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
+    origin, extent = part_origin(case, place.buffer, shape.scope)
     row, col = np.arange(shape.rows, dtype=np.int64)[:, None], np.arange(shape.cols, dtype=np.int64)
     major, minor = (row, col) if instruction.order is Order.RowMajor else (col, row)
     pitch = stride * case.buffers[place.buffer].element_size
@@ -176,8 +203,8 @@ def block_size(case: Case, function: str) -> int:
 
 
 def instances_of(dispatch: Dispatch, scope: Scope) -> int:
-    """How many instances of a scope a dispatch has."""
-    return math.prod(dispatch.workgroups) * (1 if scope is Scope.Workgroup else dispatch.subgroups)
+    """How many instances of a scope a dispatch has; of the smallest, invocations in programs of vectors."""
+    return math.prod(dispatch.workgroups) * (1 if scope is Scope.Workgroup else lanes_of(dispatch))
 
 
 def part_of(buffer: Buffer, dispatch: Dispatch) -> int:
@@ -185,13 +212,11 @@ def part_of(buffer: Buffer, dispatch: Dispatch) -> int:
     return buffer.size // math.prod(dispatch.workgroups) if buffer.storage is StorageClass.Workgroup else buffer.size
 
 
-def _where(case: Case, place: Place) -> tuple[I64, I64, int]:
-    """The Pointer operand's byte offset in its part of the buffer, the part's own, and its size."""
-    buffer, dispatch = case.buffers[place.buffer], case.dispatch
-    pointer = place.offset * np.int64(buffer.element_size)
-    extent = part_of(buffer, dispatch)
-    if extent == buffer.size:
-        return pointer, np.zeros((1, 1), np.int64), extent
-    workgroup = np.arange(math.prod(dispatch.workgroups), dtype=np.int64)
-    each = instances_of(dispatch, place.shape.scope) // len(workgroup)
-    return pointer, np.repeat(workgroup, each)[None] * extent, extent
+def part_origin(case: Case, buffer: str, scope: Scope) -> tuple[I64, int]:
+    """Where the part of a buffer that each instance of a scope sees begins, (1, instances), and its size."""
+    extent = part_of(case.buffers[buffer], case.dispatch)
+    if extent == case.buffers[buffer].size:
+        return np.zeros((1, 1), np.int64), extent
+    workgroup = np.arange(math.prod(case.dispatch.workgroups), dtype=np.int64)
+    each = instances_of(case.dispatch, scope) // len(workgroup)
+    return np.repeat(workgroup, each)[None] * extent, extent

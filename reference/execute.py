@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cts.expectation import Spread, Violation
 from cts.model import (
@@ -23,34 +25,50 @@ from cts.model import (
     MatrixInstruction,
     MatrixLoad,
     MatrixLoadTensor,
-    MatrixShape,
     MatrixStore,
     MatrixStoreTensor,
     PerElement,
+    Scope,
     SpecNumber,
+    VectorConstant,
+    VectorExtract,
+    VectorInsert,
+    VectorInstruction,
+    VectorLoad,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+    VectorShape,
+    VectorStore,
+    VectorTimesScalar,
     dynamics,
     encode,
     number_of,
 )
 from cts.model.operand import ComponentValue
-from cts.reference.accesses import Access, instances_of
+from cts.model.types import ResultType, ScalarType
+from cts.reference.accesses import Access, Shape, instances_of
 from cts.reference.addressing import Status
 from cts.reference.arrays import U8, U32, Bits, Mask
 from cts.reference.decoding import Decoding, decoded
-from cts.reference.matrices import Operation, computed
+from cts.reference.matrices import Operation, computed, passed
 from cts.reference.memory import Memory, interval_bits
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Undefined, Watch
 from cts.reference.numeric.value import Value, anything, loosened, where
+from cts.reference.opaque import OpaqueMatrices, convert
 from cts.reference.program import Evaluation, Step, evaluate
+from cts.reference.training import Accumulation
+from cts.reference.vectors import computed as computed_vector
 
 
 @dataclass
 class Execution:
     """The result under each parameter set.
 
-    `memories` are the buffers afterwards, `values` every matrix: in a loop, the last turn's, (sets,
-    instances, rows, cols) or with extents of 1. `violations` is what is undefined in computing them.
+    `memories` are the buffers afterwards, `values` every matrix, vector (of one row) and scalar: in a
+    loop, the last turn's, (sets, instances, rows, cols) or with extents of 1. `violations` is what is
+    undefined in computing them.
     `skipped` says which instances, (sets, instances), never came to where a matrix is defined.
     """
 
@@ -68,20 +86,18 @@ class Execution:
 
     @cached_property
     def matrices(self) -> dict[str, Bits]:
-        """Each matrix's bit patterns, (sets, instances, rows, cols), the instances being those of its scope."""
-        types = self.evaluation.types.items()
-        every = {n: self.values.get(n) or _nothing(t) for n, t in types if isinstance(t, MatrixShape)}
-        return {name: np.broadcast_to(value.bits, self._shape(name)) for name, value in every.items()}
+        """Each matrix's bit patterns, (sets, instances, rows, cols), the instances being those of its scope.
+
+        Those of vectors are (sets, invocations, length).
+        """
+        every = {name: self.values.get(name) or _nothing(shape) for name, shape in self._reported()}
+        return {name: self._full(name, value.bits) for name, value in every.items()}
 
     def spreads(self) -> dict[str, Spread]:
         """Under the first parameter set, the matrices with more than one allowed value."""
         found = {}
-        for name in self.matrices:
-            value, skipped = self.values.get(name), self.skipped.get(name)
-            if value is None:
-                shape = self.evaluation.types[name]
-                assert isinstance(shape, MatrixShape)
-                value = _nothing(shape)
+        for name, shape in self._reported():
+            value, skipped = self.values.get(name) or _nothing(shape), self.skipped.get(name)
             if skipped is not None:
                 assert value.component is not None
                 unknown = np.broadcast_to(
@@ -89,12 +105,21 @@ class Execution:
                 )
                 value = loosened(value.broadcast(unknown.shape), unknown, ())
             if value.free is not None:
-                found[name] = _spread(value, self._shape(name))
+                found[name] = Spread(*(self._full(name, a)[0] for a in _spread(value)))
         return found
 
-    def _shape(self, name: str) -> tuple[int, ...]:
+    def _reported(self) -> Iterator[tuple[str, Shape]]:
+        """Every matrix and vector."""
+        return (item for item in self.evaluation.shapes.items() if not isinstance(self._type(item[0]), ScalarType))
+
+    def _full(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         shape = self.evaluation.shape_of(name)
-        return (self.sets, instances_of(self.evaluation.case.dispatch, shape.scope), shape.rows, shape.cols)
+        instances = instances_of(self.evaluation.case.dispatch, shape.scope)
+        full = np.broadcast_to(array, (self.sets, instances, shape.rows, shape.cols))
+        return full[:, :, 0] if isinstance(self._type(name), VectorShape) else full
+
+    def _type(self, name: str) -> ResultType:
+        return self.evaluation.types[name]
 
 
 def execute(case: Case, parameter_sets: U32) -> Execution:
@@ -126,8 +151,11 @@ def run(evaluation: Evaluation, sets: int = 1, recording: Recording | None = Non
     case = evaluation.case
     result = Execution(evaluation, sets, {name: Memory(buffer) for name, buffer in case.buffers.items()})
     machine = _Machine(evaluation, result, recording)
+    convert(case, False, result.memories, machine.opaque, result.violations.append)
     for machine.number, step in enumerate(evaluation.steps):
         machine.take(step)
+    machine.finish()
+    convert(case, True, result.memories, machine.opaque, result.violations.append)
     return result
 
 
@@ -137,7 +165,9 @@ class _Machine:
         self.case = evaluation.case
         self.result = result
         self.values = result.values
-        self.shapes = {n: t for n, t in evaluation.types.items() if isinstance(t, MatrixShape)}
+        self.shapes = evaluation.shapes
+        self.opaque = OpaqueMatrices(evaluation.case.opaque)
+        self.gains: dict[tuple[str, ComponentType], Accumulation] = {}
         self.floats = Floats(loose=self.case.float_controls is FloatControls.Undecorated)
         self.next_group = 1
         self.number = 0
@@ -164,21 +194,92 @@ class _Machine:
                 self._next_turn(step, instruction)
             case EndIf():
                 self._merge(step, instruction)
-            case _ if isinstance(instruction, MatrixInstruction):
+            case VectorLoad():
+                assert step.access is not None
+                self._define(step, instruction.id, passed(self._read(step.access)))
+            case VectorStore():
+                access = step.access
+                assert access is not None
+                vector = passed(self.values[instruction.vector]).stored
+                self.result.memories[access.buffer].store(access.byte, access.accessed, vector)
+            case VectorReduceSumAccumulate():
+                self._accumulate(step, instruction)
+            case VectorOuterProductAccumulate():
+                self._accumulate_products(step, instruction)
+            case _ if isinstance(instruction, MatrixInstruction | VectorInstruction):
                 self._compute(step, instruction)
 
+    def finish(self) -> None:
+        """The end of the dispatch, where everything has been accumulated."""
+        for (buffer, component), gains in self.gains.items():
+            byte = (np.arange(gains.low.shape[1], dtype=np.int64) * component.size)[None, None, None]
+            memory = self.result.memories[buffer]
+            before = memory.load(byte, component).broadcast((gains.low.shape[0], *byte.shape[1:]))
+            after, gained = gains.finished(before.map(lambda a: a[:, 0, 0]))
+            memory.store(byte, gained[:, None, None], after.map(lambda a: a[:, None, None]))
+        self.opaque.finish()
+
+    def _accumulate(self, step: Step, instruction: VectorReduceSumAccumulate) -> None:
+        """CV-021."""
+        access = step.access
+        assert access is not None
+        component = access.shape.component
+        count = self.result.memories[access.buffer].size // component.size
+        gains = self.gains.setdefault((access.buffer, component), Accumulation(component, self.result.sets, count))
+        vector = passed(self._full(instruction.vector)).stored
+        active = self.evaluation.active_at(step.taken, access.shape.scope)
+        element = access.byte if active is None else np.where(active[..., None, None], access.byte, 0)
+        gains.add(self._everywhere(vector), element // component.size, active)
+
+    def _accumulate_products(self, step: Step, instruction: VectorOuterProductAccumulate) -> None:
+        """CV-020."""
+        if self.opaque.values[instruction.matrix] is None:
+            self._nothing_yet(step, instruction.matrix)
+        a, b = (passed(self._full(name)).stored for name in (instruction.a, instruction.b))
+        active = self.evaluation.active_at(step.taken, self.shapes[instruction.a].scope)
+        everybody = np.ones((1, self._invocations), bool)
+        gains = self.opaque.gains(instruction.matrix, self.result.sets)
+        gains.add_products(a, b, everybody if active is None else active)
+
+    def _full(self, name: str) -> Value:
+        """A vector with all its components."""
+        value = self.values[name]
+        return value.broadcast((*value.shape[:-1], self.shapes[name].cols))
+
+    def _everywhere(self, vector: Value) -> Value:
+        """A vector with all invocations."""
+        return vector.broadcast((vector.shape[0], self._invocations, *vector.shape[2:]))
+
+    @property
+    def _invocations(self) -> int:
+        return instances_of(self.case.dispatch, Scope.Subgroup)
+
+    def _read(self, access: Access) -> Value:
+        """What memory holds; where nothing is accessed, whatever its first element is."""
+        byte = access.byte if not access.status.any() else np.where(access.status == Status.OK, access.byte, 0)
+        return self.result.memories[access.buffer].load(byte, access.shape.component)
+
+    def _nothing_yet(self, step: Step, matrix: str) -> None:
+        path, remedy = f"program[{step.index}].matrix", "`zero: true`, or a conversion into it before the dispatch"
+        self._add(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy))
+
     def _compute(self, step: Step, instruction: Instruction) -> None:
-        scalars = dict(self._scalars(step.index, instruction))
+        scalars = dict(self._scalars(step, instruction))
         operation = Operation(self.case, self.values, self.shapes, scalars, self.floats, self.next_group)
         name: str = instruction.id  # type: ignore[attr-defined]
-        value = computed(instruction, operation)
+        vector = isinstance(instruction, VectorInstruction)
+        value = computed_vector(instruction, operation) if vector else computed(instruction, operation)
         if value.free is not None and value.free.group is not None:
             self.next_group = max(self.next_group, int(value.free.group.max()) + 1)
         self._report(step, operation.watch, name)
         self._define(step, name, value)
 
-    def _scalars(self, i: int, instruction: Instruction) -> Iterator[tuple[str, Value]]:
-        """The component values among an instruction's operands."""
+    def _scalars(self, step: Step, instruction: Instruction) -> Iterator[tuple[str, Value]]:
+        """The component values among an instruction's operands, and what it reads but does not keep."""
+        i = step.index
+        if isinstance(instruction, VectorInstruction):
+            yield from self._of_vector(step, instruction)
+            return
         scalar = getattr(instruction, "scalar", None)
         if scalar is not None:
             component = self.shapes[instruction.matrix].component  # type: ignore[attr-defined]
@@ -190,6 +291,37 @@ class _Machine:
             values = instruction.scalars  # type: ignore[attr-defined]
             for n, (component, value) in enumerate(zip(types, values, strict=True)):
                 yield f"scalars[{n}]", self._scalar(i, f"scalars[{n}]", component, value)
+
+    def _of_vector(self, step: Step, instruction: VectorInstruction) -> Iterator[tuple[str, Value]]:
+        match instruction:
+            case VectorConstant():
+                for n, value in enumerate(instruction.values or ()):
+                    path = f"values[{n}]"
+                    yield path, self._scalar(step.index, path, instruction.type.component, value)
+                if instruction.value is not None:
+                    yield "value", self._scalar(step.index, "value", instruction.type.component, instruction.value)
+            case VectorTimesScalar() if instruction.value is not None:
+                component = self.shapes[instruction.vector].component
+                yield "value", self._scalar(step.index, "value", component, instruction.value)
+            case VectorExtract() | VectorInsert():
+                index = self.evaluation.operands.scalar(step.index, "index", instruction.index, step.taken.turns)
+                yield "index", Value(ComponentType.uint32, index[..., None, None])
+            case VectorMatrixMul():
+                if step.access is None:
+                    yield "matrix", self._opaque(step, instruction.matrix)
+                else:
+                    yield "matrix", self._read(step.access)
+                if step.bias is not None:
+                    yield "bias", self._read(step.bias)
+            case _:
+                pass
+
+    def _opaque(self, step: Step, name: str) -> Value:
+        matrix, value = self.case.opaque[name], self.opaque.values[name]
+        if value is None:
+            self._nothing_yet(step, name)
+            return anything(matrix.component, (1, 1, matrix.rows, matrix.cols), ())
+        return value
 
     def _scalar(self, i: int, field_: str, component: ComponentType, value: ComponentValue) -> Value:
         """A component value, (sets, 1, 1, 1)."""
@@ -279,14 +411,16 @@ class _Machine:
             elements = found.elements
             if active is not None and elements.ndim >= 2:
                 elements = elements & active.reshape(*active.shape, *[1] * (elements.ndim - 2))
-            violation = _violation(self.case, step.index, found, elements)
-            known = {(v.rule, v.path) for v in self.result.violations}
-            if elements.any() and (violation.rule, violation.path) not in known:
-                self.result.violations.append(violation)
+            if elements.any():
+                self._add(_violation(self.case, step.index, found, elements))
+
+    def _add(self, violation: Violation) -> None:
+        if (violation.rule, violation.path) not in {(v.rule, v.path) for v in self.result.violations}:
+            self.result.violations.append(violation)
 
 
 #: The operand that an instruction's undefined behaviour is blamed on, the first that it has.
-_BLAMED = ("decode", "combine", "function", "operands", "b", "component")
+_BLAMED = ("decode", "combine", "function", "input", "operands", "b", "component")
 
 
 def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violation:
@@ -296,20 +430,21 @@ def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violatio
         blamed = "decode_vector"
     at = np.argwhere(elements)[0] if elements.any() and elements.ndim == 4 else None
     where_ = "" if at is None else f" in element ({at[2]}, {at[3]}) of instance {at[1]}"
+    if at is not None and isinstance(instruction, VectorInstruction):
+        where_ = f" in component {at[3]} of invocation {at[1]}"
     return Violation(found.rule, f"program[{i}].{blamed}", f"{found.what}{where_}", found.remedy)
 
 
-def _nothing(shape: MatrixShape) -> Value:
+def _nothing(shape: Shape) -> Value:
     """What may be said of a matrix that nobody ever comes to."""
     return anything(shape.component, (1, 1, 1, 1), ())
 
 
-def _spread(value: Value, shape: tuple[int, ...]) -> Spread:
+def _spread(value: Value) -> tuple[Bits, Bits, U8]:
+    """Least and greatest bit patterns of every element, and its flags."""
     free = value.free
     assert free is not None and value.component is not None
     exact = free.flags == 0
     low, high = interval_bits(value.component, free.flags, *(np.where(exact, 0.0, b) for b in (free.lo, free.hi)))
     low, high = np.where(exact, value.bits, low), np.where(exact, value.bits, high)
-    flags = free.flags & np.uint8(7)
-    lo, hi, kept = (np.broadcast_to(a, shape)[0] for a in (low, high, flags))
-    return Spread(lo, hi, kept)
+    return low, high, free.flags & np.uint8(7)

@@ -31,6 +31,7 @@ from cts.model import (
     MatrixNull,
     MatrixPerElement,
     MatrixReduce,
+    MatrixShape,
     MatrixStore,
     MatrixStoreTensor,
     MatrixTimesScalar,
@@ -207,7 +208,7 @@ class History:
 
     def _product(self, i: MatrixMulAdd, number: int, element: Element, shown: str) -> Iterator[TraceStep]:
         shapes = [self.evaluation.shape_of(name) for name in (i.a, i.b, i.c)]
-        types = mul_add_types(i, *shapes)
+        types = mul_add_types(i, *(s for s in shapes if isinstance(s, MatrixShape)))
         depth = shapes[0].cols
         terms = []
         for k in range(min(depth, TERMS)):

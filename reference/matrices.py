@@ -15,7 +15,6 @@ from cts.model import (
     Combine,
     Component,
     ComponentType,
-    Conversion,
     Instruction,
     MatrixArithmetic,
     MatrixBitcast,
@@ -35,6 +34,7 @@ from cts.model import (
     body_of,
     mul_add_types,
 )
+from cts.reference.accesses import Shape
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.expression import Arguments, call
 from cts.reference.numeric.floats import Floats
@@ -51,23 +51,29 @@ _NOT_PRESERVED = "NaN, denormals and -0 need not be preserved (NU-013, NU-014)"
 class Operation:
     """One instruction, and what it may ask for.
 
-    `values` are the matrices so far, (sets, instances, rows, cols) or with extents of 1; `scalars`
-    the instruction's own component values, by field path; `first_group` a number that no group of
-    equals has yet.
+    `values` are the matrices, vectors and scalars so far, (sets, instances, rows, cols) or with extents
+    of 1; `scalars` the instruction's own component values and what it reads, by field path;
+    `first_group` a number that no group of equals has yet.
     """
 
     case: Case
     values: Mapping[str, Value]
-    shapes: Mapping[str, MatrixShape]
+    shapes: Mapping[str, Shape]
     scalars: Mapping[str, Value]
     floats: Floats
     first_group: int
     watch: Watch = field(default_factory=Watch)
 
     def full(self, name: str) -> Value:
-        """A matrix with all its rows and columns."""
+        """A matrix or vector with all its rows and columns."""
         value, shape = self.values[name], self.shapes[name]
         return value.broadcast((*value.shape[:-2], shape.rows, shape.cols))
+
+    def matrix_shape(self, name: str) -> MatrixShape:
+        """The shape of a matrix."""
+        shape = self.shapes[name]
+        assert isinstance(shape, MatrixShape)
+        return shape
 
 
 @singledispatch
@@ -92,10 +98,9 @@ def _copy(i: MatrixCopy, operation: Operation) -> Value:
 def _mul_add(i: MatrixMulAdd, operation: Operation) -> Value:
     """KM-014, NU-001, NU-002, NU-010."""
     a, b, c = (operation.full(name) for name in (i.a, i.b, i.c))
-    shapes = operation.shapes
-    if shapes[i.c].component.is_float:
+    if _component(c).is_float:
         return multiplied_floats(a, b, c)
-    types = mul_add_types(i, shapes[i.a], shapes[i.b], shapes[i.c])
+    types = mul_add_types(i, *(operation.matrix_shape(name) for name in (i.a, i.b, i.c)))
     saturating = MulAddOperand.SaturatingAccumulation in i.operands
     return multiplied_integers(a, b, c, types, saturating, operation.watch)
 
@@ -118,7 +123,7 @@ def _arithmetic(i: MatrixArithmetic, operation: Operation) -> Value:
         case Arithmetic.FDiv:
             return floats.div(a, b)
         case Arithmetic.SDiv:
-            return integers.signed_quotient(_as(a, signed=True), a, b, operation.watch)
+            return integers.signed_quotient(conversions.sized(_component(a), True), a, b, operation.watch)
         case Arithmetic.UDiv:
             return integers.binary("div", a, b, operation.watch)
         case _:
@@ -134,19 +139,9 @@ def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
 
 @computed.register
 def _convert(i: MatrixConvert, operation: Operation) -> Value:
-    """KM-018, CM-050; the sign is the instruction's, not the type's."""
-    a, target = operation.values[i.matrix], i.component
-    match i.operation:
-        case Conversion.FConvert:
-            return conversions.float_to_float(a, target, i.saturate)
-        case Conversion.SConvert | Conversion.UConvert:
-            return integers.resized(a, target, i.operation is Conversion.SConvert)
-        case Conversion.ConvertFToS | Conversion.ConvertFToU:
-            read = _sized(target, i.operation is Conversion.ConvertFToS)
-            return integers.reinterpreted(conversions.float_to_integer(a, read, operation.watch), target)
-        case Conversion.ConvertSToF | Conversion.ConvertUToF:
-            read = _as(a, i.operation is Conversion.ConvertSToF)
-            return conversions.integer_to_float(integers.reinterpreted(a, read), target, i.saturate)
+    """KM-018, CM-050."""
+    a = operation.values[i.matrix]
+    return conversions.instructed(i.operation.value, a, i.component, operation.watch, i.saturate)
 
 
 @computed.register
@@ -174,7 +169,7 @@ def _reduce(i: MatrixReduce, operation: Operation) -> Value:
     assert isinstance(function, Combine)
     reduction = Reduction(function, operation.floats, operation.watch)
     results = reduced(passed(operation.full(i.matrix)).stored, i.mode, reduction)
-    return filled(results, operation.shapes[i.id], operation.first_group)
+    return filled(results, operation.matrix_shape(i.id), operation.first_group)
 
 
 @computed.register
@@ -182,7 +177,7 @@ def _per_element(i: MatrixPerElement, operation: Operation) -> Value:
     """CM-030, CM-031: row and column are those of the matrix, whatever holds the element."""
     function = operation.case.functions[i.function]
     assert isinstance(function, PerElement)
-    shape = operation.shapes[i.matrix]
+    shape = operation.matrix_shape(i.matrix)
     coords = ComponentType(function.coords)
     row = np.arange(shape.rows, dtype=np.uint32)[None, None, :, None]
     col = np.arange(shape.cols, dtype=np.uint32)[None, None, None, :]
@@ -205,7 +200,7 @@ def _components(i: MatrixComponents, operation: Operation) -> Value:
     """KM-011: every component, whichever invocation holds it."""
     function = operation.case.functions[i.function]
     assert isinstance(function, Component)
-    return _called(function, {"value": operation.values[i.matrix]}, operation, operation.shapes[i.matrix])
+    return _called(function, {"value": operation.values[i.matrix]}, operation, operation.matrix_shape(i.matrix))
 
 
 def passed(value: Value) -> Value:
@@ -245,12 +240,3 @@ def _called(
 def _component(value: Value) -> ComponentType:
     assert value.component is not None
     return value.component
-
-
-def _sized(component: ComponentType, signed: bool) -> ComponentType:
-    """The integer type of the same width, of a sign."""
-    return ComponentType(f"{'int' if signed else 'uint'}{8 * component.size}")
-
-
-def _as(value: Value, signed: bool) -> ComponentType:
-    return _sized(_component(value), signed)

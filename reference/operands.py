@@ -1,7 +1,8 @@
 """Values of scalar operands, for every parameter set and every instance at once.
 
 Arrays have leading axes (sets, instances): parameter sets of a batch, and subgroups of the dispatch
-(workgroup index major, x fastest, subgroup minor). An axis an operand does not vary over has extent 1.
+(workgroup index major, x fastest, subgroup minor), or in programs of cooperative vectors its invocations.
+An axis an operand does not vary over has extent 1.
 `turns` are the indices of the loops around the instruction, innermost last.
 """
 
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cts.model import Case, Dispatch, Operand, dynamic_words, dynamics, factors_of
+from cts.model import Case, Dispatch, Operand, dynamic_words, dynamics, factors_of, modulus_of
 from cts.model.operand import Factors
 from cts.reference.arrays import U32
 
@@ -47,12 +48,14 @@ class Operands:
         if isinstance(operand, int):
             return np.array([[operand & _MASK]], np.uint32)
         base = self.word(*place) if operand.dynamic is not None else np.array([[operand.base & _MASK]], np.uint32)
-        factors = factors_of(operand)
-        if not factors.any_set:
-            return base
-        of_turns = sum(f * t for f, t in zip((factors.loop, factors.loop_outer), reversed(turns), strict=False))
-        total: U32 = base + np.array(of_turns & _MASK, np.uint32)
-        return total + self._gained(factors) if any(_grid_factors(factors)) else total
+        factors, modulus = factors_of(operand), modulus_of(operand)
+        total = base
+        if factors.any_set:
+            of_turns = sum(f * t for f, t in zip((factors.loop, factors.loop_outer), reversed(turns), strict=False))
+            total = base + np.array(of_turns & _MASK, np.uint32)
+            if any(_grid_factors(factors)):
+                total = total + self._gained(factors)
+        return total if modulus is None else total % np.uint32(modulus)
 
     def _gained(self, factors: Factors) -> U32:
         """What each instance adds to the base, (1, instances)."""
@@ -63,11 +66,17 @@ class Operands:
 
 
 def _grid_factors(factors: Factors) -> tuple[int, int, int, int]:
-    return factors.wg_x, factors.wg_y, factors.wg_z, factors.sg
+    # A program has either subgroups or invocations, so only one of the last two is ever set.
+    return factors.wg_x, factors.wg_y, factors.wg_z, factors.sg + factors.inv
+
+
+def lanes_of(dispatch: Dispatch) -> int:
+    """What a workgroup consists of, for operands and control flow: its subgroups, or its invocations."""
+    return dispatch.subgroups if dispatch.invocations is None else dispatch.invocations
 
 
 def instance_grid(dispatch: Dispatch) -> U32:
-    """Of every subgroup the workgroup's x, y and z and the index within the workgroup; (4, subgroups)."""
+    """Of every subgroup or invocation the workgroup's x, y and z and its index in the workgroup; (4, instances)."""
     x, y, z = dispatch.workgroups
-    grid = np.indices((z, y, x, dispatch.subgroups), np.uint32).reshape(4, -1)
+    grid = np.indices((z, y, x, lanes_of(dispatch)), np.uint32).reshape(4, -1)
     return grid[[2, 1, 0, 3]]

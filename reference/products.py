@@ -1,4 +1,4 @@
-"""OpCooperativeMatrixMulAddKHR (KM-014): exact for integers, a set where order and precision are free (NU-010)."""
+"""Products of matrices (KM-014, CV-018): exact for integers, a set where order and precision are free (NU-010)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ FLOAT8_PRECISION = 13
 _FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 
 
-def multiplied_floats(a: Value, b: Value, c: Value) -> Value:
-    """A (..., M, K) times B (..., K, N) plus C (..., M, N), of floats, as C's type.
+def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None = None) -> Value:
+    """A (..., M, K) times B (..., K, N) plus C (..., M, N), of floats, as a type (None: C's).
 
     Exact where every partial sum in any order is: all terms are multiples of a quantum, and the sum of
     their magnitudes is no more than 2^precision quanta. Else the exact result, give or take
@@ -34,7 +34,8 @@ def multiplied_floats(a: Value, b: Value, c: Value) -> Value:
     magnitude = size_a @ size_b + np.maximum(np.abs(c_lo), np.abs(c_hi))
     terms = a_mid @ b_mid
     low, high = terms + c_lo, terms + c_hi
-    fmt = FORMATS[c.component]
+    component = result or c.component
+    fmt = FORMATS[component]
     precision = fmt.precision
     if a.component in _FLOAT8 or b.component in _FLOAT8:
         precision = min(precision, FLOAT8_PRECISION)
@@ -44,16 +45,16 @@ def multiplied_floats(a: Value, b: Value, c: Value) -> Value:
         quantum = rows[..., :, None] * cols[..., None, :]
         exact = fits(magnitude, np.minimum(quantum, _quantum(c_lo, c_hi)), fmt, precision)
     if exact.all():
-        return rounded(c.component, (low, low), wild, merged(a, b, c))
+        return rounded(component, (low, low), wild, merged(a, b, c))
     if a_radius is not None:
         low, high = low - a_radius @ size_b, high + a_radius @ size_b
     if b_radius is not None:
         low, high = low - size_a @ b_radius, high + size_a @ b_radius
     count = a.shape[-1] + 1
     slack = np.where(exact, 0.0, bound(magnitude, count, precision, fmt))
-    name = f"{c.component.value}" if precision == fmt.precision else f"{precision} bits"
+    name = f"{component.value}" if precision == fmt.precision else f"{precision} bits"
     reason = f"policy: order and precision are free (NU-010), gamma_{count} at {name}"
-    return rounded(c.component, (low - slack, high + slack), wild, (*merged(a, b, c), reason))
+    return rounded(component, (low - slack, high + slack), wild, (*merged(a, b, c), reason))
 
 
 def fits(magnitude: F64, quantum: F64, fmt: Format, precision: int) -> Mask:
@@ -81,7 +82,7 @@ def multiplied_integers(
     """The same of integers, read by `types` (A, B, C, Result: NU-001); bits of the result's width (NU-002)."""
     read = [whole(t, v.bits) for t, v in zip(types, (a, b, c), strict=False)]
     result = types[3]
-    terms = _exact_products(read[0], read[1], types[:2], saturating)
+    terms = exact_products(read[0], read[1], types[:2], saturating)
     component = c.component
     assert component is not None
     if saturating:
@@ -98,8 +99,8 @@ def multiplied_integers(
     return loosened(found, np.broadcast_to(unknown, found.shape), merged(a, b, c))
 
 
-def _exact_products(a: I64, b: I64, types: tuple[ComponentType, ...], saturating: bool) -> I64:
-    """The K-sums; mod 2^64 where they do not saturate and do not fit."""
+def exact_products(a: I64, b: I64, types: tuple[ComponentType, ...], saturating: bool) -> I64:
+    """The K-sums of integers of two types; mod 2^64 where they do not saturate and do not fit."""
     largest = float(np.abs(a.astype(np.float64)).max()) * float(np.abs(b.astype(np.float64)).max()) * a.shape[-1]
     if largest < 2.0**53:
         # Every partial sum is an integer that float64 holds, and its matrix product is far faster.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -37,39 +38,49 @@ from cts.model import (
     TensorViewSetClip,
     TensorViewSetDimension,
     TensorViewSetStride,
+    VectorLoad,
+    VectorMatrixMul,
+    VectorReduceSumAccumulate,
+    VectorShape,
+    VectorStore,
     ViewInstruction,
     ViewType,
     types_of,
 )
-from cts.model.types import ResultType
+from cts.model.types import ResultType, ScalarType
 from cts.reference import layout as layouts
 from cts.reference import view as views
-from cts.reference.accesses import Access, Place, instances_of, strided_access, tensor_access
+from cts.reference.accesses import MAX_ELEMENTS, Access, Grid, Place, Shape, instances_of, strided_access, tensor_access
 from cts.reference.arrays import I64, U32, Mask
 from cts.reference.layout import TensorLayoutState
-from cts.reference.operands import Operands
+from cts.reference.operands import Operands, lanes_of
 from cts.reference.unroll import Taken, unroll
+from cts.reference.vector_accesses import bias_access, matrix_access, vector_access
 from cts.reference.view import TensorViewState
 
 _T = TypeVar("_T", bound=np.generic)
 
 _MemoryInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor | MatrixLoad | MatrixStore
 
-#: The most matrix elements, over all instances and parameter sets, of one matrix, and of all loads and stores.
-MAX_ELEMENTS = 1 << 26
-
 
 @dataclass(frozen=True)
 class Step:
     """One instruction as it is taken once, and what its operands come to then.
 
-    `before` and `after` are the states of a layout instruction's operand and result.
+    `before` and `after` are the states of a layout instruction's operand and result; `bias` is what a
+    multiplication of vectors reads beside its matrix.
     """
 
     taken: Taken
     access: Access | None = None
     before: TensorLayoutState | None = None
     after: TensorLayoutState | None = None
+    bias: Access | None = None
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """What it loads and stores."""
+        return tuple(access for access in (self.access, self.bias) if access is not None)
 
     @property
     def index(self) -> int:
@@ -96,19 +107,23 @@ class Evaluation:
     @property
     def accesses(self) -> Iterator[tuple[Step, Access]]:
         """Every load and store, in order."""
-        return ((step, step.access) for step in self.steps if step.access is not None)
+        return ((step, access) for step in self.steps for access in step.accesses)
 
-    def shape_of(self, matrix: str) -> MatrixShape:
-        """The type of a matrix id."""
-        shape = self.types[matrix]
-        assert isinstance(shape, MatrixShape)
-        return shape
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """The shape of every matrix, vector and scalar."""
+        found = {name: _shape(result) for name, result in self.types.items()}
+        return {name: shape for name, shape in found.items() if shape is not None}
+
+    def shape_of(self, name: str) -> Shape:
+        """The shape of a matrix, vector or scalar."""
+        return self.shapes[name]
 
     def at_scope(self, values: npt.NDArray[_T], scope: Scope) -> npt.NDArray[_T]:
         """Values with an axis of subgroups (axis 1), for the instances of `scope` (TA-071: uniform in each)."""
         if scope is Scope.Subgroup or values.shape[1] == 1:
             return values
-        return values[:, :: self.case.dispatch.subgroups]
+        return values[:, :: lanes_of(self.case.dispatch)]
 
     def active_at(self, step: Taken, scope: Scope) -> Mask | None:
         """Which instances of `scope` take a step, (sets, instances); None: all."""
@@ -130,8 +145,8 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
     for taken in unroll(case, evaluation.operands):
         step = _step(evaluation, taken)
         evaluation.steps.append(step)
-        if step.access is not None:
-            elements += step.access.byte.size
+        for access in step.accesses:
+            elements += access.byte.size
             if elements > MAX_ELEMENTS and taken.turns:
                 raise BadInput(
                     "case-too-large-to-judge",
@@ -147,6 +162,11 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
     match instruction:
         case MatrixLoadTensor() | MatrixStoreTensor() | MatrixLoad() | MatrixStore():
             return Step(taken, _access(evaluation, taken, instruction))
+        case VectorLoad() | VectorStore() | VectorReduceSumAccumulate():
+            return Step(taken, _vector_access(evaluation, taken, instruction))
+        case VectorMatrixMul():
+            matrix, bias = _operand_accesses(evaluation, taken, instruction)
+            return Step(taken, matrix, bias=bias)
         case TensorView() | TensorViewSetDimension() | TensorViewSetStride() | TensorViewSetClip():
             evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
         case Pointer():
@@ -231,8 +251,50 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: _MemoryInstructio
         if instruction.view is not None:
             view = evaluation.views[instruction.view].map(lambda a: evaluation.at_scope(a, scope))
         access = tensor_access(case, instruction, Place(i, buffer, shape, offset, layout, view))
-    active = evaluation.active_at(taken, scope)
+    return _by_takers(evaluation, taken, access)
+
+
+def _vector_access(
+    evaluation: Evaluation, taken: Taken, instruction: VectorLoad | VectorStore | VectorReduceSumAccumulate
+) -> Access:
+    offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns)
+    name = instruction.id if isinstance(instruction, VectorLoad) else instruction.vector
+    grid = evaluation.shape_of(name)
+    assert isinstance(grid, Grid)
+    return _by_takers(evaluation, taken, vector_access(evaluation.case, taken.index, grid, offset))
+
+
+def _operand_accesses(
+    evaluation: Evaluation, taken: Taken, instruction: VectorMatrixMul
+) -> tuple[Access | None, Access | None]:
+    """What a multiplication reads of buffers: its matrix, unless it is opaque, and its bias, if there is one."""
+    case, matrix, bias = evaluation.case, None, None
+    offset, stride, start = (
+        evaluation.operands.scalar(taken.index, name, getattr(instruction, name), taken.turns)
+        for name in ("matrix_offset", "stride", "bias_offset")
+    )
+    if instruction.matrix not in case.opaque:
+        matrix = _by_takers(evaluation, taken, matrix_access(case, taken.index, offset, stride))
+    if instruction.bias is not None:
+        bias = _by_takers(evaluation, taken, bias_access(case, taken.index, start))
+    return matrix, bias
+
+
+def _by_takers(evaluation: Evaluation, taken: Taken, access: Access) -> Access:
+    active = evaluation.active_at(taken, access.shape.scope)
     return access if active is None else access.taken_by(active)
+
+
+def _shape(result: ResultType) -> Shape | None:
+    match result:
+        case MatrixShape():
+            return result
+        case VectorShape():
+            return Grid(result.component, result.length)
+        case ScalarType():
+            return Grid(result.component, 1)
+        case _:
+            return None
 
 
 def _pointer(evaluation: Evaluation, taken: Taken, instruction: _MemoryInstruction) -> tuple[str, I64]:
@@ -246,11 +308,12 @@ def _pointer(evaluation: Evaluation, taken: Taken, instruction: _MemoryInstructi
 
 def _check_size(case: Case, types: dict[str, ResultType], sets: int) -> None:
     subgroups = instances_of(case.dispatch, Scope.Subgroup)
-    largest = max((t.rows * t.cols for t in types.values() if isinstance(t, MatrixShape)), default=1)
+    largest = max((s.rows * s.cols for s in map(_shape, types.values()) if s is not None), default=1)
     if sets * subgroups * largest > MAX_ELEMENTS:
+        many, kind = ("subgroups", "matrices") if case.dispatch.invocations is None else ("invocations", "vectors")
         raise BadInput(
             "case-too-large-to-judge",
-            f"{subgroups} subgroups with matrices of up to {largest} elements" + (f", {sets} times" * (sets > 1)),
+            f"{subgroups} {many} with {kind} of up to {largest} elements" + (f", {sets} times" * (sets > 1)),
             "dispatch",
-            f"at most {MAX_ELEMENTS} elements of one matrix over all subgroups",
+            f"at most {MAX_ELEMENTS} elements of one result over all {many}",
         )

@@ -80,6 +80,27 @@ def float_to_integer(value: Value, target: ComponentType, watch: Watch) -> Value
     return with_freedom(target, bits, flags, (low, high), value.reasons)
 
 
+def instructed(operation: str, value: Value, target: ComponentType, watch: Watch, saturate: bool = False) -> Value:
+    """OpFConvert, OpSConvert, ...: the sign of integers is the instruction's, not the type's."""
+    source = value.component
+    assert source is not None
+    signed = operation in ("SConvert", "ConvertFToS", "ConvertSToF")
+    match operation:
+        case "FConvert":
+            return float_to_float(value, target, saturate)
+        case "SConvert" | "UConvert":
+            return integers.resized(value, target, signed)
+        case "ConvertFToS" | "ConvertFToU":
+            return integers.reinterpreted(float_to_integer(value, sized(target, signed), watch), target)
+        case _:
+            return integer_to_float(integers.reinterpreted(value, sized(source, signed)), target, saturate)
+
+
+def sized(component: ComponentType, signed: bool) -> ComponentType:
+    """The integer type of the same width, of a sign."""
+    return ComponentType(f"{'int' if signed else 'uint'}{8 * component.size}")
+
+
 def bitcast(value: Value, target: ComponentType) -> Value:
     """OpBitcast: the same bits; nothing is known of those of a value that is not exact."""
     result = Value(target, value.bits)

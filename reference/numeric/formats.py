@@ -73,6 +73,16 @@ def nearest(component: ComponentType, numbers: F64) -> Bits:
     return found
 
 
+def nearest_even(component: ComponentType, numbers: F64) -> Bits:
+    """Bit patterns of the numbers rounded once, to nearest, ties to even; of those beyond the type, its greatest."""
+    low, high = below(component, numbers), above(component, numbers)
+    low_bits, high_bits = nearest(component, low), nearest(component, high)
+    down, up = numbers - low, high - numbers
+    upward = (up < down) | ((up == down) & (low_bits & 1 == 1))
+    found: Bits = np.where(upward, high_bits, low_bits)
+    return found
+
+
 def below(component: ComponentType, numbers: F64) -> F64:
     """The greatest number of the type that is not above each, within the finite ones."""
     return _neighbour(component, numbers, -1)

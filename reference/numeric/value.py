@@ -7,7 +7,7 @@ interval with `Freedom`. See docs/decisions/values-with-freedom.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,6 +149,22 @@ def anything(component: ComponentType, shape: tuple[int, ...], reasons: tuple[st
     zero = np.zeros(shape)
     flags = np.full(shape, FREE | Freedom.ANY, np.uint8)
     return Value(component, bits, Free(flags, zero, zero, reasons))
+
+
+def concatenated(values: Sequence[Value]) -> Value:
+    """Values of one component type, one after the other along the last axis; the other axes broadcast."""
+    lead = np.broadcast_shapes(*(v.shape[:-1] for v in values))
+    parts = [v.broadcast((*lead, v.shape[-1])) for v in values]
+    bits: Bits = np.concatenate([v.bits for v in parts], axis=-1)
+    free, history = None, None
+    if any(v.free is not None for v in parts):
+        lo, hi = (np.concatenate([v.interval[side] for v in parts], axis=-1) for side in (0, 1))
+        free = Free(np.concatenate([v.flags for v in parts], axis=-1), lo, hi, merged(*parts))
+    if any(v.history is not None for v in parts):
+        every = [history_of(v) for v in parts]
+        names = History.__dataclass_fields__
+        history = History(*(np.concatenate([getattr(h, name) for h in every], axis=-1) for name in names))
+    return Value(parts[0].component, bits, free, history)
 
 
 def loosened(value: Value, unknown: Mask, reasons: tuple[str, ...]) -> Value:

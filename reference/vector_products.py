@@ -1,0 +1,188 @@
+"""OpCooperativeVectorMatrixMulNV and -MulAddNV: the input's conversion (CV-030..CV-034), then the product (CV-018).
+
+Float inputs that float8 does not represent may be rounded or kept as they are, a whole vector alike
+(CV-033): both products are computed, and an element may be anything between the two.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cts.expectation import Freedom
+from cts.model import ComponentType, MulAddOperand, VectorMatrixMul, constant_of, interpretation_of
+from cts.reference.arrays import Mask
+from cts.reference.matrices import passed
+from cts.reference.numeric import conversions, integers
+from cts.reference.numeric.expression import hull
+from cts.reference.numeric.formats import F64, FORMATS, nearest_even, real
+from cts.reference.numeric.integers import whole
+from cts.reference.numeric.undefined import Watch
+from cts.reference.numeric.value import FREE, Free, Value, loosened, merged, with_freedom
+from cts.reference.products import exact_products, multiplied_floats
+from cts.reference.vector_accesses import matrix_extents
+
+_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
+_EITHER = "float8 inputs are rounded or kept as they are, whole vectors alike (CV-033)"
+#: Sums of integers up to here are exact in float64.
+_EXACT = 2.0**53
+
+
+def multiplied(i: VectorMatrixMul, vector: Value, matrix: Value, bias: Value | None, watch: Watch) -> Value:
+    """The result (sets, invocations, 1, M) of a vector (..., 1, n), a matrix (..., M, K) and a bias (..., 1, M).
+
+    The matrix is as memory has it: K x M where the instruction transposes.
+    """
+    result = i.type.component
+    if constant_of(i.transpose):
+        matrix = matrix.map(lambda a: np.swapaxes(a, -1, -2))
+    readings = inputs(i, vector, watch)
+    first, *others = (_product(reading, matrix, bias, result) for reading in readings)
+    return hull(first, others[0], (_EITHER,)) if others else first
+
+
+def inputs(i: VectorMatrixMul, vector: Value, watch: Watch) -> tuple[Value, ...]:
+    """The input's K components as they are multiplied; two where a device has the choice."""
+    reading, source = interpretation_of(i.input_interpretation), _component(vector)
+    target = reading.component
+    if reading.packed:
+        _, k = matrix_extents(i)
+        return (unpacked(vector, target, k),)
+    if source.is_float and target.is_float:
+        return _narrowed(vector, target, watch)
+    if source.is_float:
+        return (_saturated_float(vector, target, watch),)
+    read = integers.reinterpreted(vector, conversions.sized(source, MulAddOperand.MatrixBSigned in i.operands))
+    return (_from_integer(read, target, watch) if target.is_float else _saturated(read, target),)
+
+
+def unpacked(vector: Value, target: ComponentType, k: int) -> Value:
+    """CV-034: component 4i + b is byte b of word i, low bits first; surplus bytes are unused."""
+
+    def expanded(a: Any) -> Any:
+        return np.repeat(a, 4, axis=-1)[..., :k]
+
+    words = np.ascontiguousarray(vector.bits, np.dtype("<u4"))
+    found = Value(target, words.view(np.uint8)[..., :k])
+    return found if vector.free is None else loosened(found, expanded(vector.flags) != 0, vector.reasons)
+
+
+def _narrowed(vector: Value, target: ComponentType, watch: Watch) -> tuple[Value, ...]:
+    """CV-033."""
+    if vector.component is target:
+        return (passed(vector),)
+    if target not in _FLOAT8:
+        return (conversions.float_to_float(vector, target),)
+    _check_range(vector, target, watch)
+    rounded = nearest_of(vector, target)
+    kept = passed(vector)
+    same = real(target, rounded.bits) == real(_component(vector), vector.bits)
+    if vector.free is None and same.all():
+        return (rounded,)
+    return rounded, kept
+
+
+def nearest_of(value: Value, target: ComponentType) -> Value:
+    """Floats rounded to nearest even; denormals of the wider type may be flushed, and what is wild be anything."""
+    wild, bounds = value.wild, value.interval
+    least = FORMATS[_component(value)].least
+    low, high = (np.where(wild, 0.0, bound) for bound in bounds)
+    flags = value.flags
+    tiny = ((low > 0) & (low < least)) | ((high < 0) & (high > -least))
+    low, high = np.where(tiny, np.minimum(low, 0.0), low), np.where(tiny, np.maximum(high, 0.0), high)
+    low_bits, high_bits = nearest_even(target, low), nearest_even(target, high)
+    low, high = real(target, low_bits), real(target, high_bits)
+    bits = nearest_even(target, np.where(wild, 0.0, real(_component(value), value.bits)))
+    flags = np.where(low != high, np.uint8(FREE), np.uint8(0)) | (flags & np.uint8(Freedom.EITHER_ZERO))
+    flags = np.where((low <= 0) & (high >= 0), flags | np.uint8(FREE | Freedom.EITHER_ZERO), flags)
+    flags = np.where(wild, np.uint8(FREE | Freedom.ANY), flags).astype(np.uint8)
+    return with_freedom(target, bits, flags, (low, high), value.reasons)
+
+
+def _check_range(vector: Value, target: ComponentType, watch: Watch) -> None:
+    """AM-28, AM-29: nothing says what overflow or a NaN becomes."""
+    low, high = vector.interval
+    greatest = FORMATS[target].greatest
+    known = (vector.flags & (Freedom.ANY | Freedom.NAN)) == 0
+    outside = known & ~((low >= -greatest) & (high <= greatest))
+    watch.report("AM-28", outside, f"a NaN or a number beyond {target.value}", f"numbers of at most {greatest:g}")
+
+
+def _saturated_float(vector: Value, target: ComponentType, watch: Watch) -> Value:
+    """CV-031: to the nearest even integer, saturating."""
+    low, high = vector.interval
+    nan = (vector.flags == 0) & np.isnan(low)
+    watch.report("AM-30", nan, f"a NaN becomes {target.value}", "numbers")
+    wild, info = vector.wild, np.iinfo(target.dtype)
+    ends = [np.clip(np.rint(np.where(wild, 0.0, bound)), info.min, info.max) for bound in (low, high)]
+    return _integer(target, (ends[0], ends[1]), wild, vector.reasons)
+
+
+def _saturated(vector: Value, target: ComponentType) -> Value:
+    """CV-030."""
+    info = np.iinfo(target.dtype)
+    exact = np.clip(whole(_component(vector), vector.bits), info.min, info.max)
+    found = Value(target, integers.truncated(target, exact))
+    if vector.free is None:
+        return found
+    low, high = (np.clip(bound, info.min, info.max) for bound in vector.interval)
+    return _integer(target, (low, high), vector.wild, vector.reasons)
+
+
+def _integer(target: ComponentType, ends: tuple[F64, F64], wild: Mask, reasons: tuple[str, ...]) -> Value:
+    low, high = ends
+    flags = np.where(low != high, np.uint8(FREE), np.uint8(0))
+    flags = np.where(wild, np.uint8(FREE | Freedom.ANY), flags)
+    return with_freedom(target, integers.truncated(target, low.astype(np.int64)), flags, ends, reasons)
+
+
+def _from_integer(vector: Value, target: ComponentType, watch: Watch) -> Value:
+    """CV-032: to nearest even."""
+    if target in _FLOAT8:
+        _check_range(vector, target, watch)
+    wild, greatest = vector.wild, FORMATS[target].greatest
+    low, high = vector.interval
+    wild = wild | (high > greatest) | (low < -greatest)
+    low_bits, high_bits = (nearest_even(target, np.where(wild, 0.0, bound)) for bound in (low, high))
+    ends = real(target, low_bits), real(target, high_bits)
+    flags = np.where(ends[0] != ends[1], np.uint8(FREE), np.uint8(0))
+    flags = np.where(wild, np.uint8(FREE | Freedom.ANY), flags)
+    return with_freedom(target, low_bits, flags, ends, vector.reasons)
+
+
+def _product(vector: Value, matrix: Value, bias: Value | None, result: ComponentType) -> Value:
+    """One reading's product: all invocations at once where they share the matrix."""
+    if bias is None:
+        bias = Value(result, np.zeros((1, 1, 1, 1), result.bits_dtype))
+    # (..., 1, n) as columns: of one matrix product, or of one product for each invocation.
+    ends = (1, -1) if matrix.shape[1] == 1 else (-2, -1)
+    multiply = multiplied_floats if result.is_float else _of_integers
+    columns = [v.map(lambda a: np.moveaxis(a, *ends)) for v in (vector, bias)]
+    return multiply(matrix, columns[0], columns[1], result).map(lambda a: np.moveaxis(a, -1, ends[0]))
+
+
+def _of_integers(matrix: Value, vector: Value, bias: Value, result: ComponentType) -> Value:
+    """NU-003, AM-32: sums and the bias wrap at the result's width."""
+    a, b, c = (whole(_component(v), v.bits) for v in (matrix, vector, bias))
+    types = (_component(matrix), _component(vector))
+    found = Value(result, integers.truncated(result, exact_products(a, b, types, False) + c))
+    if vector.free is None and matrix.free is None:
+        return found
+    unknown: Mask = vector.wild.any(axis=-2)[..., None, :] | (matrix.flags != 0).any(axis=-1)[..., :, None]
+    low, high = (np.where(vector.wild, 0.0, bound) for bound in vector.interval)
+    up, down = np.maximum(a, 0).astype(np.float64), np.minimum(a, 0).astype(np.float64)
+    least, most = up @ low + down @ high + c, up @ high + down @ low + c
+    info, largest = np.iinfo(result.dtype), np.maximum(np.abs(low), np.abs(high))
+    apart = np.broadcast_to((vector.flags != 0).any(axis=-2)[..., None, :], found.shape)
+    unknown = unknown | (apart & ((least < info.min) | (most > info.max) | ((up - down) @ largest > _EXACT)))
+    number, _ = found.interval
+    bounds = np.where(apart, least, number), np.where(apart, most, number)
+    reasons = merged(vector, matrix)
+    found = Value(result, found.bits, Free(np.where(apart, np.uint8(FREE), np.uint8(0)), *bounds, reasons))
+    return loosened(found, np.broadcast_to(unknown, found.shape), reasons)
+
+
+def _component(value: Value) -> ComponentType:
+    assert value.component is not None
+    return value.component
