@@ -35,7 +35,9 @@ _EMBEDDED = {
         "reductions": "cts.generators.reductions:cases",
         "tensor_addressing": "cts.generators.tensor_addressing:cases",
         "vector_arithmetic": "cts.generators.vector_arithmetic:cases",
+        "vector_conversions": "cts.generators.vector_conversions:cases",
         "vector_multiply": "cts.generators.vector_multiply:cases",
+        "vector_training": "cts.generators.vector_training:cases",
     },
     "cts.oracles": {"reference": "cts.reference:ORACLE"},
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ from cts.generators.products import alike
 from cts.generators.vector_arithmetic import draw_length
 from cts.generators.vector_flow import draw_if
 from cts.generators.vector_kernels import ALIGNMENT, Vector, VectorKernel
-from cts.generators.vector_matrices import draw_stored
+from cts.generators.vector_matrices import Stored, draw_stored
 from cts.generators.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, written
 from cts.generators.vector_operations import ARITHMETIC
 from cts.generators.vector_parts import convert, feasible
@@ -36,7 +36,6 @@ from cts.model import (
     Case,
     ComponentType,
     Interpretation,
-    MatrixLayout,
     MulAddOperand,
     SpecBool,
     SpecInt,
@@ -128,19 +127,39 @@ def draw_layer(
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, (m, k), matrix, transposable=row.transpose
     )
-    product = summed(row, k, given, matrix.known, None)
-    result = choices.pick(results_of(kernel.capabilities, row))
     with_bias = choices.chance(6)
-    bias = draw_bias(choices, row, product) if with_bias else None
-    name = kernel.name("r")
+    bias = draw_bias(choices, row, summed(row, k, given, matrix.known, None)) if with_bias else None
+    return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A matrix in memory and what is known of its numbers."""
+
+    stored: Stored
+    known: Known
+
+
+def emit_product(
+    choices: Choices,
+    kernel: VectorKernel,
+    row: VectorMulSupport,
+    source: Vector,
+    extents: tuple[int, int],
+    factor: Factor,
+    bias: Contents | None,
+) -> Vector:
+    """The multiplication of a vector with an M x K matrix."""
+    (m, k), stored = extents, factor.stored
+    result = choices.pick(results_of(kernel.capabilities, row))
     signs = []
     if row.input.is_signed and not row.input_interpretation.packed:
         signs.append(MulAddOperand.MatrixBSigned)
     if row.result.is_signed:
         signs.append(MulAddOperand.MatrixResultSigned)
-    layout: MatrixLayout = stored.layout
-    constness, spec = kernel.constness, _spec
+    constness, layout = kernel.constness, stored.layout
     of_bias, bias_at = (None, At()) if bias is None else _draw_bias_buffer(choices, kernel, row, m, bias)
+    name = kernel.name("r")
     kernel.program.emit(
         VectorMatrixMul(
             id=name,
@@ -149,19 +168,20 @@ def draw_layer(
             input_interpretation=_interpretation(kernel, row.input_interpretation),
             matrix=stored.of,
             matrix_interpretation=_interpretation(kernel, row.matrix_interpretation),
-            m=SpecInt(m) if spec(kernel) else m,
-            k=SpecInt(k) if spec(kernel) else k,
-            layout=SpecLayout(layout) if spec(kernel) else layout,
+            m=SpecInt(m) if _spec(kernel) else m,
+            k=SpecInt(k) if _spec(kernel) else k,
+            layout=SpecLayout(layout) if _spec(kernel) else layout,
             matrix_offset=written(constness, stored.offset),
             stride=written(constness, stored.stride),
-            transpose=SpecBool(stored.transposed) if spec(kernel) else stored.transposed,
+            transpose=SpecBool(stored.transposed) if _spec(kernel) else stored.transposed,
             bias=of_bias,
             bias_offset=written(constness, bias_at) if of_bias is not None else 0,
             bias_interpretation=None if bias is None else _interpretation(kernel, row.bias_interpretation),
             operands=tuple(signs),
         )
     )
-    known = summed(row, k, given, matrix.known, None if bias is None else bias.known)
+    given = read_input(row, source.range)
+    known = summed(row, k, given, factor.known, None if bias is None else bias.known)
     return Vector(name, result, m, known if result.is_float else anything(result))
 
 
