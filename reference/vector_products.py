@@ -169,12 +169,12 @@ def _of_integers(matrix: Value, vector: Value, bias: Value, result: ComponentTyp
     found = Value(result, integers.truncated(result, exact_products(a, b, types, False) + c))
     if vector.free is None and matrix.free is None:
         return found
-    unknown: Mask = vector.wild.any(axis=-2)[..., None, :] | (matrix.flags != 0).any(axis=-1)[..., :, None]
+    unknown = np.any(vector.wild, axis=-2, keepdims=True) | np.any(matrix.flags != 0, axis=-1, keepdims=True)
     low, high = (np.where(vector.wild, 0.0, bound) for bound in vector.interval)
     up, down = np.maximum(a, 0).astype(np.float64), np.minimum(a, 0).astype(np.float64)
     least, most = up @ low + down @ high + c, up @ high + down @ low + c
     info, largest = np.iinfo(result.dtype), np.maximum(np.abs(low), np.abs(high))
-    apart = np.broadcast_to((vector.flags != 0).any(axis=-2)[..., None, :], found.shape)
+    apart = np.broadcast_to(np.any(vector.flags != 0, axis=-2, keepdims=True), found.shape)
     unknown = unknown | (apart & ((least < info.min) | (most > info.max) | ((up - down) @ largest > _EXACT)))
     number, _ = found.interval
     bounds = np.where(apart, least, number), np.where(apart, most, number)

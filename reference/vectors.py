@@ -113,7 +113,7 @@ def _of_floats(what: VectorOperation, a: Value, rest: list[Value], operation: Op
         case _O.FMax | _O.NMax:
             return floats.max(a, rest[0])
         case _O.FClamp | _O.NClamp:
-            _check_clamp(*rest, operation.watch)
+            _check_clamp(rest[0], rest[1], operation.watch)
             return floats.min(floats.max(a, rest[0]), rest[1])
         case _O.Fma:
             return floats.add(floats.mul(a, rest[0]), rest[1])
@@ -169,7 +169,7 @@ def _chosen(name: str, a: Value, rest: list[Value], watch: Watch) -> Value:
     read = conversions.sized(component, name[0] == "S")
     first, *others = (integers.reinterpreted(v, read) for v in (a, *rest))
     if name.endswith("Clamp"):
-        _check_clamp(*others, watch)
+        _check_clamp(others[0], others[1], watch)
         lowest = integers.binary("max", first, others[0], watch)
         found = integers.binary("min", lowest, others[1], watch)
     else:

@@ -1,8 +1,9 @@
 """Undefined behaviour and Vulkan validity: which rule (fact ID) a case breaks.
 
 Kinds of rule: on operands (`operands`) and on what they vary over (`uniformity`), on the state of
-layouts and views (`state`), on the locations that loads and stores meet (`memory`), and on accesses
-that meet each other there (`races`). Rules on values (NU-002, NU-004, NU-016, CM-023, DV-012, TA-073)
+layouts and views (`state`), on the locations that loads and stores meet (`memory`), on accesses
+that meet each other there (`races`), on cooperative vectors alone (`vectors`), and on conversions of
+matrices (`conversions`). Rules on values (NU-002, NU-004, NU-016, CM-023, DV-012, TA-073, AM-28, CV-038)
 show in the execution. Wrap-around mod 2^32 (TA-075) is defined arithmetic and no violation.
 """
 
@@ -19,10 +20,11 @@ from cts.model import (
     MatrixMulAdd,
     MatrixPerElement,
     MatrixReduce,
+    VectorInstruction,
 )
 from cts.reference.accesses import Access
 from cts.reference.program import Evaluation, Step
-from cts.reference.validity import memory, operands, state, uniformity
+from cts.reference.validity import conversions, memory, operands, state, uniformity, vectors
 from cts.reference.validity.races import races
 
 __all__ = ["computes", "violations"]
@@ -36,20 +38,23 @@ def violations(evaluation: Evaluation) -> list[Violation]:
     found: dict[tuple[str, str], Violation] = {}
     sound = True
     for step in evaluation.steps:
-        broken = [] if step.access is None else list(_of_access(evaluation, step, step.access))
+        broken = [v for access in step.accesses for v in _of_access(evaluation, step, access)]
+        broken += vectors.of_step(evaluation, step)
         sound = sound and not broken
         for violation in (*state.of_setter(evaluation.case, step), *broken):
             found.setdefault((violation.rule, violation.path), violation)
     result = list(found.values())
-    result += operands.of_dispatch(evaluation)
+    result += [*operands.of_dispatch(evaluation), *conversions.of_case(evaluation.case)]
     result += uniformity.of_program(evaluation)
     return result + list(races(evaluation)) if sound else result
 
 
 def computes(case: Case) -> bool:
     """Whether the program has instructions that rules on values are about."""
-    kinds = (MatrixArithmetic, MatrixComponents, MatrixConvert, MatrixMulAdd, MatrixPerElement, MatrixReduce)
-    return any(isinstance(i, kinds) or getattr(i, "decode", None) is not None for i in case.program)
+    kinds = MatrixArithmetic | MatrixComponents | MatrixConvert | MatrixMulAdd | MatrixPerElement | MatrixReduce
+    if case.conversions:
+        return True
+    return any(isinstance(i, kinds | VectorInstruction) or getattr(i, "decode", None) is not None for i in case.program)
 
 
 def _of_access(evaluation: Evaluation, step: Step, access: Access) -> Iterator[Violation]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.expectation import Violation
 from cts.model import ClampMode
-from cts.reference.accesses import Access
+from cts.reference.accesses import Access, Grid
 from cts.reference.addressing import Status
 from cts.reference.arrays import Mask
 from cts.reference.program import Evaluation
@@ -53,7 +53,9 @@ def _bounds(evaluation: Evaluation, access: Access, taken: Access) -> Iterator[V
     part = "the" if size == evaluation.case.buffers[access.buffer].size else "a workgroup's"
     remedy = f"locations within {part} {size} bytes of {access.buffer!r}"
     if (taken.pointer >= size).any():
-        yield Violation("TA-069", f"{path}.offset", f"the pointer is {int(taken.pointer.max())} bytes in", remedy)
+        yield Violation(
+            "TA-069", f"{path}.{access.field}", f"the pointer is {int(taken.pointer.max())} bytes in", remedy
+        )
         return
     accessed = access.status == Status.OK
     start = access.byte - access.origin[..., None, None]
@@ -64,10 +66,17 @@ def _bounds(evaluation: Evaluation, access: Access, taken: Access) -> Iterator[V
     far = access.layout is not None and bool((access.byte - access.pointer[..., None, None] >= _LIMIT)[outside].any())
     yield Violation(
         "TA-042" if far else "TA-069",
-        f"{path}.{'layout' if access.layout is not None else 'stride'}",
+        f"{path}.{_blamed(access)}",
         f"element {_element(outside)} is at byte {byte} of {access.buffer!r}",
         remedy,
     )
+
+
+def _blamed(access: Access) -> str:
+    """The operand that decides where the elements after the first are."""
+    if access.layout is not None:
+        return "layout"
+    return access.field if isinstance(access.shape, Grid) else "stride"
 
 
 def _element(mask: Mask) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from cts.expectation import Violation
 from cts.model import MatrixLoad, MatrixShape, MatrixStore, Order, Scope
-from cts.reference.accesses import Access
+from cts.reference.accesses import Access, Grid
 from cts.reference.program import Evaluation
+from cts.reference.validity import vectors
 
 #: Alignment of a tensor instruction's Pointer, in bytes (TA-043).
 TENSOR_POINTER_ALIGNMENT = 16
@@ -16,7 +17,9 @@ TENSOR_POINTER_ALIGNMENT = 16
 def of_access(evaluation: Evaluation, access: Access) -> Iterator[Violation]:
     """Rules on one load or store."""
     instruction = evaluation.case.program[access.instruction]
-    if isinstance(instruction, (MatrixLoad, MatrixStore)):
+    if isinstance(access.shape, Grid):
+        yield from vectors.of_access(access)
+    elif isinstance(instruction, (MatrixLoad, MatrixStore)):
         yield from _stride(access)
         yield from _khr_alignment(evaluation, access, instruction.order)
     else:

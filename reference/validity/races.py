@@ -1,7 +1,8 @@
-"""Accesses that meet at a location (TA-044, TA-067).
+"""Accesses that meet at a location (TA-044, TA-067, CV-019).
 
 Two accesses to one location, at least one of them a write, are a race unless they are of one
-workgroup and a ControlBarrier lies between them.
+workgroup and a ControlBarrier lies between them. Accumulations of one type may meet each other, and
+nothing else in the dispatch; matrices and biases that are multiplied may not be written at all.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from cts.reference.accesses import Access, instances_of
 from cts.reference.addressing import Status
 from cts.reference.arrays import I64, Mask
 from cts.reference.program import Evaluation, Step
+from cts.reference.validity import vectors
 
 #: Nobody, and several workgroups, among workgroup indices.
 _NOBODY, _SEVERAL = -1, -2
@@ -39,16 +41,16 @@ class _Races:
         self.workgroups = math.prod(case.dispatch.workgroups)
         #: The last step that was a barrier, for each workgroup.
         self.barrier = np.full(self.workgroups, _NOBODY, np.int32)
-        stored = {access.buffer for _, access in evaluation.accesses if access.store}
+        stored = {access.buffer for _, access in evaluation.accesses if access.store and not access.accumulates}
         self.written = {name: _Touched(case.buffers[name].size) for name in stored}
         self.read = {name: _Touched(case.buffers[name].size) for name in stored}
 
     def run(self) -> Iterator[Violation]:
         for number, step in enumerate(self.evaluation.steps):
-            access = step.access
-            if access is not None and access.buffer in self.written:
-                yield from self._access(number, step, access)
-            elif isinstance(self.evaluation.case.program[step.index], ControlBarrier):
+            for access in step.accesses:
+                if access.buffer in self.written and not access.accumulates:
+                    yield from self._access(number, step, access)
+            if isinstance(self.evaluation.case.program[step.index], ControlBarrier):
                 active = self.evaluation.active_at(step.taken, Scope.Workgroup)
                 self.barrier[slice(None) if active is None else np.broadcast_to(active, (1, self.workgroups))[0]] = (
                     number
@@ -114,9 +116,9 @@ class _Races:
 
 
 def races(evaluation: Evaluation) -> Iterator[Violation]:
-    """TA-067 and TA-044, each once for a path. Every access must be within its buffer."""
+    """TA-067, TA-044 and CV-019, each once for a path. Every access must be within its buffer."""
     reported: set[tuple[str, str]] = set()
-    for violation in _Races(evaluation).run():
+    for violation in (*_Races(evaluation).run(), *vectors.of_kinds(evaluation)):
         if (violation.rule, violation.path) not in reported:
             reported.add((violation.rule, violation.path))
             yield violation

@@ -18,6 +18,7 @@ from cts.model import (
     Scope,
     references,
 )
+from cts.reference.operands import lanes_of
 from cts.reference.program import Evaluation
 
 
@@ -28,7 +29,7 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
     of values: a layout or view whose chain of instructions has a per-subgroup operand counts as
     varying even where a later instruction overwrites that state.
     """
-    if evaluation.case.dispatch.subgroups == 1:
+    if lanes_of(evaluation.case.dispatch) == 1:
         return
     varying: dict[str, str] = {}  # layout, view or pointer id -> path of the operand that varies
     around: list[str | None] = []  # the same of every open Loop and If
@@ -39,6 +40,7 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
         used = [path, *(varying.get(name) for name in _uses(instruction))]
         whole = isinstance(instruction, ControlBarrier) or _at_workgroup(evaluation, instruction)
         if whole:
+            lanes = "subgroups" if evaluation.case.dispatch.invocations is None else "invocations"
             what = "a barrier" if isinstance(instruction, ControlBarrier) else "a matrix of Workgroup scope"
             for found in (*around, *used):
                 if found is not None and found not in reported:
@@ -46,8 +48,8 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
                     yield Violation(
                         "TA-071",
                         found,
-                        f"differs between subgroups, and program[{i}] has {what}",
-                        "no `sg` term: operands are uniform in the matrix's scope",
+                        f"differs between {lanes}, and program[{i}] has {what}",
+                        "no `sg` or `inv` term: operands are uniform in the matrix's scope",
                     )
         match instruction:
             case Loop() | If():
@@ -82,6 +84,6 @@ def _varying_operand(instruction: Instruction) -> str | None:
     for name in instruction.__struct_fields__:
         value = getattr(instruction, name)
         for i, operand in enumerate(value if isinstance(value, tuple) else (value,)):
-            if isinstance(operand, Scalar) and operand.sg % (1 << 32):
+            if isinstance(operand, Scalar) and (operand.sg + operand.inv) % (1 << 32):
                 return f"{name}[{i}]" if isinstance(value, tuple) else name
     return None

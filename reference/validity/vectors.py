@@ -1,0 +1,181 @@
+"""Rules on cooperative vectors: VK-050 (alignment), VK-051 and VK-052 (kinds), CV-011 (indices), CV-019, TA-044."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cts.expectation import Violation
+from cts.model import (
+    ComponentType,
+    VectorExtract,
+    VectorInsert,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    interpretation_of,
+    layout_of,
+)
+from cts.reference.accesses import Access
+from cts.reference.arrays import U32, Mask
+from cts.reference.program import Evaluation, Step
+
+#: Multiples of bytes, by the operand that says an offset or a stride (VK-050).
+ALIGNMENT = {"offset": 16, "matrix_offset": 64, "bias_offset": 16, "stride": 16}
+#: The same of opaque matrices, which multiplications and outer products begin at.
+MATRIX_ALIGNMENT = 64
+
+_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
+
+
+def of_access(access: Access) -> Iterator[Violation]:
+    """VK-050, of one load, store, accumulation or multiplication."""
+    for field, values in ((access.field, access.pointer), ("stride", access.stride)):
+        alignment = ALIGNMENT[field]
+        bad = np.array([]) if values is None else values[values % alignment != 0]
+        if bad.size:
+            yield Violation(
+                "VK-050",
+                f"program[{access.instruction}].{field}",
+                f"{field} is {int(bad[0])} bytes, not a multiple of {alignment}",
+                f"a multiple of {alignment} bytes",
+            )
+
+
+def of_step(evaluation: Evaluation, step: Step) -> Iterator[Violation]:
+    """Rules on the operands of one instruction as it is taken, but those on memory."""
+    instruction = evaluation.case.program[step.index]
+    match instruction:
+        case VectorExtract() | VectorInsert():
+            index = _operand(evaluation, step, "index")
+            length = evaluation.shape_of(instruction.vector).cols
+            bad = index[index >= length]
+            if bad.size:
+                path, what = f"program[{step.index}].index", f"index {int(bad[0])} of {length} components"
+                yield Violation("CV-011", path, what, f"0 to {length - 1}")
+        case VectorMatrixMul():
+            yield from _kinds(step.index, instruction)
+            if instruction.matrix in evaluation.case.opaque:
+                yield from _beginning(evaluation, step, instruction.matrix, "matrix_offset")
+        case VectorOuterProductAccumulate():
+            yield from _beginning(evaluation, step, instruction.matrix, "offset")
+        case _:
+            pass
+
+
+def _operand(evaluation: Evaluation, step: Step, field: str) -> U32:
+    """The operand's values in the invocations that take the step, of the only parameter set."""
+    operand = getattr(evaluation.case.program[step.index], field)
+    values = evaluation.operands.scalar(step.index, field, operand, step.taken.turns)
+    active = step.taken.active
+    if active is None:
+        return values
+    both = np.broadcast_shapes(values.shape, active.shape)
+    found: U32 = np.broadcast_to(values, both)[np.broadcast_to(active, both)]
+    return found
+
+
+def _beginning(evaluation: Evaluation, step: Step, matrix: str, field: str) -> Iterator[Violation]:
+    """An opaque matrix is used where it begins, which is aligned."""
+    begins = evaluation.case.opaque[matrix].offset
+    if begins % MATRIX_ALIGNMENT:
+        right = f"a multiple of {MATRIX_ALIGNMENT} bytes"
+        yield Violation("VK-050", f"opaque.{matrix}.offset", f"the matrix begins at byte {begins}", right)
+    bad = _operand(evaluation, step, field)
+    bad = bad[bad != begins]
+    if bad.size:
+        what = f"offset {int(bad[0])}, and {matrix!r} begins at byte {begins} of its memory"
+        yield Violation("CV-018", f"program[{step.index}].{field}", what, str(begins))
+
+
+def _kinds(i: int, instruction: VectorMatrixMul) -> Iterator[Violation]:
+    """VK-051, and the part of VK-052 that holds on every device."""
+    matrix = interpretation_of(instruction.matrix_interpretation)
+    layout = layout_of(instruction.layout)
+    if matrix.component in _FLOAT8 and not layout.optimal:
+        what = f"{matrix.value} in {layout.value}"
+        yield Violation("VK-051", f"program[{i}].layout", what, "InferencingOptimal or TrainingOptimal")
+    floats = instruction.type.component.is_float
+    for field in ("input_interpretation", "matrix_interpretation", "bias_interpretation"):
+        declared = getattr(instruction, field)
+        if declared is not None and interpretation_of(declared).component.is_float is not floats:
+            what = f"{interpretation_of(declared).value} for a result of {instruction.type.component.value}"
+            right = "interpretations of floats for a result of floats, of integers for one of integers"
+            yield Violation("VK-052", f"program[{i}].{field}", what, right)
+
+
+def of_kinds(evaluation: Evaluation) -> Iterator[Violation]:
+    """CV-019, and TA-044 of accumulations: bytes that two kinds of access may not share in one dispatch."""
+    multiplied, accumulated = _opaque(evaluation, VectorMatrixMul), _opaque(evaluation, VectorOuterProductAccumulate)
+    for name in multiplied.keys() & accumulated.keys():
+        path, what = (
+            f"program[{accumulated[name]}].matrix",
+            f"{name!r} is multiplied with by program[{multiplied[name]}]",
+        )
+        yield Violation("CV-019", path, what, "a matrix that no instruction of the dispatch multiplies with")
+    every = list(evaluation.accesses)
+    constant, additions = _Bytes(evaluation), _Bytes(evaluation)
+    for _, access in every:
+        if access.field in ("matrix_offset", "bias_offset"):
+            constant.add(access)
+        if access.accumulates:
+            additions.add(access)
+    for _, access in every:
+        if access.store:
+            byte = constant.met(access)
+            if byte is not None:
+                what = f"writes byte {byte} of {access.buffer!r}, which a multiplication reads in this dispatch"
+                yield Violation(
+                    "CV-019", f"program[{access.instruction}].buffer", what, "other locations or another buffer"
+                )
+        byte = additions.met(access, access.shape.component if access.accumulates else None)
+        if byte is not None:
+            verb = "writes" if access.store else "reads"
+            what = f"{verb} byte {byte} of {access.buffer!r}, which is accumulated into in this dispatch"
+            right = "other locations or another buffer: only accumulations of one type may meet"
+            yield Violation("TA-044", f"program[{access.instruction}].{_buffer_field(access)}", what, right)
+
+
+def _buffer_field(access: Access) -> str:
+    return {"matrix_offset": "matrix", "bias_offset": "bias"}.get(access.field, "buffer")
+
+
+def _opaque(evaluation: Evaluation, kind: type[VectorMatrixMul] | type[VectorOuterProductAccumulate]) -> dict[str, int]:
+    """The opaque matrices that instructions of a kind use, and the first such instruction."""
+    found: dict[str, int] = {}
+    for step in evaluation.steps:
+        instruction = evaluation.case.program[step.index]
+        if isinstance(instruction, kind) and instruction.matrix in evaluation.case.opaque:
+            found.setdefault(instruction.matrix, step.index)
+    return found
+
+
+class _Bytes:
+    """Which bytes of each buffer accesses of a kind touch, by component type."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.sizes = {name: buffer.size for name, buffer in evaluation.case.buffers.items()}
+        self.touched: dict[tuple[str, ComponentType], Mask] = {}
+
+    def add(self, access: Access) -> None:
+        key = (access.buffer, access.shape.component)
+        self.touched.setdefault(key, np.zeros(self.sizes[access.buffer], bool))[_bytes(access)] = True
+
+    def met(self, access: Access, but: ComponentType | None = None) -> int | None:
+        """A byte of the access that those of another type than `but` touch, if any."""
+        for (buffer, component), touched in self.touched.items():
+            if buffer == access.buffer and component is not but:
+                places = _bytes(access)
+                shared = places[touched[places]]
+                if shared.size:
+                    return int(shared.min())
+        return None
+
+
+def _bytes(access: Access) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """Every byte an access touches."""
+    first = access.byte
+    if access.accessed is not None:
+        both = np.broadcast_shapes(first.shape, access.accessed.shape)
+        first = np.broadcast_to(first, both)[np.broadcast_to(access.accessed, both)]
+    return (first.reshape(-1, 1) + np.arange(access.size)).reshape(-1)
