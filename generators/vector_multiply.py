@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cts.capabilities import Capabilities, VectorMulSupport
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents
+from cts.generators.converting import Step, converted
 from cts.generators.kernels import draw_float_controls
 from cts.generators.known import Known, anything
 from cts.generators.memory import Region
@@ -34,7 +35,6 @@ from cts.generators.vector_products import (
 )
 from cts.model import (
     Case,
-    ComponentType,
     Interpretation,
     MulAddOperand,
     SpecBool,
@@ -50,6 +50,9 @@ from cts.model.operand import Factors
 
 #: Most products of components that one multiplication of a generated case has, over all invocations.
 MAX_PRODUCTS = 1 << 16
+
+#: Every interpretation as floats holds numbers of this size.
+_LARGEST_INPUT = 64
 
 
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
@@ -218,9 +221,8 @@ def _draw_next(
     if choices.rarely(6):
         other = draw_if(choices, kernel, lambda c: draw_activation(c, kernel, activated), lambda c: activated)
         activated = other or activated
-    taken = [(row, None) for row in rows if _takes(row, activated.component)]
-    reached = [(row, step) for step in feasible(kernel, activated) for row in rows if _takes(row, step.component)]
-    options = [*taken, *reached]
+    steps: list[Step | None] = [None, *feasible(kernel, activated)]
+    options = [(row, step) for step in steps for row in rows if _takes(row, activated, step)]
     which = choices.between(0, 63)
     if not options:
         return activated
@@ -234,8 +236,16 @@ def _draw_next(
     return draw_layer(choices, kernel, row, activated, k, m, exact=exact)
 
 
-def _takes(row: VectorMulSupport, component: ComponentType) -> bool:
-    return not row.input_interpretation.packed and component in alike(row.input)
+def _takes(row: VectorMulSupport, vector: Vector, step: Step | None) -> bool:
+    """Whether a row takes a vector after a conversion, and its interpretation the numbers."""
+    component = vector.component if step is None else step.component
+    if row.input_interpretation.packed or component not in alike(row.input):
+        return False
+    if step is not None and vector.component.is_float and not step.component.is_float and vector.range.grain is None:
+        # One integer or the next: sums of these say little.
+        return False
+    known = vector.range if step is None else converted(vector.component, vector.range, step)
+    return not row.input_interpretation.component.is_float or (known is not None and known.size <= _LARGEST_INPUT)
 
 
 def as_read(row: VectorMulSupport, vector: Vector) -> Vector:
