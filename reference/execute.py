@@ -135,15 +135,18 @@ def execute(case: Case, parameter_sets: U32) -> Execution:
 
 @dataclass
 class Recording:
-    """The matrices defined last, by number of the step and name."""
+    """The results defined last, by number of the step and name, and what each step read besides, by field path."""
 
     values: dict[tuple[int, str], Value] = field(default_factory=dict)
+    read: dict[int, dict[str, Value]] = field(default_factory=dict)
     most: int = 512
 
     def add(self, number: int, name: str, value: Value) -> None:
         self.values[number, name] = value
         if len(self.values) > self.most:
-            del self.values[next(iter(self.values))]
+            oldest = next(iter(self.values))
+            del self.values[oldest]
+            self.read.pop(oldest[0], None)
 
 
 def run(evaluation: Evaluation, sets: int = 1, recording: Recording | None = None) -> Execution:
@@ -265,6 +268,8 @@ class _Machine:
 
     def _compute(self, step: Step, instruction: Instruction) -> None:
         scalars = dict(self._scalars(step, instruction))
+        if self.recording is not None:
+            self.recording.read[self.number] = scalars
         operation = Operation(self.case, self.values, self.shapes, scalars, self.floats, self.next_group)
         name: str = instruction.id  # type: ignore[attr-defined]
         vector = isinstance(instruction, VectorInstruction)

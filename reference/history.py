@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from cts.expectation import Freedom, TraceStep
+from cts.expectation import TraceStep
 from cts.model import (
     Case,
     Decode,
@@ -39,29 +37,25 @@ from cts.model import (
     Order,
     ReduceMode,
     Scope,
+    VectorInstruction,
     mul_add_types,
 )
-from cts.reference.accesses import Access
+from cts.reference.accesses import Access, Grid
 from cts.reference.addressing import Status
 from cts.reference.arrays import U32
+from cts.reference.element import Element, at_element, element_of, number_text, show
 from cts.reference.execute import Recording
-from cts.reference.numeric.formats import real
 from cts.reference.numeric.value import Value
+from cts.reference.operands import lanes_of
 from cts.reference.program import Evaluation
 from cts.reference.steps import tensor_steps
+from cts.reference.vector_history import RULES as VECTOR_RULES
+from cts.reference.vector_history import address as vector_address
+from cts.reference.vector_history import explained
 
 #: The most instructions that one history tells of, and the terms of a sum that it lists.
 MOST_INSTRUCTIONS = 12
 TERMS = 4
-
-
-@dataclass(frozen=True)
-class Element:
-    """An element of a matrix of one instance."""
-
-    instance: int
-    row: int
-    col: int
 
 
 class History:
@@ -94,10 +88,12 @@ class History:
         scope = self.evaluation.shape_of(matrix).scope
         turns = "".join(f", turn {t}" for t in step.taken.turns)
         return TraceStep(
-            _RULES.get(type(instruction), "KM-017"),
+            _RULES[type(instruction)],
             f"program[{step.index}] {type(instruction).__name__}{turns}, "
-            f"{_instance(self.evaluation.case, scope, element.instance)}",
-            f"element ({element.row}, {element.col}) of {matrix!r}",
+            f"{instance_text(self.evaluation.case, scope, element.instance)}",
+            f"element ({element.row}, {element.col}) of {matrix!r}"
+            if isinstance(self.evaluation.shape_of(matrix), MatrixShape)
+            else f"component {element.col} of {matrix!r}",
         )
 
     def value(self, matrix: str, before: int, element: Element) -> Value | None:
@@ -106,10 +102,19 @@ class History:
         value = None if number is None else self.recording.values.get((number, matrix))
         if value is None:
             return None
-        return value.stored.map(lambda a: np.asarray(at_element(a, element)).reshape(1))
+        return element_of(value, element)
+
+    def whole(self, name: str, before: int) -> Value | None:
+        """A whole vector as the latest step before another has it, if that is recorded."""
+        number = next((n for n in range(before - 1, -1, -1) if (n, name) in self.recording.values), None)
+        value = None if number is None else self.recording.values[number, name]
+        return value and value.broadcast((*value.shape[:-1], self.evaluation.shape_of(name).cols))
 
     def address(self, access: Access, element: Element) -> Iterator[TraceStep]:
         """From the element to its byte."""
+        if isinstance(access.shape, Grid):
+            yield vector_address(access, element)
+            return
         pointer = int(_of_instance(access.pointer[0], element.instance))
         origin = int(_of_instance(access.origin[0], element.instance))
         if origin:
@@ -146,6 +151,8 @@ class History:
         self, instruction: Instruction, matrix: str, number: int, element: Element, shown: str
     ) -> Iterator[TraceStep]:
         match instruction:
+            case _ if isinstance(instruction, VectorInstruction):
+                yield from explained(self, instruction, number, element, shown)
             case MatrixConstant() | MatrixNull():
                 yield TraceStep("KM-016", "every element is the constant", shown)
             case MatrixLoad() | MatrixLoadTensor():
@@ -214,9 +221,9 @@ class History:
         for k in range(min(depth, TERMS)):
             a = self.value(i.a, number, Element(element.instance, element.row, k))
             b = self.value(i.b, number, Element(element.instance, k, element.col))
-            terms.append(f"{_number(a, types[0])} * {_number(b, types[1])}")
+            terms.append(f"{number_text(a, types[0])} * {number_text(b, types[1])}")
         rest = f" + ... ({depth} products)" if depth > TERMS else ""
-        c = _number(self.value(i.c, number, element), types[2])
+        c = number_text(self.value(i.c, number, element), types[2])
         fact = "NU-010" if shapes[2].component.is_float else "NU-001"
         what = f"sum over k of {i.a!r}[{element.row}, k] * {i.b!r}[k, {element.col}]: {' + '.join(terms)}{rest} + {c}"
         yield TraceStep(fact, what, shown)
@@ -233,7 +240,8 @@ class History:
                 rows = [element.row]
         first = [(r, c) for r in rows[:TERMS] for c in cols[:TERMS]][:TERMS]
         values = [
-            _number(self.value(i.matrix, number, Element(element.instance, r, c)), shape.component) for r, c in first
+            number_text(self.value(i.matrix, number, Element(element.instance, r, c)), shape.component)
+            for r, c in first
         ]
         more = ", ..." if len(rows) * len(cols) > len(first) else ""
         what = f"{i.combine!r} over {len(rows) * len(cols)} elements of {i.matrix!r}, from {first[0]}"
@@ -248,9 +256,7 @@ class History:
         return TraceStep(_RULES[type(i)], f"{i.function!r} of {values}: `{body}`", shown)
 
     def _element(self, matrix: str, number: int, element: Element) -> str:
-        return (
-            f"{matrix!r} = {_number(self.value(matrix, number, element), self.evaluation.shape_of(matrix).component)}"
-        )
+        return f"{matrix!r} = {number_text(self.value(matrix, number, element), self.evaluation.shape_of(matrix).component)}"
 
     def _definition(self, matrix: str, before: int, element: Element) -> int | None:
         """The last step before `before` that defines a matrix for the instance."""
@@ -279,36 +285,6 @@ class History:
                 taken = self.evaluation.at_scope(condition, scope)[0]
                 merge = next(m for m in i.merge if m.id == matrix)
                 return merge.then if taken[min(element.instance, len(taken) - 1)] else merge.otherwise
-
-
-def show(value: Value) -> str:
-    """An element, as bits, and what else it may be."""
-    component = value.component
-    assert component is not None
-    text = f"0x{int(value.bits.item()):0{2 * component.size}x}"
-    if value.free is None or not value.free.flags.any():
-        return text
-    flags, reasons = int(value.free.flags.item()), "; ".join(value.free.reasons)
-    if flags & Freedom.ANY:
-        return f"anything ({reasons})"
-    if flags & Freedom.NAN:
-        return f"a NaN ({reasons})"
-    return f"{text}, of [{value.free.lo.item():.9g}, {value.free.hi.item():.9g}] ({reasons})"
-
-
-def at_element(array: npt.NDArray[Any], element: Element) -> Any:
-    """The first parameter set's element of an array (sets, instances, rows, cols) with perhaps extents of 1."""
-    place = (element.instance, element.row, element.col)
-    return array[(0, *(min(n, extent - 1) for n, extent in zip(place, array.shape[1:], strict=True)))]
-
-
-def _number(value: Value | None, component: Any) -> str:
-    if value is None:
-        return "?"
-    number = real(component, value.bits).item()
-    if value.free is not None and value.free.flags.any():
-        return f"~{number:.9g}"
-    return f"{number:.9g}"
 
 
 def _defined(case: Case, i: int, instruction: Instruction) -> Iterator[str]:
@@ -369,12 +345,14 @@ _RULES: dict[type[Instruction], str] = {
     Loop: "KM-011",
     EndLoop: "KM-011",
     EndIf: "KM-011",
+    **VECTOR_RULES,
 }
 
 
-def _instance(case: Case, scope: Scope, instance: int) -> str:
-    subgroups = 1 if scope is Scope.Workgroup else case.dispatch.subgroups
-    workgroup, subgroup = divmod(instance, subgroups)
+def instance_text(case: Case, scope: Scope, instance: int) -> str:
+    """The workgroup, and what of it."""
+    workgroup, lane = divmod(instance, 1 if scope is Scope.Workgroup else lanes_of(case.dispatch))
     x, y, _ = case.dispatch.workgroups
     position = (workgroup % x, workgroup // x % y, workgroup // (x * y))
-    return f"workgroup {position}" + (f", subgroup {subgroup}" if scope is Scope.Subgroup else "")
+    name = "subgroup" if case.dispatch.invocations is None else "invocation"
+    return f"workgroup {position}" + (f", {name} {lane}" if scope is Scope.Subgroup else "")

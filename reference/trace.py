@@ -11,20 +11,25 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.expectation import Trace, TraceStep
-from cts.model import MatrixStore, MatrixStoreTensor
+from cts.model import Instruction, MatrixStore, MatrixStoreTensor, VectorReduceSumAccumulate, VectorStore
 from cts.reference.accesses import Access, instances_of
 from cts.reference.addressing import Status
 from cts.reference.arrays import Mask
+from cts.reference.element import Element, at_element
 from cts.reference.execute import Recording, run
-from cts.reference.history import Element, History, at_element
+from cts.reference.history import History
 from cts.reference.program import Evaluation
+from cts.reference.training_history import written_by_accumulation, written_by_conversion
 
 
 def trace(evaluation: Evaluation, buffer: str, offset: int) -> Trace:
     """Every step behind the byte at `offset` of the buffer's contents, for a case without violations."""
+    written = written_by_conversion(evaluation, buffer, offset) or written_by_accumulation(evaluation, buffer, offset)
+    if written is not None:
+        return written
     for number, step in reversed(list(enumerate(evaluation.steps))):
         access = step.access
-        if access is not None and access.store and access.buffer == buffer:
+        if access is not None and access.store and not access.accumulates and access.buffer == buffer:
             mask = _covering(evaluation, access, offset)
             if mask.any():
                 instance, row, col = (int(n) for n in np.argwhere(mask)[-1])
@@ -55,24 +60,33 @@ def _unwritten(evaluation: Evaluation, buffer: str, offset: int) -> Iterator[Tra
             stored = access.byte[np.broadcast_to(access.status == Status.OK, access.byte.shape)]
             end = access.shape.component.size
             extent = f"bytes {stored.min()} to {stored.max() + end - 1}" if stored.size else "nothing: all is discarded"
-            name = type(evaluation.case.program[step.index]).__name__
-            rule = "CM-011" if access.layout is not None else "KM-013"
-            yield TraceStep(rule, f"program[{step.index}] {name} stores", extent)
+            instruction = evaluation.case.program[step.index]
+            rule = "CM-011" if access.layout is not None else _RULES[type(instruction)]
+            yield TraceStep(rule, f"program[{step.index}] {type(instruction).__name__} stores", extent)
+
+
+_RULES: dict[type[Instruction], str] = {
+    MatrixStoreTensor: "TA-036",
+    MatrixStore: "KM-013",
+    VectorStore: "CV-013",
+    VectorReduceSumAccumulate: "CV-021",
+}
 
 
 def _of_byte(history: History, number: int, access: Access, element: Element, offset: int) -> Iterator[TraceStep]:
     """From the store of the element back to where its value came from."""
     instruction = history.evaluation.case.program[access.instruction]
-    assert isinstance(instruction, (MatrixStore, MatrixStoreTensor))
-    yield history.begin(number, instruction.matrix, element)
+    assert isinstance(instruction, (MatrixStore, MatrixStoreTensor, VectorStore))
+    name = instruction.vector if isinstance(instruction, VectorStore) else instruction.matrix
+    yield history.begin(number, name, element)
     yield from history.address(access, element)
-    yield from history.of(instruction.matrix, number, element)
-    value = history.value(instruction.matrix, number, element)
+    yield from history.of(name, number, element)
+    value = history.value(name, number, element)
     assert value is not None, "the matrix of the store is among the last that were recorded"
     bits = int(value.bits.item())
     first = int(at_element(access.byte, element))
     yield TraceStep(
-        "TA-036" if access.layout is not None else "KM-013",
+        _RULES[type(instruction)],
         f"{access.buffer!r} byte {offset}: byte {offset - first} of 0x{bits:0{2 * access.shape.component.size}x},"
         " little-endian",
         f"0x{bits >> (8 * (offset - first)) & 0xFF:02x}",

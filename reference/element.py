@@ -1,0 +1,59 @@
+"""One element of a matrix or vector of one instance, and its value in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.expectation import Freedom
+from cts.model import ComponentType
+from cts.reference.numeric.formats import real
+from cts.reference.numeric.value import Value
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of a matrix of one instance; of a vector, in row 0."""
+
+    instance: int
+    row: int
+    col: int
+
+
+def at_element(array: npt.NDArray[Any], element: Element) -> Any:
+    """The first parameter set's element of an array (sets, instances, rows, cols) with perhaps extents of 1."""
+    place = (element.instance, element.row, element.col)
+    return array[(0, *(min(n, extent - 1) for n, extent in zip(place, array.shape[1:], strict=True)))]
+
+
+def element_of(value: Value, element: Element) -> Value:
+    """The element as a value of shape (1,)."""
+    return value.stored.map(lambda a: np.asarray(at_element(a, element)).reshape(1))
+
+
+def show(value: Value) -> str:
+    """An element, as bits, and what else it may be."""
+    component = value.component
+    assert component is not None
+    text = f"0x{int(value.bits.item()):0{2 * component.size}x}"
+    if value.free is None or not value.free.flags.any():
+        return text
+    flags, reasons = int(value.free.flags.item()), "; ".join(value.free.reasons)
+    if flags & Freedom.ANY:
+        return f"anything ({reasons})"
+    if flags & Freedom.NAN:
+        return f"a NaN ({reasons})"
+    return f"{text}, of [{value.free.lo.item():.9g}, {value.free.hi.item():.9g}] ({reasons})"
+
+
+def number_text(value: Value | None, component: ComponentType) -> str:
+    """The element as a number of a type."""
+    if value is None:
+        return "?"
+    number = real(component, value.bits).item()
+    if value.free is not None and value.free.flags.any():
+        return f"~{number:.9g}"
+    return f"{number:.9g}"

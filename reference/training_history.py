@@ -1,0 +1,121 @@
+"""Why a byte that an accumulation or a conversion wrote is expected to be what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cts.expectation import Trace, TraceStep
+from cts.model import Place, VectorOuterProductAccumulate, VectorReduceSumAccumulate
+from cts.reference.accesses import instances_of
+from cts.reference.arrays import Mask
+from cts.reference.element import Element, number_text, show
+from cts.reference.execute import Execution, Recording, run
+from cts.reference.history import History, instance_text
+from cts.reference.opaque import component_of, place_bytes
+from cts.reference.program import Evaluation, Step
+
+#: The most additions to one element that are listed.
+TERMS = 8
+
+
+def written_by_conversion(evaluation: Evaluation, buffer: str, offset: int) -> Trace | None:
+    """The last conversion after the dispatch that writes a byte; None where none does."""
+    case = evaluation.case
+    for n, conversion in reversed(list(enumerate(case.conversions))):
+        place = conversion.destination
+        if place.of != buffer or not conversion.after:
+            continue
+        component = component_of(case.opaque, place)
+        delta = offset - place_bytes(place, component, conversion.rows, conversion.cols)[0, 0]
+        found = np.argwhere((delta >= 0) & (delta < component.size))
+        if not len(found):
+            continue
+        row, col = (int(i) for i in found[0])
+        recording = Recording()
+        execution = run(evaluation, recording=recording)
+        source = conversion.source
+        types = f"{component_of(case.opaque, source).value} to {component.value}"
+        what = f"conversions[{n}] of {source.of!r}, {types}: element ({row}, {col})"
+        first = offset - int(delta[row, col])
+        steps = [TraceStep("VK-054", what, _at(execution, buffer, first, place, component_of(case.opaque, place).size))]
+        steps += _products(History(evaluation, recording), source.of, row, col)
+        return Trace(None, None, row, col, tuple(steps))
+    return None
+
+
+def _at(execution: Execution, buffer: str, byte: int, place: Place, size: int) -> str:
+    assert place.component is not None
+    at = np.full((1, 1, 1, 1), byte - byte % size, np.int64)
+    return show(execution.memories[buffer].load(at, place.component))
+
+
+def _products(history: History, matrix: str, row: int, col: int) -> Iterator[TraceStep]:
+    """What outer products add to an element of an opaque matrix."""
+    evaluation = history.evaluation
+    listed = 0
+    for number, step in enumerate(evaluation.steps):
+        i = evaluation.case.program[step.index]
+        if not isinstance(i, VectorOuterProductAccumulate) or i.matrix != matrix:
+            continue
+        for instance in np.flatnonzero(_takers(evaluation, step)):
+            listed += 1
+            if listed > TERMS:
+                return
+            a, b = (
+                number_text(
+                    history.value(name, number, Element(int(instance), 0, n)), evaluation.shape_of(name).component
+                )
+                for name, n in ((i.a, row), (i.b, col))
+            )
+            who = instance_text(evaluation.case, evaluation.shape_of(i.a).scope, int(instance))
+            what = f"program[{step.index}], {who}, adds {i.a!r}[{row}] * {i.b!r}[{col}]"
+            yield TraceStep("CV-020", what, f"{a} * {b}")
+
+
+def written_by_accumulation(evaluation: Evaluation, buffer: str, offset: int) -> Trace | None:
+    """Everything that is accumulated into the component at a byte; None where nothing is."""
+    found = list(_additions(evaluation, buffer, offset))
+    if not found:
+        return None
+    recording = Recording()
+    execution = run(evaluation, recording=recording)
+    history, steps = History(evaluation, recording), []
+    for number, element in found[:TERMS]:
+        step = evaluation.steps[number]
+        i = evaluation.case.program[step.index]
+        assert isinstance(i, VectorReduceSumAccumulate)
+        shape = evaluation.shape_of(i.vector)
+        who = instance_text(evaluation.case, shape.scope, element.instance)
+        what = f"program[{step.index}], {who}, adds component {element.col} of {i.vector!r}"
+        steps.append(TraceStep("CV-021", what, number_text(history.value(i.vector, number, element), shape.component)))
+    number, element = found[-1]
+    access = evaluation.steps[number].access
+    assert access is not None
+    component = access.shape.component
+    at = np.full((1, 1, 1, 1), offset - offset % component.size, np.int64)
+    total = show(execution.memories[buffer].load(at, component))
+    steps.append(TraceStep("CV-021", f"{len(found)} additions to what was there, in any order", total))
+    return Trace(evaluation.steps[number].index, element.instance, 0, element.col, tuple(steps))
+
+
+def _additions(evaluation: Evaluation, buffer: str, offset: int) -> Iterator[tuple[int, Element]]:
+    for number, step in enumerate(evaluation.steps):
+        access = step.access
+        if access is None or not access.accumulates or access.buffer != buffer:
+            continue
+        delta = offset - access.byte[0]
+        here = (delta >= 0) & (delta < access.size)
+        here = here & _takers(evaluation, step)[:, None, None]
+        for instance, _, col in np.argwhere(here):
+            yield number, Element(int(instance), 0, int(col))
+
+
+def _takers(evaluation: Evaluation, step: Step) -> Mask:
+    """Which invocations take a step, (invocations,)."""
+    i = evaluation.case.program[step.index]
+    assert isinstance(i, (VectorReduceSumAccumulate, VectorOuterProductAccumulate))
+    scope = evaluation.shape_of(i.vector if isinstance(i, VectorReduceSumAccumulate) else i.a).scope
+    active = evaluation.active_at(step.taken, scope)
+    return np.ones(instances_of(evaluation.case.dispatch, scope), bool) if active is None else active[0]
