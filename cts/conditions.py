@@ -18,6 +18,7 @@ from cts.model import (
     Scalar,
     TensorLayoutSetDimension,
     TensorLayoutSetStride,
+    VectorShape,
     base_of,
     factors_of,
     types_of,
@@ -72,6 +73,13 @@ def layout_stride_far(case: Case) -> bool:
         for operand in instruction.strides
         for value in values(operand, case.dispatch)
     )
+
+
+@condition("vector-of-32-bytes")
+def vector_of_32_bytes(case: Case) -> bool:
+    """A cooperative vector has exactly 32 bytes: 8 components of 32 bits, 16 of 16, or 32 of 8."""
+    shapes = (t for t in types_of(case).values() if isinstance(t, VectorShape))
+    return any(t.length * t.component.size == 32 for t in shapes)
 
 
 def values(operand: int | Scalar, dispatch: Dispatch) -> Iterator[int]:

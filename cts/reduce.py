@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from cts import reduce_vectors
 from cts.model import (
     AnyInstruction,
     Case,
@@ -24,6 +25,7 @@ from cts.model import (
     MatrixShape,
     MatrixStore,
     MatrixStoreTensor,
+    MatrixType,
     Order,
     Pointer,
     Scalar,
@@ -37,6 +39,7 @@ from cts.model import (
     types_of,
 )
 from cts.model.operand import SpecBool, SpecClampMode, SpecInt, SpecNumber, SpecScope, SpecUse
+from cts.model.vectors import SpecInterpretation, SpecLayout
 from cts.reduce_blocks import Program, flattened
 
 
@@ -79,6 +82,8 @@ def _of_whole(case: Case) -> Iterator[Case]:
     yield from _formed(_in_storage_buffers(case), case)
     for extent in sorted(_extents(case), reverse=True):
         yield from _formed(_halved(case, extent), case)
+    for smaller in reduce_vectors.of_whole(case):
+        yield from _formed(_tidy(smaller, smaller.program), case)
 
 
 def _at(case: Case, i: int) -> Iterator[Case]:
@@ -87,7 +92,8 @@ def _at(case: Case, i: int) -> Iterator[Case]:
     for program in (*flattened(case.program, i), *_without(case, i)):
         yield from _formed(_tidy(case, program), case)
     instruction = case.program[i]
-    for simpler in (*_simpler(instruction), *_loaded(case, instruction, types)):
+    changed = (*_simpler(instruction), *reduce_vectors.simpler(instruction, types))
+    for simpler in (*changed, *_loaded(case, instruction, types), *reduce_vectors.loaded(case, instruction, types)):
         yield from _formed(_tidy(case, (*case.program[:i], simpler, *case.program[i + 1 :])), case)
 
 
@@ -101,9 +107,9 @@ def _formed(smaller: Case, case: Case) -> Iterator[Case]:
 
 
 def _size(case: Case) -> tuple[int, int, int]:
-    """Instructions, rows and columns of all matrices, length as text. Raises ValueError where it is not well-formed."""
+    """Instructions, the extents of everything, length as text. Raises ValueError where it is not well-formed."""
     extents = sum(t.rows + t.cols for t in types_of(case).values() if isinstance(t, MatrixShape))
-    return len(case.program), extents, len(msgspec.json.encode(case))
+    return len(case.program), extents + reduce_vectors.extents(case), len(msgspec.json.encode(case))
 
 
 def _without(case: Case, i: int) -> Iterator[Program]:
@@ -167,6 +173,8 @@ def _constant(value: Any) -> Any:
             return number_of(value)
         case SpecInt() | SpecBool() | SpecClampMode() | SpecScope() | SpecUse():
             return constant_of(value)
+        case SpecInterpretation() | SpecLayout():
+            return value.spec
         case msgspec.Struct():
             return msgspec.structs.replace(value, **{f: _constant(getattr(value, f)) for f in value.__struct_fields__})
     return value
@@ -178,12 +186,13 @@ def _plain(case: Case) -> Case:
 
 
 def _one_workgroup(case: Case) -> Case:
-    """A dispatch of one subgroup; of buffers in workgroup memory the first part is left."""
+    """One workgroup, of one subgroup or as many invocations; of buffers in workgroup memory the first part is left."""
     buffers = {
         name: msgspec.structs.replace(b, shape=(1, *b.shape[1:])) if b.storage is StorageClass.Workgroup else b
         for name, b in case.buffers.items()
     }
-    return msgspec.structs.replace(case, buffers=buffers, dispatch=Dispatch(subgroup_size=case.dispatch.subgroup_size))
+    left = Dispatch(subgroup_size=case.dispatch.subgroup_size, invocations=case.dispatch.invocations)
+    return msgspec.structs.replace(case, buffers=buffers, dispatch=left)
 
 
 def _in_storage_buffers(case: Case) -> Case:
@@ -225,24 +234,25 @@ def _with_types(case: Case, change: Callable[[Any], Any]) -> Case:
     program = []
     for i in case.program:
         declared = getattr(i, "type", None)
-        program.append(i if declared is None else msgspec.structs.replace(i, type=change(declared)))
+        program.append(msgspec.structs.replace(i, type=change(declared)) if isinstance(declared, MatrixType) else i)
     return msgspec.structs.replace(case, program=tuple(program))
 
 
 def _tidy(case: Case, program: Program) -> Case:
-    """The case with `program`, without results, buffers and functions that nothing uses."""
+    """The case with `program`, without results, buffers, opaque matrices and functions that nothing uses."""
     kept: list[AnyInstruction] = []
-    used: set[str] = set()
+    used = {place.of for c in case.conversions for place in (c.source, c.destination)}
     for instruction in reversed(program):
         name = getattr(instruction, "id", None)
         if name is None or name in used:
             kept.append(instruction)
             used.update(references(instruction))
-            for field in ("buffer", "combine", "function", "decode", "decode_vector"):
+            for field in ("buffer", "matrix", "bias", "combine", "function", "decode", "decode_vector"):
                 used.update(filter(None, (getattr(instruction, field, None),)))
     return msgspec.structs.replace(
         case,
         program=tuple(reversed(kept)),
         buffers={name: buffer for name, buffer in case.buffers.items() if name in used},
         functions={name: function for name, function in case.functions.items() if name in used},
+        opaque={name: matrix for name, matrix in case.opaque.items() if name in used},
     )

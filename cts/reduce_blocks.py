@@ -103,7 +103,7 @@ def _reindexed(instruction: AnyInstruction, depth: int) -> AnyInstruction:
             value.literal is not None
             and not msgspec.structs.replace(value.factors, loop=inner, loop_outer=outer).any_set
         ):
-            return value.literal
+            return value.literal if value.mod is None else value.literal % value.mod
         return msgspec.structs.replace(value, loop=inner, loop_outer=outer)
 
     changes = {f: operand(getattr(instruction, f)) for f in instruction.__struct_fields__}
