@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cts.capabilities import Capabilities
+from cts.coverage_vectors import of_conversions, of_operations, of_product, of_vectors
 from cts.model import (
     Case,
     ClampMode,
@@ -61,6 +62,19 @@ from cts.model import (
     TensorViewSetDimension,
     TensorViewSetStride,
     Through,
+    VectorArithmetic,
+    VectorBitcast,
+    VectorConstant,
+    VectorConstruct,
+    VectorConvert,
+    VectorExtract,
+    VectorInsert,
+    VectorLoad,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+    VectorStore,
+    VectorTimesScalar,
     constant_of,
     factors_of,
     types_of,
@@ -103,6 +117,19 @@ INSTRUCTIONS: Mapping[type[Instruction], str] = {
     ControlBarrier: "TA-044",
     Loop: "KM-011",
     If: "KM-011",
+    VectorConstant: "CV-011",
+    VectorLoad: "CV-013 VK-050",
+    VectorStore: "CV-013 VK-050",
+    VectorConstruct: "CV-011",
+    VectorExtract: "CV-011",
+    VectorInsert: "CV-011",
+    VectorArithmetic: "CV-012",
+    VectorTimesScalar: "CV-012",
+    VectorConvert: "CV-012",
+    VectorBitcast: "CV-012",
+    VectorMatrixMul: "CV-014 CV-018 CV-035 VK-050 VK-052",
+    VectorOuterProductAccumulate: "CV-020 CV-037 CV-038 VK-050",
+    VectorReduceSumAccumulate: "CV-021 CV-037 VK-050",
 }
 
 #: Facts about the values of operands and elements, of which instructions and options say nothing.
@@ -169,6 +196,8 @@ def _of_case(context: _Context) -> Iterator[str]:
             yield "VK-043"
     for function in case.functions.values():
         yield from _of_function(function)
+    yield from of_vectors(case, context.types)
+    yield from of_conversions(case)
     if any(factors_of(o).any_set for i in case.program for o in _scalars(i)):
         yield "TA-071"
 
@@ -319,6 +348,8 @@ _RULES: Sequence[tuple[type[Instruction] | tuple[type[Instruction], ...], _Rule]
     (MatrixReduce, _reduce),
     (MatrixPerElement, _per_element),
     (MatrixCopy, _copy),
+    (VectorMatrixMul, lambda i, context: of_product(i, context.case, context.types)),
+    ((VectorArithmetic, VectorConvert), lambda i, context: of_operations(i, context.types)),
 )
 
 
