@@ -256,7 +256,8 @@ class History:
         return TraceStep(_RULES[type(i)], f"{i.function!r} of {values}: `{body}`", shown)
 
     def _element(self, matrix: str, number: int, element: Element) -> str:
-        return f"{matrix!r} = {number_text(self.value(matrix, number, element), self.evaluation.shape_of(matrix).component)}"
+        component = self.evaluation.shape_of(matrix).component
+        return f"{matrix!r} = {number_text(self.value(matrix, number, element), component)}"
 
     def _definition(self, matrix: str, before: int, element: Element) -> int | None:
         """The last step before `before` that defines a matrix for the instance."""

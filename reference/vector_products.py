@@ -105,14 +105,21 @@ def _check_range(vector: Value, target: ComponentType, watch: Watch) -> None:
     low, high = vector.interval
     greatest = FORMATS[target].greatest
     known = (vector.flags & (Freedom.ANY | Freedom.NAN)) == 0
-    outside = known & ~((low >= -greatest) & (high <= greatest))
+    outside = known & ~((low >= -greatest) & (high <= greatest)) | _nan(vector)
     watch.report("AM-28", outside, f"a NaN or a number beyond {target.value}", f"numbers of at most {greatest:g}")
+
+
+def _nan(vector: Value) -> Mask:
+    """Elements that are sure to be NaN."""
+    low, _ = vector.interval
+    found: Mask = (vector.flags & Freedom.NAN != 0) | ((vector.flags == 0) & np.isnan(low))
+    return found
 
 
 def _saturated_float(vector: Value, target: ComponentType, watch: Watch) -> Value:
     """CV-031: to the nearest even integer, saturating."""
     low, high = vector.interval
-    nan = (vector.flags == 0) & np.isnan(low)
+    nan = _nan(vector)
     watch.report("AM-30", nan, f"a NaN becomes {target.value}", "numbers")
     wild, info = vector.wild, np.iinfo(target.dtype)
     ends = [np.clip(np.rint(np.where(wild, 0.0, bound)), info.min, info.max) for bound in (low, high)]
