@@ -21,7 +21,7 @@ from cts import registry
 from cts.compare import compare
 from cts.driver import Driver, Job, Outcome, Status
 from cts.drivers.emulator import create
-from cts.drivers.emulator import mutants as catalogue
+from cts.drivers.emulator import catalogue
 from cts.model import GUARD_BYTES, AnyInstruction, Case, encode, initial_memory, loads_case
 
 MAX_INSTRUCTIONS = 8
@@ -42,6 +42,7 @@ def _read() -> dict[str, Demonstration]:
             expected, kills, inexact = entry.pop("expected"), entry.pop("kills"), entry.pop("inexact", False)
             # JSON is YAML without the aliases that a case may not have.
             case = loads_case(msgspec.json.encode({"schema": 1, **entry}).decode(), f"{path.name}: {entry['name']}")
+            assert case.name not in found, f"two demonstrations are named {case.name}"
             found[case.name] = Demonstration(case, expected, tuple(kills), inexact)
     return found
 
@@ -109,7 +110,12 @@ def test_demonstrations_are_minimal(name: str) -> None:
 
 
 def test_mutants_are_named_like_their_constants() -> None:
-    constants = {v: k for k, v in vars(catalogue).items() if k.isupper() and isinstance(v, int) and k != "NONE"}
+    constants = {
+        number: name
+        for module in catalogue.MODULES
+        for name, number in vars(module).items()
+        if name.isupper() and isinstance(number, int) and name != "NONE"
+    }
     for number, mutant in enumerate(create.mutants(), start=1):
         assert constants[number] == mutant.name.upper().replace("-", "_")
 

@@ -77,11 +77,9 @@ class VectorMachine:
         """Run one instruction in the active invocations. Raises MemoryFault."""
         instruction = self._case.program[index]
         try:
-            made = self._step(instruction)
+            self._step(instruction)
         except MemoryFault as fault:
             raise MemoryFault(f"program[{index}] {instruction.spirv}: {fault}") from None
-        if made is not None:
-            self.define(instruction.id, made)  # type: ignore[attr-defined]
 
     def define(self, name: str, matrix: Vector) -> None:
         """Give a vector its name; in invocations that are not active, one that has it already stays."""
@@ -89,15 +87,27 @@ class VectorMachine:
             matrix = matrix.where(self._flow.active, self.matrices[name])
         self.matrices[name] = matrix
 
-    def _step(self, i: Instruction) -> Vector | None:
-        """Run an instruction; returns the vector or scalar that it makes, if any."""
+    def _step(self, i: Instruction) -> None:
+        match i:
+            case VectorStore():
+                self._store(i)
+            case VectorOuterProductAccumulate():
+                self._outer_product(i)
+            case VectorReduceSumAccumulate():
+                at = self._memory.start(i.buffer) + self._value(i.offset)
+                self._accumulator.reduce_sum(i.buffer, at, self.matrices[i.vector], self._flow.active)
+            case ControlBarrier():
+                pass  # every invocation's accesses so far have been performed
+            case _:
+                self.define(getattr(i, "id"), self._made(i))  # noqa: B009 - every other instruction has one
+
+    def _made(self, i: Instruction) -> Vector:
+        """The vector or scalar that an instruction makes."""
         match i:
             case VectorConstant():
                 return composites.constant(i, self._lanes.count, self._bug)
             case VectorLoad():
                 return self._load(i)
-            case VectorStore():
-                return self._store(i)
             case VectorConstruct():
                 return composites.construct([self.matrices[name] for name in i.parts], self._bug)
             case VectorExtract():
@@ -118,13 +128,6 @@ class VectorMachine:
                 return self._elements.bitcast(i, self.matrices[i.vector])
             case VectorMatrixMul():
                 return self._multiply(i)
-            case VectorOuterProductAccumulate():
-                return self._outer_product(i)
-            case VectorReduceSumAccumulate():
-                at = self._memory.start(i.buffer) + self._value(i.offset)
-                return self._accumulator.reduce_sum(i.buffer, at, self.matrices[i.vector], self._flow.active)
-            case ControlBarrier():
-                return None  # every invocation's accesses so far have been performed
         raise AssertionError(f"the emulator does not know {type(i).__name__} in programs of cooperative vectors")
 
     def _value(self, operand: Operand) -> Ints:

@@ -37,7 +37,7 @@ class Vector:
 
     @property
     def length(self) -> int:
-        return self.registers.shape[1]
+        return int(self.registers.shape[1])
 
     def elements(self) -> npt.NDArray[Any]:
         """Bit patterns (invocations, length), dtype the component's `bits_dtype`."""
