@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import BUILTINS
 from cts.drivers.interpreter.declare import Declarations
+from cts.drivers.interpreter.footprint import Footprint, footprint
 from cts.drivers.interpreter.machine import Block, Code, Machine
 from cts.drivers.interpreter.order import order
 from cts.drivers.interpreter.parse import Block as ParsedBlock
@@ -48,6 +49,7 @@ class Program:
     matrix_ids: dict[str, int]
     matrix_elements: int
     vector_components: int
+    footprint: Footprint
 
 
 def compile_module(module: Module, entry: str, spec_constants: Mapping[int, bytes], target: Target) -> Program:
@@ -82,6 +84,11 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
         {name: id_ for name, (id_, _) in named.items()},
         max((t.rows * t.cols for t in declared.types.values() if isinstance(t, ty.CooperativeMatrix)), default=0),
         max((t.count for t in declared.types.values() if isinstance(t, ty.CooperativeVector)), default=0),
+        footprint(
+            [t for id_, t in declared.type_of.items() if id_ not in declared.constants],
+            compiler.variables.values(),
+            [declared.pointee(id_) for id_, i in compiler.resources.items() if i.operands[0] == "Workgroup"],
+        ),
     )
 
 
