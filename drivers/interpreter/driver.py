@@ -14,12 +14,16 @@ from cts.drivers.interpreter.launch import launch
 from cts.drivers.interpreter.options import MAX_SUBGROUP_SIZE, Options
 from cts.drivers.interpreter.options import parse as parse_options
 from cts.drivers.interpreter.parse import Module, parse
-from cts.drivers.interpreter.problems import Internal, OutOfMemory, Problem, Unsupported
+from cts.drivers.interpreter.problems import Internal, Malformed, OutOfMemory, Problem, Unsupported
 from cts.drivers.interpreter.target import Target
 from cts.job import ModuleJob
+from cts.spirv.apart import validate_apart
 
 #: How many modules, and how many compiled programs, are remembered.
 _REMEMBERED = 256
+
+#: What spirv-val of the package does not know: it refuses good modules with it.
+_UNKNOWN_TO_VALIDATOR = ("5447", "LongVector", "Invalid capability operand")
 
 T = TypeVar("T")
 
@@ -50,12 +54,14 @@ class Interpreter:
         trace: list[str] = []
         try:
             result = launch(self._program(job), job, job.subgroup_size or self.subgroup_size, self.options, trace)
+        except Internal as problem:
+            return _failed(_explained(problem, job), trace)
         except Problem as problem:
             return _failed(problem, trace)
         except MemoryError:
             return _failed(OutOfMemory("the system has no more memory"), trace)
         except Exception as e:  # noqa: BLE001 - a bug of ours must not end the run of other cases
-            return _failed(Internal(f"interpreter: {type(e).__name__}: {e}"), trace)
+            return _failed(_explained(Internal(f"interpreter: {type(e).__name__}: {e}"), job), trace)
         return Outcome(Status.DONE, result.memory, matrices=result.matrices, trace=tuple(trace))
 
     def close(self) -> None:
@@ -77,6 +83,17 @@ class Interpreter:
 def _failed(problem: Problem, trace: list[str]) -> Outcome:
     fault = Fault(problem.code, problem.what, problem.where)
     return Outcome(problem.status, detail=str(problem), fault=fault, trace=tuple(trace))
+
+
+def _explained(problem: Internal, job: ModuleJob) -> Problem:
+    """What was unexpected: a bug of ours, or a module that breaks a rule which nobody checked before.
+
+    Valid modules are not validated, which takes time; after the fact it is worth it.
+    """
+    said = validate_apart(job.words)
+    if not said or any(capability in said for capability in _UNKNOWN_TO_VALIDATOR):
+        return problem
+    return Malformed(f"spirv-val says: {said} (met as {problem.what})", problem.where)
 
 
 def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[], T]) -> T:

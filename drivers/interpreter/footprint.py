@@ -74,4 +74,6 @@ def value_bytes(t: ty.Type) -> dict[str, int]:
         return {"lane": 5 * 4 * t.dim + 16}
     if isinstance(t, (ty.Void, ty.Function, ty.Descriptors)):
         return {}
+    if isinstance(t, (ty.Int, ty.Float)):
+        return {"lane": t.size}
     return {"lane": 8}

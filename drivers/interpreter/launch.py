@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,13 +19,16 @@ from cts.drivers.interpreter.matrix_conversions import allocate, convert
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.options import UNINITIALISED, Options
 from cts.drivers.interpreter.places import Variables
-from cts.drivers.interpreter.problems import Malformed, OutOfMemory
+from cts.drivers.interpreter.problems import Malformed, OutOfMemory, Unsupported
 from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, topology
 from cts.drivers.interpreter.watch import WatchedSpace, WatchedVariables
 from cts.job import Address, ModuleJob
 
 #: Lanes that run together, where the workgroups are small enough: arrays of them fit a second-level cache.
 LANES = 1 << 14
+
+#: The most workgroups: those of the largest dispatch that any device allows, and more.
+MAX_WORKGROUPS = 1 << 48
 
 #: Elements that a batch may hold in one matrix of every subgroup, or in one vector of every lane.
 ELEMENTS = 1 << 22
@@ -58,7 +62,9 @@ def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Option
     keep_freed_memory()
     dispatch = _Dispatch(program, job, options, trace)
     dispatch.convert(after=False)
-    total = job.workgroups[0] * job.workgroups[1] * job.workgroups[2]
+    total = math.prod(job.workgroups)
+    if total > MAX_WORKGROUPS:
+        raise Unsupported(f"{total} workgroups (at most {MAX_WORKGROUPS})")
     invocations = int(np.prod(program.local_size))
     at_once = max(1, min(LANES // invocations, total))
     subgroups = -(-invocations // subgroup_size)

@@ -12,7 +12,7 @@ from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.order import Order
 from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.places import Variables
-from cts.drivers.interpreter.problems import Internal, OutOfBounds, OutOfMemory, Problem, RunAway
+from cts.drivers.interpreter.problems import Internal, Malformed, OutOfBounds, OutOfMemory, Problem, RunAway
 from cts.drivers.interpreter.registry import Edge, Exit, Step, Terminator
 from cts.drivers.interpreter.types import DType
 from cts.drivers.interpreter.values import Array, Lanes, Matrix, Topology, Value, merge
@@ -157,7 +157,11 @@ class Machine:
         except MemoryError:
             raise OutOfMemory("the system has no more memory", self.module.describe(block.instructions[at])) from None
         except Exception as e:
-            where = self.module.describe(block.instructions[at])
+            instruction = block.instructions[at]
+            where = self.module.describe(instruction)
+            for id_ in instruction.ids:
+                if self.registers[id_] is None and id_ not in self.module.valueless:
+                    raise Malformed(f"{self.module.label(id_)} has no value here", where) from e
             raise Internal(f"{type(e).__name__}: {e}", where) from e
 
     def _copy(self, edge: Edge, mask: Array | None) -> None:
@@ -166,7 +170,9 @@ class Machine:
             return
         registers = self.registers
         values = [registers[source] for _, source in edge.copies]
-        for (phi, _), value in zip(edge.copies, values, strict=True):
+        for (phi, source), value in zip(edge.copies, values, strict=True):
+            if value is None:
+                raise Malformed(f"{self.module.label(source)} has no value here", f"OpPhi {self.module.label(phi)}")
             registers[phi] = value if mask is None else merge(mask, value, registers[phi], self.topology)
 
     def _arrive(self, waiting: dict[int, Array | None], edge: Edge, mask: Array | None) -> None:

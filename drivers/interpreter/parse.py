@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -138,6 +139,12 @@ class Module:
     member_decorations: dict[tuple[int, int], dict[str, tuple[Value, ...]]] = field(default_factory=dict)
     globals: list[Instruction] = field(default_factory=list)
     functions: dict[int, Function] = field(default_factory=dict)
+
+    @cached_property
+    def valueless(self) -> frozenset[int]:
+        """Ids that instructions name but that have no value: functions, blocks, sets of instructions."""
+        labels = {b.label for f in self.functions.values() for b in f.blocks}
+        return frozenset(labels | self.functions.keys() | self.imports.keys())
 
     def label(self, id_: int) -> str:
         """An id for people: `%7 "name"`."""

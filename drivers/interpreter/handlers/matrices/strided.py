@@ -44,6 +44,8 @@ class _Strided:
         if len(rest) < 2 or not isinstance(rest[1], Id):
             raise Malformed("row- and column-major layouts need a Stride (KM-013)")
         self.stride = int(rest[1])
+        if not isinstance(c.declared.type(self.stride), ty.Int):
+            raise Malformed("Stride must be an integer (KM-013)")
         pitch = memory_layout.size_of(c.declared.pointee(pointer))
         row = np.arange(t.rows, dtype=np.int64)[:, None]
         col = np.arange(t.cols, dtype=np.int64)[None, :]
