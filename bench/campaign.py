@@ -209,8 +209,15 @@ def draw(strategy: hypothesis.strategies.SearchStrategy[Case], seed: int, cases:
 
 
 def violates(oracle: Oracle, case: Case) -> bool:
-    """Whether a generated case breaks a rule: the generator's bug, and never sent to a device."""
-    violations = oracle.violations(case)
+    """Whether a generated case breaks a rule: the generator's bug, and never sent to a device.
+
+    Where the oracle breaks off, the case goes on: it will do so again, and be counted as an error.
+    """
+    try:
+        violations = oracle.violations(case)
+    except Exception as e:  # noqa: BLE001 - one bug of ours must not end a campaign
+        print(f"the oracle broke off: {e!r}", file=sys.stderr)
+        return False
     if violations:
         print(f"generated case breaks {violations[0].rule}: {violations[0].what}", file=sys.stderr)
     return bool(violations)

@@ -6,21 +6,40 @@ A condition is a function of a case with a name and, as its docstring, one sente
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import product
 
 from cts.errors import BadInput
 from cts.model import (
+    Arithmetic,
     Case,
     ClampMode,
+    Conversion,
     Dispatch,
+    If,
+    LayoutInstruction,
     LayoutType,
+    Loop,
+    MatrixArithmetic,
+    MatrixConvert,
+    MatrixCopy,
+    MatrixMulAdd,
+    MatrixReduce,
+    MatrixShape,
+    MatrixTimesScalar,
+    Operand,
+    ReduceMode,
     Scalar,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
     TensorLayoutSetDimension,
     TensorLayoutSetStride,
+    Through,
     VectorShape,
     base_of,
     factors_of,
+    references,
     types_of,
 )
 
@@ -80,6 +99,118 @@ def vector_of_32_bytes(case: Case) -> bool:
     """A cooperative vector has exactly 32 bytes: 8 components of 32 bits, 16 of 16, or 32 of 8."""
     shapes = (t for t in types_of(case).values() if isinstance(t, VectorShape))
     return any(t.length * t.component.size == 32 for t in shapes)
+
+
+@condition("layout-blocks-uneven")
+def layout_blocks_uneven(case: Case) -> bool:
+    """A layout's SetDimension has a dimension, not the outermost, that its block size does not divide."""
+    blocks: dict[str, tuple[Operand, ...]] = {}
+    for instruction in case.program:
+        if isinstance(instruction, TensorLayout):
+            blocks[instruction.id] = ()
+        elif isinstance(instruction, TensorLayoutSetBlockSize):
+            blocks[instruction.id] = instruction.block_size
+        elif isinstance(instruction, LayoutInstruction):
+            block = blocks[instruction.id] = blocks[instruction.of]
+            if isinstance(instruction, TensorLayoutSetDimension):
+                for extent, size in zip(instruction.dims[1:], block[1:], strict=False):
+                    if any(e % max(b, 1) for e, b in product(*(values(o, case.dispatch) for o in (extent, size)))):
+                        return True
+    return False
+
+
+@condition("layout-innermost-stride")
+def layout_innermost_stride(case: Case) -> bool:
+    """A layout's SetStride gives an innermost stride other than 1."""
+    return any(
+        value != 1
+        for instruction in case.program
+        if isinstance(instruction, TensorLayoutSetStride)
+        for value in values(instruction.strides[-1], case.dispatch)
+    )
+
+
+@condition("reduce-beyond-8")
+def reduce_beyond_8(case: Case) -> bool:
+    """A Row or Column reduction, not both at once, of a matrix of more than 8 rows or columns."""
+    return any(len(i.mode) == 1 and i.mode[0] is not ReduceMode.Square and beyond_8(s) for i, s in _reductions(case))
+
+
+@condition("reduce-inexact-sum")
+def reduce_inexact_sum(case: Case) -> bool:
+    """A reduction adds floats of which the sum may depend on the order: the data is random in a range."""
+    inexact = any(b.data.random is not None for b in case.buffers.values())
+    return inexact and any(s.component.is_float for _, s in _reductions(case))
+
+
+@condition("mul-add-c-again")
+def mul_add_c_again(case: Case) -> bool:
+    """The C of a multiplication is used by another instruction too, or carried by a loop."""
+    uses = Counter(name for i in case.program for name in references(i))
+    carried = {c.id for i in case.program if isinstance(i, Loop) for c in i.carry}
+    return any(uses[i.c] > 1 or i.c in carried for i in case.program if isinstance(i, MatrixMulAdd))
+
+
+@condition("matrix-in-struct")
+def matrix_in_struct(case: Case) -> bool:
+    """A matrix is kept in a structure."""
+    return any(isinstance(i, MatrixCopy) and i.through is Through.Struct for i in case.program)
+
+
+@condition("matrix-extent-256")
+def matrix_extent_256(case: Case) -> bool:
+    """A matrix has 256 rows or columns, or more."""
+    return any(max(s.rows, s.cols) >= 256 for s in _matrices(case))
+
+
+@condition("if-literal-condition")
+def if_literal_condition(case: Case) -> bool:
+    """The condition of an If is a literal: compilers remove one arm."""
+    return any(isinstance(i, If) and isinstance(i.condition, int) for i in case.program)
+
+
+@condition("convert-other-signedness")
+def convert_other_signedness(case: Case) -> bool:
+    """A matrix conversion reads or makes integers as of another signedness than their type's."""
+    types = types_of(case)
+    for i in case.program:
+        if isinstance(i, MatrixConvert):
+            source = types[i.matrix]
+            assert isinstance(source, MatrixShape)
+            signed = i.operation in (Conversion.ConvertSToF, Conversion.ConvertFToS, Conversion.SConvert)
+            ends = [c for c in (source.component, i.component) if not c.is_float]
+            if any(c.is_signed != signed for c in ends):
+                return True
+    return False
+
+
+@condition("integer-negations")
+def integer_negations(case: Case) -> bool:
+    """Integers are negated or multiplied by a scalar, and divided: compilers may cancel signs that wrap."""
+    negates = any(
+        (isinstance(i, MatrixArithmetic) and i.operation is Arithmetic.SNegate) or isinstance(i, MatrixTimesScalar)
+        for i in case.program
+    )
+    divides = any(isinstance(i, MatrixArithmetic) and i.operation is Arithmetic.SDiv for i in case.program)
+    return negates and divides
+
+
+def beyond_8(shape: MatrixShape) -> bool:
+    """Whether a matrix has more than 8 rows or columns."""
+    return max(shape.rows, shape.cols) > 8
+
+
+def _matrices(case: Case) -> Iterator[MatrixShape]:
+    yield from (t for t in types_of(case).values() if isinstance(t, MatrixShape))
+
+
+def _reductions(case: Case) -> Iterator[tuple[MatrixReduce, MatrixShape]]:
+    types = types_of(case)
+    for i in case.program:
+        if isinstance(i, MatrixReduce):
+            shape = types[i.matrix]
+            assert isinstance(shape, MatrixShape)
+            yield i, shape
 
 
 def values(operand: int | Scalar, dispatch: Dispatch) -> Iterator[int]:

@@ -32,3 +32,7 @@ class BadInput(CtsError):
 
 class HarnessTrouble(CtsError):
     """The suite or a driver could not do its part (exit status 3)."""
+
+
+class NothingToGenerate(ValueError):
+    """An area has no case that a driver could run: what the driver lacks."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,7 +44,10 @@ _EMBEDDED = {
 
 
 class Area(Protocol):
-    """What a `cts.areas` entry point names: a strategy of valid cases that such a driver can run."""
+    """What a `cts.areas` entry point names: a strategy of valid cases that such a driver can run.
+
+    Raises `cts.errors.NothingToGenerate` where there is no such case.
+    """
 
     def __call__(self, capabilities: Capabilities) -> SearchStrategy[Case]: ...
 
@@ -103,6 +106,27 @@ def validated(specs: Iterable[str]) -> tuple[str, ...]:
             "no-validation", "none of the drivers has a validation layer", ", ".join(given), "a vulkan driver"
         )
     return tuple(found)
+
+
+def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str, ...]:
+    """The specs with options added for every driver that takes them: those in its factory's attribute `takes`.
+
+    Raises BadInput where none of them takes an option.
+    """
+    given = tuple(specs)
+    for option in options:
+        if not any(option in _takes(spec) for spec in given):
+            raise BadInput("driver-option", f"none of the drivers has {option}", ", ".join(given), "the interpreter")
+    found = []
+    for spec in given:
+        name, _, rest = spec.partition(":")
+        added = [f"{key}={value}" for key, value in options.items() if key in _takes(spec)]
+        found.append(f"{name}:{','.join(filter(None, (rest, *added)))}" if added else spec)
+    return tuple(found)
+
+
+def _takes(spec: str) -> frozenset[str]:
+    return getattr(driver_factory(spec.partition(":")[0]), "takes", frozenset())
 
 
 def area(name: str) -> Area:

@@ -15,7 +15,7 @@ from cts.batch import Judged, block_size, judge_all
 from cts.capabilities import Capabilities
 from cts.corpus import Entry, read
 from cts.driver import NamedDriver
-from cts.errors import BadInput, HarnessTrouble
+from cts.errors import BadInput, HarnessTrouble, NothingToGenerate
 from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Shrinking, Trouble
 from cts.expectation import Oracle
 from cts.explore import Explored, explore
@@ -101,6 +101,8 @@ def run_area(
             )
         except BadInput:
             raise
+        except NothingToGenerate as e:
+            found = {d.spec: Explored(Attempt(Verdict.UNSUPPORTED, str(e))) for d in group}
         except Exception as e:  # noqa: BLE001 - the generator's own bug: shown as ERROR
             found = {d.spec: Explored(Attempt(Verdict.ERROR, describe(e))) for d in group}
         for driver in group:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as with_fields
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, cycle, draw_contents, random_integers
 from cts.generators.converting import Step, converted, feasible, interesting, sound
@@ -34,12 +35,12 @@ STEPS = (1, 1, 1, 2, 2, 3)
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """Valid cases that a device with `capabilities` can run.
 
-    Raises ValueError when nothing converts between the matrices that it has.
+    Raises NothingToGenerate when nothing converts between the matrices that it has.
     """
     supports = Supports(capabilities)
     rows = [row for row in supports.rows if any(_feasible_at_granule(supports, row))]
     if not rows:
-        raise ValueError("the driver has no two matrix types of moderate size to convert between")
+        raise NothingToGenerate("the driver has no two matrix types of moderate size to convert between")
 
     @st.composite
     def conversions(draw: Draw) -> Case:

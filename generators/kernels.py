@@ -67,7 +67,11 @@ class Source(Region):
 
 
 class Kernel:
-    """Collects the parts of a case. `literal_uses`: the program changes uses, and types must stay alike."""
+    """Collects the parts of a case.
+
+    `literal_uses`: the program changes uses, and types must stay alike; or spirv-val, and with it the
+    validation layer, refuses the instruction where a use is a specialization constant.
+    """
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, MatrixSupport, MulAddSupport
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.computations import ARITHMETIC, draw_arithmetic, draw_components, draw_times_scalar
 from cts.generators.contents import Contents, Wanted, draw_contents
@@ -27,13 +28,13 @@ from cts.model import Case, Use
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """Valid cases that a device with `capabilities` can run.
 
-    Raises ValueError when it has neither a multiplication nor a matrix type with arithmetic of moderate size.
+    Raises NothingToGenerate when it has neither a multiplication nor a matrix type with arithmetic of moderate size.
     """
     supports = Supports(capabilities)
     products = usable_products(supports)
     rows = [row for row in supports.rows if row.component in ARITHMETIC]
     if not products and not rows:
-        raise ValueError("the driver can compute with no matrix type of moderate size")
+        raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
 
     @st.composite
     def matrix_arithmetic(draw: Draw) -> Case:
@@ -53,7 +54,7 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     controls = draw_float_controls(choices, supports.capabilities)
     times = choices.pick((1, 1, 1, 2, 3))
     more = choices.pick((0, 0, 0, 1, 2))
-    kernel = Kernel(choices, supports, row.scope, dispatch)
+    kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     of_a, of_b, of_c = draw_factors(choices, row, sizes.k, times)
     c = _draw_addend_matrix(choices, kernel, row, (sizes.m, sizes.n), of_c)
     first = c

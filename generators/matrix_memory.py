@@ -8,6 +8,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.flow import draw_if, draw_loop
 from cts.generators.kernels import Kernel, Matrix
@@ -23,11 +24,11 @@ STEPS = (0, 1, 1, 1, 2, 2, 3, 4)
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """Valid cases that a device with `capabilities` can run.
 
-    Raises ValueError when it has no matrix of moderate size.
+    Raises NothingToGenerate when it has no matrix of moderate size.
     """
     supports = Supports(capabilities)
     if not supports.rows:
-        raise ValueError("the driver has no matrix type of moderate size")
+        raise NothingToGenerate("the driver has no matrix type of moderate size")
     pointees = pointees_of(capabilities)
 
     @st.composite

@@ -8,6 +8,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Wanted, draw_contents
 from cts.generators.expressions import Term, draw_body
@@ -24,11 +25,11 @@ _SCALARS: tuple[int, ...] = (2, 3, 1, 7, 0, 11, 100, 5)
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """Valid cases that a device with `capabilities` can run.
 
-    Raises ValueError when it has no per-element operations, or no matrix of moderate size.
+    Raises NothingToGenerate when it has no per-element operations, or no matrix of moderate size.
     """
     supports = Supports(capabilities)
     if not supports.rows or Feature.PER_ELEMENT not in capabilities.features:
-        raise ValueError("the driver has no per-element operations on matrices of moderate size")
+        raise NothingToGenerate("the driver has no per-element operations on matrices of moderate size")
     scalars = sorted(
         {row.component for row in supports.rows} | {ComponentType.uint32, ComponentType.float32}, key=_order
     )

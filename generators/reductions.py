@@ -8,6 +8,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.combining import Combining, combinings, draw_combining
 from cts.generators.kernels import Kernel, Matrix, draw_float_controls
@@ -21,12 +22,12 @@ MODES = ((ReduceMode.Row,), (ReduceMode.Column,), (ReduceMode.Row, ReduceMode.Co
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """Valid cases that a device with `capabilities` can run.
 
-    Raises ValueError when it has no reductions, or no accumulator of moderate size.
+    Raises NothingToGenerate when it has no reductions, or no accumulator of moderate size.
     """
     supports = Supports(capabilities)
     rows = [row for row in supports.rows if row.use is Use.Accumulator]
     if not rows or Feature.REDUCTIONS not in capabilities.features:
-        raise ValueError("the driver has no reductions of matrices of moderate size")
+        raise NothingToGenerate("the driver has no reductions of matrices of moderate size")
 
     @st.composite
     def reductions(draw: Draw) -> Case:
@@ -42,7 +43,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
     combining = draw_combining(choices, combinings(support.component))
-    kernel = Kernel(choices, supports, support.scope, dispatch)
+    kernel = Kernel(choices, supports, support.scope, dispatch, literal_uses=True)
     mode = draw_mode(choices, kernel, support.component, *shape)
     count = combined_count(mode, *shape)
     contents = combining.contents(choices, support.component, count)

@@ -17,15 +17,36 @@ def dispatch(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write outputs to DIR/DRIVER/BUFFER.npy.", metavar="DIR")
     ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option("--trace", help="Print what a function, or a result, is each time.", metavar="FUNCTION|ID"),
+    ] = None,
+    max_steps: Annotated[
+        int | None, typer.Option("--max-steps", help="Instructions that may be executed.", metavar="N")
+    ] = None,
+    max_memory: Annotated[
+        int | None, typer.Option("--max-memory", help="Bytes that may be needed.", metavar="BYTES")
+    ] = None,
+    robust: Annotated[
+        bool, typer.Option("--robust", help="Reads outside a buffer give 0, writes outside one do nothing.")
+    ] = False,
+    check: Annotated[
+        list[str] | None, typer.Option("--check", help="Watch for: races, uninitialised. Repeatable.", metavar="WHAT")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Run a SPIR-V compute module on drivers; compare them with each other and with what is expected."""
+    """Run a SPIR-V compute module on drivers; compare them with each other and with what is expected.
+
+    --trace, --max-steps, --max-memory, --robust and --check are for the interpreter.
+    """
     import msgspec
 
     from cts.dispatch import run
     from cts.dispatch.report import document, lines
 
-    result = run(file, driver or ["interpreter"], out=out)
+    given = {"trace": trace, "max_steps": max_steps, "max_memory": max_memory, "check": "+".join(check or [])}
+    options = {name: str(value) for name, value in given.items() if value}
+    result = run(file, driver or ["interpreter"], out=out, options=options | ({"robust": "yes"} if robust else {}))
     if json:
         typer.echo(msgspec.json.format(msgspec.json.encode(document(result)), indent=2).decode())
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,15 +54,25 @@ class Result:
         return exit_status(verdicts, troubled=Verdict.UNSUPPORTED in verdicts)
 
 
-def run(path: Path | str, drivers: Sequence[str] = ("interpreter",), *, out: Path | str | None = None) -> Result:
+def run(
+    path: Path | str,
+    drivers: Sequence[str] = ("interpreter",),
+    *,
+    out: Path | str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Result:
     """Run a dispatch file on drivers by their spec strings, and compare.
 
-    With `out`, outputs are written to `out/DRIVER/BUFFER.npy`. Raises BadInput and HarnessTrouble.
+    With `out`, outputs are written to `out/DRIVER/BUFFER.npy`. `options` are for the drivers that take
+    them, such as {"max_steps": "1000"} for the interpreter; they do not show in the drivers' names.
+    Raises BadInput and HarnessTrouble.
     """
     dispatch = load(Path(path))
     if not drivers:
         raise BadInput("no-driver", "no driver to run on", str(path), "interpreter, or another module driver")
-    result = judged(dispatch, [(label, _outcome(dispatch, spec)) for label, spec in _labels(drivers)])
+    specs = registry.with_options(drivers, options or {})
+    labels = _labels(drivers)
+    result = judged(dispatch, [(name, _outcome(dispatch, spec)) for name, spec in zip(labels, specs, strict=True)])
     if out is not None:
         write(result, Path(out))
     return result
@@ -106,9 +116,9 @@ def folder_of(driver: str) -> str:
     return re.sub(r"[^\w.=,+-]+", "_", driver).strip("._") or "driver"
 
 
-def _labels(specs: Sequence[str]) -> list[tuple[str, str]]:
-    """Each spec with a name of its own: one that is given again is numbered."""
-    return [(s if specs.index(s) == n else f"{s} ({specs[:n].count(s) + 1})", s) for n, s in enumerate(specs)]
+def _labels(specs: Sequence[str]) -> list[str]:
+    """A name of its own for each spec: one that is given again is numbered."""
+    return [s if specs.index(s) == n else f"{s} ({specs[:n].count(s) + 1})" for n, s in enumerate(specs)]
 
 
 def _outcome(dispatch: Dispatch, spec: str) -> Outcome:

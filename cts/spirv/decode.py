@@ -151,6 +151,8 @@ class _Reader:
         unknown = [bit for bit in bits if bit not in known]
         if unknown:
             raise self.error(f"bit {unknown[0]:#x} is no {kind} of the grammar")
+        if not bits and 0 not in known:
+            raise self.error(f"0 is no {kind} of the grammar")
         yield "|".join(known[bit].enumerant for bit in bits) or known[0].enumerant
         for bit in bits:
             for parameter in known[bit].parameters:
@@ -190,7 +192,7 @@ class _Reader:
 
     def number(self) -> int:
         declared = self.numbers.get(self.type) if self.type is not None else None
-        if declared is None:
+        if declared is None or not 1 <= declared.width <= 64:
             raise self.error(f"the result type {self.type!r} is no number type declared before")
         value = 0
         for shift in range(0, declared.width, 32):

@@ -21,6 +21,11 @@ class Batch:
     local_size: tuple[int, int, int]
     subgroup_size: int
 
+    def name(self, lane: int) -> str:
+        """An invocation for people."""
+        x, y, z = (int(n) for n in _global_id(self)[lane])
+        return f"invocation ({x}, {y}, {z})"
+
 
 def _uniform(value: int) -> Array:
     return np.array([value], np.uint32)

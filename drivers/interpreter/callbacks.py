@@ -65,7 +65,7 @@ class Callback:
         for id_ in self.globals:
             value = m.registers[id_]
             if isinstance(value, Place):
-                callee.variables.values[id_] = _lanes(m.variables.get(id_), caller)
+                callee.variables.give(id_, _lanes(m.variables.get(id_), caller))
             else:
                 callee.registers[id_] = _lanes(value, caller)
         for parameter, argument in zip(self.code.parameters, arguments, strict=True):

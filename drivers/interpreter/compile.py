@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import BUILTINS
 from cts.drivers.interpreter.declare import Declarations
+from cts.drivers.interpreter.footprint import Footprint, footprint
 from cts.drivers.interpreter.machine import Block, Code, Machine
+from cts.drivers.interpreter.operands import check_operands
 from cts.drivers.interpreter.order import order
 from cts.drivers.interpreter.parse import Block as ParsedBlock
 from cts.drivers.interpreter.parse import EntryPoint, Function, Instruction, Module
@@ -17,6 +19,7 @@ from cts.drivers.interpreter.reasons import reason
 from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
 from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
 from cts.drivers.interpreter.target import Target
+from cts.drivers.interpreter.trace import traced, traced_ids
 from cts.drivers.interpreter.values import Place, Value
 from cts.drivers.interpreter.vectors import check_on_vectors
 
@@ -48,6 +51,7 @@ class Program:
     matrix_ids: dict[str, int]
     matrix_elements: int
     vector_components: int
+    footprint: Footprint
 
 
 def compile_module(module: Module, entry: str, spec_constants: Mapping[int, bytes], target: Target) -> Program:
@@ -82,6 +86,11 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
         {name: id_ for name, (id_, _) in named.items()},
         max((t.rows * t.cols for t in declared.types.values() if isinstance(t, ty.CooperativeMatrix)), default=0),
         max((t.count for t in declared.types.values() if isinstance(t, ty.CooperativeVector)), default=0),
+        footprint(
+            [t for id_, t in declared.type_of.items() if id_ not in declared.constants],
+            compiler.variables.values(),
+            [declared.pointee(id_) for id_, i in compiler.resources.items() if i.operands[0] == "Workgroup"],
+        ),
     )
 
 
@@ -100,6 +109,10 @@ class Compiler:
         self.variables: dict[int, ty.Type] = {}
         self.initializers: dict[int, Value] = {}
         self.resources: dict[int, Instruction] = {}
+        self._traced_function, self._traced_result = (
+            traced_ids(self.module, target.trace) if target.trace else (None, None)
+        )
+        self._is_traced = False
         self._codes: dict[int, Code | None] = {}
         self._used: set[int] = set()
         self._block: ParsedBlock | None = None
@@ -117,9 +130,10 @@ class Compiler:
         if function is None or not function.blocks:
             raise Malformed(f"{self.module.label(id_)} is not a function with a body")
         self._codes[id_] = None
-        saved = self._block, self._indices, self._blocks
+        saved = self._block, self._indices, self._blocks, self._is_traced
+        self._is_traced = id_ == self._traced_function
         code = self._codes[id_] = self._compile(function)
-        self._block, self._indices, self._blocks = saved
+        self._block, self._indices, self._blocks, self._is_traced = saved
         return code
 
     def edge(self, label: int) -> Edge:
@@ -183,6 +197,8 @@ class Compiler:
             self._used.update(i.ids)
             step = self._guarded(i)
             if step is not None:
+                if i.result == self._traced_result or self._is_traced:
+                    step = traced(self.declared, i, step)
                 steps.append(step)
                 instructions.append(i)
         for phi in block.phis:
@@ -228,6 +244,7 @@ class Compiler:
         """The step of an instruction that is a function of its operands' values."""
         if i.name not in _PASSING and self._is_on_matrices(i):
             raise Malformed("not defined on cooperative matrices (KM-017)")
+        check_operands(self.declared, i)
         return _pure_step(i.result, i.ids, make(self.declared, i))
 
     def _is_on_matrices(self, i: Instruction) -> bool:

@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 
 from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.footprint import value_bytes
 from cts.drivers.interpreter.parse import Instruction, Module
-from cts.drivers.interpreter.problems import Malformed, Problem, Unsupported
+from cts.drivers.interpreter.problems import Malformed, OutOfMemory, Problem, Unsupported
 from cts.drivers.interpreter.reasons import reason
 from cts.drivers.interpreter.registry import lookup
 from cts.drivers.interpreter.target import Target, local_size
 from cts.drivers.interpreter.values import WORKGROUP, Matrix, Value, stack, zero
 from cts.spirv.grammar import grammar
+
+#: Limits of SPIR-V (2.17): how deep types may be nested.
+MAX_NESTING = 255
+
+#: The most members a struct may have, counting those of structs in it: beyond this a module is hostile.
+MAX_MEMBERS = 1 << 14
 
 #: The most elements a cooperative matrix may have: beyond this a module is hostile.
 MAX_MATRIX_ELEMENTS = 1 << 24
@@ -45,6 +52,9 @@ class Declarations:
         self.variables: dict[int, Instruction] = {}
         self.pointees: dict[int, ty.Type] = {}
         self.missing: list[str] = []
+        self._nesting: dict[int, int] = {}
+        self._members: dict[int, int] = {}
+        self._constant_bytes = 0
         for i in module.globals:
             self._declare(i)
         for function in module.functions.values():
@@ -126,6 +136,7 @@ class Declarations:
             self.types[i.id(0)] = _pointer(self, self._declared_later(i.id(0)))
             return
         if i.name in TYPES:
+            self._check_size(i)
             self.types[i.result] = TYPES[i.name](self, i)
             return
         if i.name == "OpVariable":
@@ -135,7 +146,26 @@ class Declarations:
         if i.name not in CONSTANTS:
             raise Unsupported(reason(i.name) or f"{i.name} outside a function")
         self.type_of[i.result] = self._type(i.type)
+        self._reserve(self.type_of[i.result])
         self.constants[i.result] = CONSTANTS[i.name](self, i)
+
+    def _check_size(self, i: Instruction) -> None:
+        """Refuse types that are nested deeper, or have more members, than anybody means. Raises Malformed."""
+        inner = () if i.name == "OpTypePointer" else i.ids
+        self._nesting[i.result] = 1 + max((self._nesting.get(id_, 0) for id_ in inner), default=0)
+        if self._nesting[i.result] > MAX_NESTING:
+            raise Malformed(f"types are nested more than {MAX_NESTING} deep")
+        is_struct = i.name == "OpTypeStruct"
+        counts = [self._members.get(id_, 1) for id_ in (inner if is_struct else inner[:1])]
+        self._members[i.result] = sum(counts) if is_struct else max(counts, default=1)
+        if self._members[i.result] > MAX_MEMBERS:
+            raise Unsupported(f"a struct of {self._members[i.result]} members in all (at most {MAX_MEMBERS})")
+
+    def _reserve(self, t: ty.Type) -> None:
+        """Count the bytes of a constant. Raises OutOfMemory."""
+        self._constant_bytes += sum(value_bytes(t).values())
+        if self._constant_bytes > self.target.max_memory:
+            raise OutOfMemory(f"constants have {self._constant_bytes} bytes; at most {self.target.max_memory}")
 
     def _declared_later(self, pointer: int) -> Instruction:
         for i in self.module.globals:
@@ -196,7 +226,7 @@ def _vector(d: Declarations, i: Instruction) -> ty.Type:
     component = d._type(i.id(0))
     if not isinstance(component, (ty.Bool, ty.Int, ty.Float)):
         raise Malformed("the components of a vector must be scalars")
-    return ty.Vector(component, i.number(1))
+    return ty.Vector(component, _count(i.number(1), "a vector", "components"))
 
 
 def _cooperative_vector(d: Declarations, i: Instruction) -> ty.Type:
@@ -221,7 +251,15 @@ def _matrix(d: Declarations, i: Instruction) -> ty.Type:
     column = d._type(i.id(0))
     if not isinstance(column, ty.Vector):
         raise Malformed("the columns of a matrix must be vectors")
-    return ty.Matrix(column, i.number(1))
+    return ty.Matrix(column, _count(i.number(1), "a matrix", "columns"))
+
+
+def _count(count: int, what: str, of: str) -> int:
+    if count < 1:
+        raise Malformed(f"{what} of {count} {of}")
+    if count > ty.MAX_COMPONENTS:
+        raise Unsupported(f"{what} of {count} {of} (at most {ty.MAX_COMPONENTS})")
+    return count
 
 
 def _cooperative_matrix(d: Declarations, i: Instruction) -> ty.Type:

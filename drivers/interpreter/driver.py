@@ -5,26 +5,25 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cts.capabilities import Capabilities, everything
-from cts.driver import Job, Outcome, Status
+from cts.driver import Fault, Job, Outcome, Status
 from cts.drivers.interpreter.compile import Program, compile_module
 from cts.drivers.interpreter.launch import launch
+from cts.drivers.interpreter.options import MAX_SUBGROUP_SIZE, Options
+from cts.drivers.interpreter.options import parse as parse_options
 from cts.drivers.interpreter.parse import Module, parse
-from cts.drivers.interpreter.problems import Internal, Problem, Unsupported
+from cts.drivers.interpreter.problems import Internal, Malformed, OutOfMemory, Problem, Unsupported
 from cts.drivers.interpreter.target import Target
-from cts.errors import BadInput
 from cts.job import ModuleJob
-
-DEFAULT_SUBGROUP_SIZE = 32
-MAX_SUBGROUP_SIZE = 128
-
-#: Blocks that a dispatch may execute, summed over its batches.
-DEFAULT_MAX_BLOCKS = 1_000_000
+from cts.spirv.apart import validate_apart
 
 #: How many modules, and how many compiled programs, are remembered.
 _REMEMBERED = 256
+
+#: What spirv-val of the package does not know: it refuses good modules with it.
+_UNKNOWN_TO_VALIDATOR = ("5447", "LongVector", "Invalid capability operand")
 
 T = TypeVar("T")
 
@@ -32,19 +31,12 @@ T = TypeVar("T")
 class Interpreter:
     """Executes SPIR-V words. See `create` for its options."""
 
-    def __init__(
-        self,
-        subgroup_size: int = DEFAULT_SUBGROUP_SIZE,
-        max_blocks: int = DEFAULT_MAX_BLOCKS,
-        *,
-        vector_decode: bool = True,
-        rounds_fp8_input: bool = True,
-    ) -> None:
+    def __init__(self, subgroup_size: int | None = None, **options: Any) -> None:
+        if subgroup_size is not None:
+            options["subgroup_size"] = subgroup_size
         self.name = "interpreter"
-        self.subgroup_size = subgroup_size
-        self.vector_decode = vector_decode
-        self.rounds_fp8_input = rounds_fp8_input
-        self.max_blocks = max_blocks
+        self.options = Options(**options)
+        self.subgroup_size = self.options.subgroup_size
         self._modules: OrderedDict[Hashable, Module] = OrderedDict()
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
 
@@ -55,17 +47,22 @@ class Interpreter:
         """Run a case's module; memory comes back for the case's own buffers."""
         outcome = self.run_module(job.module())
         memory = {name: data for name, data in outcome.memory.items() if name in job.memory}
-        return Outcome(outcome.status, memory, outcome.detail, outcome.matrices)
+        return Outcome(outcome.status, memory, outcome.detail, outcome.matrices, outcome.fault, outcome.trace)
 
     def run_module(self, job: ModuleJob) -> Outcome:
         """Run any module. Never raises for anything the module does."""
+        trace: list[str] = []
         try:
-            result = launch(self._program(job), job, job.subgroup_size or self.subgroup_size, self.max_blocks)
+            result = launch(self._program(job), job, job.subgroup_size or self.subgroup_size, self.options, trace)
+        except Internal as problem:
+            return _failed(_explained(problem, job), trace)
         except Problem as problem:
-            return Outcome(problem.status, detail=str(problem))
+            return _failed(problem, trace)
+        except MemoryError:
+            return _failed(OutOfMemory("the system has no more memory"), trace)
         except Exception as e:  # noqa: BLE001 - a bug of ours must not end the run of other cases
-            return Outcome(Internal.status, detail=f"interpreter: {type(e).__name__}: {e}")
-        return Outcome(Status.DONE, result.memory, matrices=result.matrices)
+            return _failed(_explained(Internal(f"interpreter: {type(e).__name__}: {e}"), job), trace)
+        return Outcome(Status.DONE, result.memory, matrices=result.matrices, trace=tuple(trace))
 
     def close(self) -> None:
         """Forget all modules."""
@@ -77,10 +74,26 @@ class Interpreter:
         if not 1 <= size <= MAX_SUBGROUP_SIZE:
             raise Unsupported(f"subgroup size {size} (1 to {MAX_SUBGROUP_SIZE})")
         digest = hashlib.blake2b(job.words.tobytes(), digest_size=16).digest()
-        target = Target(size, self.vector_decode, self.rounds_fp8_input)
+        target = Target.of(self.options, size)
         key = (digest, job.entry, tuple(sorted(job.spec_constants.items())), target)
         module = _remember(self._modules, digest, lambda: parse(job.words))
         return _remember(self._programs, key, lambda: compile_module(module, job.entry, job.spec_constants, target))
+
+
+def _failed(problem: Problem, trace: list[str]) -> Outcome:
+    fault = Fault(problem.code, problem.what, problem.where)
+    return Outcome(problem.status, detail=str(problem), fault=fault, trace=tuple(trace))
+
+
+def _explained(problem: Internal, job: ModuleJob) -> Problem:
+    """What was unexpected: a bug of ours, or a module that breaks a rule which nobody checked before.
+
+    Valid modules are not validated, which takes time; after the fact it is worth it.
+    """
+    said = validate_apart(job.words)
+    if not said or any(capability in said for capability in _UNKNOWN_TO_VALIDATOR):
+        return problem
+    return Malformed(f"spirv-val says: {said} (met as {problem.what})", problem.where)
 
 
 def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[], T]) -> T:
@@ -93,38 +106,22 @@ def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[],
     return made
 
 
-#: Options with two values, the one of an absent option first.
-_CHOICES = {"decode": ("vector", "scalar"), "fp8_input": ("rounded", "kept")}
-
-
 def create(options: dict[str, str]) -> Interpreter:
     """The interpreter, by its options. Raises BadInput.
 
-    `subgroup_size=N`: 1 to 128, 32 when absent. `decode=vector|scalar`: whether a load that has a
-    DecodeVectorFunc calls it, as it does when absent, or only its DecodeFunc. `fp8_input=rounded|kept`:
-    whether a float16 vector that a multiplication reads as fp8 is rounded to it, as it is when absent,
-    or keeps its values (CV-033).
+    - `subgroup_size=N`: 1 to 128, 32 when absent
+    - `decode=vector|scalar`: whether a load that has a DecodeVectorFunc calls it, as it does when
+      absent, or only its DecodeFunc
+    - `fp8_input=rounded|kept`: whether a float16 vector that a multiplication reads as fp8 is rounded
+      to it, as it is when absent, or keeps its values (CV-033)
+    - `max_steps=N`, `max_memory=BYTES`: end a dispatch that executes more instructions or needs more
+      memory
+    - `robust=yes`: reads outside a buffer give zeros, writes outside one do nothing
+    - `check=races+uninitialised`: end a dispatch that does one of these
+    - `trace=NAME`: record what a function executes, or what an id is each time
     """
-    unknown = sorted(options.keys() - {"subgroup_size", *_CHOICES})
-    if unknown:
-        raise BadInput(
-            "driver-option",
-            f"the interpreter has no option {unknown[0]!r}",
-            "interpreter",
-            f"subgroup_size=1 to 128, {', '.join(f'{k}={a} or {k}={b}' for k, (a, b) in _CHOICES.items())}",
-        )
-    text = options.get("subgroup_size", str(DEFAULT_SUBGROUP_SIZE))
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_SUBGROUP_SIZE:
-        raise BadInput(
-            "driver-option",
-            f"subgroup_size is {text!r}",
-            "interpreter",
-            f"a number from 1 to {MAX_SUBGROUP_SIZE}",
-        )
-    is_default = {}
-    for name, choices in _CHOICES.items():
-        chosen = options.get(name, choices[0])
-        if chosen not in choices:
-            raise BadInput("driver-option", f"{name} is {chosen!r}", "interpreter", " or ".join(choices))
-        is_default[name] = chosen == choices[0]
-    return Interpreter(int(text), vector_decode=is_default["decode"], rounds_fp8_input=is_default["fp8_input"])
+    return Interpreter(**vars(parse_options(options)))
+
+
+#: The options that `cts dispatch` has as well.
+create.takes = frozenset({"max_steps", "max_memory", "robust", "check", "trace"})  # type: ignore[attr-defined]

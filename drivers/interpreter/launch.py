@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,16 +14,21 @@ from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import BUILTINS, Batch
 from cts.drivers.interpreter.compile import Program
-from cts.drivers.interpreter.machine import Budget, Machine
+from cts.drivers.interpreter.machine import Budget, Machine, Run
 from cts.drivers.interpreter.matrix_conversions import allocate, convert
 from cts.drivers.interpreter.memory import AddressSpace
+from cts.drivers.interpreter.options import UNINITIALISED, Options
 from cts.drivers.interpreter.places import Variables
-from cts.drivers.interpreter.problems import Malformed
+from cts.drivers.interpreter.problems import Malformed, OutOfMemory, Unsupported
 from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, topology
+from cts.drivers.interpreter.watch import WatchedSpace, WatchedVariables
 from cts.job import Address, ModuleJob
 
 #: Lanes that run together, where the workgroups are small enough: arrays of them fit a second-level cache.
 LANES = 1 << 14
+
+#: The most workgroups: those of the largest dispatch that any device allows, and more.
+MAX_WORKGROUPS = 1 << 48
 
 #: Elements that a batch may hold in one matrix of every subgroup, or in one vector of every lane.
 ELEMENTS = 1 << 22
@@ -51,18 +57,22 @@ def keep_freed_memory() -> None:
     np.empty(KEPT, np.uint8)
 
 
-def launch(program: Program, job: ModuleJob, subgroup_size: int, max_blocks: int) -> Result:
+def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Options, trace: list[str]) -> Result:
     """Run all workgroups. Raises what ends a run early (see `problems`)."""
     keep_freed_memory()
-    dispatch = _Dispatch(program, job)
+    dispatch = _Dispatch(program, job, options, trace)
     dispatch.convert(after=False)
-    total = job.workgroups[0] * job.workgroups[1] * job.workgroups[2]
+    total = math.prod(job.workgroups)
+    if total > MAX_WORKGROUPS:
+        raise Unsupported(f"{total} workgroups (at most {MAX_WORKGROUPS})")
     invocations = int(np.prod(program.local_size))
     at_once = max(1, min(LANES // invocations, total))
     subgroups = -(-invocations // subgroup_size)
     held = max(program.matrix_elements * subgroups, program.vector_components * invocations)
     at_once = max(1, min(at_once, ELEMENTS // max(held, 1)))
-    budget = Budget(max_blocks)
+    left = options.max_memory - sum(len(data) for data in dispatch.memory.values())
+    at_once = min(at_once, program.footprint.workgroups(invocations, subgroups, left))
+    budget = Budget(options.max_steps)
     captured: dict[str, list[Array]] = {}
     with np.errstate(all="ignore"):
         for first in range(0, total, at_once):
@@ -78,9 +88,14 @@ def launch(program: Program, job: ModuleJob, subgroup_size: int, max_blocks: int
 class _Dispatch:
     """Buffers in the address space, and the values of global variables."""
 
-    def __init__(self, program: Program, job: ModuleJob) -> None:
-        self.program, self.job = program, job
-        self.space = AddressSpace()
+    def __init__(self, program: Program, job: ModuleJob, options: Options, trace: list[str]) -> None:
+        self.program, self.job, self.trace = program, job, trace
+        self.options = options
+        needed = sum(len(m.data) for m in job.buffers.values())
+        if needed > options.max_memory:
+            raise OutOfMemory(f"the buffers have {needed} bytes; at most {options.max_memory}")
+        watched = WatchedSpace(options.check, robust=options.robust) if options.check else None
+        self.space = watched or AddressSpace(robust=options.robust)
         self.memory = {name: np.array(m.data, np.uint8) for name, m in job.buffers.items()}
         self.bases = {
             name: self.space.add(f"buffer {name!r}", self.memory[name], m.start, m.size)
@@ -115,8 +130,10 @@ class _Dispatch:
         program, lanes = self.program, batch.topology
         del self.space.segments[self.lasting :]
         registers = list(self.registers)
-        variables = Variables(program.variables, lanes)
-        variables.values.update(program.initializers)
+        kind = WatchedVariables if UNINITIALISED in self.options.check else Variables
+        variables = kind(program.variables, lanes)
+        for id_, value in program.initializers.items():
+            variables.give(id_, value)
         shared = [id_ for id_, variable in program.resources.items() if variable.operands[0] == "Workgroup"]
         aliased = [id_ for id_ in shared if program.declared.decoration(id_, "Aliased") is not None]
         for alike in (*([id_] for id_ in shared if id_ not in aliased), aliased):
@@ -125,8 +142,11 @@ class _Dispatch:
                 registers[id_] = address
         for id_, variable in program.declared.variables.items():
             if id_ in program.variables and variable.operands[0] == "Input":
-                variables.values[id_] = BUILTINS[program.declared.decoration(id_, "BuiltIn")](batch)
-        machine = Machine(program.module, registers, variables, self.space, lanes, budget)
+                variables.give(id_, BUILTINS[program.declared.decoration(id_, "BuiltIn")](batch))
+        if isinstance(self.space, WatchedSpace):
+            self.space.begin(lanes, batch.first, self.lasting)
+        run = Run(budget, self.trace, batch.name)
+        machine = Machine(program.module, registers, variables, self.space, lanes, run)
         machine.call(program.entry)
         return registers
 
@@ -136,8 +156,8 @@ class _Dispatch:
         size = -(-max(layout.size_of(declared.pointee(id_)) for id_ in variables) // 16) * 16
         workgroups = lanes.lanes // lanes.invocations
         name = f"workgroup variable {', '.join(map(declared.module.label, variables))}"
-        base = self.space.add(name, np.zeros(size * workgroups, np.uint8))
-        return base + lanes.workgroup.astype(np.int64) * size
+        base = self.space.add(name, np.zeros(size * workgroups, np.uint8), 0, size, workgroups)
+        return base + (lanes.workgroup.astype(np.int64) << self.space.segments[-1].pitch)
 
     def _bound(self, job: ModuleJob, id_: int) -> Array:
         """The address (1,) of a descriptor's buffer; of an array of descriptors all (descriptors,), 0 where unbound."""

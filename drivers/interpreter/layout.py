@@ -40,6 +40,7 @@ def plan(t: ty.Type) -> Plan:
     if dtype is not None:
         is_bool = dtype == np.bool_
         return Leaf(np.dtype(np.uint32) if is_bool else dtype, _offsets(t), is_bool)
+    ty.check_parts(t)
     if isinstance(t, ty.Struct):
         return Branch(tuple((offset_of(t, i), plan(m)) for i, m in enumerate(t.members)))
     if isinstance(t, ty.Array):

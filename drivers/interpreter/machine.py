@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.order import Order
 from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.places import Variables
-from cts.drivers.interpreter.problems import Internal, Problem, RunAway
+from cts.drivers.interpreter.problems import Internal, Malformed, OutOfBounds, OutOfMemory, Problem, RunAway
 from cts.drivers.interpreter.registry import Edge, Exit, Step, Terminator
-from cts.drivers.interpreter.values import Array, Lanes, Matrix, Value, merge
+from cts.drivers.interpreter.types import DType
+from cts.drivers.interpreter.values import Array, Lanes, Matrix, Topology, Value, merge
+from cts.drivers.interpreter.watch import WatchedSpace
 
 
 @dataclass(frozen=True)
@@ -39,22 +42,31 @@ class Code:
 
 
 class Budget:
-    """How many blocks a dispatch may still execute."""
+    """How many instructions a dispatch may still execute."""
 
-    def __init__(self, blocks: int) -> None:
-        self.total = self.left = blocks
+    def __init__(self, steps: int) -> None:
+        self.total = self.left = steps
 
-    def spend(self) -> None:
-        self.left -= 1
+    def spend(self, steps: int) -> None:
+        self.left -= steps
         if self.left < 0:
-            raise RunAway(f"ended after {self.total} blocks")
+            raise RunAway(f"ended after {self.total} steps")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the lanes of a machine are part of: `name` says which invocation a lane is; `trace` is recorded."""
+
+    budget: Budget
+    trace: list[str] = field(default_factory=list)
+    name: Callable[[int], str] | None = None
 
 
 class Machine:
     """Runs a batch of workgroups in lockstep.
 
     `registers` hold the value of every id; `mask` is the active lanes, None for all. A function's
-    registers need no stack: SPIR-V has no recursion.
+    registers need no stack: SPIR-V has no recursion. Where memory is watched, it is told who accesses it.
     """
 
     def __init__(
@@ -64,23 +76,25 @@ class Machine:
         variables: Variables,
         memory: AddressSpace,
         topology: Lanes,
-        budget: Budget,
+        run: Run,
     ) -> None:
         self.module = module
         self.registers = registers
         self.variables = variables
         self.memory = memory
         self.topology = topology
-        self.budget = budget
+        self.run = run
+        self.budget = run.budget
+        self.watched = memory if isinstance(memory, WatchedSpace) and isinstance(topology, Topology) else None
         self.mask: Array | None = None
         self.returned: Value = None
 
     def apart(self, lanes: int) -> Machine:
         """A machine with lanes of its own that shares memory, budget and, for reading, registers with this one."""
         topology = Lanes(lanes)
-        variables = Variables(self.variables.types, topology)
+        variables = type(self.variables)(self.variables.types, topology)
         registers = list(self.registers)
-        return Machine(self.module, registers, variables, self.memory, topology, self.budget)
+        return Machine(self.module, registers, variables, self.memory, topology, replace(self.run, name=None))
 
     def call(self, code: Code) -> Value:
         """Run a function for the active lanes; its return value."""
@@ -89,8 +103,9 @@ class Machine:
         waiting: dict[int, Array | None] = {}
         index = 0
         while True:
-            self.budget.spend()
-            leaving = self._run(code.blocks[index], mask)
+            block = code.blocks[index]
+            self.spend(block)
+            leaving = self._run(block, mask)
             if type(leaving) is Edge and not waiting:
                 self._copy(leaving, mask)
                 index = leaving.target
@@ -107,6 +122,14 @@ class Machine:
         self.mask = caller_mask
         result, self.returned = self.returned, outer
         return result
+
+    def spend(self, block: Block) -> None:
+        """Count a block's instructions. Raises RunAway."""
+        try:
+            self.budget.spend(len(block.instructions))
+        except RunAway as problem:
+            problem.where = self.module.describe(block.instructions[-1])
+            raise
 
     def _run(self, block: Block, mask: Array | None) -> Exit:
         registers = self.registers
@@ -126,10 +149,19 @@ class Machine:
                     registers[id_] = merge(mask, registers[id_], old, self.topology)
             return block.end(self)
         except Problem as problem:
-            problem.where = problem.where or self.module.describe(block.instructions[at])
+            if not problem.where:
+                problem.where = self.module.describe(block.instructions[at])
+                if problem.lane is not None and self.run.name is not None:
+                    problem.what += f", by {self.run.name(problem.lane)}"
             raise
+        except MemoryError:
+            raise OutOfMemory("the system has no more memory", self.module.describe(block.instructions[at])) from None
         except Exception as e:
-            where = self.module.describe(block.instructions[at])
+            instruction = block.instructions[at]
+            where = self.module.describe(instruction)
+            for id_ in instruction.ids:
+                if self.registers[id_] is None and id_ not in self.module.valueless:
+                    raise Malformed(f"{self.module.label(id_)} has no value here", where) from e
             raise Internal(f"{type(e).__name__}: {e}", where) from e
 
     def _copy(self, edge: Edge, mask: Array | None) -> None:
@@ -138,7 +170,9 @@ class Machine:
             return
         registers = self.registers
         values = [registers[source] for _, source in edge.copies]
-        for (phi, _), value in zip(edge.copies, values, strict=True):
+        for (phi, source), value in zip(edge.copies, values, strict=True):
+            if value is None:
+                raise Malformed(f"{self.module.label(source)} has no value here", f"OpPhi {self.module.label(phi)}")
             registers[phi] = value if mask is None else merge(mask, value, registers[phi], self.topology)
 
     def _arrive(self, waiting: dict[int, Array | None], edge: Edge, mask: Array | None) -> None:
@@ -155,23 +189,76 @@ class Machine:
 
     def load(self, plan: layout.Plan, addresses: Array) -> Value:
         """The values at addresses (lanes or 1,) of the active lanes; zeros for the others."""
+        if self.watched is not None:
+            addresses = np.broadcast_to(addresses, (self.topology.lanes, *addresses.shape[1:]))
         if self.mask is None or len(addresses) == 1:
-            return layout.load(plan, addresses, self.memory.gather)
+            return self._access(None, lambda: layout.load(plan, addresses, self._gather(None)))
         active = np.flatnonzero(self.mask)
-        return _spread(layout.load(plan, addresses[active], self.memory.gather), active, len(self.mask))
+        found = self._access(active, lambda: layout.load(plan, addresses[active], self._gather(active)))
+        return _spread(found, active, len(self.mask))
 
     def store(self, plan: layout.Plan, addresses: Array, value: Value) -> None:
         """Store the active lanes' values; where lanes share an address the last one's stays."""
         if len(addresses) == 1:
-            count = _lanes(value)
+            count = self.topology.lanes if self.watched is not None else _lanes(value)
             if count == 1:
-                layout.store(plan, addresses, value, self.memory.scatter)
+                self._access(None, lambda: layout.store(plan, addresses, value, self._scatter(None)))
                 return
             addresses = np.broadcast_to(addresses, count)
+        active = None
         if self.mask is not None:
             active = np.flatnonzero(self.mask)
             addresses, value = addresses[active], _chosen(value, active)
-        layout.store(plan, addresses, value, self.memory.scatter)
+        self._access(active, lambda: layout.store(plan, addresses, value, self._scatter(active)))
+
+    def _access(self, active: Array | None, access: Callable[[], Value]) -> Value:
+        """Do it; what goes wrong says which lane did it."""
+        try:
+            return access()
+        except OutOfBounds as problem:
+            row = problem.index or 0
+            problem.lane = row if active is None else int(active[row])
+            raise
+
+    def _gather(self, active: Array | None) -> Callable[[Array, DType], Array]:
+        """How active lanes (None: all) read memory."""
+        watched = self.watched
+        if watched is None:
+            return self.memory.gather
+        lanes = np.arange(self.topology.lanes) if active is None else active
+
+        def gather(addresses: Array, dtype: DType) -> Array:
+            watched.owned_by_lanes(lanes)
+            return watched.gather(addresses, dtype)
+
+        return gather
+
+    def _scatter(self, active: Array | None) -> Callable[[Array, Array], None]:
+        """How active lanes (None: all) write memory."""
+        watched = self.watched
+        if watched is None:
+            return self.memory.scatter
+        lanes = np.arange(self.topology.lanes) if active is None else active
+
+        def scatter(addresses: Array, values: Array) -> None:
+            watched.owned_by_lanes(lanes)
+            watched.scatter(addresses, values)
+
+        return scatter
+
+    def of_instances(self, scope: int, numbers: Array | None) -> AddressSpace:
+        """The memory, for an access by instances (n,) of a scope (None: by all that are active)."""
+        if self.watched is not None:
+            instances = self.topology.scopes[scope]
+            active = instances.active(self.mask)
+            every = np.arange(instances.count) if active is None else np.flatnonzero(active)
+            self.watched.owned_by_instances(scope, every if numbers is None else numbers)
+        return self.memory
+
+    def barrier(self, scope: int) -> None:
+        """All active lanes have met others of their instances of the scope."""
+        if self.watched is not None:
+            self.watched.barrier(scope, self.mask)
 
 
 def _lanes(value: Value) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,19 @@ MIDDLE = 1 << SPACING - 1
 
 
 class Segment:
-    """One allocation. The module's window of it begins at byte `start` and has `size` bytes."""
+    """One allocation. The module's window of it begins at byte `start` and has `size` bytes.
 
-    def __init__(self, name: str, data: npt.NDArray[np.uint8], start: int, size: int) -> None:
+    Where there are several `copies`, each has a window of its own, 2^`pitch` addresses from the one before:
+    an index that is too large does not reach the next.
+    """
+
+    def __init__(self, name: str, data: npt.NDArray[np.uint8], start: int, size: int, copies: int = 1) -> None:
         self.name = name
         self.data = data
         self.start = start
         self.size = size
+        self.pitch = SPACING - 1 - (copies - 1).bit_length() if copies > 1 else 0
+        self.copies = copies
         self._views: dict[DType, Array] = {}
 
     def view(self, dtype: DType) -> Array:
@@ -36,41 +43,78 @@ class Segment:
             found = self._views[dtype] = self.data[:whole].view(dtype)
         return found
 
+    def within(self, inside: Array, size: int) -> tuple[Array, Array | None]:
+        """Places in `data` of addresses relative to the first window, and which of them are wrong for `size` bytes.
+
+        None: all are right.
+        """
+        if not self.pitch:
+            return inside + self.start, (inside < 0) | (inside > self.size - size)
+        copies = inside >> self.pitch
+        inside = inside & (1 << self.pitch) - 1
+        places = copies * self.size + inside
+        if int(copies.min()) >= 0 and int(copies.max()) < self.copies and int(inside.max()) <= self.size - size:
+            return places, None
+        return places, (copies < 0) | (copies >= self.copies) | (inside > self.size - size)
+
 
 class AddressSpace:
-    """Gather and scatter by address. Bits of an address from SPACING up are the segment's number, from 1."""
+    """Gather and scatter by address. Bits of an address from SPACING up are the segment's number, from 1.
 
-    def __init__(self) -> None:
+    Accesses outside the windows raise OutOfBounds; with `robust` they read zeros and write nothing, as
+    long as the address is meant for some buffer.
+    """
+
+    def __init__(self, *, robust: bool = False) -> None:
         self.segments: list[Segment] = []
+        self.robust = robust
 
-    def add(self, name: str, data: npt.NDArray[np.uint8], start: int = 0, size: int | None = None) -> int:
-        """Take over `data` (C-contiguous) with its window (without `size`: all after `start`); the window's address."""
-        self.segments.append(Segment(name, data, start, len(data) - start if size is None else size))
-        return (len(self.segments) << SPACING) + MIDDLE + start
+    def add(
+        self, name: str, data: npt.NDArray[np.uint8], start: int = 0, size: int | None = None, copies: int = 1
+    ) -> int:
+        """Take over `data` (C-contiguous) with its window (without `size`: all after `start`); the window's address.
+
+        With `copies` there are as many windows of `size` bytes, which fill `data`.
+        """
+        self.segments.append(Segment(name, data, start, len(data) - start if size is None else size, copies))
+        return (len(self.segments) << SPACING) + MIDDLE
 
     def left(self, addresses: Array) -> Array:
         """Bytes from addresses (n,) to the ends of the windows they point into. Raises OutOfBounds."""
         numbers = addresses >> SPACING
         known = (numbers > 0) & (numbers <= len(self.segments))
         if not known.all():
-            raise OutOfBounds(f"address {int(addresses[~known][0]):#x} belongs to no buffer")
-        ends = np.array([MIDDLE + s.start + s.size for s in self.segments])
+            index = int(np.argmin(known))
+            raise OutOfBounds(f"address {_hex(addresses[index])} belongs to no buffer", index)
+        ends = np.array([MIDDLE + s.size for s in self.segments])
         left: Array = (numbers << SPACING) + ends[numbers - 1] - addresses
         return left
 
     def gather(self, addresses: Array, dtype: DType) -> Array:
-        """The values at byte addresses (int64, any shape). Raises OutOfBounds."""
+        """The values at addresses (any shape). Raises OutOfBounds."""
         if not addresses.size:
             return np.empty(addresses.shape, dtype)
-        segment, offsets = self._locate(addresses, dtype.itemsize)
-        if segment is None:
-            return self._each_segment(addresses, dtype)
+        found = self.locate(addresses, dtype.itemsize)
+        if found is None:
+            every = np.empty(addresses.shape, dtype)
+
+            def read(chosen: Array) -> None:
+                every[chosen] = self.gather(addresses[chosen], dtype)
+
+            for_each_segment(addresses, read)
+            return every
+        segment, places, wrong = found
+        if wrong is not None:
+            out = np.zeros(addresses.shape, dtype)
+            right = ~wrong
+            out[right] = self.gather(addresses[right], dtype)
+            return out
         size = dtype.itemsize
         if size == 1:
-            return np.asarray(segment.view(dtype)[offsets])
-        if not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1):
-            return np.asarray(segment.view(dtype)[offsets >> (size.bit_length() - 1)])
-        unaligned: Array = segment.data[offsets[..., None] + np.arange(size)].view(dtype)[..., 0]
+            return np.asarray(segment.view(dtype)[places])
+        if not int(np.bitwise_or.reduce(places, axis=None)) & (size - 1):
+            return np.asarray(segment.view(dtype)[places >> (size.bit_length() - 1)])
+        unaligned: Array = segment.data[places[..., None] + np.arange(size)].view(dtype)[..., 0]
         return unaligned
 
     def scatter(self, addresses: Array, values: Array) -> None:
@@ -78,44 +122,68 @@ class AddressSpace:
         if not addresses.size:
             return
         dtype = values.dtype
-        segment, offsets = self._locate(addresses, dtype.itemsize)
-        if segment is None:
-            numbers, values = addresses >> SPACING, np.broadcast_to(values, addresses.shape)
-            for number in np.unique(numbers):
-                chosen = numbers == number
-                self.scatter(addresses[chosen], values[chosen])
+        found = self.locate(addresses, dtype.itemsize)
+        if found is None:
+            every = np.broadcast_to(values, addresses.shape)
+            for_each_segment(addresses, lambda chosen: self.scatter(addresses[chosen], every[chosen]))
+            return
+        segment, places, wrong = found
+        if wrong is not None:
+            right = ~wrong
+            self.scatter(addresses[right], np.broadcast_to(values, addresses.shape)[right])
             return
         size = dtype.itemsize
         if size == 1:
-            segment.view(dtype)[offsets] = values
-        elif not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1):
-            segment.view(dtype)[offsets >> (size.bit_length() - 1)] = values
+            segment.view(dtype)[places] = values
+        elif not int(np.bitwise_or.reduce(places, axis=None)) & (size - 1):
+            segment.view(dtype)[places >> (size.bit_length() - 1)] = values
         else:
             bytes_ = np.ascontiguousarray(values)[..., None].view(np.uint8)
-            segment.data[offsets[..., None] + np.arange(size)] = bytes_
+            segment.data[places[..., None] + np.arange(size)] = bytes_
 
-    def _locate(self, addresses: Array, size: int) -> tuple[Segment | None, Array]:
-        """The one segment of all addresses and their offsets in it; None where there are several."""
+    def locate(self, addresses: Array, size: int) -> tuple[Segment, Array, Array | None] | None:
+        """The one segment of all addresses, their places in it, and which of them are wrong; None: several segments.
+
+        Raises OutOfBounds for wrong ones unless accesses are robust.
+        """
         low, high = int(addresses.min()), int(addresses.max())
         number = low >> SPACING
         if high >> SPACING != number:
-            return None, addresses
+            return None
         if not 0 < number <= len(self.segments):
-            raise OutOfBounds(f"{size} bytes at address {low & (1 << 64) - 1:#x}, which belongs to no buffer")
-        segment = self.segments[number - 1]
-        base = (number << SPACING) + MIDDLE
-        if low < base or high + size > base + len(segment.data):
-            wrong = low if low < base else high
+            row = int(np.argmin(addresses)) // (addresses.size // len(addresses))
+            raise OutOfBounds(f"{size} bytes at address {_hex(low)}, which belongs to no buffer", row)
+        segment, base = self.segments[number - 1], (number << SPACING) + MIDDLE
+        if not segment.pitch and low >= base and high + size <= base + segment.size:
+            return segment, addresses - (base - segment.start), None
+        inside = addresses - base
+        places, wrong = segment.within(inside, size)
+        if wrong is not None and not self.robust:
+            index = int(np.argmax(wrong))
+            offset, address = int(inside.flat[index]), int(addresses.flat[index])
+            if segment.pitch:
+                offset &= (1 << segment.pitch) - 1
+                offset -= (1 << segment.pitch) * (offset >> segment.pitch - 1)
             raise OutOfBounds(
-                f"{size} bytes at address {wrong:#x}, offset {wrong - base - segment.start} of {segment.name}, "
-                f"whose allocation has offsets {-segment.start} to {len(segment.data) - segment.start}"
+                f"{size} bytes at address {_hex(address)}, offset {offset} of {segment.name}, which has {segment.size}",
+                index // (addresses.size // len(addresses)),
             )
-        return segment, addresses - base
+        return segment, places, wrong
 
-    def _each_segment(self, addresses: Array, dtype: DType) -> Array:
-        out = np.empty(addresses.shape, dtype)
-        numbers = addresses >> SPACING
-        for number in np.unique(numbers):
-            chosen = numbers == number
-            out[chosen] = self.gather(addresses[chosen], dtype)
-        return out
+
+def for_each_segment(addresses: Array, access: Callable[[Array], None]) -> None:
+    """Access with a mask for the addresses of each segment. Errors name places among all addresses."""
+    numbers = addresses >> SPACING
+    for number in np.unique(numbers):
+        chosen = numbers == number
+        try:
+            access(chosen)
+        except OutOfBounds as problem:
+            if problem.index is not None:
+                row = addresses.size // len(addresses)
+                problem.index = int(np.flatnonzero(chosen)[problem.index]) // row
+            raise
+
+
+def _hex(address: int) -> str:
+    return f"{int(address) & (1 << 64) - 1:#x}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +61,7 @@ IGNORED = frozenset(
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction. `type` and `result` are 0 where it has none; `operands` exclude both.
+    """One instruction at word `at`. `type` and `result` are 0 where it has none; `operands` exclude both.
 
     Operands are as the decoder gives them: ids, numbers, names of enumerants and masks.
     """
@@ -70,6 +71,7 @@ class Instruction:
     type: int
     result: int
     operands: tuple[Value, ...]
+    at: int = 0
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -138,14 +140,22 @@ class Module:
     globals: list[Instruction] = field(default_factory=list)
     functions: dict[int, Function] = field(default_factory=dict)
 
+    @cached_property
+    def valueless(self) -> frozenset[int]:
+        """Ids that instructions name but that have no value: functions, blocks, sets of instructions."""
+        labels = {b.label for f in self.functions.values() for b in f.blocks}
+        return frozenset(labels | self.functions.keys() | self.imports.keys())
+
     def label(self, id_: int) -> str:
         """An id for people: `%7 "name"`."""
         name = self.names.get(id_)
         return f"%{int(id_)}" if name is None else f'%{int(id_)} "{name}"'
 
     def describe(self, instruction: Instruction) -> str:
-        """An instruction for people: opcode, result id, name."""
-        return f"{instruction.name} {self.label(instruction.result)}" if instruction.result else instruction.name
+        """An instruction for people: opcode, result id and name, or where it is."""
+        if instruction.result:
+            return f"{instruction.name} {self.label(instruction.result)}"
+        return f"{instruction.name} at word {instruction.at}"
 
 
 def parse(words: npt.NDArray[np.uint32]) -> Module:
@@ -274,7 +284,7 @@ def _instruction(d: Decoded) -> Instruction:
     type_ = 0
     if d.rule.has_type:
         type_, values = _int(values[0]), values[1:]
-    return Instruction(d.rule.opcode, d.name, type_, d.result or 0, values)
+    return Instruction(d.rule.opcode, d.name, type_, d.result or 0, values, d.at)
 
 
 def _int(value: Value | None) -> int:

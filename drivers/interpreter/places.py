@@ -27,6 +27,10 @@ class Variables:
         self.values: dict[int, Value] = {}
         self.owned: set[int] = set()
 
+    def give(self, variable: int, value: Value) -> None:
+        """Let a variable hold a value from the beginning."""
+        self.reset(variable, value)
+
     def reset(self, variable: int, value: Value | None) -> None:
         """Begin a variable's lifetime with its initializer, if it has one."""
         self.values[variable] = value
@@ -168,6 +172,9 @@ def checked(index: Array, count: int, mask: Array | None) -> Array:
         return index
     active = wrong if mask is None else np.broadcast_to(wrong, mask.shape) & mask
     if active.any():
-        raise OutOfBounds(f"index {np.broadcast_to(index, active.shape)[active][0]} of {count} constituents")
+        lane = int(np.argmax(active))
+        problem = OutOfBounds(f"index {np.broadcast_to(index, active.shape)[lane]} of {count} constituents")
+        problem.lane = lane
+        raise problem
     clipped: Array = np.clip(index, 0, count - 1)
     return clipped

@@ -8,14 +8,16 @@ from cts.driver import Status
 
 
 class Problem(Exception):
-    """Ends a run with `status`. `where` names the instruction, once it is known."""
+    """Ends a run with `status`. `where` names the instruction, `lane` is who executed it, once they are known."""
 
     status: ClassVar[Status] = Status.ERROR
+    code: ClassVar[str] = "error"
 
     def __init__(self, what: str, where: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
+        self.lane: int | None = None
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}" if self.where else self.what
@@ -24,28 +26,60 @@ class Problem(Exception):
 class Malformed(Problem):
     """The words are not a module, or break a rule that execution relies on."""
 
+    code = "malformed"
+
 
 class Misuse(Problem):
     """The module did at run time what leaves its behaviour undefined, and we noticed."""
 
+    code = "misuse"
+
+
+class Race(Misuse):
+    """Two invocations access the same memory, at least one of them writes, and nothing orders them."""
+
+    code = "race"
+
+
+class Uninitialised(Misuse):
+    """A read of what was never written."""
+
+    code = "uninitialised"
+
 
 class Internal(Problem):
     """A bug of the interpreter, with the instruction it was executing."""
+
+    code = "internal"
 
 
 class Unsupported(Problem):
     """The module needs what this interpreter does not implement."""
 
     status = Status.UNSUPPORTED
+    code = "unsupported"
+
+
+class OutOfMemory(Problem):
+    """The module needs more memory than allowed."""
+
+    status = Status.UNSUPPORTED
+    code = "out-of-memory"
 
 
 class OutOfBounds(Problem):
-    """An access outside every allocation."""
+    """An access outside what it may access. `index` is the first wrong address's place along the first axis."""
 
     status = Status.CRASH
+    code = "out-of-bounds"
+
+    def __init__(self, what: str, index: int | None = None) -> None:
+        super().__init__(what)
+        self.index = index
 
 
 class RunAway(Problem):
-    """The module executed more blocks than allowed."""
+    """The module executed more instructions than allowed."""
 
     status = Status.TIMEOUT
+    code = "too-many-steps"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cts.drivers.interpreter.options import DEFAULT_MAX_MEMORY, Options
 from cts.drivers.interpreter.parse import Module
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.values import Value
@@ -24,6 +25,15 @@ class Target:
     subgroup_size: int
     vector_decode: bool = True
     rounds_fp8_input: bool = True
+    max_memory: int = DEFAULT_MAX_MEMORY
+    check: frozenset[str] = frozenset()
+    trace: str = ""
+
+    @classmethod
+    def of(cls, options: Options, subgroup_size: int) -> Target:
+        """What of the options a compiled module depends on."""
+        o = options
+        return cls(subgroup_size, o.vector_decode, o.rounds_fp8_input, o.max_memory, o.check, o.trace)
 
 
 def local_size(

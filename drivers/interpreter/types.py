@@ -12,6 +12,7 @@ agree:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -213,6 +214,9 @@ Type: TypeAlias = (
     | TensorView
 )
 
+#: The most parts that a value which is no array may have: each costs an object.
+MAX_PARTS = 1 << 14
+
 #: The most components a value of an array type may have: beyond this a module is hostile.
 MAX_COMPONENTS = 1 << 24
 
@@ -241,9 +245,7 @@ def dense_shape(t: Type) -> tuple[int, ...]:
         t = t.column
     if isinstance(t, Vector):
         shape += (t.count,)
-    components = 1
-    for extent in shape:
-        components *= extent
+    components = math.prod(shape)
     if components > MAX_COMPONENTS:
         raise Unsupported(f"a composite of {components} components (at most {MAX_COMPONENTS})")
     return shape
@@ -256,6 +258,23 @@ def length_of(t: Array) -> int:
     if t.length > MAX_COMPONENTS:
         raise Unsupported(f"an array of {t.length} elements (at most {MAX_COMPONENTS})")
     return t.length
+
+
+def check_parts(t: Type) -> None:
+    """Refuse values of too many parts. Raises Unsupported."""
+    if parts_of(t) > MAX_PARTS:
+        raise Unsupported(f"a value of {parts_of(t)} parts (at most {MAX_PARTS})")
+
+
+def parts_of(t: Type) -> int:
+    """How many arrays a value is made of."""
+    if dense_dtype(t) is not None:
+        return 1
+    if isinstance(t, Array):
+        return length_of(t) * parts_of(t.element)
+    if isinstance(t, Struct):
+        return sum(map(parts_of, t.members))
+    return 1
 
 
 def component_of(t: Type) -> Int | Float:

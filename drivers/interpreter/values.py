@@ -131,6 +131,7 @@ def zero(t: ty.Type) -> Value:
     dtype = ty.dense_dtype(t)
     if dtype is not None:
         return np.zeros((1, *ty.dense_shape(t)), dtype)
+    ty.check_parts(t)
     match t:
         case ty.Struct(members=members):
             return tuple(zero(m) for m in members)

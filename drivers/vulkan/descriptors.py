@@ -23,20 +23,23 @@ class Descriptor(NamedTuple):
 def read(module: Iterable[Decoded], constants: Mapping[Id, int]) -> Iterator[Descriptor]:
     """The descriptors of all buffer variables; `constants` are the values of constants, for lengths of arrays."""
     decorations: dict[Id, dict[str, object]] = {}
-    types: dict[Id, Decoded] = {}
+    pointers: dict[Id, Decoded] = {}
+    arrays: dict[Id, Decoded] = {}
     for i in module:
         if i.name == "OpDecorate" and isinstance(i.values[0], Id):
             decorations.setdefault(i.values[0], {})[str(i.values[1])] = i.values[2] if len(i.values) > 2 else None
-        elif i.name in ("OpTypePointer", "OpTypeArray", "OpTypeRuntimeArray") and i.result is not None:
-            types[i.result] = i
+        elif i.name == "OpTypePointer" and i.result is not None:
+            pointers[i.result] = i
+        elif i.name in ("OpTypeArray", "OpTypeRuntimeArray") and i.result is not None:
+            arrays[i.result] = i
         elif i.name == "OpVariable" and i.result is not None and i.values[1] in ("StorageBuffer", "Uniform"):
-            pointer = types.get(_id(i.values[0]))
+            pointer = pointers.get(_id(i.values[0]))
             place = decorations.get(i.result, {})
             set_, binding = place.get("DescriptorSet"), place.get("Binding")
             if pointer is None or not isinstance(set_, int) or not isinstance(binding, int):
                 continue
             block, count = _id(pointer.values[1]), 1
-            if (array := types.get(block)) is not None:
+            if (array := arrays.get(block)) is not None:
                 block = _id(array.values[0])
                 count = constants.get(_id(array.values[1]), 0) if array.name == "OpTypeArray" else 0
             is_storage = i.values[1] == "StorageBuffer" or "BufferBlock" in decorations.get(block, {})

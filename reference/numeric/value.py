@@ -195,7 +195,7 @@ def where(mask: Mask, a: Value, b: Value) -> Value:
 
 def _grouped(mask: Mask, a: Value, b: Value) -> I64 | None:
     groups = [None if v.free is None else v.free.group for v in (a, b)]
-    if groups == [None, None]:
+    if all(g is None for g in groups):
         return None
     none = np.zeros(a.shape, np.int64)
     return np.where(mask, *(none if g is None else g for g in groups))

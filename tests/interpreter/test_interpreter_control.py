@@ -311,7 +311,7 @@ def test_barrier_that_some_invocations_miss_is_named() -> None:
     data = np.array(X, np.uint32)
     outcome = dispatch(words, {"in": memory(data), "out": memory(data)})
     assert outcome.status is Status.ERROR
-    assert outcome.detail.startswith("OpControlBarrier: ")
+    assert outcome.detail.startswith("OpControlBarrier at word ")
     assert "barrier" in outcome.detail
 
 
@@ -331,9 +331,9 @@ OpStore %slot %x
 def test_a_loop_without_end_is_ended() -> None:
     words = assemble(kernel(ENDLESS))
     data = np.array(X, np.uint32)
-    outcome = dispatch(words, {"in": memory(data), "out": memory(data)}, driver=Interpreter(max_blocks=1000))
+    outcome = dispatch(words, {"in": memory(data), "out": memory(data)}, driver=Interpreter(max_steps=1000))
     assert outcome.status is Status.TIMEOUT
-    assert "1000 blocks" in outcome.detail
+    assert "1000 steps" in outcome.detail
 
 
 def test_many_workgroups_run_in_batches() -> None:

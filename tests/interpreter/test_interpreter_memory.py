@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from interpreter_modules import GUARD, assemble, contents, dispatch, kernel, memory, named, run_kernel
+from interpreter_modules import assemble, contents, dispatch, kernel, memory, named, run_kernel
 
 from cts.driver import Outcome, Status
 from cts.job import Address, Memory
@@ -197,16 +197,16 @@ def test_addresses_in_buffers_come_back_as_they_were() -> None:
     assert np.array_equal(contents(outcome, "holder", np.uint32), given)
 
 
-def test_access_between_window_and_end_of_allocation_is_performed() -> None:
-    """A store behind the buffer hits the guard bytes, for the comparison to find."""
+def test_access_between_window_and_end_of_allocation_is_a_crash() -> None:
+    """Also where it would hit only guard bytes."""
     body = """
 %past = OpIAdd %uint %lane %u8
 %wrong = OpAccessChain %word_pointer %out %u0 %past
 OpStore %wrong %x
 """
     outcome = run_with({}, assemble(kernel(body)))
-    assert outcome.status is Status.DONE
-    assert outcome.memory["out"][-GUARD : -GUARD + 32].view(np.uint32).tolist() == X
+    assert outcome.status is Status.CRASH
+    assert "offset 32 of buffer 'out', which has 32, by invocation (0, 0, 0)" in outcome.detail
 
 
 @pytest.mark.parametrize(

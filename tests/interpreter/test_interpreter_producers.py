@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -244,7 +245,8 @@ def test_a_false_assumption_is_named() -> None:
     body = "%fine = OpULessThan %bool %x %u10\nOpAssumeTrueKHR %fine\nOpStore %slot %x"
     x = np.array(X, np.uint32)
     outcome = dispatch(assemble(kernel(body, head=HINTS)), {"in": memory(x), "out": memory(x)})
-    assert (outcome.status, outcome.detail) == (Status.ERROR, "OpAssumeTrueKHR: the condition is false")
+    assert outcome.status is Status.ERROR
+    assert re.fullmatch(r"OpAssumeTrueKHR at word \d+: the condition is false", outcome.detail)
 
 
 def test_the_clock_ticks() -> None:
@@ -263,7 +265,8 @@ OpBranch %on
 OpStore %slot %r
 """
     globals_ = "%u64 = OpTypeInt 64 0\n%yes = OpConstantTrue %bool"
-    assert run_kernel(kernel(body, globals_=globals_, head=head), X).tolist() == [1] * 8
+    elapsed = run_kernel(kernel(body, globals_=globals_, head=head), X)
+    assert elapsed[0] > 0 and (elapsed == elapsed[0]).all()
 
 
 DOTS = """

@@ -69,7 +69,10 @@ def test_descriptors_that_nobody_uses_may_be_missing() -> None:
 
 def test_wrong_descriptors_are_refused() -> None:
     outcome = run_table(LOAD, SIZED, {0: "a", 1: "b"}, [3])
-    assert (outcome.status, outcome.detail.split(": ")[-1]) == (Status.CRASH, "index 3 of 3 constituents")
+    assert (outcome.status, outcome.detail.split(": ")[-1]) == (
+        Status.CRASH,
+        "index 3 of 3 constituents, by invocation (0, 0, 0)",
+    )
     outcome = run_table(LOAD, SIZED, {3: "a"})
     assert outcome.status is Status.ERROR
     assert "at set 1, binding 4, where descriptor 3 of 3 is bound to 'a'" in outcome.detail

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,10 @@ OpUnreachable
 OpStore %slot %x
 """
     outcome = run(assemble(kernel(body)))
-    assert (outcome.status, outcome.detail) == (Status.ERROR, "OpUnreachable: control reached it")
+    assert outcome.status is Status.ERROR
+    assert re.fullmatch(r"OpUnreachable at word \d+: control reached it", outcome.detail)
+    assert outcome.fault is not None
+    assert (outcome.fault.code, outcome.fault.what) == ("misuse", "control reached it")
 
 
 def test_a_bug_of_ours_names_the_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +176,7 @@ def test_flipped_bits_never_escape() -> None:
     """Whatever the words, the run ends with a status and, unless it is done, a reason."""
     words = assemble(kernel("%y = OpIAdd %uint %x %u1\nOpStore %slot %y"))
     draw = random.Random(20260101)
-    driver = Interpreter(max_blocks=200)
+    driver = Interpreter(max_steps=1000)
     seen = set()
     for _ in range(400):
         flipped = words.copy()

@@ -230,7 +230,7 @@ REFUSED = [
     (Place("a", 1, 0, 0, 32), Place("b", 5, 0, 0, 32), "float32 does not convert to int32 (VK-054)"),
     (Place("a", 1000491002, 0, 0, 16), Place("b", 1000491003, 0, 0, 16), "does not convert to float8_e5m2"),
     (Place("a", 2, 0, 0, 64), Place("b", 1, 0, 0, 64), "float64 does not convert to float32"),
-    (Place("a", 0, 0, 1 << 20, 16), ELSEWHERE, "of buffer 'a', whose allocation"),
+    (Place("a", 0, 0, 1 << 20, 16), ELSEWHERE, "of buffer 'a', which has"),
     (GOOD, Place("o", 0, 2, 64, 0), "of opaque memory 'o'"),
 ]
 

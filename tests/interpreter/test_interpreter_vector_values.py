@@ -278,9 +278,12 @@ def test_memory_is_reached_by_bytes_whatever_the_array() -> None:
 
 def test_offsets_may_be_negative_where_they_are_signed() -> None:
     globals_ = "%back = OpConstant %int -8\n%structs = OpTypePointer StorageBuffer %array_u16\n"
-    body = "%result = OpCooperativeVectorLoadNV %u16_v4 %src %back"
-    found = run(body, {}, Vec("u16", 4), {"src": ("u16", np.arange(4, dtype=np.uint16))}, globals=globals_)
-    assert (found == 0xEEEE).all()  # the guard before the buffer
+    code = Code(
+        "%result = OpCooperativeVectorLoadNV %u16_v4 %src %back", {}, Vec("u16", 4), {"src": "u16"}, globals=globals_
+    )
+    outcome = outcome_of(code, {}, {"src": np.arange(4, dtype=np.uint16)})
+    assert outcome.status is Status.CRASH
+    assert "offset -8 of buffer 'src', which has 8" in outcome.detail
 
 
 def test_inactive_lanes_touch_no_memory() -> None:

@@ -13,7 +13,7 @@ from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import FORMATS, above, below, lowest_bit, real, ulp
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import FREE, Value
+from cts.reference.numeric.value import FREE, Free, Value, where
 
 STRICT, LOOSE = Floats(loose=False), Floats(loose=True)
 ZERO = FREE | Freedom.EITHER_ZERO
@@ -213,3 +213,14 @@ def test_neighbours_are_next_to_each_other(component: T) -> None:
 def test_lowest_bit_is_the_greatest_power_of_two_that_divides() -> None:
     assert lowest_bit(np.array([6.0, -0.75, 1024.0, 2.0**-149])).tolist() == [2.0, 0.25, 1024.0, 2.0**-149]
     assert np.isinf(lowest_bit(np.array([0.0, np.inf]))).all()
+
+
+def test_a_choice_between_values_that_are_equal_by_definition_keeps_their_groups() -> None:
+    group = np.array([5, 5], np.int64)
+    bound = Free(np.array([FREE, FREE], np.uint8), np.array([1.0, 1.0]), np.array([2.0, 2.0]), ("policy",), group)
+    a = Value(T.float32, encode(T.float32, [1, 1]), bound)
+    assert (both := where(np.array([True, False]), a, a)).free is not None
+    assert both.free.group is not None and both.free.group.tolist() == [5, 5]
+    assert (one := where(np.array([True, False]), a, value(T.float32, 7, 7))).free is not None
+    assert one.free.group is not None and one.free.group.tolist() == [5, 0]
+    assert one.flags.tolist() == [FREE, 0]

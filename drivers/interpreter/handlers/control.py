@@ -127,6 +127,7 @@ def control_barrier(c: Compiler, i: Instruction) -> Step:
             instances = m.topology.scopes[scope]
             if not np.array_equal(m.mask[instances.first][instances.of_lane], m.mask):
                 raise Misuse("not all invocations of the scope reached the barrier together")
+        m.barrier(scope)
 
     return wait
 

@@ -11,6 +11,7 @@ from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.options import UNINITIALISED
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.places import checked
 from cts.drivers.interpreter.problems import Malformed, Unsupported
@@ -33,7 +34,7 @@ def variable(c: Compiler, i: Instruction) -> Step:
 def reader(c: Compiler, pointer: int) -> Reader:
     """How to load what a pointer points to."""
     if c.declared.storage(pointer) in ty.NAMED:
-        if pointer in c.declared.variables or pointer in c.variables:
+        if (pointer in c.declared.variables or pointer in c.variables) and UNINITIALISED not in c.target.check:
             return lambda m: m.variables.get(pointer)
         if isinstance(t := c.declared.pointee(pointer), (ty.Int, ty.Float)):
             return _scalar_reader(pointer, t.dtype)

@@ -44,6 +44,8 @@ class _Strided:
         if len(rest) < 2 or not isinstance(rest[1], Id):
             raise Malformed("row- and column-major layouts need a Stride (KM-013)")
         self.stride = int(rest[1])
+        if not isinstance(c.declared.type(self.stride), ty.Int):
+            raise Malformed("Stride must be an integer (KM-013)")
         pitch = memory_layout.size_of(c.declared.pointee(pointer))
         row = np.arange(t.rows, dtype=np.int64)[:, None]
         col = np.arange(t.cols, dtype=np.int64)[None, :]
@@ -70,10 +72,10 @@ def load(c: Compiler, i: Instruction) -> Step:
         active = m.topology.scopes[t.scope].active(m.mask)
         at = addresses(m)
         if active is None or len(at) == 1:
-            bits = m.memory.gather(at, t.bits)
+            bits = m.of_instances(t.scope, None).gather(at, t.bits)
         else:
             bits = np.zeros(at.shape, t.bits)
-            bits[active] = m.memory.gather(at[active], t.bits)
+            bits[active] = m.of_instances(t.scope, None).gather(at[active], t.bits)
         m.registers[result] = Matrix(bits, t.scope)
 
     return loaded
@@ -93,6 +95,6 @@ def store(c: Compiler, i: Instruction) -> Step:
             at, bits = np.broadcast_to(at, shape)[active], np.broadcast_to(bits, shape)[active]
         elif len(bits) > len(at):
             at = np.broadcast_to(at, bits.shape)
-        m.memory.scatter(at, bits)
+        m.of_instances(t.scope, None).scatter(at, bits)
 
     return stored

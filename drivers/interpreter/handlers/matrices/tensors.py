@@ -97,7 +97,8 @@ def load_tensor(c: Compiler, i: Instruction) -> Step:
     def loaded(m: Machine) -> None:
         found, base, accessed = tensor.locate(m)
         if decode is None and accessed.all():
-            m.registers[result] = Matrix(m.memory.gather(tensor.addresses(found, base), t.bits), t.scope)
+            memory = m.of_instances(t.scope, None)
+            m.registers[result] = Matrix(memory.gather(tensor.addresses(found, base), t.bits), t.scope)
             return
         instances = m.topology.scopes[t.scope]
         kept = matrix_of(m, object_).bits
@@ -112,7 +113,8 @@ def load_tensor(c: Compiler, i: Instruction) -> Step:
             np.copyto(bits, clamp, where=replaced)
         wanted = np.broadcast_to(accessed, shape)
         if decode is None:
-            bits[wanted] = m.memory.gather(np.broadcast_to(tensor.addresses(found, base), shape)[wanted], t.bits)
+            memory = m.of_instances(t.scope, np.nonzero(wanted)[0] if len(wanted) > 1 else None)
+            bits[wanted] = memory.gather(np.broadcast_to(tensor.addresses(found, base), shape)[wanted], t.bits)
         else:
             bits[wanted] = decode(m, found, base, layout, wanted)
         m.registers[result] = Matrix(bits, t.scope)
@@ -135,9 +137,10 @@ def store_tensor(c: Compiler, i: Instruction) -> Step:
         shape = np.broadcast_shapes(bits.shape, addresses.shape, accessed.shape)
         addresses = np.broadcast_to(addresses, shape)
         if accessed.all():
-            m.memory.scatter(addresses, bits)
+            m.of_instances(t.scope, None).scatter(addresses, bits)
         else:
             chosen = np.broadcast_to(accessed, shape)
-            m.memory.scatter(addresses[chosen], np.broadcast_to(bits, shape)[chosen])
+            memory = m.of_instances(t.scope, np.nonzero(chosen)[0] if len(chosen) > 1 else None)
+            memory.scatter(addresses[chosen], np.broadcast_to(bits, shape)[chosen])
 
     return stored

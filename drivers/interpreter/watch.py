@@ -1,0 +1,277 @@
+"""Watching for data races and for reads of what was never written, on request.
+
+Detection is by what happens in this one run: two accesses of different invocations to one byte, at least
+one of them a write, are a race unless a barrier of their workgroup lies between them, or a barrier of
+their subgroup. Nothing orders workgroups. Atomics and accumulations are not looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.memory import SPACING, AddressSpace, Segment
+from cts.drivers.interpreter.options import RACES, UNINITIALISED
+from cts.drivers.interpreter.places import Path, Variables
+from cts.drivers.interpreter.problems import Race, Uninitialised
+from cts.drivers.interpreter.types import DType
+from cts.drivers.interpreter.values import SUBGROUP, WORKGROUP, Array, Lanes, Place, Topology, Value, zero
+
+#: Bits of an owner that number it within its workgroup: invocations from 0, instances of a scope above them.
+_LOCAL = 20
+
+
+class _Shadow:
+    """Of each byte of a segment: who wrote and who read it last, as owner + 1, and at which clocks."""
+
+    def __init__(self, size: int) -> None:
+        self.written = np.zeros(size, np.bool_)
+        self.writer, self.reader = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self.write_clock, self.read_clock = np.zeros((2, size), np.int32), np.zeros((2, size), np.int32)
+        #: Whether, at the reader's clock, others of its workgroup read it too, and whether other workgroups did.
+        self.others, self.foreign = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+
+
+class WatchedSpace(AddressSpace):
+    """Memory that knows who accesses it, as far as `owners` says it before each access."""
+
+    def __init__(self, checks: frozenset[str], *, robust: bool = False) -> None:
+        super().__init__(robust=robust)
+        self.checks = checks
+        self._shadows: dict[int, tuple[Segment, _Shadow]] = {}
+        self._fresh: set[int] = set()
+        self._owners: Array | None = None
+        self._quiet = False
+
+    def begin(self, topology: Topology, first: int, lasting: int) -> None:
+        """A batch begins at workgroup `first`; segments from number `lasting` on are its own and hold nothing."""
+        kept = {id(segment) for segment in self.segments[:lasting]}
+        self._shadows = {key: v for key, v in self._shadows.items() if key in kept}
+        self._topology, self._first, self._lasting = topology, first, lasting
+        workgroups = topology.lanes // topology.invocations
+        self._clocks = np.zeros(workgroups, np.int32), np.zeros(workgroups * topology.subgroups, np.int32)
+
+    def owned_by_lanes(self, lanes: Array) -> None:
+        """Who makes the next access: the lanes (n,), one for each address or all for one address."""
+        t = self._topology
+        self._owners = ((t.workgroup[lanes] + self._first) << _LOCAL) + t.local_index[lanes]
+
+    def owned_by_instances(self, scope: int, numbers: Array) -> None:
+        """Who makes the next access: instances (n,) of a scope."""
+        t = self._topology
+        first = t.scopes[scope].first[numbers]
+        local = t.local_index[first].astype(np.int64) + (scope << _LOCAL - 3)
+        self._owners = ((t.workgroup[first] + self._first) << _LOCAL) + local
+
+    def barrier(self, scope: int, mask: Array | None) -> None:
+        """Instances of a scope have met."""
+        of_lane = self._topology.scopes[scope].of_lane
+        met = np.unique(of_lane if mask is None else of_lane[mask])
+        self._clocks[0 if scope == WORKGROUP else 1][met] += 1
+
+    def gather(self, addresses: Array, dtype: DType) -> Array:
+        if self._quiet or not addresses.size:
+            return super().gather(addresses, dtype)
+        owners, self._owners = self._owners, None
+        self._quiet = True
+        try:
+            found = super().gather(addresses, dtype)
+            self._note(addresses, dtype.itemsize, owners, writes=False)
+        finally:
+            self._quiet = False
+        return found
+
+    def scatter(self, addresses: Array, values: Array) -> None:
+        if self._quiet or not addresses.size:
+            super().scatter(addresses, values)
+            return
+        owners, self._owners = self._owners, None
+        self._quiet = True
+        try:
+            super().scatter(addresses, values)
+            self._note(addresses, values.dtype.itemsize, owners, writes=True)
+        finally:
+            self._quiet = False
+
+    def _note(self, addresses: Array, size: int, owners: Array | None, *, writes: bool) -> None:
+        if owners is not None and len(addresses) == 1 and len(owners) > 1:
+            addresses = np.broadcast_to(addresses, (len(owners), *addresses.shape[1:]))
+        of_address = None if owners is None else np.repeat(owners, addresses.size // len(owners))
+        flat = addresses.reshape(-1)
+        numbers = flat >> SPACING
+        for number in np.unique(numbers):
+            chosen = numbers == number
+            found = self.locate(flat[chosen], size)
+            assert found is not None
+            segment, places, wrong = found
+            mine = None if of_address is None else of_address[chosen]
+            if wrong is not None:
+                places, mine = places[~wrong], None if mine is None else mine[~wrong]
+            bytes_ = (places[:, None] + np.arange(size)).reshape(-1)
+            by = None if mine is None else np.repeat(mine, size)
+            self._access(segment, int(number), bytes_, by, writes=writes)
+
+    def _access(self, segment: Segment, number: int, at: Array, by: Array | None, *, writes: bool) -> None:
+        _, shadow = self._shadows.setdefault(id(segment), (segment, _Shadow(len(segment.data))))
+        if writes:
+            shadow.written[at] = True
+        elif UNINITIALISED in self.checks and number > self._lasting and not shadow.written[at].all():
+            byte = int(at[~shadow.written[at]][0])
+            raise Uninitialised(f"byte {byte % segment.size} of {segment.name} was never written")
+        if by is None or RACES not in self.checks:
+            return
+        clocks = self._clock_of(by)
+        if writes:
+            self._check(shadow.writer, shadow.write_clock, at, by, clocks, segment, "wrote")
+            self._check(shadow.reader, shadow.read_clock, at, by, clocks, segment, "read", shadow)
+            shadow.writer[at], shadow.write_clock[:, at] = by + 1, clocks
+            together = shadow.writer[at] != by + 1
+            if together.any():
+                k = int(np.argmax(together))
+                self._race(segment, int(at[k]), int(by[k]), int(shadow.writer[at[k]]) - 1, "writes")
+            return
+        self._check(shadow.writer, shadow.write_clock, at, by, clocks, segment, "wrote")
+        last = shadow.reader[at] - 1
+        same = (last >> _LOCAL == by >> _LOCAL) & (last >= 0)
+        now = same & (shadow.read_clock[0, at] == clocks[0])
+        shadow.foreign[at] |= (last >= 0) & ~same
+        shadow.others[at] = now & (shadow.others[at] | (last != by))
+        shadow.reader[at], shadow.read_clock[:, at] = by + 1, clocks
+        shadow.others[at] |= shadow.reader[at] != by + 1
+        shadow.foreign[at] |= (shadow.reader[at] - 1) >> _LOCAL != by >> _LOCAL
+
+    def _check(
+        self,
+        owners: Array,
+        owner_clocks: Array,
+        at: Array,
+        by: Array,
+        clocks: Array,
+        segment: Segment,
+        did: str,
+        readers: _Shadow | None = None,
+    ) -> None:
+        """Raise Race where an earlier access to the bytes was by somebody else and nothing lies between."""
+        last = owners[at] - 1
+        elsewhere = last >> _LOCAL != by >> _LOCAL
+        size = self._subgroup_size()
+        local = (1 << _LOCAL) - 1
+        met = (last & local) // size == (by & local) // size
+        ordered = (owner_clocks[0, at] != clocks[0]) | met & (owner_clocks[1, at] != clocks[1])
+        somebody = last != by
+        if readers is not None:
+            somebody |= readers.others[at]
+            elsewhere |= readers.foreign[at]
+        wrong = (last >= 0) & (elsewhere | ~ordered & somebody)
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            self._race(segment, int(at[k]), int(by[k]), int(last[k]), did)
+
+    def _subgroup_size(self) -> int:
+        return self._topology.scopes[SUBGROUP].invocations
+
+    def _clock_of(self, owners: Array) -> Array:
+        workgroup = (owners >> _LOCAL) - self._first
+        local = np.minimum(owners & (1 << _LOCAL - 3) - 1, self._topology.invocations - 1)
+        subgroup = workgroup * self._topology.subgroups + local // self._subgroup_size()
+        return np.stack([self._clocks[0][workgroup], self._clocks[1][subgroup]])
+
+    def _race(self, segment: Segment, byte: int, by: int, other: int, did: str) -> None:
+        offset = byte % segment.size if segment.pitch else byte - segment.start
+        raise Race(
+            f"{_named(by)} accesses byte {offset} of {segment.name}, which {_named(other)} {did}"
+            " with nothing between that orders them"
+        )
+
+
+def _named(owner: int) -> str:
+    local = owner & (1 << _LOCAL) - 1
+    scope, number = divmod(local, 1 << _LOCAL - 3)
+    who = f"invocation {number}" if not scope else f"the scope instance of invocation {number}"
+    return f"{who} of workgroup {owner >> _LOCAL}"
+
+
+class WatchedVariables(Variables):
+    """Variables that know which of their parts were stored; of cooperative matrices and other opaque types none."""
+
+    def __init__(self, types: dict[int, ty.Type], topology: Lanes) -> None:
+        super().__init__(types, topology)
+        shadows = {id_: _shadow_of(t) for id_, t in types.items()}
+        self._stored = Variables(shadows, topology)
+        self._stored.values.update({id_: zero(t) for id_, t in shadows.items()})
+
+    def reset(self, variable: int, value: Value | None) -> None:
+        super().reset(variable, value)
+        none = zero(self._stored.types[variable])
+        self._stored.reset(variable, none if value is None else _invert(none))
+
+    def put(self, variable: int, value: Value, mask: Array | None) -> None:
+        super().put(variable, value, mask)
+        self._mark(Place(variable), mask)
+
+    def load(self, place: Place, mask: Array | None) -> Value:
+        lane = _missing(self._stored.load(self._cut(place), mask), mask)
+        if lane is not None:
+            problem = Uninitialised("the variable, or that part of it, was never stored")
+            problem.lane = lane
+            raise problem
+        return super().load(place, mask)
+
+    def store(self, place: Place, value: Value, mask: Array | None) -> None:
+        super().store(place, value, mask)
+        if place.path:
+            self._mark(place, mask)
+
+    def _mark(self, place: Place, mask: Array | None) -> None:
+        at = self._cut(place)
+        t = self._stored.types[at.variable]
+        for index in at.path:
+            t = ty.element_of(t, index if isinstance(index, int) else None)
+        self._stored.store(at, _invert(zero(t)), mask)
+
+    def _cut(self, place: Place) -> Place:
+        """The place of a shadow: without the indices into what has no parts there."""
+        t: Any = self._stored.types[place.variable]
+        path: Path = ()
+        for index in place.path:
+            if not isinstance(t, (ty.Struct, ty.Array, ty.Vector, ty.Matrix)) or t == _UNTRACKED:
+                break
+            t = ty.element_of(t, index if isinstance(index, int) else None)
+            path += (index,)
+        return Place(place.variable, path)
+
+
+#: The shadow of a type whose parts nobody keeps account of: nothing that could be missing.
+_UNTRACKED = ty.Struct(())
+
+
+def _shadow_of(t: ty.Type) -> ty.Type:
+    """The type with a bool for every number."""
+    match t:
+        case ty.Bool() | ty.Int() | ty.Float():
+            return ty.Bool()
+        case ty.Vector():
+            return ty.Vector(ty.Bool(), t.count)
+        case ty.Matrix():
+            return ty.Matrix(ty.Vector(ty.Bool(), t.column.count), t.count)
+        case ty.Array():
+            return replace(t, element=_shadow_of(t.element))
+        case ty.Struct():
+            return ty.Struct(tuple(_shadow_of(m) for m in t.members))
+    return _UNTRACKED
+
+
+def _invert(value: Value) -> Value:
+    return tuple(_invert(v) for v in value) if isinstance(value, tuple) else ~value
+
+
+def _missing(known: Value, mask: Array | None) -> int | None:
+    """The first active lane with a part that is not known."""
+    if isinstance(known, tuple):
+        return next((lane for part in known if (lane := _missing(part, mask)) is not None), None)
+    every = known.reshape(len(known), -1).all(axis=1)
+    wrong = ~every if mask is None else ~np.broadcast_to(every, mask.shape) & mask
+    return int(np.argmax(wrong)) if wrong.any() else None
