@@ -59,9 +59,11 @@ def numbers(expectation: Expectation, name: str, component: str) -> npt.NDArray[
 
 
 def contents(expectation: Expectation, name: str, component: str) -> npt.NDArray[Any]:
-    """A buffer that is exact in all bytes, as numbers."""
-    assert expectation.buffers[name].intervals == ()
-    return expectation.buffers[name].exact.view(ComponentType(component).dtype)
+    """A buffer with one allowed number in every place (a zero may be of either sign)."""
+    dtype = ComponentType(component).dtype
+    for i in expectation.buffers[name].intervals:
+        assert (i.lo.view(dtype) == i.hi.view(dtype)).all() and not (i.flags & 3).any(), i.reason
+    return expectation.buffers[name].exact.view(dtype)
 
 
 def bounds(expectation: Expectation, name: str, component: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
