@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from cts.expectation import TraceStep
 from cts.model import (
@@ -27,13 +27,12 @@ from cts.model import (
 )
 from cts.reference.accesses import Access
 from cts.reference.element import Element, at_element, element_of, number_text
+from cts.reference.execute import Recording
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value
+from cts.reference.program import Evaluation
 from cts.reference.vector_accesses import matrix_extents
 from cts.reference.vector_products import inputs
-
-if TYPE_CHECKING:
-    from cts.reference.history import History
 
 #: Terms of a dot product that are listed.
 TERMS = 4
@@ -53,6 +52,19 @@ RULES: dict[type[Instruction], str] = {
     VectorOuterProductAccumulate: "CV-020",
     VectorReduceSumAccumulate: "CV-021",
 }
+
+
+class History(Protocol):
+    """What tells of elements of every kind (`history.History`)."""
+
+    evaluation: Evaluation
+    recording: Recording
+
+    def of(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]: ...
+
+    def value(self, matrix: str, before: int, element: Element) -> Value | None: ...
+
+    def whole(self, name: str, before: int) -> Value | None: ...
 
 
 def explained(

@@ -17,7 +17,7 @@ N, LENGTH = 6, 5
 
 
 def wrapped(value: int, component: str) -> int:
-    bits = 8 * np.dtype(component).itemsize
+    bits: int = 8 * np.dtype(component).itemsize
     value &= 2**bits - 1
     return value - 2**bits if component.startswith("int") and value >> (bits - 1) else value
 
