@@ -28,7 +28,6 @@ from cts.model import (
     MatrixStore,
     MatrixStoreTensor,
     PerElement,
-    Scope,
     SpecNumber,
     VectorConstant,
     VectorExtract,
@@ -56,9 +55,9 @@ from cts.reference.memory import Memory, interval_bits
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Undefined, Watch
 from cts.reference.numeric.value import Value, anything, loosened, where
-from cts.reference.opaque import OpaqueMatrices, convert
+from cts.reference.opaque import convert
 from cts.reference.program import Evaluation, Step, evaluate
-from cts.reference.training import Accumulation
+from cts.reference.vector_memory import VectorMemory
 from cts.reference.vectors import computed as computed_vector
 
 
@@ -157,7 +156,7 @@ def run(evaluation: Evaluation, sets: int = 1, recording: Recording | None = Non
     convert(case, False, result.memories, machine.opaque, result.violations.append)
     for machine.number, step in enumerate(evaluation.steps):
         machine.take(step)
-    machine.finish()
+    machine.vectors.finish()
     convert(case, True, result.memories, machine.opaque, result.violations.append)
     return result
 
@@ -169,8 +168,8 @@ class _Machine:
         self.result = result
         self.values = result.values
         self.shapes = evaluation.shapes
-        self.opaque = OpaqueMatrices(evaluation.case.opaque)
-        self.gains: dict[tuple[str, ComponentType], Accumulation] = {}
+        self.vectors = VectorMemory(evaluation, result.sets, result.memories)
+        self.opaque = self.vectors.opaque
         self.floats = Floats(loose=self.case.float_controls is FloatControls.Undecorated)
         self.next_group = 1
         self.number = 0
@@ -206,56 +205,19 @@ class _Machine:
                 vector = passed(self.values[instruction.vector]).stored
                 self.result.memories[access.buffer].store(access.byte, access.accessed, vector)
             case VectorReduceSumAccumulate():
-                self._accumulate(step, instruction)
+                self.vectors.accumulate(step, passed(self._full(instruction.vector)).stored)
             case VectorOuterProductAccumulate():
-                self._accumulate_products(step, instruction)
+                if self.opaque.values[instruction.matrix] is None:
+                    self._nothing_yet(step, instruction.matrix)
+                a, b = (passed(self._full(name)).stored for name in (instruction.a, instruction.b))
+                self.vectors.accumulate_products(step, instruction, a, b)
             case _ if isinstance(instruction, MatrixInstruction | VectorInstruction):
                 self._compute(step, instruction)
-
-    def finish(self) -> None:
-        """The end of the dispatch, where everything has been accumulated."""
-        for (buffer, component), gains in self.gains.items():
-            byte = (np.arange(gains.low.shape[1], dtype=np.int64) * component.size)[None, None, None]
-            memory = self.result.memories[buffer]
-            before = memory.load(byte, component).broadcast((gains.low.shape[0], *byte.shape[1:]))
-            after, gained = gains.finished(before.map(lambda a: a[:, 0, 0]))
-            memory.store(byte, gained[:, None, None], after.map(lambda a: a[:, None, None]))
-        self.opaque.finish()
-
-    def _accumulate(self, step: Step, instruction: VectorReduceSumAccumulate) -> None:
-        """CV-021."""
-        access = step.access
-        assert access is not None
-        component = access.shape.component
-        count = self.result.memories[access.buffer].size // component.size
-        gains = self.gains.setdefault((access.buffer, component), Accumulation(component, self.result.sets, count))
-        vector = passed(self._full(instruction.vector)).stored
-        active = self.evaluation.active_at(step.taken, access.shape.scope)
-        element = access.byte if active is None else np.where(active[..., None, None], access.byte, 0)
-        gains.add(self._everywhere(vector), element // component.size, active)
-
-    def _accumulate_products(self, step: Step, instruction: VectorOuterProductAccumulate) -> None:
-        """CV-020."""
-        if self.opaque.values[instruction.matrix] is None:
-            self._nothing_yet(step, instruction.matrix)
-        a, b = (passed(self._full(name)).stored for name in (instruction.a, instruction.b))
-        active = self.evaluation.active_at(step.taken, self.shapes[instruction.a].scope)
-        everybody = np.ones((1, self._invocations), bool)
-        gains = self.opaque.gains(instruction.matrix, self.result.sets)
-        gains.add_products(a, b, everybody if active is None else active)
 
     def _full(self, name: str) -> Value:
         """A vector with all its components."""
         value = self.values[name]
         return value.broadcast((*value.shape[:-1], self.shapes[name].cols))
-
-    def _everywhere(self, vector: Value) -> Value:
-        """A vector with all invocations."""
-        return vector.broadcast((vector.shape[0], self._invocations, *vector.shape[2:]))
-
-    @property
-    def _invocations(self) -> int:
-        return instances_of(self.case.dispatch, Scope.Subgroup)
 
     def _read(self, access: Access) -> Value:
         """What memory holds; where nothing is accessed, whatever its first element is."""

@@ -17,13 +17,13 @@ N, LENGTH = 6, 5
 
 
 def wrapped(value: int, component: str) -> int:
-    bits: int = 8 * np.dtype(component).itemsize
+    bits = int(8 * np.dtype(component).itemsize)
     value &= 2**bits - 1
     return value - 2**bits if component.startswith("int") and value >> (bits - 1) else value
 
 
 def unsigned(value: int, component: str) -> int:
-    return value & (2 ** (8 * np.dtype(component).itemsize) - 1)
+    return value & (2 ** int(8 * np.dtype(component).itemsize) - 1)
 
 
 INTEGERS: dict[str, Callable[..., int]] = {
