@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.emulator.machine import Machine
@@ -19,8 +20,13 @@ from cts.model import Case
 def run(case: Case, memory: dict[str, Bytes], options: Options) -> dict[str, npt.NDArray[Any]]:
     """Run a case on the buffers' memory, which is changed in place; returns its matrices and vectors.
 
-    Raises MemoryFault for an access outside of a memory.
+    Raises MemoryFault for an access outside of a memory. NaNs and overflows are results like others.
     """
+    with np.errstate(all="ignore"):
+        return _run(case, memory, options)
+
+
+def _run(case: Case, memory: dict[str, Bytes], options: Options) -> dict[str, npt.NDArray[Any]]:
     x, y, z = case.dispatch.workgroups
     per_workgroup = case.dispatch.invocations or 1
     lanes = Lanes(x * y * z * per_workgroup, per_workgroup, options.subgroup_size)

@@ -20,8 +20,7 @@ import yaml
 from cts import registry
 from cts.compare import compare
 from cts.driver import Driver, Job, Outcome, Status
-from cts.drivers.emulator import create
-from cts.drivers.emulator import catalogue
+from cts.drivers.emulator import catalogue, create
 from cts.model import GUARD_BYTES, AnyInstruction, Case, encode, initial_memory, loads_case
 
 MAX_INSTRUCTIONS = 8

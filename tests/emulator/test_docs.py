@@ -7,7 +7,7 @@ import cts.drivers.emulator as package
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "adding-a-mutant.md").read_text()
-SOURCES = [p.read_text() for p in Path(package.__file__).parent.glob("*.py")]
+SOURCES = [p.read_text() for p in Path(package.__file__).parent.rglob("*.py")]
 DEMONSTRATIONS = [p.read_text() for p in (Path(__file__).parent / "demonstrations").glob("*.yaml")]
 
 
@@ -27,7 +27,7 @@ def test_yaml_on_the_page_is_a_demonstration() -> None:
 
 
 def test_modules_on_the_page_exist() -> None:
-    modules = re.findall(r"^\| .* \| `(\w+\.py)` \|$", PAGE, re.MULTILINE)
-    assert len(modules) == 14
+    modules = re.findall(r"^\| .* \| `([\w/]+\.py)` \|$", PAGE, re.MULTILINE)
+    assert len(modules) == 22
     for module in modules:
         assert (Path(package.__file__).parent / module).is_file(), module

@@ -51,11 +51,10 @@ class Elements:
     def arithmetic(self, i: VectorArithmetic, operands: list[Vector]) -> Vector:
         """An operation on one, two or three vectors of one type."""
         first = operands[0]
-        with np.errstate(all="ignore"):
-            if first.component.is_float:
-                made = self._of_floats(i.operation, operands)
-            else:
-                made = first.with_registers(self._of_ints(i.operation, operands))
+        if first.component.is_float:
+            made = self._of_floats(i.operation, operands)
+        else:
+            made = first.with_registers(self._of_ints(i.operation, operands))
         return self._unless_skipped(made, first)
 
     def _unless_skipped(self, made: Vector, first: Vector) -> Vector:
@@ -81,8 +80,7 @@ class Elements:
     def times(self, vector: Vector, scalars: Floats) -> Vector:
         """Every component times the invocation's scalar (invocations, 1)."""
         a, b = (without_denormals(x, vector.component, self.settings) for x in (vector.floats(), scalars))
-        with np.errstate(all="ignore"):
-            return self._unless_skipped(self._held(a * b, vector.component, vector), vector)
+        return self._unless_skipped(self._held(a * b, vector.component, vector), vector)
 
     def _rounded(self, values: Floats, component: ComponentType) -> Floats:
         if self.settings[WIDE_ARITHMETIC]:

@@ -154,7 +154,6 @@ def converted(bits: Registers, source: ComponentType, target: ComponentType, bug
 
 def _away(values: Floats, target: ComponentType) -> Floats:
     """Values halfway between two of a narrower type become the one away from zero, others stay."""
-    with np.errstate(invalid="ignore"):
-        up, down = (floats_of(bits_of(values, target, r), target) for r in (numbers.UPWARD, numbers.DOWNWARD))
-        away = np.where(values > 0, up, down)
-        return np.where(np.abs(values - up) == np.abs(values - down), away, values)
+    up, down = (floats_of(bits_of(values, target, r), target) for r in (numbers.UPWARD, numbers.DOWNWARD))
+    away = np.where(values > 0, up, down)
+    return np.where(np.abs(values - up) == np.abs(values - down), away, values)

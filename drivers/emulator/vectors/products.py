@@ -187,8 +187,7 @@ class Multiplier:
         if self._bug == v.VECTOR_INPUT_WRAPS:
             whole = np.where(np.abs(values) < 2.0**62, values, 0).astype(np.int64)
             return ints_of(wrapped_bits(whole, target), target.size, target.is_signed)
-        with np.errstate(invalid="ignore"):
-            return np.where(np.isnan(values), 0, values.clip(info.min, info.max)).astype(np.int64)
+        return np.where(np.isnan(values), 0, values.clip(info.min, info.max)).astype(np.int64)
 
     def _matrix(self, i: VectorMatrixMul, shape: Shape, at: int, stride: int, signed: bool) -> Floats | Ints:
         """The matrix (M, K) at a byte address."""
