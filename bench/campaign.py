@@ -35,7 +35,7 @@ from cts.corpus import entries
 from cts.driver import NamedDriver, Status
 from cts.expectation import Oracle
 from cts.judge import Attempt, OpenDriver, job
-from cts.model import Case, ClampMode, Scope, Use, constant_of, dumps_case, load_case
+from cts.model import Case, ClampMode, MatrixType, Scope, Use, constant_of, dumps_case, load_case
 from cts.quarantine import NO_RULES, Quarantine, load
 from cts.runner import open_driver
 from cts.seeding import same_examples_everywhere
@@ -250,8 +250,9 @@ def kinds(case: Case) -> set[str]:
         if hasattr(instruction, "type") and hasattr(instruction.type, "component"):
             declared = instruction.type
             found.add(f"component {declared.component.value}")
-            found.add(f"use {name(declared.use)}")
-            found.add(f"scope {name(declared.scope)}")
+            if isinstance(declared, MatrixType):
+                found.add(f"use {name(declared.use)}")
+                found.add(f"scope {name(declared.scope)}")
     found.add(f"workgroups {'1' if max(case.dispatch.workgroups) == 1 else 'several'}")
     found.add(f"subgroups {case.dispatch.subgroups}")
     found |= {f"storage {b.storage.value}" for b in case.buffers.values()}
