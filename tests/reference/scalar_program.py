@@ -1,7 +1,7 @@
 """Programs one invocation scope and one matrix element at a time: the independent check of `cts.reference`.
 
-Subgroups run as coroutines that meet at barriers. Wherever the rules leave a choice, one is taken at
-random, so that what comes out must be among what the oracle allows.
+Subgroups, or invocations of cooperative vectors, run as coroutines that meet at barriers. Wherever the
+rules leave a choice, one is taken at random, so that what comes out must be among what the oracle allows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import scalar_vectors
 from reference_scalar import CLAMPED, SKIP, T, V, element, s32, u32
 from scalar_callbacks import Call
 from scalar_numbers import FORMATS, Choices, Number, Undefined, denormal, integer, real, width
@@ -29,25 +30,30 @@ class Run:
 
     memory: dict[str, bytearray]
     matrices: dict[str, list[list[list[int]]]] = field(default_factory=dict)
+    opaque: dict[str, list[list[int]]] = field(default_factory=dict)
 
 
 def execute_scalar(case: Case, seed: int = 0) -> Run:
     """Execute a case, the choices that rules leave taken by a generator of that seed. Raises Undefined."""
     result = Run({name: bytearray(m.initial_bits(b).view(np.uint8).tobytes()) for name, b in case.buffers.items()})
     choices = Choices(seed, case.float_controls is m.FloatControls.Undecorated)
+    result.opaque = {name: [[0] * o.cols for _ in range(o.rows)] for name, o in case.opaque.items()}
+    scalar_vectors.converted(case, result, choices, after=False)
+    lanes = case.dispatch.invocations or case.dispatch.subgroups
     x, y, z = case.dispatch.workgroups
     for number, (k, j, i) in enumerate(product(range(z), range(y), range(x))):
-        subgroups = [_Subgroup(case, result, choices, (i, j, k), number, sg) for sg in range(case.dispatch.subgroups)]
+        subgroups = [Subgroup(case, result, choices, (i, j, k), number, sg) for sg in range(lanes)]
         runs = [s.run() for s in subgroups]
         while runs:
             # Each runs up to its next barrier; a workgroup's subgroups pass the same ones.
             runs = [r for r in runs if next(r, "end") != "end"]
         for subgroup in subgroups:
             subgroup.keep()
+    scalar_vectors.converted(case, result, choices, after=True)
     return result
 
 
-class _Subgroup:
+class Subgroup:
     def __init__(
         self, case: Case, result: Run, choices: Choices, workgroup: tuple[int, int, int], number: int, subgroup: int
     ) -> None:
@@ -129,13 +135,13 @@ class _Subgroup:
     def value(self, operand: Any) -> int:
         if not isinstance(operand, Scalar):
             return u32(operand)
-        total = operand.base + operand.sg * self.subgroup
+        total = operand.base + (operand.sg + operand.inv) * self.subgroup
         total += sum(f * i for f, i in zip((operand.wg_x, operand.wg_y, operand.wg_z), self.workgroup, strict=True))
         if self.turns:
             total += operand.loop * self.turns[-1]
         if len(self.turns) > 1:
             total += operand.loop_outer * self.turns[-2]
-        return u32(total)
+        return u32(total) if operand.mod is None else u32(total) % operand.mod
 
     def values(self, operands: Sequence[Any]) -> list[int]:
         return [self.value(o) for o in operands]
@@ -175,6 +181,19 @@ class _Subgroup:
                 self.pointers[i.id] = (i.buffer, self.value(i.offset))
             case m.PointerSelect():
                 self.pointers[i.id] = self.pointers[i.a if self.value(i.condition) else i.b]
+            case m.VectorStore():
+                t, start = self.vector_type(i.vector), self.byte_place(i.buffer, i.offset)
+                for n, x in enumerate(self.matrices[i.vector][0]):
+                    bits = self.choices.stored(t, self.passed(t, self.choices.stored(t, x)))
+                    byte = start + n * t.size
+                    self.result.memory[i.buffer][byte : byte + t.size] = bits.to_bytes(t.size, "little")
+            case m.VectorReduceSumAccumulate():
+                scalar_vectors.reduce_sum(self, i)
+            case m.VectorOuterProductAccumulate():
+                scalar_vectors.outer_product(self, i)
+            case _ if isinstance(i, m.VectorInstruction):
+                name: Any = getattr(i, "id")  # noqa: B009 - all others have one
+                self.matrices[name] = [scalar_vectors.computed(self, i)]
             case m.MatrixStore() | m.MatrixStoreTensor():
                 shape = self.shape(i.matrix)
                 if shape.scope is Scope.Subgroup or self.subgroup == 0:
@@ -322,6 +341,18 @@ class _Subgroup:
             return known[key]
 
         return combined
+
+    def vector_type(self, name: str) -> m.ComponentType:
+        """The component type of a vector or scalar."""
+        found = self.types[name]
+        assert isinstance(found, (m.VectorShape, m.ScalarType))
+        return found.component
+
+    def byte_place(self, name: str, offset: Any) -> int:
+        """The byte that an offset in bytes means for this workgroup."""
+        buffer = self.case.buffers[name]
+        part = buffer.size // buffer.shape[0] if buffer.storage is StorageClass.Workgroup else 0
+        return self.value(offset) + self.number * part
 
     def place(self, i: Any) -> tuple[str, int]:
         """The buffer and the byte of the Pointer operand."""

@@ -19,6 +19,10 @@ from cts.model import (
     Case,
     MatrixMulAdd,
     MatrixShape,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorShape,
+    constant_of,
     decode,
     dynamic_words,
     initial_memory,
@@ -38,10 +42,18 @@ def work(case: Case) -> int:
     types = types_of(case)
     shapes = {name: t for name, t in types.items() if isinstance(t, MatrixShape)}
     total = sum(s.rows * s.cols for s in shapes.values()) // 4
+    total += sum(t.length for t in types.values() if isinstance(t, VectorShape))
+    for i in case.program:
+        if isinstance(i, VectorMatrixMul):
+            m, k = constant_of(i.m), constant_of(i.k)
+            assert isinstance(m, int) and isinstance(k, int)
+            total += m * k
+        if isinstance(i, VectorOuterProductAccumulate):
+            total += case.opaque[i.matrix].rows * case.opaque[i.matrix].cols
     total += sum(
         shapes[i.a].cols * shapes[i.c].rows * shapes[i.c].cols for i in case.program if isinstance(i, MatrixMulAdd)
     )
-    return total * math.prod(case.dispatch.workgroups) * case.dispatch.subgroups
+    return total * math.prod(case.dispatch.workgroups) * (case.dispatch.invocations or case.dispatch.subgroups)
 
 
 SMALL = [case for case in CORPUS if work(case) <= MOST_WORK]

@@ -18,8 +18,8 @@ N, LENGTH = 6, 5
 
 def wrapped(value: int, component: str) -> int:
     bits = int(8 * np.dtype(component).itemsize)
-    value &= 2**bits - 1
-    return value - 2**bits if component.startswith("int") and value >> (bits - 1) else value
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if component.startswith("int") and value >> (bits - 1) else value
 
 
 def unsigned(value: int, component: str) -> int:
