@@ -346,7 +346,7 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
 
 
 def _vector_muls() -> Iterator[VectorMulSupport]:
-    """The combinations that every device must list (CV-036), unsigned ones, and wider results, all transposable."""
+    """What every device must list (CV-036), unsigned ones, wider results, and integers as floats, all transposable."""
     t, r = ComponentType, Interpretation
     f16, f32 = r.float16, r.float32
     for given, reading, matrix, bias, result in (
@@ -357,6 +357,8 @@ def _vector_muls() -> Iterator[VectorMulSupport]:
         (t.float16, r.float8_e4m3fn, r.float8_e4m3fn, f16, t.float16),
         (t.float16, r.float8_e5m2, r.float8_e5m2, f16, t.float16),
         (t.float32, r.float8_e4m3fn, r.float8_e4m3fn, f32, t.float32),
+        (t.int32, f16, f16, f16, t.float16),
+        (t.uint32, f32, f32, f32, t.float32),
     ):
         yield VectorMulSupport(given, reading, matrix, bias, result, transpose=True)
     for signed, packed, bias, result in (

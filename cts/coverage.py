@@ -267,7 +267,7 @@ def _strided(i: MatrixLoad | MatrixStore, _: _Context) -> Iterator[str]:
         yield "KM-002"
 
 
-def _constant(i: MatrixConstant, _: _Context) -> Iterator[str]:
+def _constant(i: MatrixConstant | VectorConstant, _: _Context) -> Iterator[str]:
     if i.replicated:
         yield "KM-021"
 
@@ -341,7 +341,7 @@ _RULES: Sequence[tuple[type[Instruction] | tuple[type[Instruction], ...], _Rule]
     (MatrixLoadTensor, _tensor_load),
     (MatrixStoreTensor, _tensor_store),
     ((MatrixLoad, MatrixStore), _strided),
-    (MatrixConstant, _constant),
+    ((MatrixConstant, VectorConstant), _constant),
     (MatrixMulAdd, _mul_add),
     ((MatrixArithmetic, MatrixTimesScalar), _elements),
     (MatrixConvert, _convert),
