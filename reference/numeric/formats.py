@@ -51,7 +51,8 @@ def real(component: ComponentType, bits: Bits) -> F64:
     if component in FORMATS and component.size < 4:
         found: F64 = _table(component)[bits]
         return found
-    return decode(component, bits).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return decode(component, bits).astype(np.float64)
 
 
 @cache
