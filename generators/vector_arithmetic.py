@@ -27,7 +27,7 @@ from cts.generators.vector_parts import (
 from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation
 
 #: How many steps a program has between its first load and its stores.
-STEPS = (1, 0, 1, 2, 1, 3, 2, 4)
+STEPS = (0, 1, 1, 2, 1, 3, 2, 4)
 
 #: Lengths beside the short ones.
 LENGTHS = (1, 2, 31, 4, 65, 8, 32, 128, 33, 64, 127, 16, 17, 512, 1024)
@@ -142,6 +142,10 @@ class _Steps:
             return draw_bitcast(choices, kernel, vector)
         if vector.known is None:
             return None
+        if kind == 12 and vector.component.is_float:
+            # Of numbers that unsigned integers hold as well.
+            contents = draw_contents(choices, vector.component, Wanted(size=200, sign="nonnegative"))
+            vector = kernel.load(choices, vector.component, vector.length, contents)
         if kind in (11, 12):
             return draw_conversion(choices, kernel, vector)
         if vector.component.is_float and other.known is not None:

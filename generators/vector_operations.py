@@ -101,6 +101,11 @@ class Operands:
         """One more operand, with contents as wanted."""
         return self.of(draw_contents(self.choices, self.component, wanted))
 
+    def instead(self, wanted: Wanted) -> None:
+        """Another first operand, with contents as wanted."""
+        self.wanted(wanted)
+        self.found[:1] = [self.found.pop()]
+
     def numbers(self, numbers: Sequence[Number]) -> Known:
         """One more operand: a constant of some of these."""
         a = self.found[0]
@@ -205,13 +210,17 @@ def _fma(o: Operands) -> Known | None:
     return _checked(o, added(o.component, product, o.any()))
 
 
-def _exp(o: Operands) -> Known | None:
+def _exp(o: Operands) -> Known:
     most = _EXPONENTS[o.component]
-    return Known(0, 2.0 ** (1.5 * max(o.a.high, 0) + 1), None) if o.a.size <= most else None
+    if o.a.size > most:
+        o.instead(Wanted(size=most))
+    return Known(0, 2.0 ** (1.5 * max(o.a.high, 0) + 1), None)
 
 
-def _log(o: Operands) -> Known | None:
-    return Known(-100, 100, None) if o.a.low > 0 else None
+def _log(o: Operands) -> Known:
+    if o.a.low <= 0:
+        o.instead(Wanted(size=1 << 11, sign="positive", exact=o.exact))
+    return Known(-100, 100, None)
 
 
 def _within(low: float, high: float) -> Rule:

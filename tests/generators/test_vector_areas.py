@@ -1,0 +1,100 @@
+"""The areas of cooperative vectors: cases are valid, within the capabilities, and shrink to little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from generator_samples import sample
+from hypothesis import Phase, find, settings
+from vector_devices import DEVICES, LEAST
+
+from cts import registry
+from cts.capabilities import Capabilities, everything
+from cts.model import (
+    Case,
+    EndLoop,
+    MatrixLayout,
+    VectorLoad,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+    VectorStore,
+    dumps_case,
+    layout_of,
+    loads_case,
+    resolve,
+)
+
+EXAMPLES = 150
+AREAS = ("vector_arithmetic", "vector_conversions", "vector_multiply", "vector_training")
+PAIRS = [(a, d) for a in AREAS for d in DEVICES if (a, d) != ("vector_training", "least")]
+
+
+@pytest.mark.parametrize(("area", "device"), PAIRS)
+def test_cases_are_valid_and_within_the_capabilities(area: str, device: str) -> None:
+    capabilities: Capabilities = DEVICES[device]
+    oracle = registry.oracle()
+    cases = sample(EXAMPLES, capabilities, area)
+    assert len(cases) == EXAMPLES
+    for case in cases:
+        assert resolve(case)[1] == [], dumps_case(case)
+        assert capabilities.missing(case) == [], dumps_case(case)
+        assert oracle.violations(case) == [], dumps_case(case)
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_cases_survive_yaml(area: str) -> None:
+    for case in sample(EXAMPLES, everything(), area)[::5]:
+        assert loads_case(dumps_case(case)) == case
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_a_driver_without_vectors_has_no_cases(area: str) -> None:
+    with pytest.raises(ValueError, match="the driver"):
+        registry.area(area)(replace(everything(), features=frozenset()))
+
+
+def test_a_driver_without_training_has_no_cases_of_it() -> None:
+    with pytest.raises(ValueError, match="training"):
+        registry.area("vector_training")(LEAST)
+
+
+def has(kind: type) -> Callable[[Case], bool]:
+    return lambda case: any(isinstance(i, kind) for i in case.program)
+
+
+def smallest(area: str, wanted: Callable[[Case], bool]) -> Case:
+    quick = settings(max_examples=2000, derandomize=True, database=None, phases=[Phase.generate, Phase.shrink])
+    return find(registry.area(area)(everything()), wanted, settings=quick)
+
+
+@pytest.mark.parametrize(
+    ("area", "kind", "instructions"),
+    [
+        ("vector_arithmetic", VectorStore, [VectorLoad, VectorStore]),
+        ("vector_multiply", VectorMatrixMul, [VectorLoad, VectorMatrixMul, VectorStore]),
+        ("vector_training", VectorReduceSumAccumulate, [VectorLoad, VectorReduceSumAccumulate]),
+        ("vector_training", VectorOuterProductAccumulate, [VectorLoad] * 2 + [VectorOuterProductAccumulate]),
+    ],
+)
+def test_shrinks_to_what_is_wanted(area: str, kind: type, instructions: list[type]) -> None:
+    case = smallest(area, has(kind))
+    assert [type(i) for i in case.program] == instructions
+    assert case.dispatch.invocations == 1
+
+
+def test_an_optimal_layout_shrinks_to_one_product() -> None:
+    def wanted(case: Case) -> bool:
+        return any(
+            isinstance(i, VectorMatrixMul) and layout_of(i.layout) is MatrixLayout.TrainingOptimal for i in case.program
+        )
+
+    case = smallest("vector_multiply", wanted)
+    assert len(case.program) == 3
+    assert len(case.conversions) == 1
+
+
+def test_a_loop_shrinks_to_one_step() -> None:
+    assert len(smallest("vector_arithmetic", has(EndLoop)).program) <= 6

@@ -1,0 +1,185 @@
+"""What a case of cooperative vectors contains, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cts import model as m
+from cts.capabilities import everything
+from cts.model.matrix_rules import effective
+from cts.model.operand import factors_of, modulus_of
+
+_ROWS = everything().vector_muls
+
+
+def situations(case: m.Case) -> set[str]:
+    """Every situation that occurs in the case."""
+    types = m.types_of(case)
+    found = {*_of_dispatch(case), *_of_types(types), *_of_conversions(case)}
+    depth: list[str] = []
+    for i in case.program:
+        if isinstance(i, (m.Loop, m.If)):
+            depth.append("in a loop" if isinstance(i, m.Loop) else "under a condition")
+        elif isinstance(i, (m.EndLoop, m.EndIf)):
+            depth.pop()
+        found |= {*_of_instruction(case, i, types)}
+        if depth and isinstance(i, (m.VectorOuterProductAccumulate, m.VectorReduceSumAccumulate)):
+            found.add(f"accumulation {depth[-1]}")
+    if sum(isinstance(i, m.VectorMatrixMul) for i in case.program) > 1:
+        found.add("several layers")
+    return found
+
+
+def _of_dispatch(case: m.Case) -> Iterator[str]:
+    count = case.dispatch.invocations or 0
+    if count % 32 and count < 32:
+        yield "part of a subgroup"
+    if count % 32 and count > 32:
+        yield "a subgroup and a part"
+    if case.dispatch.workgroups != (1, 1, 1):
+        yield "several workgroups"
+    yield from (b.storage.value for b in case.buffers.values())
+    if any(b.components > 1 for b in case.buffers.values()):
+        yield "elements of vectors"
+
+
+def _of_types(types: Any) -> Iterator[str]:
+    for shape in types.values():
+        if isinstance(shape, m.VectorShape):
+            n = shape.length
+            yield f"length {n}"
+            if n % 2 and n > 1:
+                yield "length odd"
+            if n > 128:
+                yield "length above 128"
+            if n * shape.component.size == 32:
+                yield "32 bytes"
+
+
+def _of_instruction(case: m.Case, i: Any, types: Any) -> Iterator[str]:
+    for field in i.__struct_fields__:
+        operand = getattr(i, field)
+        if isinstance(operand, m.Scalar):
+            if modulus_of(operand) is not None:
+                yield "mod"
+            if factors_of(operand).inv:
+                yield f"{field.replace('_', ' ')} by invocation"
+    match i:
+        case m.VectorArithmetic() | m.VectorConvert():
+            yield i.operation.value
+        case m.VectorConstant():
+            kind = "replicated" if i.replicated else "null" if i.null else "" if i.values is None else "several"
+            yield "constant of several" if kind == "several" else f"{kind} constant"
+        case m.VectorLoad():
+            if m.base_of(i.offset):
+                yield "offset not 0"
+            if case.buffers[i.buffer].type is not i.type.component:
+                yield "another element type"
+        case m.VectorTimesScalar() if i.scalar is not None:
+            yield "scalar times vector"
+        case m.VectorMatrixMul():
+            yield from _of_product(case, i, types)
+        case m.VectorOuterProductAccumulate():
+            yield f"outer {m.interpretation_of(i.interpretation).value}"
+            yield "zeroed matrix" if case.opaque[i.matrix].zero else "converted matrix"
+        case m.VectorReduceSumAccumulate():
+            yield from _of_sum(case, i, types[i.vector])
+        case _:
+            names = {
+                m.VectorConstruct: "construct",
+                m.VectorInsert: "insert",
+                m.VectorBitcast: "bitcast",
+                m.ControlBarrier: "barrier",
+            }
+            yield from (name for kind, name in names.items() if isinstance(i, kind))
+
+
+def _of_sum(case: m.Case, i: m.VectorReduceSumAccumulate, shape: m.VectorShape) -> Iterator[str]:
+    yield f"sum {shape.component.value}"
+    step = factors_of(i.offset).inv
+    if (case.dispatch.invocations or 0) < 3:
+        return
+    if modulus_of(i.offset) is not None:
+        yield "a few places"
+    elif not step:
+        yield "same place"
+    else:
+        yield "overlapping places" if step < shape.length * shape.component.size else "own place"
+
+
+def _of_product(case: m.Case, i: m.VectorMatrixMul, types: Any) -> Iterator[str]:
+    layout, reading = m.layout_of(i.layout), m.interpretation_of(i.input_interpretation)
+    matrix = m.interpretation_of(i.matrix_interpretation)
+    yield layout.value
+    source = types[i.input]
+    given = source.component
+    if not reading.packed:
+        given = effective(given, m.MulAddOperand.MatrixBSigned in i.operands)
+    result = effective(i.type.component, m.MulAddOperand.MatrixResultSigned in i.operands)
+    for n, row in enumerate(_ROWS):
+        if (given, reading, matrix, result) == (
+            row.input,
+            row.input_interpretation,
+            row.matrix_interpretation,
+            row.result,
+        ):
+            yield f"row {n}"
+    k, rows = m.constant_of(i.k), m.constant_of(i.m)
+    assert isinstance(k, int) and isinstance(rows, int)
+    if k % 8:
+        yield "K no multiple of 8"
+    if rows % 8:
+        yield "M no multiple of 8"
+    if m.constant_of(i.transpose):
+        yield "transposed"
+    if i.bias is not None:
+        yield "bias"
+    if reading.packed and source.length > -(-k // 4):
+        yield "spare packed components"
+    line = (k if layout is m.MatrixLayout.RowMajor else rows) * matrix.component.size
+    if not layout.optimal and m.base_of(i.stride) >= line + 16:
+        yield "stride larger than the line"
+    if not reading.packed and not reading.component.is_float and reading.component is not given:
+        yield from _of_input(case, i, given, reading.component)
+
+
+def _of_input(case: m.Case, i: m.VectorMatrixMul, given: m.ComponentType, reading: m.ComponentType) -> Iterator[str]:
+    """Whether numbers of an input from memory saturate or are rounded."""
+    for other in case.program:
+        if isinstance(other, m.VectorLoad) and other.id == i.input:
+            buffer = case.buffers[other.buffer]
+            numbers = m.decode(buffer.type, m.initial_bits(buffer)).astype(np.float64)
+            limits = np.iinfo(reading.dtype)
+            if ((numbers < limits.min) | (numbers > limits.max)).any():
+                yield "saturates"
+            if given.is_float and (numbers != np.trunc(numbers)).any():
+                yield "rounds"
+
+
+def _of_conversions(case: m.Case) -> Iterator[str]:
+    for conversion in case.conversions:
+        sides = []
+        for place in (conversion.source, conversion.destination):
+            matrix = case.opaque.get(place.of)
+            sides.append((place.component, place.layout) if matrix is None else (matrix.component, matrix.layout))
+        (source, before), (target, after) = sides
+        assert source is not None and target is not None and before is not None and after is not None
+        yield f"{source.value} to {target.value}"
+        yield f"to {after.value}"
+        yield "host conversion" if conversion.host else "device conversion"
+        if conversion.after:
+            yield "after the dispatch"
+        if before is m.MatrixLayout.ColumnMajor:
+            yield "column-major source"
+        if before.optimal and after.optimal and before is not after:
+            yield "one optimal layout to another"
+        if not before.optimal and not after.optimal:
+            yield "buffer to buffer"
+    for matrix in case.opaque.values():
+        if matrix.storage is m.StorageClass.PhysicalStorageBuffer:
+            yield "physical opaque"
+        if matrix.offset:
+            yield "offset opaque"
