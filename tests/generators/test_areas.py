@@ -20,7 +20,10 @@ IMPOSSIBLE = {
     ("tensor_addressing", "fixed"),
 }
 
-PAIRS = [(area, device) for area in registry.names("cts.areas") for device in DEVICES]
+#: Areas of cooperative vectors, which these devices lack, have a test of their own.
+MATRIX_AREAS = [area for area in registry.names("cts.areas") if not area.startswith("vector_")]
+
+PAIRS = [(area, device) for area in MATRIX_AREAS for device in DEVICES]
 
 
 @pytest.mark.parametrize(("area", "device"), [p for p in PAIRS if p not in IMPOSSIBLE])
@@ -35,7 +38,7 @@ def test_cases_are_valid_and_within_the_capabilities(area: str, device: str) -> 
         assert oracle.violations(case) == [], dumps_case(case)
 
 
-@pytest.mark.parametrize("area", registry.names("cts.areas"))
+@pytest.mark.parametrize("area", MATRIX_AREAS)
 def test_cases_survive_yaml(area: str) -> None:
     for case in sample(EXAMPLES, everything(), area)[::10]:
         assert loads_case(dumps_case(case)) == case
