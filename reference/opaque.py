@@ -11,13 +11,14 @@ from cts.model import Case, ComponentType, MatrixConversion, MatrixLayout, Opaqu
 from cts.reference.arrays import I64
 from cts.reference.memory import Memory
 from cts.reference.numeric.formats import FORMATS
-from cts.reference.numeric.value import FREE, Value, with_freedom
+from cts.reference.numeric.value import FREE, Value, anything, with_freedom
 from cts.reference.training import Accumulation
 from cts.reference.vector_products import nearest_of
 
 _FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 #: Formats whose denormals a conversion may flush (NU-013; those of float8 are kept, NU-015).
 _FLUSHED = (ComponentType.float16, ComponentType.float32)
+_BETWEEN_LINES = ("what a conversion leaves between lines is not said (VK-055)",)
 _NOT_KEPT = "NaN, infinities, denormals and -0 of a converted matrix are not certain (AM-28)"
 
 Report = Callable[[Violation], None]
@@ -71,6 +72,9 @@ def convert(case: Case, after: bool, memories: Mapping[str, Memory], matrices: O
         else:
             byte = place_bytes(destination, target, conversion.rows, conversion.cols)
             memories[destination.of].store(byte, None, value)
+            between = gap_bytes(destination, target, conversion.rows, conversion.cols)
+            if between.size:
+                memories[destination.of].store(between, None, anything(target, between.shape, _BETWEEN_LINES))
 
 
 def component_of(matrices: Mapping[str, OpaqueMatrix], place: Place) -> ComponentType:
@@ -85,6 +89,19 @@ def place_bytes(place: Place, component: ComponentType, rows: int, cols: int) ->
     row, col = np.arange(rows, dtype=np.int64)[:, None], np.arange(cols, dtype=np.int64)
     major, minor = (row, col) if place.layout is MatrixLayout.RowMajor else (col, row)
     found: I64 = (place.offset + major * place.stride + minor * component.size)[None, None]
+    return found
+
+
+def gap_bytes(place: Place, component: ComponentType, rows: int, cols: int) -> I64:
+    """The byte of every element between the lines of a matrix in a buffer, (1, 1, lines - 1, elements).
+
+    VK-055 says what lies on a line, and nothing of what a conversion leaves between lines: devices
+    write zeros there. Behind the last line nothing is written.
+    """
+    lines, length = (rows, cols) if place.layout is MatrixLayout.RowMajor else (cols, rows)
+    line = np.arange(lines - 1, dtype=np.int64)[:, None]
+    behind = np.arange(length, place.stride // component.size, dtype=np.int64)
+    found: I64 = (place.offset + line * place.stride + behind * component.size)[None, None]
     return found
 
 

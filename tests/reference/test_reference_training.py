@@ -149,6 +149,16 @@ def test_conversions_round_to_nearest_even(source: str, middle: str, layout: str
             assert got[(64 + major * 96 + minor * 4) // 4] == right[row, col]
 
 
+@pytest.mark.parametrize("layout", ["RowMajor", "ColumnMajor"])
+def test_between_the_lines_of_a_matrix_a_conversion_may_leave_anything(layout: str) -> None:
+    """VK-055: but nothing is written before the first line, nor behind the last."""
+    case = conversion_case("float16", "float16", "float32", np.ones((9, 7)), layout)
+    free = [i for i in expected(case).buffers["d"].intervals if "between lines" in i.reason]
+    lines, length = (9, 7) if layout == "RowMajor" else (7, 9)
+    wanted = [64 + line * 96 + at * 4 for line in range(lines - 1) for at in range(length, 96 // 4)]
+    assert sorted(o for i in free for o in i.offsets.tolist()) == wanted
+
+
 def test_numbers_that_float8_does_not_hold_may_not_be_converted() -> None:
     """AM-28, AM-29."""
     values = np.ones((2, 2))

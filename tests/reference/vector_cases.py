@@ -59,9 +59,14 @@ def numbers(expectation: Expectation, name: str, component: str) -> npt.NDArray[
 
 
 def contents(expectation: Expectation, name: str, component: str) -> npt.NDArray[Any]:
-    """A buffer with one allowed number in every place (a zero may be of either sign)."""
+    """A buffer with one allowed number in every place (a zero may be of either sign).
+
+    What conversions leave between the lines of a matrix, where anything is allowed, is not looked at.
+    """
     dtype = ComponentType(component).dtype
     for i in expectation.buffers[name].intervals:
+        if "between lines" in i.reason:
+            continue
         assert (i.lo.view(dtype) == i.hi.view(dtype)).all() and not (i.flags & 3).any(), i.reason
     return expectation.buffers[name].exact.view(dtype)
 
