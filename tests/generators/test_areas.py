@@ -8,16 +8,19 @@ from generator_samples import sample
 
 from cts import registry
 from cts.capabilities import Capabilities, everything
+from cts.errors import NothingToGenerate
 from cts.model import dumps_case, loads_case, resolve
 
 EXAMPLES = 300
 DEVICES = {"everything": everything(), "lavapipe": LAVAPIPE, "nvidia": NVIDIA, "fixed": FIXED}
 
-#: Areas that need more than a device of fixed shapes or lavapipe has.
+#: Areas of which a device can run nothing.
 IMPOSSIBLE = {
+    ("block_loads", "lavapipe"),
+    ("block_loads", "fixed"),
+    ("conversions", "fixed"),
+    ("per_element", "fixed"),
     ("reductions", "fixed"),
-    ("tensor_addressing", "lavapipe"),
-    ("tensor_addressing", "fixed"),
 }
 
 PAIRS = [(area, device) for area in registry.names("cts.areas") for device in DEVICES]
@@ -33,6 +36,12 @@ def test_cases_are_valid_and_within_the_capabilities(area: str, device: str) -> 
         assert resolve(case)[1] == [], dumps_case(case)
         assert capabilities.missing(case) == [], dumps_case(case)
         assert oracle.violations(case) == [], dumps_case(case)
+
+
+@pytest.mark.parametrize(("area", "device"), sorted(IMPOSSIBLE))
+def test_a_device_that_can_run_nothing_is_told_so(area: str, device: str) -> None:
+    with pytest.raises(NothingToGenerate):
+        registry.area(area)(DEVICES[device])
 
 
 @pytest.mark.parametrize("area", registry.names("cts.areas"))
