@@ -194,6 +194,11 @@ def vectors(b: Buffers) -> Array:
     return np.where((hidden[i, i % 16] > 0)[:, None], y, -9)
 
 
+def constants(b: Buffers) -> Array:
+    x = b["source"].astype(np.float64)
+    return np.stack([x + 3, x * 2, 5 - x, x + 8, np.maximum(x, -1) - 8, 8 * x], 1)
+
+
 def network(b: Buffers) -> Array:
     w = b["weights"].astype(np.float64)
     matrix = w[:64].reshape(8, 8)
@@ -240,7 +245,8 @@ def waves(b: Buffers) -> Array:
 EXPECTED: dict[str, Callable[[Buffers], Array]] = {
     f.__name__: f
     for f in (
-        control_flow, subgroups, subgroups_whole, memory, gemm, tensors, decode, reductions, vectors, network, tiles,
+        control_flow, subgroups, subgroups_whole, memory, gemm, tensors, decode, reductions, vectors, constants, network,
+        tiles,
         waves,
     )
 } | {"decode_vector": decode}  # fmt: skip

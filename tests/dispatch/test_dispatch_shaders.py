@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from shader_values import BLOCK, EXPECTED, ITEM
 from cts import registry
 from cts.dispatch import Ran, load, run
 from cts.driver import NamedDriver
+from cts.spirv.apart import program
 from cts.verdict import Verdict
 
 SHADERS = Path(__file__).parent / "shaders"
@@ -87,6 +89,10 @@ def test_with_checks(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in EXPECTED if n != "decode_vector"])
 def test_after_optimisation(name: str) -> None:
     result = run(SHADERS / f"{name}.yaml", transforms=["spirv-opt:-O"])
+    version = subprocess.run([program("spirv-opt"), "--version"], capture_output=True, text=True, check=False).stdout
+    if name == "constants" and "v2026.4" in version:
+        assert result.runs[1].verdict is Verdict.FAIL
+        pytest.xfail("it takes replicated constants for zeros, see docs/findings")
     assert result.status == 0, said(result)
 
 
