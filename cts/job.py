@@ -10,7 +10,10 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Address:
-    """A 64-bit little-endian device address to write at byte `at`: that of buffer `of` plus `offset`."""
+    """A 64-bit little-endian device address to write at byte `at`: that of buffer `of` plus `offset`.
+
+    In a buffer, `at` counts from the start of its window.
+    """
 
     at: int
     of: str
@@ -23,8 +26,8 @@ class Memory:
 
     `data` is everything, guard bytes included, dtype uint8; the module sees the window of `size`
     bytes at `start`: descriptors and device addresses point to `start`. `start` is a multiple of
-    256. An access outside the window but inside `data` is performed and later found by comparison,
-    unless the device checks bounds and drops it.
+    256. An access outside the window but inside `data` is found by comparison afterwards where it is
+    performed; a device that checks bounds may drop it, and a driver may report it.
     """
 
     data: npt.NDArray[np.uint8]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cts.driver import Driver, DriverFactory
 from cts.errors import BadInput
+from cts.transform import Transformed
+from cts.transform import parse as parse_transform
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -77,7 +79,23 @@ def driver_factory(name: str) -> DriverFactory:
 
 
 def driver(spec: str) -> Driver:
-    """A driver by spec string: `emulator`, `emulator:subgroup_size=64,order=reversed`, `vulkan:0`."""
+    """A driver by spec string: `emulator`, `emulator:subgroup_size=64,order=reversed`, `vulkan:0`.
+
+    After a bar come transforms of its modules: `interpreter|spirv-opt:-O`.
+    """
+    plain, *transforms = spec.split("|")
+    found = _plain_driver(plain)
+    for text in transforms:
+        found = Transformed(found, parse_transform(text))
+    return found
+
+
+def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, ...]:
+    """The specs, each with the transforms behind it."""
+    return tuple("|".join((spec, *transforms)) for spec in specs)
+
+
+def _plain_driver(spec: str) -> Driver:
     name, _, rest = spec.partition(":")
     options: dict[str, str] = {}
     for item in filter(None, rest.split(",")):

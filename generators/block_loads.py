@@ -8,6 +8,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.errors import NothingToGenerate
 from cts.generators.blocks import draw_fields, draw_memory, field_terms
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Wanted, draw_contents
@@ -23,6 +24,9 @@ from cts.model.functions import Coordinates
 
 _C = ComponentType
 
+#: What formats decode to.
+FORMATTED = (_C.float16, _C.float32, _C.bfloat16)
+
 #: Lanes of vector functions.
 LANES = (2, 4, 8)
 
@@ -30,12 +34,12 @@ LANES = (2, 4, 8)
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """Valid cases that a device with `capabilities` can run.
 
-    Raises ValueError when it has no block loads, or no matrix of moderate size.
+    Raises NothingToGenerate when it has no block loads, or no matrix of moderate size.
     """
     supports = Supports(capabilities)
     needed = {Feature.TENSOR_ADDRESSING, Feature.BLOCK_LOADS}
     if not supports.rows or not needed <= capabilities.features:
-        raise ValueError("the driver has no block loads of matrices of moderate size")
+        raise NothingToGenerate("the driver has no block loads of matrices of moderate size")
     pointees = pointees_of(capabilities)
 
     @st.composite
@@ -47,7 +51,8 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
 
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:
     """One load or two, each stored."""
-    support = draw_row(choices, supports.rows)
+    formatted = [row for row in supports.rows if row.component in FORMATTED] if choices.chance(4) else []
+    support = draw_row(choices, formatted or supports.rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
@@ -72,7 +77,7 @@ def _draw_load(
     formats = formats_for(component, pointees)
     decoding = None
     if kind >= 2 and physical:
-        if kind >= 6 and formats:
+        if kind >= 4 and formats:
             decoding, memory = draw_format(choices, kernel, sketch, component, formats, pointees)
         else:
             decoding, memory = _draw_expression(choices, kernel, sketch, component, pointees)
@@ -85,7 +90,7 @@ def _draw_load(
 
 def formats_for(component: ComponentType, pointees: Sequence[ComponentType]) -> list[Format]:
     """Formats that decode to a component type, of fields that the driver has."""
-    if component not in (_C.float16, _C.float32, _C.bfloat16):
+    if component not in FORMATTED:
         return []
     return [f for f in FORMATS if all(field.type in pointees for field in f.fields)]
 

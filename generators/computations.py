@@ -53,7 +53,8 @@ def _operations(component: ComponentType) -> Sequence[Arithmetic]:
     """KM-017, and SPIR-V's own rule that OpUDiv is of unsigned types."""
     if component.is_float:
         return _OF_FLOATS
-    return tuple(o for o in _OF_INTEGERS if o is not Arithmetic.UDiv or not component.is_signed)
+    without = tuple(o for o in _OF_INTEGERS if o is not Arithmetic.UDiv)
+    return without if component.is_signed else (*_OF_INTEGERS, Arithmetic.UDiv)
 
 
 def _draw_operand(choices: Choices, kernel: Kernel, like: Matrix, wanted: Wanted) -> Matrix:

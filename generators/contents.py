@@ -52,7 +52,7 @@ def draw_contents(choices: Choices, component: ComponentType, wanted: Wanted) ->
         if kind in (4, 5) and wanted.halves and component.size > 1:
             return scattered(component, period, wanted.sign, seed, halvings=1)
     elif kind >= 5 and wanted.full:
-        if kind >= 8:
+        if kind >= 7:
             return extremes(component, wanted.sign)
         if wanted.sign == "any":
             return random_integers(component, seed)

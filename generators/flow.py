@@ -38,11 +38,11 @@ def _draw_factors(choices: Choices, kernel: Kernel, *, uniform: bool) -> Factors
     """By what a count or a condition grows; nothing varies within an instance of the matrix scope."""
     along = choices.between(0, 9)
     grid = kernel.outer
-    if along in (6, 7) and grid.x > 1:
+    if along in (4, 5, 6) and grid.x > 1:
         return Factors(wg_x=1)
-    if along == 8 and grid.y > 1:
+    if along == 7 and grid.y > 1:
         return Factors(wg_y=2)
-    if along == 9 and grid.sg > 1 and not uniform:
+    if along >= 8 and grid.sg > 1 and not uniform:
         return Factors(sg=1)
     return Factors()
 

@@ -41,6 +41,8 @@ OUTSIDE: tuple[Callable[[int, int], int], ...] = (
     lambda d, s: -2 * d,
     lambda d, s: 3 * d + 1,
     lambda d, s: -3 * d - 2,
+    lambda d, s: -6 * d - 1,
+    lambda d, s: 7 * d,
     lambda d, s: 41,
     lambda d, s: -53,
     lambda d, s: 65539,
@@ -148,7 +150,8 @@ def draw_layout(choices: Choices) -> LayoutSketch:
     clamp = c.pick(CLAMPS)
     reuse = c.record(5, 1) if c.chance(7) else None
     fit, sliced = c.chance(5), c.chance(8)
-    focus = c.between(0, 4) if c.chance(6) else None
+    # 60 numbers, as many for each dimension of every rank.
+    focus = c.between(0, 59) if c.chance(6) else None
     bare = c.rarely(15)
     wide = c.record(len(WIDE) - 1, 4, 7) if c.chance(2) else None
     dim = c.pick(RANKS)

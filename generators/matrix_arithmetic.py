@@ -39,7 +39,7 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     @st.composite
     def matrix_arithmetic(draw: Draw) -> Case:
         choices = Choices(draw)
-        if products and (choices.chance(6) or not rows):
+        if products and (choices.chance(5) or not rows):
             return _draw_products(choices, supports, products)
         return _draw_elementwise(choices, supports, rows)
 

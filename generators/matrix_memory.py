@@ -41,7 +41,7 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:
     support = choices.pick(supports.rows)
     rows, cols = draw_shape(choices, support, supports.capabilities.max_dimension)
-    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, rows * cols)
+    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, rows * cols, 5)
     steps = choices.pick(STEPS)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.use = support.use

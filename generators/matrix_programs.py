@@ -9,6 +9,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
+from cts.errors import NothingToGenerate
 from cts.generators.block_loads import formats_for
 from cts.generators.choices import Choices, Draw
 from cts.generators.combining import combinings
@@ -31,13 +32,13 @@ from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """Valid cases that a device with `capabilities` can run.
 
-    Raises ValueError when it can compute with no matrix of moderate size.
+    Raises NothingToGenerate when it can compute with no matrix of moderate size.
     """
     supports = Supports(capabilities)
     products = usable_products(supports)
     rows = [row for row in supports.rows if row.component in ARITHMETIC]
     if not products and not rows:
-        raise ValueError("the driver can compute with no matrix type of moderate size")
+        raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
     pointees = pointees_of(capabilities)
 
     @st.composite
@@ -60,16 +61,17 @@ def _draw_chain(
     sizes = Sizes(sizes.m, sizes.n, k)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)
-    count = choices.pick((0, 1, 1, 2, 3))
+    count = choices.pick((0, 1, 1, 2, 2, 3))
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     formats = formats_for(row.b, pointees)[:7]
-    product = m = draw_tiled_product(choices, kernel, row, sizes, formats)
+    before = m = draw_tiled_product(choices, kernel, row, sizes, formats)
     for _ in range(count):
+        before = m
         m = choices.group(partial(_draw_following, kernel=kernel, row=row, matrix=m, pointees=pointees))
     kernel.store(choices, m)
-    if m is not product and choices.rarely(3):
+    if m is not before and choices.chance(4):
         # An implementation may overwrite what is still needed.
-        kernel.store(choices, product)
+        kernel.store(choices, before)
     return kernel.case(controls)
 
 
@@ -149,7 +151,7 @@ def _draw_flow(
     """Sums that loops and conditions make, tiles that subgroups exchange."""
     support = draw_row(choices, rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
-    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
+    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1], 5)
     count = choices.pick((1, 1, 1, 2, 2, 3))
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.use = support.use
@@ -192,11 +194,11 @@ class _Flow:
 
     def step(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         kind = choices.between(0, 9)
-        if depth == 0 and kind == 9:
+        if depth == 0 and kind >= 8:
             return replace(self.places.exchange(choices, matrix, again=False), known=matrix.known)
-        if kind <= 3 and depth < 2:
+        if kind <= 2 and depth < 2:
             return self._loop(choices, matrix, depth)
-        if kind in (4, 5) and depth < 2:
+        if 3 <= kind <= 5 and depth < 2:
             return self._if(choices, matrix, depth)
         if kind == 6:
             self.kernel.store(choices, matrix)
@@ -212,7 +214,7 @@ class _Flow:
 
         def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
             if inner:
-                grown = c.group(partial(self.step, matrix=carried[0], depth=depth + 1))
+                grown = c.group(partial(self._loop, matrix=carried[0], depth=depth + 1))
             else:
                 grown = self.add(carried[0], self.load(c))
             return [carried[1], grown] if two else [grown]

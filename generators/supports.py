@@ -120,16 +120,24 @@ def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> 
 
 
 def draw_dispatch(
-    choices: Choices, scope: Scope, asked: int | None, capabilities: Capabilities, elements: int
+    choices: Choices,
+    scope: Scope,
+    asked: int | None,
+    capabilities: Capabilities,
+    elements: int,
+    several: int = 3,
 ) -> Dispatch:
-    """One workgroup, or a few with their subgroups; a Workgroup scope row may have `asked` for a number of these."""
+    """One workgroup, or in `several` of ten cases more, and likewise their subgroups.
+
+    A Workgroup scope row may have `asked` for a number of subgroups.
+    """
     subgroups, workgroups = 1, (1, 1, 1)
     if scope is Scope.Workgroup:
         powers = [1 << i for i in range(capabilities.max_subgroups.bit_length())]
         subgroups = asked or choices.pick(powers)
-    elif choices.chance(3):
+    elif choices.chance(several):
         subgroups = choices.between(1, min(4, capabilities.max_subgroups))
-    if choices.chance(3):
+    if choices.chance(several):
         workgroups = (choices.between(1, 3), choices.between(1, 3), choices.between(1, 2) if choices.chance(2) else 1)
     apart = subgroups if scope is Scope.Subgroup else 1
     x, y, z = workgroups

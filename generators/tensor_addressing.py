@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.layout_plans import Purpose, plan
 from cts.generators.layout_sketches import draw_layout
@@ -50,11 +51,11 @@ class _Setting:
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """Valid cases that a device with `capabilities` can run.
 
-    Raises ValueError when it supports no matrix that fits in `MAX_ELEMENTS`.
+    Raises NothingToGenerate when it supports no matrix that fits in `MAX_ELEMENTS`.
     """
     supports = usable(capabilities)
     if not supports:
-        raise ValueError(
+        raise NothingToGenerate(
             f"no matrix type of at most {MAX_ELEMENTS} elements among the driver's {capabilities.matrices}"
         )
 

@@ -94,7 +94,7 @@ def _draw_operand(choices: Choices, kernel: Kernel, operand: Operand, formats: S
         source = kernel.source(choices, operand.component, operand.contents)
         return lambda c: kernel.load_from(c, source, operand.rows, operand.cols, operand.use)
     blocks = {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS} <= kernel.features
-    chosen = choices.pick(formats) if kind >= 7 and formats and blocks else None
+    chosen = choices.pick(formats) if kind >= 6 and formats and blocks else None
     return _draw_slices(choices, kernel, operand, chosen)
 
 

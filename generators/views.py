@@ -117,7 +117,7 @@ def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injecti
     own = _draw_own(choices) if choices.chance(6) else None
     dim = len(own.dims) if own else layout_dim
     permutation = PERMUTATIONS[dim][choices.between(0, 119) % math.factorial(dim)]
-    ineffective = _ineffective(choices.between(0, 9), dim) if choices.rarely(8) else None
+    ineffective = _ineffective(choices.between(0, 9), dim, strides=own is not None) if choices.rarely(5) else None
     dead = _ineffective(choices.between(0, 9), dim) if choices.rarely(12) else None
     needed = clipped_count(shape, clip) if injective else 0
     steps: list[ViewStep] = [] if ineffective is None else [ineffective]
@@ -210,7 +210,10 @@ def _injective_strides(dims: Sequence[int], order: Sequence[int], pads: Sequence
     return tuple(strides), sum((n - 1) * s for n, s in zip(dims, strides, strict=True)) + 1
 
 
-def _ineffective(number: int, dim: int) -> ViewStep:
-    """A setter without effect: before SetDimension, in a view without dimensions of its own, or unused."""
+def _ineffective(number: int, dim: int, *, strides: bool = False) -> ViewStep:
+    """A setter without effect: before SetDimension, in a view without dimensions of its own, or unused.
+
+    With `strides`, mostly SetStride, which an implementation might keep where SetDimension sets strides anew (TA-019).
+    """
     values = tuple(1 + (number + 2 * d) % 7 for d in range(dim))
-    return SetStride(values) if number % 2 else SetDimension(values)
+    return SetStride(values) if number % 2 or (strides and number % 5) else SetDimension(values)

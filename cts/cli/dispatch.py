@@ -17,6 +17,10 @@ def dispatch(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write outputs to DIR/DRIVER/BUFFER.npy.", metavar="DIR")
     ] = None,
+    transform: Annotated[
+        list[str] | None,
+        typer.Option("--transform", help="Run the transformed module as well, e.g. spirv-opt:-O. Repeatable."),
+    ] = None,
     trace: Annotated[
         str | None,
         typer.Option("--trace", help="Print what a function, or a result, is each time.", metavar="FUNCTION|ID"),
@@ -46,7 +50,8 @@ def dispatch(
 
     given = {"trace": trace, "max_steps": max_steps, "max_memory": max_memory, "check": "+".join(check or [])}
     options = {name: str(value) for name, value in given.items() if value}
-    result = run(file, driver or ["interpreter"], out=out, options=options | ({"robust": "yes"} if robust else {}))
+    options |= {"robust": "yes"} if robust else {}
+    result = run(file, driver or ["interpreter"], out=out, options=options, transforms=transform or [])
     if json:
         typer.echo(msgspec.json.format(msgspec.json.encode(document(result)), indent=2).decode())
     else:

@@ -56,6 +56,10 @@ def run(
     validation: Annotated[
         bool, typer.Option("--validation", help="Load the drivers' validation layers: what they reject is an error.")
     ] = False,
+    transform: Annotated[
+        list[str] | None,
+        typer.Option("--transform", help="Give drivers modules after e.g. spirv-opt:-O. Repeatable."),
+    ] = None,
     json: Annotated[
         Path | None, typer.Option("--json", help="Write events as JSON lines to this file; - for stdout.")
     ] = None,
@@ -71,7 +75,7 @@ def run(
     from cts.errors import HarnessTrouble
 
     plan = _plan(targets or [], driver or [], area, corpus, generate, profile, max_examples, seed, keyword or [], stop)
-    plan = _on_devices(plan, quarantine, validation=validation)
+    plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
     with ExitStack() as stack:
         try:
             status = _run(plan, json, save_dir, stack)
@@ -122,7 +126,7 @@ def _plan(
     return Plan(tuple(drivers), settings, tuple(entries), tuple(chosen), stop, tuple(rejected))
 
 
-def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool) -> Plan:
+def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool, transforms: list[str]) -> Plan:
     """The plan with what concerns devices alone."""
     from dataclasses import replace
 
@@ -131,7 +135,8 @@ def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool) -> Pla
 
     if quarantine is not None:
         plan = replace(plan, quarantine=load(quarantine))
-    return replace(plan, drivers=registry.validated(plan.drivers)) if validation else plan
+    drivers = registry.validated(plan.drivers) if validation else plan.drivers
+    return replace(plan, drivers=registry.transformed(drivers, transforms))
 
 
 def _run(plan: Plan, json: Path | None, save_dir: Path, stack: ExitStack) -> int:

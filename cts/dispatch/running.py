@@ -60,35 +60,49 @@ def run(
     *,
     out: Path | str | None = None,
     options: Mapping[str, str] | None = None,
+    transforms: Sequence[str] = (),
 ) -> Result:
     """Run a dispatch file on drivers by their spec strings, and compare.
 
     With `out`, outputs are written to `out/DRIVER/BUFFER.npy`. `options` are for the drivers that take
     them, such as {"max_steps": "1000"} for the interpreter; they do not show in the drivers' names.
+    With `transforms`, such as "spirv-opt:-O", each driver also runs the module as they leave it; what it
+    makes of the untransformed one is the expectation.
     Raises BadInput and HarnessTrouble.
     """
     dispatch = load(Path(path))
     if not drivers:
         raise BadInput("no-driver", "no driver to run on", str(path), "interpreter, or another module driver")
     specs = registry.with_options(drivers, options or {})
-    labels = _labels(drivers)
-    result = judged(dispatch, [(name, _outcome(dispatch, spec)) for name, spec in zip(labels, specs, strict=True)])
+    named = list(zip(_labels(drivers), specs, strict=True))
+    if transforms:
+        both = [(pair, tuple(registry.transformed(pair, transforms))) for pair in named]
+        named = [(name, spec) for pairs in both for name, spec in pairs]
+    result = judged(dispatch, [(name, _outcome(dispatch, spec)) for name, spec in named])
     if out is not None:
         write(result, Path(out))
     return result
 
 
 def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Result:
-    """Compare what drivers handed back; the first that ran to its end is what the others are compared with."""
+    """Compare what drivers handed back.
+
+    The first that ran to its end is what the others are compared with; a driver of transformed modules
+    is compared with itself without, where that has run.
+    """
     runs: list[Ran] = []
     reference: tuple[str, Outcome] | None = None
+    done: dict[str, Outcome] = {}
     for label, outcome in outcomes:
         verdict, differences, outputs = _VERDICTS[outcome.status], [], {}
         if outcome.status is Status.DONE:
             differences = list(judge(dispatch, outcome.memory))
-            if reference is not None:
-                differences += between(dispatch, reference[0], reference[1].memory, outcome.memory)
+            plain = label.partition("|")[0]
+            against = (plain, done[plain]) if plain != label and plain in done else reference
+            if against is not None:
+                differences += between(dispatch, against[0], against[1].memory, outcome.memory)
             reference = reference or (label, outcome)
+            done[label] = outcome
             outputs = {name: values(dispatch, outcome.memory, name) for name in dispatch.outputs}
             verdict = Verdict.FAIL if differences else Verdict.PASS
         runs.append(Ran(label, verdict, outcome, tuple(differences), outputs))

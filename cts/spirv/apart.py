@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,6 @@ from cts.spirv.tools import TARGET
 _PATIENCE = 60
 
 
-@lru_cache(maxsize=4)
 def program(name: str) -> str:
     """The path of a program: that of the system, which somebody may have chosen, or else of the package.
 

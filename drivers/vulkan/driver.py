@@ -20,7 +20,7 @@ from cts.drivers.vulkan.start import Opening
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.errors import HarnessTrouble
-from cts.job import ModuleJob, Place
+from cts.job import Address, ModuleJob, Place
 from cts.model import Case
 
 #: Parameter sets that share one submission, and the bytes of memory they may have together.
@@ -269,12 +269,14 @@ def _bindings(job: ModuleJob, support: Support, numbers: dict[str, int]) -> Iter
 
 
 def _parameter_set(job: ModuleJob, numbers: dict[str, int]) -> protocol.ParameterSet:
-    def addresses(given: tuple[object, ...]) -> tuple[protocol.Address, ...]:
-        return tuple(protocol.Address(a.at, numbers[a.of], a.offset) for a in given)  # type: ignore[attr-defined]
+    def addresses(given: tuple[Address, ...], start: int = 0) -> tuple[protocol.Address, ...]:
+        """Addresses as the protocol counts them: from the start of all the bytes."""
+        return tuple(protocol.Address(start + a.at, numbers[a.of], a.offset) for a in given)
 
     return protocol.ParameterSet(
         buffers=tuple(
-            protocol.Memory(m.data.tobytes(), m.start, m.size, addresses(m.addresses)) for m in job.buffers.values()
+            protocol.Memory(m.data.tobytes(), m.start, m.size, addresses(m.addresses, m.start))
+            for m in job.buffers.values()
         ),
         push_constants=job.push_constants,
         push_addresses=addresses(job.push_addresses),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cts import model as m
 from cts.expectation import Expectation
 from cts.generators.formats import FORMATS
-from cts.model.expression import Binary, Coordinate, Name, Number, Unary
+from cts.model.expression import Binary, Coordinate, Lookup, Name, Number, Unary
 from cts.model.operand import base_of, factors_of
 
 Values = npt.NDArray[Any]
@@ -30,7 +30,7 @@ class _Reader:
         self.case = case
         self.types = m.types_of(case)
         self.expectation = expectation
-        self.made = {getattr(i, "id", None): i for i in case.program}
+        self.made: dict[str | None, Any] = {i.id: i for i in case.program if hasattr(i, "id")}
         self.depth = 0
 
     def shape(self, name: str) -> m.MatrixShape:
@@ -153,8 +153,10 @@ class _Reader:
 
     def _convert(self, i: m.MatrixConvert) -> Iterator[str]:
         source = self.shape(i.matrix).component
-        yield f"{i.operation.value} from {source.value}"
-        yield f"{i.operation.value} to {i.component.value}"
+        yield i.operation.value
+        kinds = ["float" if c.is_float else "integer" for c in (source, i.component)]
+        yield f"{source.value} to {kinds[1]}"
+        yield f"{kinds[0]} to {i.component.value}"
         if i.use is not None:
             yield f"conversion of components and use to {i.use.value}"
         if i.saturate:
@@ -181,7 +183,7 @@ class _Reader:
         yield f"reduction of {source.component.value}"
         function = self.case.functions[i.combine]
         assert isinstance(function, m.Combine)
-        yield f"combine `{function.body}`"
+        yield f"combine {function.body}"
         if m.ReduceMode.Square not in i.mode:
             for mode, old, new in (
                 (m.ReduceMode.Row, source.cols, result.cols),
@@ -359,8 +361,12 @@ class _Reader:
         if kind in ("Decode", "PerElement"):
             yield from (f"{kind}: {type(n).__name__}" for n in nodes)
         if isinstance(function, m.Decode):
-            fields = {f.fields: f.name for f in FORMATS}
-            yield f"format {fields.get(function.block, 'of its own')}"
+            # Two formats have the same fields: only one looks its elements up.
+            looks_up = any(isinstance(n, Lookup) for n in nodes)
+            names = [
+                f.name for f in FORMATS if f.fields == function.block and ("lookup" in "".join(f.lines)) == looks_up
+            ]
+            yield f"format {names[0] if names else 'of its own'}"
             yield from (f"decode uses {n.array}" for n in nodes if isinstance(n, Coordinate))
             size = m.block_offsets(function.block)[1]
             if sum(f.type.size * (f.count or 1) for f in function.block) < size:

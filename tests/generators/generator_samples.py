@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from cts import registry
 from cts.capabilities import Capabilities, everything
 from cts.model import Case
 from cts.seeding import same_examples_everywhere
+
+SEED = 1
 
 
 @cache
@@ -17,9 +19,10 @@ def sample(count: int, capabilities: Capabilities | None = None, area: str = "te
     """The first `count` examples of an area for a driver with `capabilities` (default: everything)."""
     collected: list[Case] = []
 
+    # A seed of our own: Hypothesis would derive one from the text of this function.
+    @seed(SEED)
     @settings(
         max_examples=count,
-        derandomize=True,
         database=None,
         deadline=None,
         phases=[Phase.generate],

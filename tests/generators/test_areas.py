@@ -5,19 +5,23 @@ from __future__ import annotations
 import pytest
 from generator_devices import FIXED, LAVAPIPE, NVIDIA
 from generator_samples import sample
+from hypothesis import Phase, find, settings
 
 from cts import registry
 from cts.capabilities import Capabilities, everything
+from cts.errors import NothingToGenerate
 from cts.model import dumps_case, loads_case, resolve
 
 EXAMPLES = 300
 DEVICES = {"everything": everything(), "lavapipe": LAVAPIPE, "nvidia": NVIDIA, "fixed": FIXED}
 
-#: Areas that need more than a device of fixed shapes or lavapipe has.
+#: Areas of which a device can run nothing.
 IMPOSSIBLE = {
+    ("block_loads", "lavapipe"),
+    ("block_loads", "fixed"),
+    ("conversions", "fixed"),
+    ("per_element", "fixed"),
     ("reductions", "fixed"),
-    ("tensor_addressing", "lavapipe"),
-    ("tensor_addressing", "fixed"),
 }
 
 #: Areas of cooperative vectors, which these devices lack, have a test of their own.
@@ -38,7 +42,35 @@ def test_cases_are_valid_and_within_the_capabilities(area: str, device: str) -> 
         assert oracle.violations(case) == [], dumps_case(case)
 
 
+@pytest.mark.parametrize(("area", "device"), sorted(IMPOSSIBLE))
+def test_a_device_that_can_run_nothing_is_told_so(area: str, device: str) -> None:
+    with pytest.raises(NothingToGenerate):
+        registry.area(area)(DEVICES[device])
+
+
 @pytest.mark.parametrize("area", MATRIX_AREAS)
 def test_cases_survive_yaml(area: str) -> None:
     for case in sample(EXAMPLES, everything(), area)[::10]:
         assert loads_case(dumps_case(case)) == case
+
+
+#: The most instructions that the simplest case of an area has.
+SIMPLEST = {
+    "tensor_addressing": 2,
+    "matrix_memory": 2,
+    "matrix_arithmetic": 4,
+    "conversions": 3,
+    "reductions": 3,
+    "per_element": 3,
+    "block_loads": 6,
+    "matrix_programs": 7,
+}
+
+
+@pytest.mark.parametrize("area", MATRIX_AREAS)
+def test_the_simplest_case_is_simple(area: str) -> None:
+    strategy = registry.area(area)(everything())
+    phases = [Phase.generate, Phase.shrink]
+    found = find(strategy, lambda case: True, settings=settings(derandomize=True, database=None, phases=phases))
+    assert len(found.program) <= SIMPLEST[area], dumps_case(found)
+    assert "dynamic" not in dumps_case(found) and "spec" not in dumps_case(found)

@@ -8,11 +8,19 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from area_situations import area_situations
 from generator_samples import sample
 from generator_situations import situations
 
+from cts import registry
+from cts.capabilities import everything
+
 PAGE = Path(__file__).parents[2] / "docs" / "generators.md"
 EXAMPLES = 2000
+
+#: Of each of the areas of matrices.
+MATRIX_EXAMPLES = 1000
+MATRIX_AREAS = [area for area in registry.names("cts.areas") if area != "tensor_addressing"]
 
 ROW = re.compile(r"^\| `(?P<pattern>[^`]+)` \| (?:(?P<once>once)|(?P<percent>\d+) %) \|$", re.MULTILINE)
 
@@ -23,14 +31,20 @@ def expand(pattern: str) -> list[str]:
     return ["".join(choice) for choice in itertools.product(*parts)]
 
 
-def promises() -> dict[str, int]:
-    """Situation to the least number of examples, of `EXAMPLES`, that contain it."""
-    text = PAGE.read_text(encoding="utf-8")
+def sections() -> dict[str, str]:
+    """The text below each heading of the page that is the name of an area, up to the next such heading."""
+    parts = re.split(r"^## (\w+)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def promises(area: str, examples: int) -> dict[str, int]:
+    """Situation to the least number of an area's examples that contain it."""
+    text = sections()[area]
     rows = list(ROW.finditer(text))
     assert len(rows) == text.count("\n| `"), "every row of a table is `situation` and a share"
     least: dict[str, int] = {}
     for row in rows:
-        count = 1 if row["once"] else EXAMPLES * int(row["percent"]) // 100
+        count = 1 if row["once"] else examples * int(row["percent"]) // 100
         for situation in expand(row["pattern"]):
             least[situation] = max(least.get(situation, 0), count)
     return least
@@ -42,12 +56,39 @@ def counts() -> Counter[str]:
 
 
 def test_every_promised_situation_occurs_often_enough(counts: Counter[str]) -> None:
-    missing = {s: f"{counts[s]} of at least {n}" for s, n in promises().items() if counts[s] < n}
+    wanted = promises("tensor_addressing", EXAMPLES)
+    missing = {s: f"{counts[s]} of at least {n}" for s, n in wanted.items() if counts[s] < n}
     assert missing == {}
 
 
+@pytest.mark.parametrize("area", MATRIX_AREAS)
+def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> None:
+    oracle = registry.oracle()
+    found: Counter[str] = Counter()
+    for case in sample(MATRIX_EXAMPLES, everything(), area):
+        assert oracle.violations(case) == []
+        found.update(area_situations(case, oracle.expect(case)))
+    wanted = promises(area, MATRIX_EXAMPLES)
+    assert wanted
+    missing = {s: f"{found[s]} of at least {n}" for s, n in wanted.items() if found[s] < n}
+    assert missing == {}
+
+
+def test_every_area_has_a_section() -> None:
+    assert sorted(sections()) == registry.names("cts.areas")
+
+
 def test_clamp_modes_are_promised_by_side_dimension_and_access() -> None:
-    assert len([s for s in promises() if re.fullmatch(r"(load|store): \w+ (below|beyond) dimension \d", s)]) == 80
+    assert (
+        len(
+            [
+                s
+                for s in promises("tensor_addressing", EXAMPLES)
+                if re.fullmatch(r"(load|store): \w+ (below|beyond) dimension \d", s)
+            ]
+        )
+        == 80
+    )
 
 
 def test_undefined_clamping_never_meets_a_coordinate_out_of_bounds(counts: Counter[str]) -> None:

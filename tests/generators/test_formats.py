@@ -77,7 +77,8 @@ def bit(b: Bytes) -> Floats:
 
 
 def float8_scaled(b: Bytes) -> Floats:
-    return float(b[:4].view(np.float32)[0]) * b[4:20].view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    found: Floats = float(b[:4].view(np.float32)[0]) * b[4:20].view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    return found
 
 
 def q2_k(b: Bytes) -> Floats:

@@ -112,7 +112,7 @@ PREDICATES = {
     ),
     "workgroups": (lambda c: c.dispatch.workgroups[1] > 1, 2),
     "bfloat16": (lambda c: any(b.type is ComponentType.bfloat16 for b in c.buffers.values()), 2),
-    "blocks": (lambda c: has(c, TensorLayoutSetBlockSize), 5),
+    "blocks": (lambda c: has(c, TensorLayoutSetBlockSize), 6),
 }
 
 

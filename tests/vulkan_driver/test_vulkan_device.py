@@ -65,7 +65,7 @@ def test_addresses_inside_buffers(open_device: OpenDevice) -> None:
         words=words(PHYSICAL),
         workgroups=(1, 1, 1),
         buffers={
-            "source": guarded(iota(20), (Address(1024, "target", 8), Address(1032, "source"))),
+            "source": guarded(iota(20), (Address(0, "target", 8), Address(8, "source"))),
             "target": guarded(iota(20, 500)),
         },
         bindings={},
