@@ -43,19 +43,19 @@ class Segment:
             found = self._views[dtype] = self.data[:whole].view(dtype)
         return found
 
-    def within(self, inside: Array, size: int) -> tuple[Array, Array | None]:
+    def within(self, inside: Array, size: int, low: int, high: int) -> tuple[Array, Array | None]:
         """Places in `data` of addresses relative to the first window, and which of them are wrong for `size` bytes.
 
-        None: all are right.
+        None: all are right. `low` and `high` are the least and the greatest of them.
         """
         if not self.pitch:
             return inside + self.start, (inside < 0) | (inside > self.size - size)
         copies = inside >> self.pitch
-        inside = inside & (1 << self.pitch) - 1
-        places = copies * self.size + inside
-        if int(copies.min()) >= 0 and int(copies.max()) < self.copies and int(inside.max()) <= self.size - size:
-            return places, None
-        return places, (copies < 0) | (copies >= self.copies) | (inside > self.size - size)
+        within = inside & (1 << self.pitch) - 1
+        places = copies * self.size
+        places += within
+        right = int(within.max()) <= self.size - size and low >= 0 and high >> self.pitch < self.copies
+        return places, None if right else (copies < 0) | (copies >= self.copies) | (within > self.size - size)
 
 
 class AddressSpace:
@@ -157,7 +157,7 @@ class AddressSpace:
         if not segment.pitch and low >= base and high + size <= base + segment.size:
             return segment, addresses - (base - segment.start), None
         inside = addresses - base
-        places, wrong = segment.within(inside, size)
+        places, wrong = segment.within(inside, size, low - base, high - base)
         if wrong is not None and not self.robust:
             index = int(np.argmax(wrong))
             offset, address = int(inside.flat[index]), int(addresses.flat[index])

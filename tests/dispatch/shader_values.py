@@ -147,7 +147,7 @@ def gemm(b: Buffers) -> Array:
 
 def _mirrored(coordinate: Array, extent: int) -> Array:
     phase = coordinate % (2 * extent - 2)
-    return np.minimum(phase, 2 * extent - 2 - phase)
+    return np.asarray(np.minimum(phase, 2 * extent - 2 - phase))
 
 
 def tensors(b: Buffers) -> Array:

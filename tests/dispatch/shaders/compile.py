@@ -1,6 +1,6 @@
-"""Compile the shaders beside this file: GLSL with glslang, Slang with the library of the package `slangpy`.
+"""Compile the shaders beside this file, or those of another folder: GLSL with glslang, Slang with the library of the package `slangpy`.
 
-    python tests/dispatch/shaders/compile.py [--glslang COMMAND] [--root DIR] [--slang FILE] [NAME...]
+    python tests/dispatch/shaders/compile.py [--glslang COMMAND] [--root DIR] [--slang FILE] [--folder DIR] [NAME...]
 
 COMMAND is glslang 16 or newer, DIR the root folder of a system where it is to be run (such as the one
 that debootstrap makes of Debian sid with glslang-tools); FILE is libslang-compiler.so of a slangpy wheel,
@@ -76,9 +76,11 @@ def main() -> None:
     parser.add_argument("--glslang", metavar="COMMAND")
     parser.add_argument("--root", metavar="DIR", type=Path)
     parser.add_argument("--slang", metavar="FILE", type=Path)
+    parser.add_argument("--folder", metavar="DIR", type=Path, default=HERE)
     parser.add_argument("names", metavar="NAME", nargs="*")
     given = parser.parse_args()
-    for source in sorted((*HERE.glob("*.comp"), *HERE.glob("*.slang"))):
+    folder = given.folder
+    for source in sorted((*folder.glob("*.comp"), *folder.glob("*.slang"))):
         if given.names and source.stem not in given.names:
             continue
         if source.suffix == ".comp" and given.glslang:

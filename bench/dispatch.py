@@ -1,0 +1,144 @@
+"""Invocations per second of processor time on the interpreter, for modules of another compiler.
+
+    python bench/dispatch.py [--json] [--repeats N]
+
+Each runs with 1, 64 and 4096 workgroups, to show how cost grows. `elementwise`, 20 float32 instructions
+for each of its invocations, must run at 20 million invocations per second with 4096 workgroups. Reading
+and compiling modules is not part of it: the driver remembers them. Results are checked against NumPy.
+`shaders/` has the sources, which tests/dispatch/shaders/compile.py compiles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.driver import Status
+from cts.drivers.interpreter import Interpreter
+from cts.job import Memory, ModuleJob
+
+Array = npt.NDArray[Any]
+
+WORKGROUPS = {1: (1, 1), 64: (8, 8), 4096: (64, 64)}
+PROMISE = 20e6
+SHADERS = Path(__file__).parent / "shaders"
+
+
+class Load(NamedTuple):
+    """A module on some data: `expected` is what the last buffer holds afterwards."""
+
+    invocations: int
+    workgroups: tuple[int, int, int]
+    buffers: list[Array]
+    expected: Array
+
+
+def elementwise(grid: tuple[int, int]) -> Load:
+    """20 instructions for each element."""
+    n = grid[0] * grid[1]
+    f = np.float32
+    x = np.linspace(-1, 1, 64 * n, dtype=f)
+    source = x.copy()
+    y = x * f(1.5) + f(0.25)
+    z = y * y - x
+    y = z * f(0.5) + y * f(0.75)
+    x = x - y * f(0.125)
+    z = z * x + y
+    y = y * x - z * f(0.3)
+    x = (x + y) * f(0.5) + z
+    return Load(64 * n, (n, 1, 1), [source, np.zeros_like(source)], x * f(0.9) - y * z)
+
+
+def alu_loop(grid: tuple[int, int]) -> Load:
+    """32 turns of 8 instructions for each element."""
+    n = grid[0] * grid[1]
+    x = np.arange(1, 64 * n + 1, dtype=np.uint32)
+    source = x.copy()
+    for turn in range(32):
+        x ^= x << np.uint32(13)
+        x ^= x >> np.uint32(17)
+        x ^= x << np.uint32(5)
+        x += np.uint32(turn * 7)
+    return Load(64 * n, (n, 1, 1), [source, np.zeros_like(source)], x)
+
+
+def tree(grid: tuple[int, int]) -> Load:
+    """Sums of 256 elements in shared memory."""
+    n = grid[0] * grid[1]
+    x = np.arange(256 * n, dtype=np.uint32)
+    return Load(256 * n, (n, 1, 1), [x, np.zeros(n, np.uint32)], x.reshape(n, 256).sum(1, dtype=np.uint32))
+
+
+def gemm(grid: tuple[int, int]) -> Load:
+    """A product in tiles of 16x16, one element for each invocation, 64 deep."""
+    return _product(grid, 16, 256)
+
+
+def matrices(grid: tuple[int, int]) -> Load:
+    """A product in tiles of 64x64, a cooperative matrix for each workgroup, 64 deep."""
+    return _product(grid, 64, 32)
+
+
+def _product(grid: tuple[int, int], tile: int, local: int) -> Load:
+    across, down = grid
+    a = (np.arange(down * tile * 64) % 7 - 3).astype(np.float16)
+    b = (np.arange(64 * across * tile) % 5 - 2).astype(np.float16)
+    expected = a.reshape(-1, 64).astype(np.float32) @ b.reshape(64, -1).astype(np.float32)
+    return Load(local * across * down, (across, down, 1), [a, b, np.zeros(expected.size, np.float32)], expected)
+
+
+LOADS: dict[str, Callable[[tuple[int, int]], Load]] = {
+    f.__name__: f for f in (elementwise, alu_loop, tree, gemm, matrices)
+}
+
+
+def seconds(name: str, load: Load, repeats: int) -> float:
+    """Processor time of a dispatch, the median of some; the first, which compiles, does not count."""
+    words = np.fromfile(SHADERS / f"{name}.spv", np.uint32)
+    buffers = {str(k): Memory(x.view(np.uint8), 0, x.nbytes) for k, x in enumerate(load.buffers)}
+    bindings = {(0, k): str(k) for k in range(len(buffers))}
+    job = ModuleJob(words, load.workgroups, buffers, bindings)
+    driver, taken = Interpreter(), []
+    for _ in range(repeats + 1):
+        begin = time.process_time()
+        outcome = driver.run_module(job)
+        taken.append(time.process_time() - begin)
+        assert outcome.status is Status.DONE, outcome.detail
+    found = list(outcome.memory.values())[-1].view(load.expected.dtype)
+    assert np.allclose(found, load.expected.reshape(-1), 1e-5, 1e-5), name
+    return statistics.median(taken[1:])
+
+
+def main() -> int:
+    """Measure, print and judge."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--repeats", type=int, default=5, metavar="N")
+    given = parser.parse_args()
+    measured: dict[str, dict[int, float]] = {}
+    for name, make in LOADS.items():
+        measured[name] = {}
+        for count, grid in WORKGROUPS.items():
+            load = make(grid)
+            taken = seconds(name, load, given.repeats)
+            measured[name][count] = load.invocations / taken
+            if not given.json:
+                print(
+                    f"{name:12} {count:5} workgroups: {taken * 1000:9.2f} ms, {load.invocations / taken / 1e6:8.3f} M/s"
+                )
+    if given.json:
+        print(json.dumps(measured))
+    return 0 if measured["elementwise"][4096] >= PROMISE else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

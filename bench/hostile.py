@@ -1,0 +1,38 @@
+"""Damaged modules on the interpreter: bits flipped, words and ids replaced, ends cut off.
+
+    python bench/hostile.py [--modules N] [--seed N]
+
+Every run must end with a status and, unless it is done, with a fault that names what is wrong: no
+exception, no internal error, no crash of the process, nothing that takes longer than its limits of
+steps and memory allow. Nor may the readers of modules for `cts dispatch` and the Vulkan driver fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "dispatch"))
+
+from fuzzing import fuzz, seeds
+
+
+def main() -> int:
+    """Run, print and judge."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--modules", type=int, default=20_000, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    given = parser.parse_args()
+    begin = time.perf_counter()
+    ends, wrong = fuzz(given.modules, given.seed, seeds())
+    print(f"{given.modules} modules in {time.perf_counter() - begin:.0f} s:")
+    for end, count in ends.most_common():
+        print(f"{count:8} {end}")
+    print("\n".join(wrong) if wrong else "nothing wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
