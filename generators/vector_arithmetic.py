@@ -27,7 +27,7 @@ from cts.generators.vector_parts import (
 from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation
 
 #: How many steps a program has between its first load and its stores.
-STEPS = (0, 1, 1, 2, 1, 3, 2, 4)
+STEPS = (0, 1, 2, 3, 1, 4, 2, 6)
 
 #: Lengths beside the short ones.
 LENGTHS = (1, 2, 31, 4, 65, 8, 32, 128, 33, 64, 127, 16, 17, 512, 1024)
@@ -108,15 +108,15 @@ class _Steps:
 
     def draw(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """One vector more, or a store; `depth` loops and conditions are around it."""
-        kind = choices.between(0, 23)
+        kind = choices.between(0, 29)
         vector = pool[-1 - choices.between(0, len(pool) - 1)]
-        if kind >= 18 and depth < 2:
+        if kind >= 25 and depth < 2:
             return self._draw_block(choices, pool, vector, depth, kind)
-        if kind in (16, 17) and depth == 0:
+        if kind in (23, 24) and depth == 0:
             return self.kernel.exchange(choices, vector)
-        if kind in (14, 15):
+        if kind in (21, 22):
             return self.draw_origin(choices, vector.component, vector.length)
-        found = self._draw_parts(choices, pool, vector, kind) if kind in (7, 8, 9, 10, 11, 12, 13) else None
+        found = self._draw_parts(choices, pool, vector, kind) if 12 <= kind <= 20 else None
         return found or self._operation(choices, vector, pool)
 
     def _operation(self, choices: Choices, vector: Vector, pool: Sequence[Vector]) -> Vector:
@@ -134,19 +134,19 @@ class _Steps:
         kernel = self.kernel
         same = [v for v in pool if v.component is vector.component]
         other = same[-1 - choices.between(0, len(same) - 1)]
-        if kind in (7, 8):
+        if kind == 12:
             return draw_construct(choices, kernel, [other, vector])
-        if kind == 9:
+        if kind == 13:
             return draw_insert(choices, kernel, vector, other)
-        if kind == 10:
+        if kind in (14, 15):
             return draw_bitcast(choices, kernel, vector)
         if vector.known is None:
             return None
-        if kind == 12 and vector.component.is_float:
+        if kind == 16 and vector.component.is_float:
             # Of numbers that unsigned integers hold as well.
             contents = draw_contents(choices, vector.component, Wanted(size=200, sign="nonnegative"))
             vector = kernel.load(choices, vector.component, vector.length, contents)
-        if kind in (11, 12):
+        if kind <= 19:
             return draw_conversion(choices, kernel, vector)
         if vector.component.is_float and other.known is not None:
             return draw_times_scalar(choices, kernel, vector, other)
@@ -155,7 +155,7 @@ class _Steps:
     def _draw_block(
         self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int, kind: int
     ) -> Vector | None:
-        if kind >= 21:
+        if kind >= 28:
             return self._draw_if(choices, pool, depth)
         return self._draw_loop(choices, pool, vector, depth)
 

@@ -106,6 +106,9 @@ def _draw_contents(choices: Choices, path: list[ComponentType]) -> Contents:
     if not first.is_float:
         return random_integers(first, seed) if kind >= 5 else draw_contents(choices, first, Wanted())
     narrow = min(path, key=lambda t: PRECISION[t])
+    if kind >= 8 and first in _FLOAT8:
+        codes = [f"0x{code:02x}" for code in (1, 0x85, 7, 3, 0x81, 2, 9)]
+        return Contents(Known(-1, 1, None), Data(cycle=tuple(codes)))
     if kind >= 5 and narrow is not first:
         numbers = [x for x in interesting(first, Step(narrow, Conversion.FConvert), seed) if _normal(x, path)]
         if numbers:
@@ -114,9 +117,9 @@ def _draw_contents(choices: Choices, path: list[ComponentType]) -> Contents:
 
 
 def _normal(x: float, path: list[ComponentType]) -> bool:
-    """Whether a number is 0, or far from the limits and the denormals of every type."""
+    """Whether a number is 0, or far from every type's limits and, but for float8 (NU-015), from its denormals."""
     largest = min(LARGEST[t] for t in path) / 2
-    least = max(2.0 ** (LEAST_EXPONENT[t] + 1) for t in path)
+    least = max((2.0 ** (LEAST_EXPONENT[t] + 1) for t in path if t not in _FLOAT8), default=0.0)
     return x == 0 or least <= abs(x) <= largest
 
 

@@ -17,7 +17,7 @@ from cts.generators.known import Known, anything
 from cts.generators.memory import Region
 from cts.generators.products import alike
 from cts.generators.vector_arithmetic import draw_length
-from cts.generators.vector_flow import draw_if
+from cts.generators.vector_flow import draw_if, draw_loop
 from cts.generators.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.vector_matrices import Stored, draw_stored
 from cts.generators.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, written
@@ -35,6 +35,7 @@ from cts.generators.vector_products import (
 )
 from cts.model import (
     Case,
+    ComponentType,
     Interpretation,
     MulAddOperand,
     SpecBool,
@@ -83,16 +84,36 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     kernel = VectorKernel(choices, capabilities, dispatch)
     exact = not choices.chance(2)
     source = load_input(choices, kernel, row, k, exact=exact)
-    result = draw_layer(choices, kernel, row, source, k, m, exact=exact)
-    kept = choices.rarely(5)
+    result = _draw_divergent(choices, kernel, row, source, k, m, exact=exact)
+    kept = choices.between(0, 7)
     first = result
     for _ in range(layers - 1):
         result = choices.group(partial(_draw_next, kernel=kernel, rows=rows, vector=result, exact=exact))
     kernel.store(choices, result)
-    if kept:
+    if kept >= 6:
         # An implementation may overwrite what is still needed.
-        kernel.store(choices, first)
+        kernel.store(choices, first if kept == 6 else source)
     return kernel.case(controls)
+
+
+def _draw_divergent(
+    choices: Choices, kernel: VectorKernel, row: VectorMulSupport, source: Vector, k: int, m: int, *, exact: bool
+) -> Vector:
+    """A layer, now and then under a condition or in a loop that other invocations leave or never enter (CV-010)."""
+    around = choices.between(0, 9)
+    if around < 7:
+        return draw_layer(choices, kernel, row, source, k, m, exact=exact)
+    result = choices.pick(results_of(kernel.capabilities, row))
+    other = kernel.constant(choices, result, m, (0, 1, 2, 3))
+
+    def layer(c: Choices) -> Vector:
+        return draw_layer(c, kernel, row, source, k, m, exact=exact, result=result)
+
+    if around < 9:
+        merged = draw_if(choices, kernel, layer, lambda c: other)
+        assert merged is not None
+        return merged
+    return draw_loop(choices, kernel, [other], lambda c, carried: [layer(c)])[0]
 
 
 def draw_extents(choices: Choices, capabilities: Capabilities) -> tuple[int, int]:
@@ -123,6 +144,7 @@ def draw_layer(
     m: int,
     *,
     exact: bool,
+    result: ComponentType | None = None,
 ) -> Vector:
     """A multiplication of `source`, which the row takes, with an M x K matrix and perhaps a bias."""
     given = read_input(row, source.range)
@@ -132,7 +154,7 @@ def draw_layer(
     )
     with_bias = choices.chance(6)
     bias = draw_bias(choices, row, summed(row, k, given, matrix.known, None)) if with_bias else None
-    return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias)
+    return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias, result)
 
 
 @dataclass(frozen=True)
@@ -151,10 +173,11 @@ def emit_product(
     extents: tuple[int, int],
     factor: Factor,
     bias: Contents | None,
+    result: ComponentType | None = None,
 ) -> Vector:
-    """The multiplication of a vector with an M x K matrix."""
+    """The multiplication of a vector with an M x K matrix; `result` is a type of those that the row gives."""
     (m, k), stored = extents, factor.stored
-    result = choices.pick(results_of(kernel.capabilities, row))
+    result = result or choices.pick(results_of(kernel.capabilities, row))
     signs = []
     if row.input.is_signed and not row.input_interpretation.packed:
         signs.append(MulAddOperand.MatrixBSigned)
