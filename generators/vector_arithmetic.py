@@ -24,7 +24,7 @@ from cts.generators.vector_parts import (
     draw_insert,
     draw_times_scalar,
 )
-from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation
+from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation, references
 
 #: How many steps a program has between its first load and its stores.
 STEPS = (0, 1, 2, 3, 1, 4, 2, 6)
@@ -77,9 +77,12 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequenc
         found = choices.group(partial(steps_of.draw, pool=tuple(pool), depth=0))
         if found is not None:
             pool.append(found)
-    stores = 1 if len(pool) == 1 else choices.pick((1, 1, 2))
-    for vector in pool[-stores:]:
-        choices.group(partial(kernel.store, vector=vector))
+    # What nothing else uses would not be seen; one more, which an implementation may overwrite too early.
+    used = {name for i in kernel.program.instructions for name in references(i)}
+    kept = choices.rarely(5)
+    for n, vector in enumerate(pool):
+        if vector.id not in used or (kept and n == 0):
+            choices.group(partial(kernel.store, vector=vector))
     return kernel.case(controls)
 
 
@@ -116,7 +119,7 @@ class _Steps:
             return self.kernel.exchange(choices, vector)
         if kind in (21, 22):
             return self.draw_origin(choices, vector.component, vector.length)
-        found = self._draw_parts(choices, pool, vector, kind) if 12 <= kind <= 20 else None
+        found = self._draw_parts(choices, pool, vector, kind) if 10 <= kind <= 20 else None
         return found or self._operation(choices, vector, pool)
 
     def _operation(self, choices: Choices, vector: Vector, pool: Sequence[Vector]) -> Vector:
@@ -134,7 +137,7 @@ class _Steps:
         kernel = self.kernel
         same = [v for v in pool if v.component is vector.component]
         other = same[-1 - choices.between(0, len(same) - 1)]
-        if kind == 12:
+        if kind <= 12:
             return draw_construct(choices, kernel, [other, vector])
         if kind == 13:
             return draw_insert(choices, kernel, vector, other)
@@ -146,7 +149,7 @@ class _Steps:
             # Of numbers that unsigned integers hold as well.
             contents = draw_contents(choices, vector.component, Wanted(size=200, sign="nonnegative"))
             vector = kernel.load(choices, vector.component, vector.length, contents)
-        if kind <= 19:
+        if kind <= 18:
             return draw_conversion(choices, kernel, vector)
         if vector.component.is_float and other.known is not None:
             return draw_times_scalar(choices, kernel, vector, other)

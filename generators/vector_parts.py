@@ -148,9 +148,12 @@ def _operations(source: ComponentType, target: ComponentType) -> Sequence[Conver
 
 
 def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
-    """A conversion; None where none is defined."""
+    """A conversion, of integers as often to wider ones, whose new bits tell the sign; None where none is defined."""
     steps = feasible(kernel, vector)
-    which = choices.between(0, 31)
+    which, wider = choices.record(31, 1)
+    wide = [s for s in steps if not s.component.is_float and s.component.size > vector.component.size]
+    if wider and wide and not vector.component.is_float:
+        steps = wide
     return convert(kernel, vector, steps[which % len(steps)]) if steps else None
 
 
