@@ -27,6 +27,8 @@ def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, fakes_pa
     root = Path(cts.__file__).parents[1]
     monkeypatch.setenv("PYTHONPATH", f"{fakes_path}:{root}")
     monkeypatch.setenv("COLUMNS", "200")
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):  # the session is none of ours' workers
+        monkeypatch.delenv(name, raising=False)
     pytester.makeconftest(CONFTEST)
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\nfilterwarnings = ["error"]\n')
     return pytester

@@ -1,4 +1,4 @@
-"""Compile the shaders beside this file, or those of another folder: GLSL with glslang, Slang with the library of the package `slangpy`.
+"""Compile the shaders of this folder, or of another: GLSL with glslang, Slang with the library of `slangpy`.
 
     python tests/dispatch/shaders/compile.py [--glslang COMMAND] [--root DIR] [--slang FILE] [--folder DIR] [NAME...]
 
