@@ -19,6 +19,7 @@ from cts.model import (
     VectorInstruction,
     VectorLoad,
     VectorMatrixMul,
+    VectorNull,
     VectorShape,
     VectorTimesScalar,
     VectorType,
@@ -127,7 +128,7 @@ def loaded(case: Case, instruction: AnyInstruction, types: dict[str, Any]) -> It
     if not isinstance(instruction, VectorInstruction) or not isinstance(shape, VectorShape):
         return
     name = instruction.id  # type: ignore[union-attr]
-    if not isinstance(instruction, (VectorLoad, VectorConstant)):
+    if not isinstance(instruction, (VectorLoad, VectorConstant, VectorNull)):
         for buffer, declared in case.buffers.items():
             if declared.type is shape.component:
                 yield VectorLoad(id=name, type=shape.declared, buffer=buffer)

@@ -33,6 +33,7 @@ from cts.model import (
     StorageClass,
     VectorConstant,
     VectorLoad,
+    VectorNull,
     VectorStore,
     VectorType,
 )
@@ -191,7 +192,7 @@ class VectorKernel:
         made = Vector(self.name("c"), component, length, known_of(numbers), fresh=True)
         declared = self.type(component, length)
         if kind == 5:
-            self.program.emit(VectorConstant(id=made.id, type=declared, null=True))
+            self.program.emit(VectorNull(id=made.id, type=declared))
             return replace(made, known=ZEROS)
         if kind in (3, 4) and length <= 32 and not self.spec_lengths:
             values = tuple(self.constness.component(numbers[i % len(numbers)]) for i in range(which, which + length))

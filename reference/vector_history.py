@@ -18,6 +18,7 @@ from cts.model import (
     VectorInstruction,
     VectorLoad,
     VectorMatrixMul,
+    VectorNull,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
     VectorStore,
@@ -39,6 +40,7 @@ TERMS = 4
 
 RULES: dict[type[Instruction], str] = {
     VectorConstant: "CV-011",
+    VectorNull: "CV-011",
     VectorLoad: "CV-013",
     VectorStore: "CV-013",
     VectorConstruct: "CV-011",
@@ -73,7 +75,7 @@ def explained(
     """The steps behind a component that an instruction gave."""
     rule = RULES[type(instruction)]
     match instruction:
-        case VectorConstant():
+        case VectorConstant() | VectorNull():
             yield TraceStep(rule, "a constant", shown)
         case VectorLoad():
             access = history.evaluation.steps[number].access

@@ -17,6 +17,7 @@ from cts.model import (
     VectorExtract,
     VectorInsert,
     VectorMatrixMul,
+    VectorNull,
     VectorOperation,
     VectorTimesScalar,
 )
@@ -46,11 +47,15 @@ def computed(instruction: Instruction, operation: Operation) -> Value:
 @computed.register
 def _constant(i: VectorConstant, operation: Operation) -> Value:
     """CV-011, KM-021."""
-    if i.null:
-        return Value(i.type.component, np.zeros((1, 1, 1, 1), i.type.component.bits_dtype))
     if i.values is None:
         return operation.scalars["value"]
     return concatenated([operation.scalars[f"values[{n}]"] for n in range(len(i.values))])
+
+
+@computed.register
+def _null(i: VectorNull, operation: Operation) -> Value:
+    """CV-011."""
+    return Value(i.type.component, np.zeros((1, 1, 1, 1), i.type.component.bits_dtype))
 
 
 @computed.register

@@ -170,6 +170,7 @@ MatrixInstruction: TypeAlias = (
 ControlInstruction: TypeAlias = Loop | EndLoop | If | Else | EndIf | ControlBarrier
 VectorInstruction: TypeAlias = (
     vec.VectorConstant
+    | vec.VectorNull
     | vec.VectorLoad
     | vec.VectorStore
     | vec.VectorConstruct

@@ -229,6 +229,7 @@ class _Resolver:
                 yield from self._control(instruction)
             case (
                 vec.VectorConstant()
+                | vec.VectorNull()
                 | vec.VectorLoad()
                 | vec.VectorStore()
                 | vec.VectorConstruct()

@@ -84,9 +84,9 @@ def derived(instruction: Instruction, vectors: Vectors) -> Found:
 @derived.register
 def _constant(i: vec.VectorConstant, vectors: Vectors) -> Found:
     """CV-011, KM-021."""
-    given = [f for f in ("value", "values") if getattr(i, f) is not None] + ["null"] * i.null
-    if len(given) != 1:
-        yield Problem("value", f"{' and '.join(given) or 'nothing'} is given", "one of `value`, `values` and `null`")
+    if (i.value is None) == (i.values is None):
+        given = "nothing" if i.value is None else "value and values"
+        yield Problem("value", f"{given} is given", "one of `value` and `values`")
         return
     if i.value is not None:
         yield from represents("value", i.type.component, i.value)
@@ -96,10 +96,16 @@ def _constant(i: vec.VectorConstant, vectors: Vectors) -> Found:
             yield Problem("values", f"{len(i.values)} values", f"{length}, one for each component", "CV-011")
         for n, value in enumerate(i.values):
             yield from represents(f"values[{n}]", i.type.component, value)
-    if isinstance(i.type.length, SpecInt) and not (i.replicated or i.null):
+    if isinstance(i.type.length, SpecInt) and not i.replicated:
         yield Problem("replicated", "a length by specialization", "`replicated: true`", "KM-021")
     if i.replicated and i.value is None:
         yield Problem("replicated", "nothing to replicate", "a single `value`", "KM-021")
+    yield i.type
+
+
+@derived.register
+def _null(i: vec.VectorNull, vectors: Vectors) -> Found:
+    """CV-011."""
     yield i.type
 
 

@@ -137,7 +137,7 @@ class VectorConstant(Instruction, frozen=True):
 
     Literals are OpConstantComposite, spec values OpSpecConstantComposite, dynamic ones
     OpCompositeConstruct; a single value where `replicated` their Replicate forms (KM-021), which a
-    length by specialization needs. `null` is OpConstantNull.
+    length by specialization needs.
     """
 
     opcode: ClassVar[str] = "OpConstantComposite"
@@ -146,8 +146,16 @@ class VectorConstant(Instruction, frozen=True):
     type: VectorType
     value: ComponentValue | None = None
     values: tuple[ComponentValue, ...] | None = None
-    null: bool = False
     replicated: bool = False
+
+
+class VectorNull(Instruction, frozen=True):
+    """A vector of zeros by OpConstantNull (CV-011)."""
+
+    opcode: ClassVar[str] = "OpConstantNull"
+    refers: ClassVar[tuple[str, ...]] = ()
+    id: str
+    type: VectorType
 
 
 class VectorLoad(Instruction, frozen=True):

@@ -71,8 +71,9 @@ def _of_instruction(case: m.Case, i: Any, types: Any) -> Iterator[str]:
         case m.VectorArithmetic() | m.VectorConvert():
             yield i.operation.value
         case m.VectorConstant():
-            kind = "replicated" if i.replicated else "null" if i.null else "" if i.values is None else "several"
-            yield "constant of several" if kind == "several" else f"{kind} constant"
+            yield "replicated constant" if i.replicated else "constant of one" if i.values is None else "constant of several"
+        case m.VectorNull():
+            yield "null constant"
         case m.VectorLoad():
             if m.base_of(i.offset):
                 yield "offset not 0"

@@ -30,6 +30,8 @@ def computed(s: Subgroup, i: Any) -> list[Number]:
             length = m.constant_of(i.type.length)
             given = i.values or [i.value or 0] * int(str(length))
             return [int(m.encode(t, [m.number_of(v)])[0]) for v in given]
+        case m.VectorNull():
+            return [0] * int(str(m.constant_of(i.type.length)))
         case m.VectorLoad():
             place = s.byte_place(i.buffer, i.offset)
             count = int(str(m.constant_of(i.type.length)))

@@ -43,6 +43,7 @@ from cts.model import (
     VectorInsert,
     VectorLoad,
     VectorMatrixMul,
+    VectorNull,
     VectorOperation,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
@@ -86,7 +87,7 @@ def composites(component: ComponentType, constness: Constness, *, spec: bool) ->
     """Constants of all kinds; components taken out, put in and put together."""
     declared, v = vector(component, spec=spec), number(constness)
     program: list[AnyInstruction] = [
-        VectorConstant("null", declared, null=True),
+        VectorNull("null", declared),
         VectorConstant("replicated", declared, v, replicated=True),
         VectorExtract("dynamic", "replicated", at(constness, 3, inv=1, mod=8)),
         VectorInsert("inserted", "null", "dynamic", at(constness, 1, inv=3, mod=5)),
@@ -230,7 +231,7 @@ def control_flow(component: ComponentType, storage: StorageClass, constness: Con
     """Loops and conditions that differ between invocations, vectors carried through them."""
     declared = vector(component, spec=spec)
     return case(
-        VectorConstant("z", declared, null=True),
+        VectorNull("z", declared),
         VectorExtract("first", "z", 0),
         VectorLoad("m", declared, "src", at(constness, 16)),
         Loop(at(constness, 0, inv=1, mod=5), (Carry("x", "z"), Carry("y", "m"))),

@@ -77,7 +77,7 @@ CHAINS: dict[str, tuple[tuple[str, ...], Expected]] = {
             f"VectorConstant, id: a, type: {TYPE}, values: [1, 2, {{spec: 3}}, {{dynamic: 4}}, 5, 6, 7, 0]",
             f"VectorConstant, id: b, type: {TYPE}, values: [0, {{spec: -1}}, 0, 0, 0, 0, 0, 0.5]",
             f"VectorConstant, id: c, type: {vector('float32')}, value: {{dynamic: 0.25}}",
-            f"VectorConstant, id: n, type: {vector('float32')}, 'null': true",
+            f"VectorNull, id: n, type: {vector('float32')}",
             *(binary("FAdd", y, x, z) for x, y, z in (("v", "e", "a"), ("e", "f", "b"), ("f", "g", "c"))),
             binary("FAdd", "r", "g", "n"),
         ),

@@ -12,6 +12,7 @@ from cts.model import (
     VectorExtract,
     VectorInsert,
     VectorLoad,
+    VectorNull,
     VectorStore,
     constant_of,
 )
@@ -32,9 +33,7 @@ VECTOR_ALIGNMENT = 16
 def vector_constant(instruction: VectorConstant, lowering: Lowering) -> None:
     """CV-011; KM-021 where one value stands for all."""
     type_ = vector_type(lowering, instruction.type)
-    if instruction.null:
-        lowering.define(instruction.id, "OpConstantNull", type_)
-    elif instruction.value is not None:
+    if instruction.value is not None:
         value = component_value(lowering, instruction.type.component, instruction.value, "value")
         opcode = _composite((instruction.value,))
         if instruction.replicated:
@@ -55,6 +54,12 @@ def _composite(values: Sequence[ComponentValue]) -> str:
     if any(v.dynamic is not None for v in delivered):
         return "OpCompositeConstruct"
     return "OpSpecConstantComposite" if delivered else "OpConstantComposite"
+
+
+@lower_instruction.register
+def vector_null(instruction: VectorNull, lowering: Lowering) -> None:
+    """CV-011."""
+    lowering.define(instruction.id, instruction.opcode, vector_type(lowering, instruction.type))
 
 
 @lower_instruction.register

@@ -24,11 +24,17 @@ def length_of(declared: VectorType) -> int:
 def constant(i: VectorConstant, count: int, bug: int) -> Vector:
     """The same vector in every one of `count` invocations."""
     length, component = length_of(i.type), i.type.component
-    given = i.values if i.values is not None else [0 if i.value is None else i.value] * length
+    given = i.values if i.value is None else [i.value] * length
+    assert given is not None, "resolve asks for a value or values"
     bits = encode(component, [number_of(value) for value in given]).astype(np.uint32)
     if bug == v.VECTOR_REPLICATED_16 and i.replicated:
         bits[SOME:] = 0
     return Vector(component, np.tile(bits, (count, 1)))
+
+
+def null(declared: VectorType, count: int) -> Vector:
+    """Zeros in every one of `count` invocations."""
+    return Vector(declared.component, np.zeros((count, length_of(declared)), np.uint32))
 
 
 def construct(parts: list[Vector], bug: int) -> Vector:

@@ -38,6 +38,7 @@ from cts.model import (
     VectorInsert,
     VectorLoad,
     VectorMatrixMul,
+    VectorNull,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
     VectorStore,
@@ -106,6 +107,8 @@ class VectorMachine:
         match i:
             case VectorConstant():
                 return composites.constant(i, self._lanes.count, self._bug)
+            case VectorNull():
+                return composites.null(i.type, self._lanes.count)
             case VectorLoad():
                 return self._load(i)
             case VectorConstruct():
