@@ -77,7 +77,7 @@ def driver() -> Driver:
 @pytest.fixture
 def worker(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """The worker's modules that speak to this driver."""
-    names = ["extensions", "queries"]
+    names = ["tables", "extensions", "queries"]
     package = "cts.drivers.vulkan.worker"
     monkeypatch.setitem(sys.modules, "vulkan", driver.package())
     for name in names:
@@ -144,9 +144,9 @@ def test_only_valid_questions_are_asked(
 
 def test_features_go_by_names_that_are_unique(worker: SimpleNamespace) -> None:
     """A feature is enabled in one structure only; the two generations of matrix features share some names."""
-    members = [m for table in worker.extensions.FEATURES for m in table.members]
+    members = [m for table in worker.tables.FEATURES for m in table.members]
     assert len(members) == len(set(members))
-    chain = worker.extensions.Chain(worker.extensions.FEATURES[4:])
+    chain = worker.extensions.Chain(worker.tables.FEATURES[4:])
     chain.enable(["cooperativeMatrixReductions", "cooperativeMatrixProperties2"])
     enabled = {table.name: [m for m, on in values.items() if on] for table, values in chain.values()}
     assert {name: on for name, on in enabled.items() if on} == {

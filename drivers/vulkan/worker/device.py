@@ -9,9 +9,10 @@ from functools import cached_property
 import vulkan as vk
 
 from .convert import Converter
-from .extensions import DEPENDENCIES, FEATURES, Chain
+from .extensions import Chain
 from .instance import Instance
 from .memory import Arena
+from .tables import DEPENDENCIES, FEATURES
 
 #: More are closed, the longest unused first: a device can cost a driver hundreds of megabytes.
 MAX_DEVICES = 8

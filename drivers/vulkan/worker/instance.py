@@ -14,9 +14,10 @@ import cffi
 import msgspec
 import vulkan as vk
 
-from .extensions import FEATURES, PROPERTIES, Chain
+from .extensions import Chain
 from .protocol import Description, DeviceSummary, MatrixRow, Property
 from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
+from .tables import FEATURES, PROPERTIES
 
 API_VERSION = 1 << 22 | 3 << 12
 _VALIDATION = "VK_LAYER_KHRONOS_validation"

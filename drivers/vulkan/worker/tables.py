@@ -1,0 +1,233 @@
+"""Structures of features and properties, in which a feature or property lives, as lists of their members.
+
+Every feature structure is a header and VkBool32 members, and the property structures wanted here are a
+header and 32-bit members. Nothing here needs Vulkan: exports that do not run anything read these tables, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Table(NamedTuple):
+    """A structure of 32-bit members. `extension` must be supported, and enabled to use a feature; "": core."""
+
+    name: str
+    s_type: int
+    extension: str
+    members: tuple[str, ...]
+
+
+def _table(name: str, s_type: int, extension: str, members: str) -> Table:
+    return Table(name, s_type, extension, tuple(members.split()))
+
+
+#: Where each feature lives (VK-001..VK-006). The core ones are those of Vulkan 1.3.
+FEATURES = (
+    _table(
+        "VkPhysicalDeviceFeatures2",
+        1000059000,
+        "",
+        "robustBufferAccess fullDrawIndexUint32 imageCubeArray independentBlend geometryShader "
+        "tessellationShader sampleRateShading dualSrcBlend logicOp multiDrawIndirect "
+        "drawIndirectFirstInstance depthClamp depthBiasClamp fillModeNonSolid depthBounds wideLines "
+        "largePoints alphaToOne multiViewport samplerAnisotropy textureCompressionETC2 "
+        "textureCompressionASTC_LDR textureCompressionBC occlusionQueryPrecise pipelineStatisticsQuery "
+        "vertexPipelineStoresAndAtomics fragmentStoresAndAtomics shaderTessellationAndGeometryPointSize "
+        "shaderImageGatherExtended shaderStorageImageExtendedFormats shaderStorageImageMultisample "
+        "shaderStorageImageReadWithoutFormat shaderStorageImageWriteWithoutFormat "
+        "shaderUniformBufferArrayDynamicIndexing shaderSampledImageArrayDynamicIndexing "
+        "shaderStorageBufferArrayDynamicIndexing shaderStorageImageArrayDynamicIndexing shaderClipDistance "
+        "shaderCullDistance shaderFloat64 shaderInt64 shaderInt16 shaderResourceResidency "
+        "shaderResourceMinLod sparseBinding sparseResidencyBuffer sparseResidencyImage2D "
+        "sparseResidencyImage3D sparseResidency2Samples sparseResidency4Samples sparseResidency8Samples "
+        "sparseResidency16Samples sparseResidencyAliased variableMultisampleRate inheritedQueries",
+    ),
+    _table(
+        "VkPhysicalDeviceVulkan11Features",
+        49,
+        "",
+        "storageBuffer16BitAccess uniformAndStorageBuffer16BitAccess storagePushConstant16 "
+        "storageInputOutput16 multiview multiviewGeometryShader multiviewTessellationShader "
+        "variablePointersStorageBuffer variablePointers protectedMemory samplerYcbcrConversion "
+        "shaderDrawParameters",
+    ),
+    _table(
+        "VkPhysicalDeviceVulkan12Features",
+        51,
+        "",
+        "samplerMirrorClampToEdge drawIndirectCount storageBuffer8BitAccess uniformAndStorageBuffer8BitAccess "
+        "storagePushConstant8 shaderBufferInt64Atomics shaderSharedInt64Atomics shaderFloat16 shaderInt8 "
+        "descriptorIndexing shaderInputAttachmentArrayDynamicIndexing "
+        "shaderUniformTexelBufferArrayDynamicIndexing shaderStorageTexelBufferArrayDynamicIndexing "
+        "shaderUniformBufferArrayNonUniformIndexing shaderSampledImageArrayNonUniformIndexing "
+        "shaderStorageBufferArrayNonUniformIndexing shaderStorageImageArrayNonUniformIndexing "
+        "shaderInputAttachmentArrayNonUniformIndexing shaderUniformTexelBufferArrayNonUniformIndexing "
+        "shaderStorageTexelBufferArrayNonUniformIndexing descriptorBindingUniformBufferUpdateAfterBind "
+        "descriptorBindingSampledImageUpdateAfterBind descriptorBindingStorageImageUpdateAfterBind "
+        "descriptorBindingStorageBufferUpdateAfterBind descriptorBindingUniformTexelBufferUpdateAfterBind "
+        "descriptorBindingStorageTexelBufferUpdateAfterBind descriptorBindingUpdateUnusedWhilePending "
+        "descriptorBindingPartiallyBound descriptorBindingVariableDescriptorCount runtimeDescriptorArray "
+        "samplerFilterMinmax scalarBlockLayout imagelessFramebuffer uniformBufferStandardLayout "
+        "shaderSubgroupExtendedTypes separateDepthStencilLayouts hostQueryReset timelineSemaphore "
+        "bufferDeviceAddress bufferDeviceAddressCaptureReplay bufferDeviceAddressMultiDevice "
+        "vulkanMemoryModel vulkanMemoryModelDeviceScope vulkanMemoryModelAvailabilityVisibilityChains "
+        "shaderOutputViewportIndex shaderOutputLayer subgroupBroadcastDynamicId",
+    ),
+    _table(
+        "VkPhysicalDeviceVulkan13Features",
+        53,
+        "",
+        "robustImageAccess inlineUniformBlock descriptorBindingInlineUniformBlockUpdateAfterBind "
+        "pipelineCreationCacheControl privateData shaderDemoteToHelperInvocation shaderTerminateInvocation "
+        "subgroupSizeControl computeFullSubgroups synchronization2 textureCompressionASTC_HDR "
+        "shaderZeroInitializeWorkgroupMemory dynamicRendering shaderIntegerDotProduct maintenance4",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
+        1000506000,
+        "VK_KHR_cooperative_matrix",
+        "cooperativeMatrix cooperativeMatrixRobustBufferAccess",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeMatrix2FeaturesNV",
+        1000593000,
+        "VK_NV_cooperative_matrix2",
+        "cooperativeMatrixWorkgroupScope cooperativeMatrixFlexibleDimensions cooperativeMatrixReductions"
+        " cooperativeMatrixConversions cooperativeMatrixPerElementOperations cooperativeMatrixTensorAddressing"
+        " cooperativeMatrixBlockLoads",
+    ),
+    # Members that the structure before has under the same name carry a suffix here: features go by name.
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT",
+        1000659000,
+        "VK_EXT_cooperative_matrix_maintenance1",
+        "cooperativeMatrixProperties2 cooperativeMatrixReductionsEXT cooperativeMatrixConversionsEXT"
+        " cooperativeMatrixPerElementOperationsEXT cooperativeMatrixGetCoordinate",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV",
+        1000689000,
+        "VK_NV_cooperative_matrix_decode_vector",
+        "cooperativeMatrixDecodeVector",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeVectorFeaturesNV",
+        1000491000,
+        "VK_NV_cooperative_vector",
+        "cooperativeVector cooperativeVectorTraining",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderFloat8FeaturesEXT",
+        1000567000,
+        "VK_EXT_shader_float8",
+        "shaderFloat8 shaderFloat8CooperativeMatrix",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderBfloat16FeaturesKHR",
+        1000141000,
+        "VK_KHR_shader_bfloat16",
+        "shaderBFloat16Type shaderBFloat16DotProduct shaderBFloat16CooperativeMatrix",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT",
+        1000564000,
+        "VK_EXT_shader_replicated_composites",
+        "shaderReplicatedComposites",
+    ),
+    _table(
+        "VkPhysicalDeviceShader64BitIndexingFeaturesEXT",
+        1000627000,
+        "VK_EXT_shader_64bit_indexing",
+        "shader64BitIndexing",
+    ),
+    _table("VkPhysicalDeviceShaderLongVectorFeaturesEXT", 1000635000, "VK_EXT_shader_long_vector", "longVector"),
+    _table(
+        "VkPhysicalDeviceShaderFloatControls2FeaturesKHR",
+        1000528000,
+        "VK_KHR_shader_float_controls2",
+        "shaderFloatControls2",
+    ),
+    _table(
+        "VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR",
+        1000336000,
+        "VK_KHR_workgroup_memory_explicit_layout",
+        "workgroupMemoryExplicitLayout workgroupMemoryExplicitLayoutScalarBlockLayout"
+        " workgroupMemoryExplicitLayout8BitAccess workgroupMemoryExplicitLayout16BitAccess",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT",
+        1000260000,
+        "VK_EXT_shader_atomic_float",
+        "shaderBufferFloat32Atomics shaderBufferFloat32AtomicAdd shaderBufferFloat64Atomics"
+        " shaderBufferFloat64AtomicAdd shaderSharedFloat32Atomics shaderSharedFloat32AtomicAdd"
+        " shaderSharedFloat64Atomics shaderSharedFloat64AtomicAdd shaderImageFloat32Atomics"
+        " shaderImageFloat32AtomicAdd sparseImageFloat32Atomics sparseImageFloat32AtomicAdd",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT",
+        1000273000,
+        "VK_EXT_shader_atomic_float2",
+        "shaderBufferFloat16Atomics shaderBufferFloat16AtomicAdd shaderBufferFloat16AtomicMinMax"
+        " shaderBufferFloat32AtomicMinMax shaderBufferFloat64AtomicMinMax"
+        " shaderSharedFloat16Atomics shaderSharedFloat16AtomicAdd shaderSharedFloat16AtomicMinMax"
+        " shaderSharedFloat32AtomicMinMax shaderSharedFloat64AtomicMinMax"
+        " shaderImageFloat32AtomicMinMax sparseImageFloat32AtomicMinMax",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR",
+        1000416000,
+        "VK_KHR_shader_subgroup_rotate",
+        "shaderSubgroupRotate shaderSubgroupRotateClustered",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderExpectAssumeFeaturesKHR", 1000544000, "VK_KHR_shader_expect_assume", "shaderExpectAssume"
+    ),
+    _table(
+        "VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR",
+        1000434000,
+        "VK_KHR_shader_maximal_reconvergence",
+        "shaderMaximalReconvergence",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR",
+        1000323000,
+        "VK_KHR_shader_subgroup_uniform_control_flow",
+        "shaderSubgroupUniformControlFlow",
+    ),
+)
+
+#: Properties beside those of core structures (VK-002, VK-003, VK-005).
+PROPERTIES = (
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixPropertiesKHR",
+        1000506002,
+        "VK_KHR_cooperative_matrix",
+        "cooperativeMatrixSupportedStages",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeMatrix2PropertiesNV",
+        1000593002,
+        "VK_NV_cooperative_matrix2",
+        "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize cooperativeMatrixFlexibleDimensionsMaxDimension"
+        " cooperativeMatrixWorkgroupScopeReservedSharedMemory",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeVectorPropertiesNV",
+        1000491001,
+        "VK_NV_cooperative_vector",
+        "cooperativeVectorSupportedStages cooperativeVectorTrainingFloat16Accumulation"
+        " cooperativeVectorTrainingFloat32Accumulation maxCooperativeVectorComponents",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderLongVectorPropertiesEXT", 1000635001, "VK_EXT_shader_long_vector", "maxVectorComponents"
+    ),
+)
+
+#: Extensions that an extension needs enabled as well (VK-001); those in Vulkan 1.3 are left out.
+DEPENDENCIES = {
+    "VK_EXT_shader_atomic_float2": ("VK_EXT_shader_atomic_float",),
+    "VK_NV_cooperative_matrix2": ("VK_KHR_cooperative_matrix",),
+    "VK_EXT_cooperative_matrix_maintenance1": ("VK_KHR_cooperative_matrix",),
+    "VK_NV_cooperative_matrix_decode_vector": ("VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2"),
+}
