@@ -105,6 +105,11 @@ OPAQUE = {
     "swizzled": "optimal layouts are rows whose pieces of 16 bytes change places",
 }
 
+GAPS = {
+    "kept": "conversions leave what lies between the lines of their destination",
+    "zeroed": "conversions put zeros between the lines of their destination",
+}
+
 ATOMICS = {
     "forward": "invocations accumulate one after the other",
     "reversed": "invocations accumulate last one first",
@@ -129,6 +134,7 @@ CHOICES = {
     "fma": ("vector_arithmetic", FMA),
     "fp8_input": ("vector_multiply", FP8_INPUT),
     "opaque": ("vector_conversions", OPAQUE),
+    "gaps": ("vector_conversions", GAPS),
     "atomics": ("vector_training", ATOMICS),
 }
 
@@ -154,6 +160,7 @@ class Options:
     fma: str = "fused"
     fp8_input: str = "rounded"
     opaque: str = "tiles"
+    gaps: str = "kept"
     atomics: str = "forward"
     mutant: int = m.NONE
 

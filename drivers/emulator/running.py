@@ -32,7 +32,7 @@ def _run(case: Case, memory: dict[str, Bytes], options: Options) -> dict[str, np
     lanes = Lanes(x * y * z * per_workgroup, per_workgroup, options.subgroup_size)
     opaque = {name: allocate(matrix, options.opaque, options.mutant) for name, matrix in case.opaque.items()}
     spaces = Memory(case, {**memory, **opaque}, lanes.workgroup)
-    conversions = Conversions(case, spaces, options.opaque, options.mutant)
+    conversions = Conversions(case, spaces, options)
     conversions.run(after=False)
     if case.dispatch.invocations is None:
         machine = Machine(case, memory, options)

@@ -55,6 +55,23 @@ def test_float8_inputs(way: str, expected: float) -> None:
     assert stored(FLOAT8, fp8_input=way) == [expected]
 
 
+STRIDED = """
+dispatch: {invocations: 1}
+conversions:
+  - {source: {of: src, component: float32, layout: RowMajor, stride: 8},
+     destination: {of: dst, component: float32, layout: ColumnMajor, stride: 12}, rows: 2, cols: 2}
+buffers:
+  src: {type: float32, shape: [4], data: {values: [1, 2, 3, 4]}}
+  dst: {type: float32, shape: [6], data: {fill: -5}}
+program: []
+"""
+
+
+@pytest.mark.parametrize(("way", "between"), [("kept", -5), ("zeroed", 0)])
+def test_gaps_between_lines(way: str, between: float) -> None:
+    assert stored(STRIDED, gaps=way) == [1, 3, between, 2, 4, -5]
+
+
 FMA = """
 dispatch: {invocations: 1}
 float_controls: FastMathNone

@@ -243,6 +243,6 @@ CONVERSION_THROUGH_BFLOAT16 = conversion("conversion-through-bfloat16", "convers
 CONVERSION_LAYOUTS_CONFUSED = conversion(
     "conversion-layouts-confused", "sources in TrainingOptimal layout are read as InferencingOptimal ones"
 )
-CONVERSION_TARGET_PADDING_WRITTEN = conversion(
-    "conversion-target-padding-written", "bytes between the rows of the destination are overwritten with zeros"
+CONVERSION_LAST_LINE_PADDED = conversion(
+    "conversion-last-line-padded", "the last line of the destination, too, is filled up with zeros to a whole stride"
 )

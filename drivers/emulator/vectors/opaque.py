@@ -6,6 +6,7 @@ has not been written holds POISON, which is NaN in every float type.
 
 from __future__ import annotations
 
+import itertools
 from functools import lru_cache
 
 import numpy as np
@@ -14,6 +15,7 @@ from cts.drivers.emulator import numbers
 from cts.drivers.emulator.access import MemoryFault
 from cts.drivers.emulator.memory import Bytes
 from cts.drivers.emulator.numbers import NEAREST, TOWARDS_ZERO
+from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors import mutants as v
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.registers import Floats, Ints, Registers, bits_of, floats_of
@@ -80,11 +82,12 @@ def allocate(matrix: OpaqueMatrix, shape: str, bug: int) -> Bytes:
 class Conversions:
     """Converts matrices before and after the dispatch, in order."""
 
-    def __init__(self, case: Case, memory: Memory, shape: str, bug: int) -> None:
+    def __init__(self, case: Case, memory: Memory, options: Options) -> None:
         self._case = case
         self._memory = memory
-        self._shape = shape
-        self._bug = bug
+        self._shape = options.opaque
+        self._gaps = options.gaps
+        self._bug = options.mutant
 
     def run(self, after: bool) -> None:
         """All conversions before or after the dispatch. Raises MemoryFault."""
@@ -105,9 +108,22 @@ class Conversions:
             kept[c.rows // BLOCK_ROWS * BLOCK_ROWS :] = False
         elif self._bug == v.CONVERSION_TAIL_COLUMNS_DROPPED and c.cols > BLOCK_COLUMNS:
             kept[:, c.cols // BLOCK_COLUMNS * BLOCK_COLUMNS :] = False
-        if self._bug == v.CONVERSION_TARGET_PADDING_WRITTEN and c.destination.of not in self._case.opaque:
-            self._memory.spaces[c.destination.of][at.min() : at.max()] = 0
+        if c.destination.of not in self._case.opaque:
+            self._fill_gaps(c.destination, at, target.size)
         self._memory.scatter(c.destination.of, at[kept], target.size, bits[kept])
+
+    def _fill_gaps(self, place: Place, at: Ints, size: int) -> None:
+        """What lies between the lines of a destination in a buffer, `at` being its elements (rows, cols).
+
+        VK-055 does not say what a conversion leaves there; behind the last line it must write nothing.
+        """
+        space = self._memory.spaces[place.of]
+        lines = at if place.layout is MatrixLayout.RowMajor else at.T
+        if self._gaps == "zeroed":
+            for line, following in itertools.pairwise(lines):
+                space[line[-1] + size : following[0]] = 0
+        if self._bug == v.CONVERSION_LAST_LINE_PADDED:
+            space[lines[-1, -1] + size : lines[-1, 0] + place.stride] = 0
 
     def _component(self, place: Place) -> ComponentType:
         if place.of in self._case.opaque:
