@@ -137,7 +137,7 @@ class _Reader:
             self.scalars[result] = SpecConstant("int" if v[1] == 1 else "uint", _int(v[0]))
         elif i.name == "OpTypeFloat" and len(v) == 1:
             self.scalars[result] = SpecConstant("float", _int(v[0]))
-        elif i.name in ("OpConstant", "OpSpecConstant") and isinstance(v[1], int):
+        elif i.name == "OpConstant" and isinstance(v[1], int):
             self.numbers[result] = v[1]
         if i.name in ("OpSpecConstant", "OpSpecConstantTrue", "OpSpecConstantFalse") and v[0] in self.scalars:
             self.constants.append((result, self.scalars[_id(v[0])]))

@@ -11,7 +11,7 @@ import numpy as np
 
 from cts.dispatch.elements import Array, ElementType, encode
 from cts.dispatch.interface import Interface, Resource, SpecConstant, interface
-from cts.dispatch.model import Address, Buffer, DispatchFile, Expected, PushConstants, binding_of
+from cts.dispatch.model import MAX_PUSH_BYTES, Address, Buffer, DispatchFile, Expected, PushConstants, binding_of
 from cts.dispatch.reading import Steps, Text, read
 from cts.dispatch.sources import BadSource, elements
 from cts.dispatch.words import load_words
@@ -74,7 +74,7 @@ class _Loader:
             module = interface(words)
         except DecodeError as e:
             where = f"{self.folder / file.module}, named at {self.text.at(('module',))}"
-            raise BadInput("module-invalid", f"not a SPIR-V module: {e}", where, "a whole, valid module") from e
+            raise BadInput("module-invalid", str(e), where, "a whole, valid SPIR-V module") from e
         entry = self.entry(module)
         initial = {name: self.contents(("buffers", name), buffer) for name, buffer in file.buffers.items()}
         self.check_names()
@@ -132,12 +132,12 @@ class _Loader:
         if name not in self.file.buffers:
             raise self.text.bad(f"no buffer is named {name!r}", steps, f"one of: {', '.join(self.file.buffers)}")
 
-    def addresses(self, addresses: Iterable[Address], size: int | None, steps: Steps) -> tuple[JobAddress, ...]:
-        """Addresses to write into `size` bytes, where there is a limit."""
+    def addresses(self, addresses: Iterable[Address], size: int, steps: Steps) -> tuple[JobAddress, ...]:
+        """Addresses to write into at most `size` bytes."""
         found = []
         for n, address in enumerate(addresses):
             self.check_buffer(address.of, (*steps, "addresses", n, "of"))
-            if size is not None and address.at + 8 > size:
+            if address.at + 8 > size:
                 what = f"an address at byte {address.at} of {size}"
                 raise self.text.bad(what, (*steps, "addresses", n, "at"), f"at most {size - 8}: an address has 8 bytes")
             found.append(JobAddress(address.at, address.of, address.offset))
@@ -215,7 +215,7 @@ class _Loader:
                 data += encode(item.type, [item.value]).tobytes()
             except ValueError as e:
                 raise self.text.bad(str(e), ("push_constants", "values", n), "a number that the type holds") from e
-        addresses = self.addresses(given.addresses, None, ("push_constants",))
+        addresses = self.addresses(given.addresses, MAX_PUSH_BYTES, ("push_constants",))
         data += bytes(max(0, max((a.at + 8 for a in addresses), default=0) - len(data)))
         data += bytes(-len(data) % 4)
         if len(data) < needed:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, TypeAlias
+import sys
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -12,6 +13,9 @@ from cts.dispatch.elements import ElementType, Number
 
 #: Bytes that one buffer may have.
 MAX_BUFFER_BYTES = 1 << 29
+
+#: Bytes of push constants, more than any device has.
+MAX_PUSH_BYTES = 1 << 16
 
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=2**32 - 1)]
 Offset: TypeAlias = Annotated[int, Meta(ge=0, le=2**40)]
@@ -27,7 +31,7 @@ class Address(_Data, frozen=True):
 
     at: Offset
     of: str
-    offset: int = 0
+    offset: Annotated[int, Meta(ge=-(2**40), le=2**40)] = 0
 
 
 class Iota(_Data, frozen=True):
@@ -46,6 +50,9 @@ class Random(_Data, frozen=True):
     high: int | float
 
     def __post_init__(self) -> None:
+        for bound in (self.low, self.high):
+            if not abs(bound) <= sys.float_info.max / 2:
+                raise ValueError(f"{bound} is no finite number, or too large")
         if not self.low <= self.high:
             raise ValueError(f"low is {self.low}, high is {self.high}: give a low that is not above high")
 
@@ -118,7 +125,7 @@ class DispatchFile(_Data, frozen=True):
     dispatch: tuple[Count, Count, Count]
     buffers: dict[str, Buffer]
     entry: str | None = None
-    subgroup_size: Annotated[int, Meta(ge=1, le=128)] | None = None
+    subgroup_size: Literal[1, 2, 4, 8, 16, 32, 64, 128] | None = None
     spec_constants: dict[Annotated[int, Meta(ge=0, le=2**32 - 1)], Number] = msgspec.field(default_factory=dict)
     push_constants: PushConstants | None = None
     bindings: dict[str, str] = msgspec.field(default_factory=dict)

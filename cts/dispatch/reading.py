@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_origin, get_type_hints
 
 import msgspec
 import yaml
 
-from cts.dispatch.model import Buffer, DispatchFile, Expected
+from cts.dispatch.model import Address, Buffer, DispatchFile, Expected, Iota, PushConstants, PushValue, Random
 from cts.errors import BadInput
 from cts.model.yaml import MAX_FILE_BYTES, parse
 
@@ -79,43 +79,67 @@ def read(path: Path) -> tuple[DispatchFile, Text]:
         return msgspec.convert(data, DispatchFile), text
     except msgspec.ValidationError as e:
         message, _, found = str(e).partition(" - at `")
-        steps = _named(_steps(found), data)
-        raise text.bad(message, steps, _remedy(message)) from e
+        steps = _named(_steps(found), found.startswith("key"), data)
+        raise text.bad(*_told(message, steps)) from e
 
 
 def _steps(found: str) -> Steps:
-    """The path of a msgspec error: `$.buffers[...].values[0]` or `key in $.spec_constants`."""
+    """The path of a msgspec error: `$.buffers[...].values[0]` or `key` in `$.spec_constants`."""
     steps: list[str | int] = []
     for name, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", found):
         steps.append(name or (int(index) if index.isdigit() else "..."))
     return tuple(steps)
 
 
-def _named(steps: Steps, data: dict[str, Any]) -> Steps:
+#: The fields that are mappings of any keys.
+_MAPPINGS: dict[str, Any] = {
+    name: kind for name, kind in get_type_hints(DispatchFile, include_extras=True).items() if get_origin(kind) is dict
+}
+
+
+def _named(steps: Steps, in_key: bool, data: dict[str, Any]) -> Steps:
     """The steps with the key of a mapping, which msgspec leaves out."""
-    kinds: dict[str, Any] = {"buffers": Buffer, "expected": Expected, "bindings": str}
-    if len(steps) < 2 or steps[1] != "..." or not isinstance(data.get(str(steps[0])), dict):
+    if not steps or steps[0] not in _MAPPINGS or not (in_key or steps[1:2] == ("...",)):
         return steps
-    kind = kinds.get(str(steps[0]), Any)
-    for name, item in data[str(steps[0])].items():
+    for key, item in data[str(steps[0])].items():
         try:
-            msgspec.convert(item, kind)
+            msgspec.convert({key: item}, _MAPPINGS[str(steps[0])])
         except msgspec.ValidationError:
-            return steps[0], str(name), *steps[2:]
+            return steps[0], key if isinstance(key, int) else str(key), *steps[2:]
     return steps[:1]
 
 
-def _fields() -> list[str]:
-    """The names of all fields of a dispatch file."""
-    defs = msgspec.json.schema(DispatchFile)["$defs"]
-    return sorted({name for d in defs.values() for name in d.get("properties", {})})
+#: What the fields of a dispatch file hold, where that has fields of its own.
+_PARTS: dict[str | int, type[msgspec.Struct]] = {
+    "buffers": Buffer,
+    "expected": Expected,
+    "push_constants": PushConstants,
+    "addresses": Address,
+    "iota": Iota,
+    "random": Random,
+    "values": PushValue,
+}
 
 
-def _remedy(message: str) -> str:
+def _fields(steps: Steps) -> tuple[str, ...]:
+    """The names of the fields that something at a place may have."""
+    path = (steps[0], *steps[2:]) if steps and steps[0] in _MAPPINGS else steps  # without names of buffers
+    return next((_PARTS[step] for step in reversed(path) if step in _PARTS), DispatchFile).__struct_fields__
+
+
+def _told(message: str, steps: Steps) -> tuple[str, Steps, str]:
+    """An error of msgspec for people: what is wrong, where, and what would be right."""
+    if "matching regex" in message:
+        if steps[-1:] == ("bytes",):
+            return "no bytes", steps, 'two hexadecimal digits for each byte, such as "0x0300"'
+        return "no number", steps, 'a number, or its bits, such as "0x3c00"'
+    if steps[:1] == ("bindings",) and "got `float`" in message:
+        return "a binding that YAML takes for a number", steps, f'quote it: "{steps[-1]}"'
     unknown = re.search(r"unknown field `(.*)`", message)
     if unknown:
-        close = difflib.get_close_matches(unknown[1], _fields(), n=1)
-        return f"did you mean {close[0]!r}?" if close else "remove it: `cts schema --dispatch` lists the fields"
+        known = _fields(steps)
+        close = difflib.get_close_matches(unknown[1], known, n=1)
+        return message, steps, f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
     if "missing required field" in message:
-        return f"add the field, see {_PAGE}"
-    return "what the message asks for; `cts schema --dispatch` prints the whole schema"
+        return message, steps, f"add the field, see {_PAGE}"
+    return message, steps, "what the message asks for; `cts schema --dispatch` prints the whole schema"

@@ -22,6 +22,10 @@ MAX_FILE_BYTES = 4 << 20
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+#: Floats of YAML 1.2 that YAML 1.1, which PyYAML reads, takes for strings: `1e-5`, `2.5e3`.
+_FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+
+
 class _Loader(_Base):  # type: ignore[misc]
     """Safe YAML without aliases (few bytes can stand for gigabytes) and duplicate keys (one would be lost)."""
 
@@ -34,6 +38,8 @@ class _Loader(_Base):  # type: ignore[misc]
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key is a name or a number", problem_mark=key.start_mark)
             if key.value in seen:
                 raise yaml.MarkedYAMLError(problem=f"key {key.value!r} is given twice", problem_mark=key.start_mark)
             seen.add(key.value)
@@ -96,6 +102,8 @@ def parse(text: str, where: str, page: str = "docs/writing-a-case.md") -> Any:
         raise BadInput("yaml", f"not YAML: {getattr(e, 'problem', None) or e}", where + line, f"see {page}") from e
     except RecursionError as e:
         raise BadInput("yaml", "nested too deeply", where, f"see {page}") from e
+    except ValueError as e:  # dates of no calendar, integers of thousands of digits
+        raise BadInput("yaml", f"not a value: {e}", where, f"see {page}") from e
 
 
 def dumps_case(case: Case) -> str:
@@ -136,6 +144,10 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+
+for _class in (_Loader, _Dumper):
+    _class.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
 
 
 def _flow(value: Any) -> str:
