@@ -15,7 +15,7 @@ import numpy as np
 from cts import model as m
 
 U32 = 1 << 32
-Result = m.LayoutType | m.ViewType | m.MatrixShape | m.PointerType
+Result = m.LayoutType | m.ViewType | m.MatrixShape | m.PointerType | m.VectorShape | m.ScalarType
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
