@@ -34,7 +34,10 @@ class SpecConstant:
 
 @dataclass
 class Interface:
-    """A module's interface. `used` are the ids that each function names; `push_bytes` per variable."""
+    """A module's interface. `used` are the ids that each function names; `push_bytes` per variable.
+
+    `names` are those that OpName gives.
+    """
 
     entry_points: dict[str, Id] = field(default_factory=dict)
     resources: dict[Id, Resource] = field(default_factory=dict)
@@ -42,6 +45,7 @@ class Interface:
     spec_constants: dict[int, SpecConstant] = field(default_factory=dict)
     push_bytes: dict[Id, int] = field(default_factory=dict)
     used: dict[Id, set[Id]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
 
     def reached(self, entry: str) -> set[Id]:
         """All ids that the functions of an entry point name."""
@@ -103,6 +107,7 @@ class _Reader:
                 self.found.entry_points.setdefault(str(v[2]), v[1])
             case "OpName" if isinstance(v[0], Id):
                 self.names.setdefault(v[0], str(v[1]))
+                self.found.names.add(str(v[1]))
             case "OpDecorate" | "OpMemberDecorate":
                 self.decorate(i)
             case "OpVariable":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -13,6 +14,7 @@ import numpy as np
 from cts import registry
 from cts.dispatch.comparing import Difference, between, judge, values
 from cts.dispatch.elements import Array
+from cts.dispatch.interface import interface
 from cts.dispatch.loading import Dispatch, load
 from cts.driver import ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble
@@ -74,6 +76,8 @@ def run(
     if not drivers:
         raise BadInput("no-driver", "no driver to run on", str(path), "interpreter, or another module driver")
     specs = registry.with_options(drivers, options or {})
+    if options and "trace" in options:
+        _check_trace(dispatch, options["trace"])
     named = list(zip(_labels(drivers), specs, strict=True))
     if transforms:
         both = [(pair, tuple(registry.transformed(pair, transforms))) for pair in named]
@@ -128,6 +132,19 @@ def write(result: Result, folder: Path) -> list[Path]:
 def folder_of(driver: str) -> str:
     """The name of a driver's folder."""
     return re.sub(r"[^\w.=,+-]+", "_", driver).strip("._") or "driver"
+
+
+def _check_trace(dispatch: Dispatch, name: str) -> None:
+    """Raises BadInput where the module has neither a function nor a result of that name or id."""
+    words = dispatch.job.words
+    known = interface(words)
+    number = name.removeprefix("%")
+    if number in known.names or name in known.entry_points:
+        return
+    if not (number.isascii() and number.isdigit() and 0 < int(number) < int(words[3])):
+        close = difflib.get_close_matches(number, known.names, n=1)
+        remedy = f"did you mean {close[0]!r}?" if close else "the name that OpName gives to a function or a result, or %ID"
+        raise BadInput("trace", f"the module has nothing named {name!r}", f"--trace {name}", remedy)
 
 
 def _labels(specs: Sequence[str]) -> list[str]:

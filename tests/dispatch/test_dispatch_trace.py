@@ -10,6 +10,7 @@ from dispatch_files import ADD, write
 
 from cts.cli import main
 from cts.dispatch import run
+from cts.errors import BadInput
 
 
 def trace(path: Path, name: str) -> tuple[str, ...]:
@@ -37,8 +38,11 @@ def test_a_function(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
-    outcome = run(write(tmp_path), options={"trace": "nothing"}).runs[0].outcome
+    outcome = run(write(tmp_path), ["interpreter:trace=nothing"]).runs[0].outcome
     assert "nothing to trace is named 'nothing'" in outcome.detail
+    with pytest.raises(BadInput, match="the module has nothing named 'sourze'") as raised:
+        run(write(tmp_path), options={"trace": "sourze"})
+    assert raised.value.remedy == "did you mean 'source'?"
 
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
