@@ -8,12 +8,19 @@ from dataclasses import dataclass
 
 from cts.driver import BatchDriver
 from cts.expectation import Expectation
-from cts.judge import Attempt, OpenDriver, attempt_of, describe, job, judge, refusal
+from cts.judge import Attempt, OpenDriver, against_recalled, attempt_of, describe, job, judge, recall, refusal
 from cts.model import Case
 from cts.verdict import Verdict
 
 #: Cases that a driver with `run_many` gets at a time.
 BLOCK = 64
+
+
+Told = Callable[[OpenDriver, Case, Attempt], None]
+
+
+def nobody(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
+    """Hears of a case that has been judged, and does nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +42,15 @@ def block_size(drivers: Sequence[OpenDriver]) -> int:
 
 
 def judge_all(
-    cases: Sequence[Case], drivers: Sequence[OpenDriver], expect: Callable[[Case], Expectation]
+    cases: Sequence[Case],
+    drivers: Sequence[OpenDriver],
+    expect: Callable[[Case], Expectation],
+    told: Told = nobody,
 ) -> list[Judged]:
-    """Every case on every driver. Whatever `expect` raises is the verdict `error` of its case."""
+    """Every case on every driver. Whatever `expect` raises is the verdict `error` of its case.
+
+    `told` hears of each case that has run as soon as it is judged, but not of one that is refused or recalled.
+    """
     answers: dict[int, Expectation | Attempt] = {}
 
     def answer(index: int) -> Expectation | Attempt:
@@ -48,7 +61,7 @@ def judge_all(
                 answers[index] = Attempt(Verdict.ERROR, describe(e))
         return answers[index]
 
-    columns = [_on_driver(driver, cases, answer) for driver in drivers]
+    columns = [_on_driver(driver, cases, answer, told) for driver in drivers]
     judged = []
     for i, case in enumerate(cases):
         known = answers.get(i)
@@ -57,7 +70,7 @@ def judge_all(
     return judged
 
 
-def judge_many(driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]]) -> list[Attempt]:
+def judge_many(driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]], told: Told = nobody) -> list[Attempt]:
     """The attempts at cases that the driver supports, several in flight where it can.
 
     A driver that breaks off owes the outcome of one case, which is an ERROR; the others are then run one by one.
@@ -69,28 +82,39 @@ def judge_many(driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]]
         try:
             outcomes = driver.driver.run_many([job(case, size) for case, _ in questions])
             for (case, expectation), outcome in zip(questions, outcomes, strict=True):
-                attempts.append(attempt_of(case, expectation, outcome, time.perf_counter() - start))
+                attempt = attempt_of(case, expectation, outcome, time.perf_counter() - start)
+                attempts.append(_settle(driver, case, attempt, told))
                 start = time.perf_counter()
         except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
             del attempts[len(questions) - 1 :]
-            attempts.append(Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start))
-    return attempts + [judge(driver, case, expectation) for case, expectation in questions[len(attempts) :]]
+            error = Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
+            attempts.append(_settle(driver, questions[len(attempts)][0], error, told))
+    for case, expectation in questions[len(attempts) :]:
+        attempts.append(_settle(driver, case, judge(driver, case, expectation), told))
+    return attempts
+
+
+def _settle(driver: OpenDriver, case: Case, attempt: Attempt, told: Told) -> Attempt:
+    attempt = against_recalled(driver, case, attempt)
+    told(driver, case, attempt)
+    return attempt
 
 
 def _on_driver(
-    driver: OpenDriver, cases: Sequence[Case], answer: Callable[[int], Expectation | Attempt]
+    driver: OpenDriver, cases: Sequence[Case], answer: Callable[[int], Expectation | Attempt], told: Told
 ) -> list[Attempt]:
     attempts: dict[int, Attempt] = {}
     together: dict[int, tuple[Case, Expectation]] = {}
     alone: dict[int, tuple[Case, Expectation]] = {}
     for i, case in enumerate(cases):
-        refused = refusal(driver, case)
+        refused = refusal(driver, case) or recall(driver, case)
         known = answer(i) if refused is None else refused
         if isinstance(known, Attempt):
             attempts[i] = known
         else:
             # What the quarantine does not leave out, it wants alone.
             (alone if driver.quarantine.find(case) else together)[i] = (case, known)
-    attempts.update(zip(together, judge_many(driver, list(together.values())), strict=True))
-    attempts.update((i, judge(driver, case, expectation)) for i, (case, expectation) in alone.items())
+    attempts.update(zip(together, judge_many(driver, list(together.values()), told), strict=True))
+    for i, (case, expectation) in alone.items():
+        attempts[i] = _settle(driver, case, judge(driver, case, expectation), told)
     return [attempts[i] for i in range(len(cases))]

@@ -7,7 +7,7 @@ file without either.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -34,6 +34,14 @@ class RunStarted(_Event, frozen=True, tag="run-started"):
     areas: tuple[str, ...]
     cases: int
     format: int = FORMAT
+
+
+class DriverOpened(_Event, frozen=True, tag="driver-opened"):
+    """A driver is ready. `identity` is what it says of itself, "" where it says nothing."""
+
+    driver: str
+    identity: str
+    capabilities: dict[str, Any]
 
 
 class Rejected(_Event, frozen=True, tag="rejected"):
@@ -67,6 +75,21 @@ class Shrinking(_Event, frozen=True, tag="shrinking"):
 
     driver: str
     area: str
+
+
+class CaseJudged(_Event, frozen=True, tag="case-judged"):
+    """One case has run on a driver: for the journal of a run, so that none need run twice.
+
+    `hash` is its content hash. The `case` itself is there where it was generated and did not pass:
+    it may take the run down with it before it is shrunk.
+    """
+
+    driver: str
+    area: str
+    hash: str
+    verdict: Verdict
+    detail: str = ""
+    case: Case | None = None
 
 
 class Mismatch(Struct, frozen=True):
@@ -156,7 +179,9 @@ class RunFinished(_Event, frozen=True, tag="run-finished"):
     exit_status: int
 
 
-Event: TypeAlias = RunStarted | Rejected | Trouble | Progress | Shrinking | Result | RunFinished
+Event: TypeAlias = (
+    RunStarted | DriverOpened | Rejected | Trouble | Progress | Shrinking | CaseJudged | Result | RunFinished
+)
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cts.batch import block_size, judge_all
+from cts.batch import Told, block_size, judge_all, nobody
 from cts.errors import HarnessTrouble
 from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, describe
@@ -69,13 +69,15 @@ def explore(
     profile: Profile,
     on_example: Watch = _unwatched,
     on_shrink: Watch = _unwatched,
+    told: Told = nobody,
 ) -> dict[str, Explored]:
     """Run `profile.max_examples` cases of the strategy on each driver; results by driver spec.
 
     Drivers that can take many cases at once get blocks of them, so that cases after a finding may have run, too.
-    `on_example` is called with the driver's spec after each example, `on_shrink` when shrinking begins.
+    `on_example` is called with the driver's spec after each example, `on_shrink` when shrinking begins;
+    `told` hears of every example that has run, as soon as it is judged.
     """
-    survey = _Survey(drivers, oracle, on_example)
+    survey = _Survey(drivers, oracle, on_example, told)
     results = survey.results
     trouble = _hypothesis(strategy, profile, survey.add, shrink=False)
     survey.flush()
@@ -115,12 +117,13 @@ def drawn(strategy: SearchStrategy[Case], profile: Profile) -> list[Case]:
 class _Survey:
     """The examples of an area on several drivers, each until its first finding."""
 
-    def __init__(self, drivers: Sequence[OpenDriver], oracle: Oracle, on_example: Watch) -> None:
+    def __init__(self, drivers: Sequence[OpenDriver], oracle: Oracle, on_example: Watch, told: Told) -> None:
         self.results = {d.spec: Explored() for d in drivers}
         self.alive = list(drivers)
         self.passed: dict[str, set[str]] = {d.spec: set() for d in drivers}
         self._oracle = oracle
         self._on_example = on_example
+        self._told = told
         self._size = block_size(drivers)
         self._block: list[Case] = []
         self._kept: list[Case] = []
@@ -148,7 +151,7 @@ class _Survey:
         """Run the examples taken."""
         block, self._block = self._block, []
         drivers = list(self.alive)
-        for judged in judge_all(block, drivers, lambda case: checked_expectation(case, self._oracle)):
+        for judged in judge_all(block, drivers, lambda case: checked_expectation(case, self._oracle), self._told):
             for driver, attempt in zip(drivers, judged.attempts, strict=True):
                 if driver in self.alive:
                     self._count(driver, judged.case, attempt, judged.expectation)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cts.capabilities import Capabilities
@@ -31,14 +32,33 @@ _ENDINGS = {
 }
 
 
+@dataclass(frozen=True)
+class Recalled:
+    """What is known of a driver from the part of a run that was interrupted, by the content hash of cases.
+
+    `passed` holds what the driver remarked on those that passed, `failed` the verdicts of those that did not.
+    """
+
+    passed: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, Verdict] = field(default_factory=dict)
+
+
+NOTHING_RECALLED = Recalled()
+
+
 @dataclass(frozen=True, eq=False)
 class OpenDriver:
-    """A driver in use. `spec` is the string it was chosen by, `quarantine` has the rules that concern it."""
+    """A driver in use.
+
+    `spec` is the string it was chosen by, `quarantine` has the rules that concern it, and `recalled`
+    what need not run again.
+    """
 
     spec: str
     driver: Driver
     capabilities: Capabilities
     quarantine: Quarantine = NO_RULES
+    recalled: Recalled = NOTHING_RECALLED
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +85,20 @@ def refusal(driver: OpenDriver, case: Case) -> Attempt | None:
     if rule is not None and rule.when == "never":
         return Attempt(Verdict.NOT_RUN, f"quarantine: {rule.reason}")
     return refused
+
+
+def recall(driver: OpenDriver, case: Case) -> Attempt | None:
+    """The verdict of a case that is known to pass, or None."""
+    remark = driver.recalled.passed.get(case.content_hash) if driver.recalled.passed else None
+    return None if remark is None else Attempt(Verdict.PASS, remark)
+
+
+def against_recalled(driver: OpenDriver, case: Case, attempt: Attempt) -> Attempt:
+    """The attempt, or `flaky` where the case did not pass before the run was interrupted and does now."""
+    before = driver.recalled.failed.get(case.content_hash) if driver.recalled.failed else None
+    if before is None or attempt.verdict is not Verdict.PASS:
+        return attempt
+    return replace(attempt, verdict=Verdict.FLAKY, detail=f"{before.value} at first, pass when the run was resumed")
 
 
 def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 import cts
 from cts import registry
-from cts.batch import Judged, block_size, judge_all
+from cts.batch import Judged, Told, block_size, judge_all, nobody
 from cts.capabilities import Capabilities
 from cts.corpus import Entry, read
 from cts.driver import NamedDriver
 from cts.errors import BadInput, HarnessTrouble, NothingToGenerate
-from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Shrinking, Trouble
+from cts.events import (
+    CaseJudged,
+    DriverOpened,
+    Event,
+    Progress,
+    Rejected,
+    Result,
+    RunFinished,
+    RunStarted,
+    Shrinking,
+    Trouble,
+)
 from cts.expectation import Oracle
 from cts.explore import Explored, explore
 from cts.finding import finding
-from cts.judge import Attempt, OpenDriver, describe, judge, trouble
+from cts.judge import NOTHING_RECALLED, Attempt, OpenDriver, Recalled, describe, judge, trouble
 from cts.model import Case
 from cts.profiles import Profile
 from cts.quarantine import NO_RULES, Quarantine
@@ -32,8 +43,22 @@ CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
+class Past:
+    """What an interrupted run has come to: results, which are reported again, and what it knows of drivers, by spec."""
+
+    results: tuple[Result, ...] = ()
+    recalled: Mapping[str, Recalled] = field(default_factory=dict)
+
+
+NOTHING_PAST = Past()
+
+
+@dataclass(frozen=True)
 class Plan:
-    """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run."""
+    """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
+
+    What is in `past` is reported first and not run again.
+    """
 
     drivers: tuple[str, ...]
     profile: Profile
@@ -42,6 +67,7 @@ class Plan:
     stop_at_first: bool = False
     rejected: tuple[BadInput, ...] = ()
     quarantine: Quarantine = NO_RULES
+    past: Past = NOTHING_PAST
 
 
 def run(plan: Plan, emit: Emit) -> int:
@@ -71,10 +97,10 @@ def run_entry(entry: Entry, case: Case, drivers: Sequence[OpenDriver], oracle: O
 
 
 def run_entries(
-    block: Sequence[tuple[Entry, Case]], drivers: Sequence[OpenDriver], oracle: Oracle
+    block: Sequence[tuple[Entry, Case]], drivers: Sequence[OpenDriver], oracle: Oracle, told: Told = nobody
 ) -> Iterator[list[Result]]:
     """A list of results for each case, one by driver; drivers that can take many cases at once get all of them."""
-    judged = judge_all([case for _, case in block], drivers, oracle.expect)
+    judged = judge_all([case for _, case in block], drivers, oracle.expect, told)
     for (entry, _), one in zip(block, judged, strict=True):
         yield [
             _result(driver, entry, _settled(driver, one, attempt), one, oracle)
@@ -98,6 +124,7 @@ def run_area(
                 profile,
                 on_example=lambda spec: emit(Progress(spec, area, 1)),
                 on_shrink=lambda spec: emit(Shrinking(spec, area)),
+                told=_teller(emit, area),
             )
         except BadInput:
             raise
@@ -136,6 +163,7 @@ class _Run:
         self.rejected = 0
         self.troubles = 0
         self.stopped = False
+        self.done: set[tuple[str, str]] = set()
         self.kept: list[tuple[Entry, Case]] = []
 
     def run(self) -> int:
@@ -156,6 +184,7 @@ class _Run:
         drivers = self._open()
         try:
             if drivers:
+                self._past(drivers)
                 self._cases(drivers)
                 self._areas(drivers)
                 self._last(drivers)
@@ -182,7 +211,9 @@ class _Run:
         opened = []
         for spec in dict.fromkeys(self.plan.drivers):
             try:
-                opened.append(open_driver(spec, self.plan.quarantine))
+                driver = open_driver(spec, self.plan.quarantine)
+                self.emit(described(driver))
+                opened.append(replace(driver, recalled=self.plan.past.recalled.get(spec, NOTHING_RECALLED)))
             except (BadInput, HarnessTrouble) as e:
                 self._problem(e)
         return opened
@@ -193,14 +224,28 @@ class _Run:
         except Exception as e:  # noqa: BLE001 - every driver is closed, whatever one of them does
             self._problem(trouble("driver-close", f"driver {driver.spec!r} does not close", e))
 
+    def _past(self, drivers: Sequence[OpenDriver]) -> None:
+        """What is known already, as if it had just happened."""
+        specs = {d.spec for d in drivers}
+        results = [r for r in self.plan.past.results if r.driver in specs]
+        self.done = {(r.driver, r.name) for r in results}
+        self._add(results)
+
+    def _open_questions(self, name: str, drivers: Sequence[OpenDriver]) -> list[OpenDriver]:
+        """The drivers that have no result of that name yet."""
+        return [d for d in drivers if (d.spec, name) not in self.done]
+
     def _cases(self, drivers: Sequence[OpenDriver]) -> None:
         """The corpus, but for what a quarantine leaves for `_last`."""
         oracle = registry.oracle()
         size = 1 if self.plan.stop_at_first else block_size(drivers)
         block: list[tuple[Entry, Case]] = []
-        for entry, case in self._readable(oracle):
+        for entry, case in self._readable(drivers, oracle):
             if any(d.quarantine.last(case) for d in drivers):
                 self.kept.append((entry, case))
+                continue
+            if len(some := self._open_questions(entry.name, drivers)) < len(drivers):
+                self._block([(entry, case)], some, oracle)
                 continue
             block.append((entry, case))
             if len(block) == size:
@@ -211,18 +256,25 @@ class _Run:
     def _last(self, drivers: Sequence[OpenDriver]) -> None:
         """The cases that a quarantine leaves for last, one by one."""
         for entry, case in self.kept:
-            self._block([(entry, case)], drivers, registry.oracle())
+            self._block([(entry, case)], self._open_questions(entry.name, drivers), registry.oracle())
 
     def _block(self, block: Sequence[tuple[Entry, Case]], drivers: Sequence[OpenDriver], oracle: Oracle) -> None:
         if self.stopped:
             for entry, _ in block:
                 self._add([_not_run(d, entry.area, entry.name, generated=False) for d in drivers])
             return
-        for results in run_entries(block, drivers, oracle):
+        areas = {case.content_hash: entry.area for entry, case in block}
+
+        def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
+            _teller(self.emit, areas[case.content_hash], keep=False)(driver, case, attempt)
+
+        for results in run_entries(block, drivers, oracle, told):
             self._add(results)
 
-    def _readable(self, oracle: Oracle) -> Iterator[tuple[Entry, Case]]:
+    def _readable(self, drivers: Sequence[OpenDriver], oracle: Oracle) -> Iterator[tuple[Entry, Case]]:
         for entry in self.plan.entries:
+            if not self._open_questions(entry.name, drivers):
+                continue
             try:
                 case = read(entry, oracle)
             except BadInput as e:
@@ -234,11 +286,12 @@ class _Run:
 
     def _areas(self, drivers: Sequence[OpenDriver]) -> None:
         for area in self.plan.areas:
+            some = self._open_questions(f"generated.{area}", drivers)
             if self.stopped:
-                self._add([_not_run(d, area, f"generated.{area}", generated=True) for d in drivers])
+                self._add([_not_run(d, area, f"generated.{area}", generated=True) for d in some])
                 continue
             try:
-                self._add(run_area(area, drivers, registry.oracle(), self.plan.profile, self.emit))
+                self._add(run_area(area, some, registry.oracle(), self.plan.profile, self.emit))
             except BadInput as e:
                 self._problem(e)
 
@@ -258,6 +311,24 @@ class _Run:
         else:
             self.troubles += 1
             self.emit(Trouble(error.code, error.what, error.where, error.remedy))
+
+
+def described(driver: OpenDriver) -> DriverOpened:
+    """What a driver says of itself, as data that can be written."""
+    identity = driver.driver.identity() if isinstance(driver.driver, NamedDriver) else ""
+    capabilities = msgspec.json.decode(msgspec.json.encode(driver.capabilities))
+    capabilities["features"].sort()
+    return DriverOpened(driver.spec, identity, capabilities)
+
+
+def _teller(emit: Emit, area: str, *, keep: bool = True) -> Told:
+    """Tells of each case that is judged; `keep`s the case itself where it does not pass."""
+
+    def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
+        kept = case if keep and attempt.verdict is not Verdict.PASS else None
+        emit(CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept))
+
+    return told
 
 
 def _settled(driver: OpenDriver, judged: Judged, attempt: Attempt) -> Attempt:

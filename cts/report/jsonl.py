@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from cts.events import Event, Progress, Shrinking, encode
+from cts.events import CaseJudged, Event, Progress, Shrinking, encode
 
 
 class JsonLines:
-    """Consumes events. Those that are for watching, not for keeping, are left out."""
+    """Consumes events. Those that are for watching, or for the journal of a run, are left out."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
 
     def __call__(self, event: Event) -> None:
-        if not isinstance(event, (Progress, Shrinking)):
+        if not isinstance(event, (Progress, Shrinking, CaseJudged)):
             self.stream.write(encode(event) + b"\n")
             self.stream.flush()

@@ -192,7 +192,12 @@ def test_json_lines_on_stdout_are_the_whole_run(cts: Cts, fakes: ModuleType) -> 
 def test_json_lines_in_a_file(cts: Cts, fakes: ModuleType) -> None:
     cts("run", CASE, "--driver", "fake:wrong", "--json", "run.jsonl")
     lines = (cts.folder / "run.jsonl").read_bytes().splitlines()
-    assert [msgspec.json.decode(line)["event"] for line in lines] == ["run-started", "result", "run-finished"]
+    assert [msgspec.json.decode(line)["event"] for line in lines] == [
+        "run-started",
+        "driver-opened",
+        "result",
+        "run-finished",
+    ]
 
 
 def test_interrupted_runs_are_no_findings(cts: Cts, fakes: ModuleType) -> None:
