@@ -27,7 +27,7 @@ def guesses(
 
     `matrices` are the intermediate results of a driver that can look inside, else empty.
     """
-    found = list(_first_wrong_matrix(expectation, matrices))
+    found = list(_first_wrong_result(expectation, matrices))
     for group in divergence.groups:
         if group.guard:
             found.append(_overrun(case, group))
@@ -63,23 +63,30 @@ def _pitch(shape: tuple[int, ...], components: int) -> int:
     return shape[-1] * components
 
 
-def _first_wrong_matrix(expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> Iterator[str]:
-    compared = 0
+def _first_wrong_result(expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> Iterator[str]:
+    """Matrices (instances, rows, cols) or vectors (instances, length); of elements with one allowed value alone."""
+    compared, certain = 0, True
+    kind, axes = "matrix", ("row", "column")
     for name, wanted in expectation.matrices.items():
         actual = matrices.get(name)
         if actual is None or actual.shape != wanted.shape:
             continue
         compared += 1
-        wrong = np.argwhere(actual != wanted)
+        if wanted.ndim == 2:
+            kind, axes = "vector", ("component",)
+        spread = expectation.spreads.get(name)
+        one = np.ones(wanted.shape, bool) if spread is None else (spread.lo == spread.hi) & (spread.flags == 0)
+        certain = certain and bool(one.all())
+        wrong = np.argwhere((actual != wanted) & one)
         if len(wrong):
-            instance, row, col = wrong[0].tolist()
+            place = ", ".join(f"{axis} {n}" for axis, n in zip(("instance", *axes), wrong[0].tolist(), strict=True))
             yield (
-                f"matrix {name} is already wrong before it is stored: {len(wrong)} of {wanted.size} elements, "
-                f"first at instance {instance}, row {row}, column {col}"
+                f"{kind} {name} is already wrong before it is stored: {len(wrong)} of {wanted.size} elements, "
+                f"first at {place}"
             )
             return
-    if compared and compared == len(expectation.matrices):
-        yield "every matrix is right as the driver sees it: a store is wrong"
+    if compared and compared == len(expectation.matrices) and certain:
+        yield f"every {kind} is right as the driver sees it: what takes it to memory is wrong"
 
 
 def _overrun(case: Case, group: Differing) -> str:

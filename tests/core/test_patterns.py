@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from cts.compare import compare
-from cts.expectation import Allowed, Expectation
+from cts.expectation import Allowed, Expectation, Freedom, Spread
 from cts.model import GUARD_BYTES, initial_memory, loads_case
 from cts.patterns import guesses
 
@@ -34,6 +34,7 @@ def guessed(
     wanted: npt.NDArray[np.uint16] = TILE,
     oracle: Matrices | None = None,
     driver: Matrices | None = None,
+    spreads: dict[str, Spread] | None = None,
 ) -> list[str]:
     """Guesses where dst should hold `wanted` and holds `actual`."""
     memory = initial_memory(CASE)
@@ -43,6 +44,7 @@ def guessed(
             "dst": Allowed(np.ascontiguousarray(wanted).view(np.uint8).reshape(-1)),
         },
         oracle or {},
+        spreads or {},
     )
     memory["dst"][GUARD_BYTES:-GUARD_BYTES] = np.ascontiguousarray(actual).view(np.uint8).reshape(-1)
     divergence = compare(CASE, expectation, memory)
@@ -131,9 +133,38 @@ def test_first_wrong_matrix() -> None:
         "matrix m is already wrong before it is stored: 64 of 64 elements, first at instance 0, row 0, column 0"
     )
     assert guessed(INVERTED, oracle=expected, driver={"a": good, "m": good})[0] == (
-        "every matrix is right as the driver sees it: a store is wrong"
+        "every matrix is right as the driver sees it: what takes it to memory is wrong"
     )
     assert not any("matrix" in g for g in guessed(INVERTED, oracle=expected, driver={"a": good}))
+
+
+def test_first_wrong_vector() -> None:
+    right = np.arange(12, dtype=np.uint16).reshape(3, 4)
+    wrong = right.copy()
+    wrong[1, 2:] = 99
+    assert guessed(INVERTED, oracle={"v": right}, driver={"v": wrong})[0] == (
+        "vector v is already wrong before it is stored: 2 of 12 elements, first at instance 1, component 2"
+    )
+    assert guessed(INVERTED, oracle={"v": right}, driver={"v": right})[0] == (
+        "every vector is right as the driver sees it: what takes it to memory is wrong"
+    )
+
+
+def test_elements_with_several_allowed_values_are_not_called_wrong() -> None:
+    """Nor is a matrix that has some called right."""
+    lo, hi, free = TILE[None].copy(), TILE[None].copy(), np.zeros((1, 8, 8), np.uint8)
+    hi[0, 0] += 1
+    free[0, 1] = Freedom.ANY
+    wrong = TILE[None].copy()
+    wrong[0, :2] ^= 1
+    spreads = {"m": Spread(lo, hi, free)}
+    assert not any(
+        "matrix" in g for g in guessed(INVERTED, oracle={"m": TILE[None]}, driver={"m": wrong}, spreads=spreads)
+    )
+    wrong[0, 5, 3] ^= 1
+    assert guessed(INVERTED, oracle={"m": TILE[None]}, driver={"m": wrong}, spreads=spreads)[0] == (
+        "matrix m is already wrong before it is stored: 1 of 64 elements, first at instance 0, row 5, column 3"
+    )
 
 
 @pytest.mark.parametrize(
