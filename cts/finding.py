@@ -8,7 +8,7 @@ from cts.compare import Differing, Divergence, ulps
 from cts.events import BufferCount, Finding, Mismatch, Step
 from cts.expectation import Expectation, Freedom, Oracle
 from cts.judge import Attempt, describe
-from cts.model import Case
+from cts.model import Case, VectorInstruction
 from cts.patterns import guesses, value_text
 
 #: Differing elements listed one by one.
@@ -66,7 +66,8 @@ def mismatches(case: Case, group: Differing, most: int) -> list[Mismatch]:
                 coordinates,
                 _expected(group, i),
                 value_text(group.component, int(group.actual[i])),
-                int(distance[i]),
+                # Within its interval, an element breaks the rule.
+                int(distance[i]) or (-1 if group.rule else 0),
             )
         )
     return found
@@ -78,7 +79,7 @@ def _expected(group: Differing, i: int) -> str:
     if lo != hi:
         text = f"{text} to {value_text(group.component, hi)}"
     if group.rule:
-        text = f"{text}, as another element: {group.rule}"
+        text = f"{text}, {group.rule}"
     if flags & Freedom.NAN:
         text += " or NaN"
     if flags & Freedom.EITHER_ZERO:
@@ -95,11 +96,11 @@ def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[str, tup
     except Exception as e:  # noqa: BLE001 - the finding must be shown even where explaining it fails
         return f"no address steps: the oracle failed to trace byte {offset}: {describe(e)}", ()
     steps = tuple(Step(s.fact, s.what, s.value) for s in trace.steps)
+    element = f"row {trace.row}, column {trace.col}"
     if trace.instruction is None:
-        return "no instruction may write there", steps
+        written = "no instruction may write there" if trace.row is None else f"written by a conversion, {element}"
+        return written, steps
     op = case.program[trace.instruction]
-    return (
-        f"stored by program[{trace.instruction}] ({type(op).__name__}), instance {trace.instance}, "
-        f"row {trace.row}, column {trace.col}",
-        steps,
-    )
+    if isinstance(op, VectorInstruction):
+        element = f"component {trace.col}"
+    return f"stored by program[{trace.instruction}] ({type(op).__name__}), instance {trace.instance}, {element}", steps

@@ -1,0 +1,42 @@
+"""What a finding says of failures of cooperative vectors: who wrote the first wrong element, and which that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cts.cases
+from cts import registry
+from cts.finding import finding
+from cts.judge import judge
+from cts.model import load_case
+from cts.runner import open_driver
+from cts.verdict import Verdict
+
+CASES = Path(cts.cases.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant", "matrix"),
+    [
+        (
+            "vector_arithmetic/parts/construct",
+            "vector-construct-scalars-first",
+            "stored by program[5] (VectorStore), instance 0, component 0",
+        ),
+        (
+            "vector_training/sum/same_address",
+            "reduce-sum-atomic-lost",
+            "stored by program[1] (VectorReduceSumAccumulate), instance 69, component 0",
+        ),
+        ("vector_training/outer/one", "training-zero-fill-ignored", "written by a conversion, row 0, column 2"),
+        ("vector_conversions/layout/columns_to_rows", "conversion-last-line-padded", "no instruction may write there"),
+    ],
+)
+def test_who_wrote_the_first_wrong_element(name: str, mutant: str, matrix: str) -> None:
+    case, oracle = load_case(CASES / f"{name}.yaml"), registry.oracle()
+    expectation = oracle.expect(case)
+    attempt = judge(open_driver(f"emulator:mutant={mutant}"), case, expectation)
+    assert attempt.verdict is Verdict.FAIL
+    assert finding(case, attempt, expectation, oracle).matrix == matrix
