@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cts.capabilities import Capabilities
     from cts.expectation import Oracle
     from cts.model import Case
+    from cts.needs import ModuleNeeds
 
 #: The embedded parts, by name, so that a plain checkout needs no installation. Others come by entry point.
 _EMBEDDED = {
@@ -42,6 +43,7 @@ _EMBEDDED = {
         "vector_training": "cts.generators.vector_training:cases",
     },
     "cts.oracles": {"reference": "cts.reference:ORACLE"},
+    "cts.needs": {"vulkan": "cts.drivers.vulkan.needs:needs"},
 }
 
 
@@ -156,4 +158,10 @@ def area(name: str) -> Area:
 def oracle() -> Oracle:
     """The reference executor."""
     found: Oracle = _load("cts.oracles", "reference", "oracle")
+    return found
+
+
+def needs() -> ModuleNeeds:
+    """What says which features, types and limits a module asks of a Vulkan device."""
+    found: ModuleNeeds = _load("cts.needs", "vulkan", "needs")
     return found
