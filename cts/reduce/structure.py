@@ -1,9 +1,4 @@
-"""Smaller versions of a failing case, by structure: instructions dropped or bypassed, blocks flattened, operands plain.
-
-Hypothesis shrinks the draws behind a generated case; what one draw ties together (a store and the
-tile it made room for, say) it cannot take apart. Reducing the case itself can, and needs no draws.
-Whether a smaller case is valid and fails is for the caller to say; here it is well-formed.
-"""
+"""Less of the structure: instructions dropped or bypassed, blocks flattened, operands plain, extents halved."""
 
 from __future__ import annotations
 
@@ -12,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from cts import reduce_vectors
 from cts.model import (
     AnyInstruction,
     Case,
@@ -40,76 +34,32 @@ from cts.model import (
 )
 from cts.model.operand import SpecBool, SpecClampMode, SpecInt, SpecNumber, SpecScope, SpecUse
 from cts.model.vectors import SpecInterpretation, SpecLayout
-from cts.reduce_blocks import Program, flattened
+from cts.reduce import vectors
+from cts.reduce.blocks import Program, flattened
+from cts.reduce.form import formed, tidy
 
 
-def reduce(case: Case, still_fails: Callable[[Case], bool]) -> Case:
-    """The smallest case that greedy reduction reaches; `case` itself where nothing can go.
-
-    `still_fails` must answer True only for valid cases that fail in the same way.
-    """
-    progress = True
-    while progress:
-        progress = False
-        for smaller in _of_whole(case):
-            if still_fails(smaller):
-                case, progress = smaller, True
-                break
-        # From the end, so that what made the operands of a dropped instruction is gone before its turn.
-        position = len(case.program) - 1
-        while position >= 0:
-            found = next((s for s in _at(case, position) if still_fails(s)), None)
-            if found is None:
-                position -= 1
-            else:
-                case, progress = found, True
-                position = min(position, len(case.program) - 1)
-    return case
-
-
-def reductions(case: Case) -> Iterator[Case]:
-    """Well-formed cases with less in them than `case`, the largest steps first."""
-    yield from _of_whole(case)
-    for i in reversed(range(len(case.program))):
-        yield from _at(case, i)
-
-
-def _of_whole(case: Case) -> Iterator[Case]:
+def of_whole(case: Case) -> Iterator[Case]:
     """Reductions of everything at once."""
-    yield from _formed(_one_workgroup(case), case)
-    yield from _formed(_plain(case), case)
-    yield from _formed(_in_subgroups(case), case)
-    yield from _formed(_in_storage_buffers(case), case)
+    yield from formed(_one_workgroup(case), case)
+    yield from formed(_plain(case), case)
+    yield from formed(_in_subgroups(case), case)
+    yield from formed(_in_storage_buffers(case), case)
     for extent in sorted(_extents(case), reverse=True):
-        yield from _formed(_halved(case, extent), case)
-    for smaller in reduce_vectors.of_whole(case):
-        yield from _formed(_tidy(smaller, smaller.program), case)
+        yield from formed(_halved(case, extent), case)
+    for smaller in vectors.of_whole(case):
+        yield from formed(tidy(smaller, smaller.program), case)
 
 
-def _at(case: Case, i: int) -> Iterator[Case]:
+def at(case: Case, i: int) -> Iterator[Case]:
     """Reductions at instruction `i`."""
     types = types_of(case)
     for program in (*flattened(case.program, i), *_without(case, i)):
-        yield from _formed(_tidy(case, program), case)
+        yield from formed(tidy(case, program), case)
     instruction = case.program[i]
-    changed = (*_simpler(instruction), *reduce_vectors.simpler(instruction, types))
-    for simpler in (*changed, *_loaded(case, instruction, types), *reduce_vectors.loaded(case, instruction, types)):
-        yield from _formed(_tidy(case, (*case.program[:i], simpler, *case.program[i + 1 :])), case)
-
-
-def _formed(smaller: Case, case: Case) -> Iterator[Case]:
-    """`smaller`, if it is well-formed and has less in it."""
-    try:
-        if smaller.program and _size(smaller) < _size(case):
-            yield smaller
-    except ValueError:
-        return
-
-
-def _size(case: Case) -> tuple[int, int, int]:
-    """Instructions, the extents of everything, length as text. Raises ValueError where it is not well-formed."""
-    extents = sum(t.rows + t.cols for t in types_of(case).values() if isinstance(t, MatrixShape))
-    return len(case.program), extents + reduce_vectors.extents(case), len(msgspec.json.encode(case))
+    changed = (*_simpler(instruction), *vectors.simpler(instruction, types))
+    for simpler in (*changed, *_loaded(case, instruction, types), *vectors.loaded(case, instruction, types)):
+        yield from formed(tidy(case, (*case.program[:i], simpler, *case.program[i + 1 :])), case)
 
 
 def _without(case: Case, i: int) -> Iterator[Program]:
@@ -236,23 +186,3 @@ def _with_types(case: Case, change: Callable[[Any], Any]) -> Case:
         declared = getattr(i, "type", None)
         program.append(msgspec.structs.replace(i, type=change(declared)) if isinstance(declared, MatrixType) else i)
     return msgspec.structs.replace(case, program=tuple(program))
-
-
-def _tidy(case: Case, program: Program) -> Case:
-    """The case with `program`, without results, buffers, opaque matrices and functions that nothing uses."""
-    kept: list[AnyInstruction] = []
-    used = {place.of for c in case.conversions for place in (c.source, c.destination)}
-    for instruction in reversed(program):
-        name = getattr(instruction, "id", None)
-        if name is None or name in used:
-            kept.append(instruction)
-            used.update(references(instruction))
-            for field in ("buffer", "matrix", "bias", "combine", "function", "decode", "decode_vector"):
-                used.update(filter(None, (getattr(instruction, field, None),)))
-    return msgspec.structs.replace(
-        case,
-        program=tuple(reversed(kept)),
-        buffers={name: buffer for name, buffer in case.buffers.items() if name in used},
-        functions={name: function for name, function in case.functions.items() if name in used},
-        opaque={name: matrix for name, matrix in case.opaque.items() if name in used},
-    )

@@ -1,7 +1,7 @@
 """Reduction by structure: smaller, well-formed, still failing, and never larger."""
 
-from cts.model import Case, Loop, MatrixLoad, MatrixLoadTensor, MatrixShape, Scalar, dumps_case, loads_case, types_of
-from cts.reduce import reduce, reductions
+from cts.model import Case, Loop, MatrixLoad, MatrixLoadTensor, Scalar, dumps_case, loads_case, types_of
+from cts.reduce import reduce, reductions, size
 
 CASE = loads_case("""\
 schema: 1
@@ -23,11 +23,6 @@ program:
   - {op: MatrixStore, matrix: m2, buffer: dst, stride: 4, offset: {literal: 0, wg.x: 16}}
   - {op: MatrixStore, matrix: m, buffer: other, stride: 4, offset: {literal: 0, wg.x: 16}}
 """)
-
-
-def size(case: Case) -> tuple[int, int, int]:
-    extents = sum(t.rows + t.cols for t in types_of(case).values() if isinstance(t, MatrixShape))
-    return len(case.program), extents, len(dumps_case(case))
 
 
 def test_every_reduction_is_well_formed_and_has_less() -> None:

@@ -1,0 +1,78 @@
+"""`cts minimize`: the smallest case that ends like a given one."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.judge import OpenDriver
+    from cts.minimize import Budget, Minimized
+    from cts.model import Case
+
+
+def minimize(
+    target: Annotated[
+        str,
+        typer.Argument(help="A case file, the name of a corpus case, or the journal of a crash.", metavar="CASE"),
+    ],
+    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver on which the case does not pass.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the case to FILE. Default: print it.", metavar="FILE")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option("--seconds", help="Stop after so long.", metavar="S", min=0)] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="Stop after so many runs.", metavar="N", min=0)] = None,
+) -> None:
+    """Reduce a case as long as the driver gives the same kind of verdict: a crash stays a crash.
+
+    Instructions, dimensions, numbers, types and data are made less, one after the other, and only
+    valid cases are tried. Ctrl-C keeps the best so far.
+    """
+    from cts import registry
+    from cts.cli.target import read
+    from cts.errors import BadInput
+    from cts.minimize import Budget, renamed, report
+    from cts.model import dumps_case
+    from cts.runner import open_driver
+
+    oracle = registry.oracle()
+    case = read(target, oracle)
+    opened = open_driver(driver)
+    with closing(opened.driver):
+        found = _watched(case, opened, Budget(seconds, steps))
+    text = dumps_case(renamed(found))
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as e:
+            raise BadInput("out-file", e.strerror or str(e), str(out), "a file that can be written") from e
+    typer.echo(report(found), err=True)
+    if out is not None:
+        typer.echo(f"reproduce: cts run {out} --driver '{driver}'", err=True)
+
+
+def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
+    """The result, with progress on stderr where it is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from cts import registry
+    from cts.minimize import minimize as reduced
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("first runs")
+
+        def watch(now: Minimized) -> None:
+            left, length = now.after[0], now.after[2]
+            progress.update(
+                task, description=f"{now.verdict.value}: {left} instructions, length {length}, {now.steps} runs"
+            )
+
+        return reduced(case, driver, registry.oracle(), budget, watch)

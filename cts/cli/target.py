@@ -1,0 +1,58 @@
+"""One case for a verb: a file, the name of a corpus case, or the journal of a worker that died."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cts.expectation import Oracle
+    from cts.model import Case
+
+#: How a journal says that a case ended well.
+_WELL = ("done", "unsupported")
+
+
+def read(target: str, oracle: Oracle) -> Case:
+    """The valid case that a user names. Raises BadInput for anything else."""
+    from cts import corpus
+
+    if target.endswith(".jsonl"):
+        return _of_journal(Path(target), oracle)
+    return corpus.read(corpus.one(target), oracle)
+
+
+def _of_journal(path: Path, oracle: Oracle) -> Case:
+    """The last case of a journal that was begun and did not end well."""
+    import msgspec
+
+    from cts.errors import BadInput
+    from cts.model import Case
+
+    remedy = "a journal that the vulkan driver's option `journal` wrote"
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as e:
+        raise BadInput("journal-unreadable", e.strerror or str(e), str(path), remedy) from e
+    begun: dict[Any, Any] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            entry = msgspec.json.decode(line)
+            if "begin" in entry:
+                begun[entry["begin"]] = entry.get("case")
+            elif entry["status"] in _WELL:
+                begun.pop(entry["end"], None)
+        except (msgspec.DecodeError, KeyError, TypeError) as e:
+            if number < len(lines):
+                raise BadInput("journal-malformed", f"no entry of a journal: {e}", f"{path}:{number}", remedy) from e
+    cases = [c for c in begun.values() if c is not None]
+    if not cases:
+        raise BadInput("journal-clean", "every case in it ended well", str(path), "a journal of a crash")
+    try:
+        case = msgspec.convert(cases[-1], Case)
+    except msgspec.ValidationError as e:
+        raise BadInput("journal-malformed", str(e), str(path), remedy) from e
+    violations = oracle.violations(case)
+    if violations:
+        raise BadInput("case-invalid", violations[0].what, f"{path}: {violations[0].path}", violations[0].remedy)
+    return case

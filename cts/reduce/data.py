@@ -1,0 +1,106 @@
+"""Simpler contents: counting where they are read, one number where they are only written, else fewer numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from msgspec import structs
+
+from cts.model import (
+    Buffer,
+    Case,
+    Counter,
+    Data,
+    Iota,
+    MatrixStore,
+    MatrixStoreTensor,
+    Pointer,
+    VectorStore,
+    decode,
+    initial_bits,
+)
+from cts.reduce.form import formed
+
+_Counts = TypeVar("_Counts", Iota, Counter)
+
+#: The most components whose numbers are simplified one by one.
+MOST = 4096
+
+
+def contents(case: Case) -> Iterator[Case]:
+    """Cases in which one buffer begins with something simpler."""
+    only_written = _written(case)
+    for name, buffer in case.buffers.items():
+        for data in _plain(buffer.data, name in only_written):
+            yield from _with(case, name, data)
+    for name, buffer in case.buffers.items():
+        if buffer.data.fill is None and buffer.data.iota is None and buffer.data.counter is None:
+            for data in _fewer(buffer):
+                yield from _with(case, name, data)
+
+
+def _written(case: Case) -> set[str]:
+    """Buffers that are stored to and never read."""
+    stores = (MatrixStore, MatrixStoreTensor, VectorStore)
+    stored = {i.buffer for i in case.program if isinstance(i, stores)}
+    read = {
+        getattr(i, f, None) for i in case.program if not isinstance(i, stores) for f in ("buffer", "matrix", "bias")
+    }
+    pointed = {i.buffer for i in case.program if isinstance(i, Pointer)}
+    return stored - read - pointed
+
+
+def _plain(data: Data, only_written: bool) -> Iterator[Data]:
+    """Contents that are easily seen through. What counts tells where it was read, so that is not made one number."""
+    if only_written:
+        yield from (Data(fill=n) for n in (0, 99, -5))
+    elif data.iota is not None:
+        yield from (Data(iota=iota) for iota in _fresh(data.iota))
+    elif data.counter is not None:
+        yield from (Data(counter=counter) for counter in _fresh(data.counter))
+        yield Data(iota=Iota(modulo=data.counter.modulo))
+    else:
+        yield Data(iota=Iota())
+        yield Data(counter=Counter())
+        yield from (Data(iota=Iota(modulo=n)) for n in (251, 101, 13, 5, 3))
+        yield from (Data(fill=n) for n in (0, 1, 2, 3, -1))
+
+
+def _fresh(counts: _Counts) -> Iterator[_Counts]:
+    """With one of its numbers as where nothing is said."""
+    yield structs.replace(counts, start=0)
+    yield structs.replace(counts, step=1)
+    yield structs.replace(counts, modulo=None)
+
+
+def _fewer(buffer: Buffer) -> Iterator[Data]:
+    """Numbers set to 0, half of what is left at a time, then one by one; then 1 or -1 for each that is neither."""
+    try:
+        numbers = [n.item() for n in decode(buffer.type, initial_bits(buffer))] if buffer.elements <= MOST else []
+    except (ValueError, OverflowError):
+        return
+    if any(n != n or n in (float("inf"), float("-inf")) for n in numbers):
+        return
+    nonzero = [i for i, n in enumerate(numbers) if n]
+    step = len(nonzero)
+    while step:
+        for start in range(0, len(nonzero), step):
+            gone = set(nonzero[start : start + step])
+            yield _values(0 if i in gone else n for i, n in enumerate(numbers))
+        step //= 2
+    for i in nonzero:
+        if abs(numbers[i]) != 1:
+            yield _values((*numbers[:i], 1 if numbers[i] > 0 else -1, *numbers[i + 1 :]))
+
+
+def _values(numbers: Iterator[int | float] | tuple[int | float, ...]) -> Data:
+    listed = tuple(int(n) if n == int(n) else n for n in numbers)
+    if len(set(listed)) == 1:
+        return Data(fill=listed[0])
+    return Data(values=listed)
+
+
+def _with(case: Case, name: str, data: Data) -> Iterator[Case]:
+    buffer = structs.replace(case.buffers[name], data=data)
+    yield from formed(structs.replace(case, buffers={**case.buffers, name: buffer}), case)

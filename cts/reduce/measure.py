@@ -1,0 +1,65 @@
+"""How large a case is, so that a reduction is always towards less and ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from cts.model import Case, ComponentType, MatrixShape, types_of
+from cts.reduce.vectors import extents
+
+#: Component types, the simplest first.
+SIMPLEST = (
+    ComponentType.float32,
+    ComponentType.uint32,
+    ComponentType.int32,
+    ComponentType.float16,
+    ComponentType.uint8,
+    ComponentType.int8,
+)
+
+_RANKS = {t.value: n for n, t in enumerate((*SIMPLEST, *(t for t in ComponentType if t not in SIMPLEST)))}
+
+#: What initial contents cost, beside their numbers: those that are easily seen are worth least.
+_CONTENTS = {"fill": 0, "iota": 2, "counter": 3, "cycle": 4, "values": 4, "random": 24, "random_bits": 24}
+
+_NOT_COUNTED = ("schema", "name", "covers", "description")
+
+
+def size(case: Case) -> tuple[int, int, int]:
+    """Instructions, the extents of all matrices and vectors, and the cost of everything written.
+
+    Raises ValueError where the case is not well-formed.
+    """
+    matrices = sum(t.rows + t.cols for t in types_of(case).values() if isinstance(t, MatrixShape))
+    return len(case.program), matrices + extents(case), cost(case)
+
+
+def cost(case: Case) -> int:
+    """Characters of names, and bits of numbers: what makes a case long to read."""
+    found: dict[str, Any] = msgspec.to_builtins(case)
+    return sum(_cost(key, value) for key, value in found.items() if key not in _NOT_COUNTED)
+
+
+def _cost(key: str, value: Any) -> int:
+    if key == "data":
+        ((kind, contents),) = value.items()
+        return _CONTENTS[kind] + _of(contents)
+    return len(key) + _of(value)
+
+
+def _of(value: Any) -> int:
+    match value:
+        case bool() | None:
+            return 1
+        case int():
+            return 1 + value.bit_length() + (value < 0)
+        case float():
+            return 12
+        case str():
+            return 4 + _RANKS[value] if value in _RANKS else len(value)
+        case dict():
+            return sum(_cost(key, item) for key, item in value.items())
+        case _:
+            return sum(2 + _of(item) for item in value)

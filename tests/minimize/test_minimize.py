@@ -1,0 +1,229 @@
+"""Minimising on drivers: the verdict stays, flakes are not taken, budgets and interruptions keep the best so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+
+from cts import corpus, registry
+from cts.capabilities import Capabilities, everything
+from cts.driver import Fault, Job, Outcome, Status
+from cts.errors import BadInput
+from cts.judge import OpenDriver
+from cts.minimize import Budget, Minimized, minimize, renamed, report
+from cts.model import Case, MatrixMulAdd, VectorMatrixMul, dumps_case, loads_case
+from cts.reduce import size
+from cts.runner import open_driver
+from cts.verdict import Verdict
+
+ORACLE = registry.oracle()
+LOAD = "tensor_addressing.clamp.mirrored_two_rows"
+KERNEL = "matrix_programs.kernel.flash_attention"
+
+
+def case_of(name: str) -> Case:
+    return corpus.read(corpus.one(name), ORACLE)
+
+
+def minimal(name: str, driver: str, budget: Budget | None = None) -> Minimized:
+    return minimize(case_of(name), open_driver(driver), ORACLE, budget)
+
+
+class Conditional:
+    """The emulator, but for cases of which a function says how they end."""
+
+    name = "conditional"
+
+    def __init__(self, ends: Callable[[Case], Outcome | None]) -> None:
+        self.ends = ends
+        self.plain = registry.driver("emulator")
+
+    def capabilities(self) -> Capabilities:
+        return everything()
+
+    def run(self, job: Job) -> Outcome:
+        return self.ends(job.case) or self.plain.run(job)
+
+    def close(self) -> None:
+        pass
+
+
+def opened(ends: Callable[[Case], Outcome | None]) -> OpenDriver:
+    driver = Conditional(ends)
+    return OpenDriver("conditional", driver, driver.capabilities())
+
+
+def multiplies(case: Case) -> bool:
+    return any(isinstance(i, MatrixMulAdd) for i in case.program)
+
+
+def test_a_failure_of_a_tensor_load() -> None:
+    found = minimal(LOAD, "emulator:mutant=mirror-edge-twice")
+    assert found.verdict is Verdict.FAIL
+    assert found.after <= (6, 4, 400) < found.before
+    text = dumps_case(found.case)
+    assert "dim: 1, clamp: RepeatMirrored" in text
+    assert "rows: 1, cols: 1" in text
+    assert found.stopped == ""
+    assert not ORACLE.violations(found.case)
+
+
+def test_a_kernel_keeps_its_loop_and_product() -> None:
+    found = minimal(KERNEL, "emulator:mutant=mul-add-c-dropped")
+    assert found.after[0] <= 10
+    assert multiplies(found.case)
+    assert size(found.case) == found.after
+
+
+def test_vectors() -> None:
+    found = minimal("vector_networks.training_step", "emulator:mutant=vector-multiply-in-place")
+    assert found.after[0] <= 4
+    assert any(isinstance(i, VectorMatrixMul) for i in found.case.program)
+    assert found.case.dispatch.invocations == 1
+
+
+def test_the_result_is_the_same_each_time() -> None:
+    first, second = (minimal("vector_multiply.float.bias", "emulator:mutant=vector-bias-ignored") for _ in range(2))
+    assert first.case == second.case
+    assert first.steps == second.steps
+
+
+def test_a_crash_stays_a_crash() -> None:
+    """Where nothing is multiplied the driver is wrong, which is no crash."""
+
+    def ends(case: Case) -> Outcome | None:
+        if multiplies(case):
+            return Outcome(Status.CRASH, detail="signal 11")
+        return Outcome(Status.TIMEOUT, detail="no answer")
+
+    found = minimize(case_of(KERNEL), opened(ends), ORACLE)
+    assert found.verdict is Verdict.CRASH
+    assert multiplies(found.case)
+    assert len(found.case.program) <= 7
+
+
+def test_a_crash_of_another_kind_is_not_taken() -> None:
+    def ends(case: Case) -> Outcome | None:
+        code = "assert" if multiplies(case) else "segfault"
+        return Outcome(Status.CRASH, detail=code, fault=Fault(code, code))
+
+    assert multiplies(minimize(case_of(KERNEL), opened(ends), ORACLE).case)
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict"), [("crash", "crash"), ("timeout", "timeout"), ("device-lost", "device-lost")]
+)
+def test_every_bad_end_is_kept(fakes: ModuleType, kind: str, verdict: str) -> None:
+    found = minimal(LOAD, f"fake:{kind}")
+    assert found.verdict.value == verdict
+    assert [type(i).__name__ for i in found.case.program] == ["MatrixConstant", "MatrixStore"]
+
+
+def test_batches_give_the_same(fakes: ModuleType) -> None:
+    one, many = minimal(LOAD, "fake:wrong"), minimal(LOAD, "fake:wrong,batch=well")
+    assert one.case == many.case
+    assert many.steps >= one.steps
+
+
+def test_flaky_from_the_start(fakes: ModuleType) -> None:
+    with pytest.raises(BadInput, match="fail at first and then pass: it is flaky"):
+        minimal(LOAD, "fake:flaky")
+
+
+def test_smaller_cases_that_are_flaky_are_not_taken() -> None:
+    seen: set[str] = set()
+    original = case_of(LOAD)
+
+    def ends(case: Case) -> Outcome | None:
+        if case.content_hash in seen and case != original:
+            return None
+        seen.add(case.content_hash)
+        return Outcome(Status.CRASH, detail="signal 11")
+
+    found = minimize(original, opened(ends), ORACLE)
+    assert found.case == original
+    assert found.flaky > 0
+    assert "flaky and not taken" in report(found)
+    assert renamed(found) == original
+
+
+@pytest.mark.parametrize(
+    ("driver", "what"), [("emulator", "gives pass"), ("fake:no-features", "does not run the case")]
+)
+def test_nothing_to_minimise(fakes: ModuleType, driver: str, what: str) -> None:
+    with pytest.raises(BadInput, match=what):
+        minimal(LOAD, driver)
+
+
+@pytest.mark.parametrize("budget", [Budget(steps=12), Budget(seconds=0)])
+def test_a_budget_keeps_the_best_so_far(budget: Budget) -> None:
+    found = minimal(KERNEL, "emulator:mutant=mul-add-c-dropped", budget)
+    assert found.stopped == "the budget is used up"
+    assert found.steps <= 13
+    assert found.after <= found.before
+    assert "best so far" in report(found)
+
+
+def test_an_interruption_keeps_the_best_so_far() -> None:
+    runs = 0
+
+    def ends(case: Case) -> Outcome | None:
+        nonlocal runs
+        runs += 1
+        if runs == 20:
+            raise KeyboardInterrupt
+        return Outcome(Status.CRASH, detail="signal 11")
+
+    found = minimize(case_of(KERNEL), opened(ends), ORACLE)
+    assert found.stopped == "interrupted"
+    assert found.after < found.before
+    assert renamed(found).name == f"{KERNEL}.minimized"
+
+
+def test_progress_is_told() -> None:
+    told: list[Minimized] = []
+    case = case_of(LOAD)
+    minimize(case, open_driver("emulator:mutant=mirror-edge-twice"), ORACLE, None, told.append)
+    sizes = [t.after for t in told]
+    assert sizes == sorted(sizes, reverse=True)
+    assert [t.steps for t in told] == sorted(t.steps for t in told)
+
+
+FILL = """
+schema: 1
+name: x
+buffers:
+  src: {type: uint8, shape: [64], data: {random_bits: {seed: 3}}}
+  dst: {type: uint8, shape: [64], data: {fill: 77}}
+program:
+  - {op: MatrixLoad, id: m, type: {component: uint8, scope: Subgroup, rows: 8, cols: 8, use: A}, buffer: src, stride: 8}
+  - {op: MatrixStore, matrix: m, buffer: dst, stride: 8}
+"""
+
+
+def test_data_that_do_not_matter_count() -> None:
+    def ends(case: Case) -> Outcome | None:
+        crashes = "src" in case.buffers and "dst" in case.buffers and case.buffers["src"].elements >= 16
+        return Outcome(Status.CRASH, detail="signal 11") if crashes else None
+
+    found = minimize(loads_case(FILL), opened(ends), ORACLE)
+    assert "src: {type: float32, shape: [16], data: {iota: {}}}" in dumps_case(found.case)
+
+
+def test_capabilities_bound_what_is_tried() -> None:
+    """A device whose matrices have multiples of 4 rows and columns is never given others."""
+    tried: list[Case] = []
+
+    def ends(case: Case) -> Outcome | None:
+        tried.append(case)
+        return Outcome(Status.CRASH, detail="signal 11")
+
+    driver = opened(ends)
+    matrices = tuple(replace(m, rows=4, cols=4) for m in driver.capabilities.matrices)
+    driver = replace(driver, capabilities=replace(driver.capabilities, matrices=matrices))
+    found = minimize(loads_case(FILL), driver, ORACLE)
+    assert "rows: 4, cols: 4" in dumps_case(found.case)
+    assert all(not driver.capabilities.missing(case) for case in tried)

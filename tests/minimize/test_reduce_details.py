@@ -1,0 +1,155 @@
+"""Reduction of numbers, ranks, bodies, types and data: each towards what a reader sees through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cts.model import (
+    Case,
+    MatrixPerElement,
+    TensorLayout,
+    TensorLayoutSetDimension,
+    TensorLayoutSlice,
+    decode,
+    dumps_case,
+    initial_bits,
+    loads_case,
+    types_of,
+)
+from cts.reduce import reduce_all, reductions, size
+from cts.reduce.numbers import less
+
+A = "{component: int8, scope: Subgroup, rows: 16, cols: 16, use: A}"
+CASE = loads_case(f"""\
+schema: 1
+name: x
+dispatch: {{workgroups: [3, 2, 1], subgroups: 2}}
+functions:
+  f:
+    kind: PerElement
+    type: int8
+    body: |-
+      twice = value + value
+      twice * s if row < col else max(o, int8(3))
+    extras: [{{name: s, type: int8}}, {{name: o, matrix: true}}, {{name: unused, type: int8}}]
+buffers:
+  src: {{type: int8, shape: [4, 8, 9], data: {{random: {{seed: 7, low: -9, high: 9}}}}}}
+  dst: {{type: int8, shape: [16, 16], data: {{fill: 77}}}}
+program:
+  - {{op: TensorLayout, id: t, dim: 3, clamp: Repeat}}
+  - {{op: TensorLayoutSetDimension, id: t1, of: t, dims: [4, 8, 9]}}
+  - {{op: TensorLayoutSlice, id: t2, of: t1, offset: [1, 2, -3], span: [4, 8, 8]}}
+  - {{op: TensorLayoutSlice, id: t3, of: t2, offset: [1, 1, 1], span: [4, 8, 8]}}
+  - {{op: TensorView, id: v, dim: 3, has_dimensions: false, permutation: [2, 0, 1]}}
+  - {{op: MatrixConstant, id: z, type: {A}, value: -7, replicated: true}}
+  - {{op: MatrixLoadTensor, id: m, object: z, buffer: src, layout: t3, view: v}}
+  - {{op: MatrixPerElement, id: p, matrix: m, function: f, matrices: [z], scalars: [2, 5]}}
+  - {{op: Pointer, id: q, buffer: dst, offset: 8}}
+  - {{op: MatrixStore, matrix: p, buffer: q, stride: 16, offset: -8}}
+""")
+
+
+def reduced(case: Case, fails: Callable[[Case], bool]) -> Case:
+    def first(cases: Iterator[Case]) -> Case | None:
+        return next((c for c in cases if fails(c)), None)
+
+    return reduce_all(case, first)
+
+
+def has(case: Case, *kinds: type) -> bool:
+    return all(any(isinstance(i, kind) for i in case.program) for kind in kinds)
+
+
+def test_every_reduction_is_well_formed_and_has_less() -> None:
+    found = list(reductions(CASE))
+    assert len(found) >= 100
+    for smaller in found:
+        types_of(smaller)
+        assert size(smaller) < size(CASE)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 17, 4096, -5, 0xFFFFFFFF])
+def test_less_descends_in_few_steps(number: int) -> None:
+    found = list(less(number))
+    assert len(found) <= 40
+    assert all(abs(n) < abs(number) for n in found)
+    if 0 < number < 1 << 31:
+        # Greedy descent can stop just above any number.
+        for wanted in (1, number // 3, number - 1):
+            at = number
+            while lower := [n for n in less(at) if n >= wanted]:
+                at = lower[0]
+            assert at == wanted
+
+
+def test_ranks_go_one_by_one() -> None:
+    smallest = reduced(CASE, lambda case: has(case, TensorLayout, TensorLayoutSetDimension) and "src" in case.buffers)
+    layout = next(i for i in smallest.program if isinstance(i, TensorLayout))
+    assert layout.dim == 1
+    assert "clamp" not in dumps_case(smallest)
+
+
+def test_slices_are_merged() -> None:
+    def offset(case: Case) -> bool:
+        """The slices of dimension 1 come to 3."""
+        total = 0
+        for i in case.program:
+            if isinstance(i, TensorLayoutSlice) and len(i.offset) == 3 and isinstance(i.offset[1], int):
+                total += i.offset[1]
+        return total == 3 and "src" in case.buffers
+
+    smallest = reduced(CASE, offset)
+    (one,) = [i for i in smallest.program if isinstance(i, TensorLayoutSlice)]
+    assert one.offset == (0, 3, 0)
+
+
+def test_a_body_becomes_what_is_needed_of_it() -> None:
+    def compares(case: Case) -> bool:
+        return any("row < col" in f.body for f in case.functions.values()) and has(case, MatrixPerElement)
+
+    (function,) = reduced(CASE, compares).functions.values()
+    assert "extras" not in dumps_case(reduced(CASE, compares))
+    assert function.body == "value if row < col else value"
+
+
+def test_the_dispatch_becomes_one_subgroup() -> None:
+    smallest = reduced(CASE, lambda case: "dst" in case.buffers)
+    assert "dispatch" not in dumps_case(smallest)
+
+
+def test_read_data_count_and_written_data_are_plain() -> None:
+    smallest = reduced(CASE, lambda case: {"src", "dst"} <= set(case.buffers))
+    assert dumps_case(smallest).count("{iota: {}}") == 1
+    assert "{fill: 0}" in dumps_case(smallest)
+    assert "int8" not in dumps_case(smallest)
+
+
+V = "{component: float16, scope: Subgroup, rows: 4, cols: 4, use: A}"
+VALUES = loads_case(f"""\
+schema: 1
+name: x
+buffers:
+  src: {{type: float16, shape: [4, 4], data: {{random: {{seed: 3, low: -9, high: 9}}}}}}
+  dst: {{type: float16, shape: [4, 4], data: {{fill: 77}}}}
+program:
+  - {{op: MatrixLoad, id: m, type: {V}, buffer: src, stride: 4}}
+  - {{op: MatrixStore, matrix: m, buffer: dst, stride: 4}}
+""")
+
+
+def test_where_counting_does_not_do_few_numbers_are_left() -> None:
+    def two_negatives(case: Case) -> bool:
+        return "src" in case.buffers and int((decode_all(case) < 0).sum()) >= 2
+
+    data = reduced(VALUES, two_negatives).buffers["src"].data
+    assert data.fill == -1 or sorted(n for n in data.values or () if n) == [-1, -1]
+
+
+def decode_all(case: Case) -> npt.NDArray[np.float64]:
+    """The numbers of `src`."""
+    buffer = case.buffers["src"]
+    return decode(buffer.type, initial_bits(buffer)).astype(np.float64)
