@@ -66,20 +66,20 @@ def _pitch(shape: tuple[int, ...], components: int) -> int:
 def _first_wrong_result(expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> Iterator[str]:
     """Matrices (instances, rows, cols) or vectors (instances, length); of elements with one allowed value alone."""
     compared, certain = 0, True
-    kind, axes = "matrix", ("row", "column")
+    kind, axes = "matrix", ["row", "column"]
     for name, wanted in expectation.matrices.items():
         actual = matrices.get(name)
         if actual is None or actual.shape != wanted.shape:
             continue
         compared += 1
         if wanted.ndim == 2:
-            kind, axes = "vector", ("component",)
+            kind, axes = "vector", ["component"]
         spread = expectation.spreads.get(name)
         one = np.ones(wanted.shape, bool) if spread is None else (spread.lo == spread.hi) & (spread.flags == 0)
         certain = certain and bool(one.all())
         wrong = np.argwhere((actual != wanted) & one)
         if len(wrong):
-            place = ", ".join(f"{axis} {n}" for axis, n in zip(("instance", *axes), wrong[0].tolist(), strict=True))
+            place = ", ".join(f"{axis} {n}" for axis, n in zip(["instance", *axes], wrong[0].tolist(), strict=True))
             yield (
                 f"{kind} {name} is already wrong before it is stored: {len(wrong)} of {wanted.size} elements, "
                 f"first at {place}"
