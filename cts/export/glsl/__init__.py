@@ -1,0 +1,19 @@
+"""A case's shader as GLSL that a current glslang accepts. See docs/exporting.md."""
+
+# The rooms register what they write when they are imported.
+from cts.export.glsl import (  # noqa: F401
+    arithmetic,
+    callbacks,
+    control,
+    conversions,
+    copies,
+    layouts,
+    matrices,
+    memory,
+    vector_arithmetic,
+    vector_products,
+    vectors,
+)
+from cts.export.glsl.source import glsl
+
+__all__ = ["glsl"]

@@ -1,0 +1,161 @@
+"""Callbacks as functions, and the instructions that call them (CM-020, CM-030, DV-010, DV-011)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cts.export.glsl.expressions import Evaluation
+from cts.export.glsl.instruction import write_instruction
+from cts.export.glsl.names import Names
+from cts.export.glsl.shader import Shader
+from cts.export.glsl.type_constants import derived_type
+from cts.export.glsl.types import name_of
+from cts.model import (
+    AnyFunction,
+    Combine,
+    Component,
+    ComponentType,
+    Decode,
+    DecodeVector,
+    MatrixPerElement,
+    MatrixReduce,
+    PerElement,
+    ReduceMode,
+    block_alignment,
+    body_of,
+    returns_of,
+)
+
+_EXTENSION = "GL_NV_cooperative_matrix2"
+
+
+@write_instruction.register
+def matrix_reduce(instruction: MatrixReduce, shader: Shader) -> None:
+    """CM-020."""
+    shader.extensions.add(_EXTENSION)
+    both = {ReduceMode.Row, ReduceMode.Column} <= set(instruction.mode)
+    mode = "RowAndColumn" if both else instruction.mode[0].value
+    function = callback(shader, instruction.combine)
+    result = shader.define(instruction.id, derived_type(shader, instruction, instruction.matrix))
+    matrix = shader.results[instruction.matrix]
+    shader.line(f"coopMatReduceNV({result}, {matrix}, gl_CooperativeMatrixReduce{mode}NV, {function});")
+
+
+@write_instruction.register
+def matrix_per_element(instruction: MatrixPerElement, shader: Shader) -> None:
+    """CM-030: the extra operands in the order of the function's parameters."""
+    shader.extensions.add(_EXTENSION)
+    function = shader.case.functions[instruction.function]
+    assert isinstance(function, PerElement)
+    matrices, scalars = iter(instruction.matrices), iter(enumerate(instruction.scalars))
+    arguments = [shader.results[instruction.matrix], callback(shader, instruction.function)]
+    for extra in function.extras:
+        if extra.type is None:
+            arguments.append(shader.results[next(matrices)])
+        else:
+            n, value = next(scalars)
+            arguments.append(shader.value(extra.type, value, "scalars", n))
+    result = shader.define(instruction.id, shader.declared[instruction.matrix])
+    shader.line(f"coopMatPerElementNV({', '.join((result, *arguments))});")
+
+
+def callback(shader: Shader, name: str) -> str:
+    """The function of a callback, written where it is first asked for."""
+    function = shader.case.functions[name]
+    key = ("callback", name)
+    if key not in shader.functions:
+        shader.function(key, name, _text(shader, name, function))
+    return shader.functions[key][0]
+
+
+def _text(shader: Shader, name: str, function: AnyFunction) -> str:
+    component = returns_of(function)
+    match function:
+        case Combine():
+            return _scalar(shader, function, {"x": component, "y": component})
+        case Component():
+            return _scalar(shader, function, {"value": component})
+        case PerElement():
+            coords = _coordinates(shader, function.coords, "row and column of a per-element function")
+            extras = {e.name: e.type or component for e in function.extras}
+            return _scalar(shader, function, {"row": coords, "col": coords, "value": component, **extras})
+        case Decode() | DecodeVector():
+            return _decode(shader, name, function)
+
+
+def _coordinates(shader: Shader, coords: str, what: str) -> ComponentType:
+    """The language asks for 32-bit unsigned coordinates; SPIR-V for either signedness."""
+    if coords != ComponentType.uint32.value:
+        raise shader.cannot(f"{what} of type {coords}: it asks for uint32_t")
+    return ComponentType.uint32
+
+
+def _scalar(shader: Shader, function: AnyFunction, parameters: Mapping[str, ComponentType]) -> str:
+    names, types = Names(), [shader.component(t) for t in parameters.values()]
+    found = {name: names.fresh(name) for name in parameters}
+    declared = ", ".join(f"const in {t} {found[n]}" for t, n in zip(types, parameters, strict=True))
+    evaluation = Evaluation(shader, names, found)
+    result = evaluation.run(body_of(function))
+    component = shader.component(returns_of(function))
+    if shader.strict and returns_of(function).is_float:
+        rounded = names.fresh("result")
+        evaluation.lines.append(f"precise {component} {rounded} = {result};")
+        result = rounded
+    return _function(f"{component} NAME({declared})", [*evaluation.lines, f"return {result};"])
+
+
+def _function(head: str, lines: Sequence[str]) -> str:
+    return "\n".join((f"{head} {{", *(f"    {line}" for line in lines), "}"))
+
+
+def _decode(shader: Shader, name: str, function: Decode | DecodeVector) -> str:
+    """DV-011: a reference to a block, and two arrays of coordinates; DV-010: a vector of lanes."""
+    shader.extensions.update((_EXTENSION, "GL_EXT_buffer_reference"))
+    _coordinates(shader, function.coords, "coordinates of a decode function")
+    members, fields = Names(), {}
+    declared = []
+    for field in function.block:
+        fields[field.name] = members.fresh(field.name)
+        array = "" if field.count is None else f"[{field.count}]"
+        declared.append(f"{shader.component(field.type)} {fields[field.name]}{array};")
+        if field.type.size < 4:
+            shader.extensions.add(f"GL_EXT_shader_{8 * field.type.size}bit_storage")
+    alignment = block_alignment(function.block)
+    head = f"layout(buffer_reference, std430, buffer_reference_align = {alignment}) buffer NAME"
+    block = shader.function(("block", function.block), f"Block_{name}", f"{head} {{ {' '.join(declared)} }};")
+    names = Names()
+    found = {n: names.fresh(n) for n in ("block", "blockCoord", "coordInBlock")}
+    component = shader.component(function.returns)
+    size = f"[{function.dim}]"
+    coordinates = ", ".join(f"const in uint {found[n]}{size}" for n in ("blockCoord", "coordInBlock"))
+    parameters = f"const in {block} {found['block']}, {coordinates}"
+    members_of = {n: f"{found['block']}.{member}" for n, member in fields.items()}
+    precise = "precise " if shader.strict and function.returns.is_float else ""
+    if isinstance(function, Decode):
+        evaluation = Evaluation(shader, names, found, members_of)
+        result = evaluation.run(body_of(function))
+        if precise:
+            evaluation.lines.append(f"{precise}{component} {names.fresh('result')} = {result};")
+            result = "result"
+        return _function(f"{component} NAME({parameters})", [*evaluation.lines, f"return {result};"])
+    lanes, lane = names.fresh("lanes"), names.fresh("lane")
+    evaluation = Evaluation(shader, names, {**found, "lane": lane}, members_of)
+    result = evaluation.run(body_of(function))
+    vector = _lanes(shader, function)
+    lines = [
+        f"{precise}{vector} {lanes};",
+        f"for (uint {lane} = 0; {lane} < {function.lanes}; ++{lane}) {{",
+        *(f"    {line}" for line in evaluation.lines),
+        f"    {lanes}[{lane}] = {result};",
+        "}",
+        f"return {lanes};",
+    ]
+    return _function(f"{vector} NAME({parameters})", lines)
+
+
+def _lanes(shader: Shader, function: DecodeVector) -> str:
+    """The vector that a decode-vector function returns."""
+    if function.lanes <= 4:
+        return shader.component(function.returns, function.lanes)
+    shader.extensions.add("GL_EXT_long_vector")
+    return f"vector<{name_of(function.returns)}, {function.lanes}>"

@@ -1,0 +1,117 @@
+"""Structured control flow: loops and conditions, and the variables that carry values out of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cts.export.glsl.instruction import write_instruction
+from cts.export.glsl.memory import barrier
+from cts.export.glsl.shader import Shader
+from cts.model import ControlBarrier, Else, EndIf, EndLoop, If, Loop, Merge
+
+
+class _OpenLoop(NamedTuple):
+    """A loop being written."""
+
+    loop: Loop
+
+
+class _OpenIf:
+    """A condition being written: the line before which the variables of its merge are declared."""
+
+    def __init__(self, merge: tuple[Merge, ...], line: int, place: str) -> None:
+        self.merge = merge
+        self.line = line
+        self.place = place
+        self.names: dict[str, str] = {}
+        self.has_second = False
+
+
+@write_instruction.register
+def loop(instruction: Loop, shader: Shader) -> None:
+    """What is carried is a variable that each turn changes."""
+    for carry in instruction.carry:
+        shader.define(carry.id, shader.declared[carry.init], shader.results[carry.init])
+    count = shader.operand("count", instruction.count)
+    turn = shader.names.fresh("turn")
+    shader.opened.append(_OpenLoop(instruction))
+    shader.loops.append(turn)
+    shader.open(f"for (uint {turn} = 0; {turn} < {count}; ++{turn})")
+
+
+@write_instruction.register
+def end_loop(instruction: EndLoop, shader: Shader) -> None:
+    """What the next turn begins with; through variables where one carried value becomes another."""
+    opened = shader.opened.pop()
+    assert isinstance(opened, _OpenLoop)
+    carried = {c.id for c in opened.loop.carry}
+    following = [shader.results[name] for name in instruction.next]
+    changes = [(c, n) for c, n in zip(opened.loop.carry, instruction.next, strict=True) if c.id != n]
+    if any(name in carried for _, name in changes):
+        for n, carry in enumerate(opened.loop.carry):
+            name = shader.names.fresh(f"next_{carry.id}")
+            shader.line(f"{shader.declared[carry.id].name} {name} = {following[n]};")
+            following[n] = name
+    for carry, name in zip(opened.loop.carry, following, strict=True):
+        if shader.results[carry.id] != name:
+            shader.line(f"{shader.results[carry.id]} = {name};")
+    shader.close()
+    shader.loops.pop()
+
+
+@write_instruction.register
+def condition(instruction: If, shader: Shader) -> None:
+    """The variables of the merge are declared before it, once their types are known."""
+    value = shader.operand("condition", instruction.condition)
+    opened = _OpenIf(_end_of(shader).merge, len(shader.body), shader.indented(""))
+    opened.names = {m.id: shader.names.fresh(m.id) for m in opened.merge}
+    shader.opened.append(opened)
+    shader.open(f"if (({value}) != 0)")
+
+
+@write_instruction.register
+def otherwise(_instruction: Else, shader: Shader) -> None:
+    """The end of the first arm, and the beginning of the second."""
+    opened = shader.opened[-1]
+    assert isinstance(opened, _OpenIf)
+    _first_ends(shader, opened)
+
+
+def _first_ends(shader: Shader, opened: _OpenIf) -> None:
+    for merge in opened.merge:
+        shader.line(f"{opened.names[merge.id]} = {shader.results[merge.then]};")
+    opened.has_second = True
+    shader.close(" else {")
+    shader.reopen()
+
+
+@write_instruction.register
+def end_if(_instruction: EndIf, shader: Shader) -> None:
+    """What the second arm gives, or what was before where there is none."""
+    opened = shader.opened.pop()
+    assert isinstance(opened, _OpenIf)
+    if opened.merge and not opened.has_second:
+        _first_ends(shader, opened)
+    for merge in opened.merge:
+        shader.line(f"{opened.names[merge.id]} = {shader.results[merge.otherwise]};")
+    shader.close()
+    for merge in opened.merge:
+        type_ = shader.declared[merge.then]
+        shader.declared[merge.id], shader.results[merge.id] = type_, opened.names[merge.id]
+        shader.body.insert(opened.line, f"{opened.place}{type_.name} {opened.names[merge.id]};")
+
+
+def _end_of(shader: Shader) -> EndIf:
+    """The EndIf that belongs to the current If."""
+    depth = 0
+    for instruction in shader.case.program[shader.at + 1 :]:
+        if isinstance(instruction, EndIf) and depth == 0:
+            return instruction
+        depth += isinstance(instruction, If) - isinstance(instruction, EndIf)
+    raise AssertionError("an If without an end: the case is not well-formed")
+
+
+@write_instruction.register
+def control_barrier(_instruction: ControlBarrier, shader: Shader) -> None:
+    """Execution and memory of the workgroup."""
+    shader.line(f"{barrier(shader)}();")

@@ -1,0 +1,49 @@
+"""The per-invocation view of matrices, and what else may hold or pass them (KM-011, KM-015)."""
+
+from __future__ import annotations
+
+from cts.export.glsl.callbacks import callback
+from cts.export.glsl.instruction import write_instruction
+from cts.export.glsl.shader import Shader
+from cts.model import MatrixComponents, MatrixCopy, Through
+
+
+@write_instruction.register
+def matrix_components(instruction: MatrixComponents, shader: Shader) -> None:
+    """Each component of the invocation passed through the function."""
+    function = callback(shader, instruction.function)
+    result = shader.define(instruction.id, shader.declared[instruction.matrix], shader.results[instruction.matrix])
+    index = shader.names.fresh("component")
+    shader.line(f"for (int {index} = 0; {index} < {result}.length(); ++{index})")
+    shader.line(f"    {result}[{index}] = {function}({result}[{index}]);")
+
+
+@write_instruction.register
+def matrix_copy(instruction: MatrixCopy, shader: Shader) -> None:
+    """One way for each member of `Through`."""
+    source, type_ = shader.results[instruction.matrix], shader.declared[instruction.matrix]
+    match instruction.through:
+        case Through.CopyObject | Through.Variable:
+            if instruction.through is Through.CopyObject:
+                shader.note("OpCopyObject is an assignment here")
+            shader.define(instruction.id, type_, source)
+        case Through.Function:
+            text = f"{type_.name} NAME(const in {type_.name} matrix) {{ return matrix; }}"
+            function = shader.function((Through.Function, type_.name), "identity", text)
+            shader.define(instruction.id, type_, f"{function}({source})")
+        case Through.Component:
+            result = shader.define(instruction.id, type_, source)
+            shader.line(f"{result}[0] = {source}[0];")
+        case Through.Array:
+            array = shader.names.fresh(f"array_of_{instruction.id}")
+            shader.line(f"{type_.name} {array}[2];")
+            shader.line(f"{array}[1] = {source};")
+            shader.define(instruction.id, type_, f"{array}[1]")
+        case Through.Struct:
+            holder = shader.function(
+                (Through.Struct, type_.name), "Holder", f"struct NAME {{ uint other; {type_.name} matrix; }};"
+            )
+            struct = shader.names.fresh(f"holder_of_{instruction.id}")
+            shader.line(f"{holder} {struct};")
+            shader.line(f"{struct}.matrix = {source};")
+            shader.define(instruction.id, type_, f"{struct}.matrix")

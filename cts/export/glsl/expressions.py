@@ -1,0 +1,132 @@
+"""The typed expressions of callbacks in GLSL (docs/expressions.md): one function for each kind of node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatchmethod
+
+from cts.export.glsl.names import Names
+from cts.export.glsl.shader import Shader
+from cts.model import ComponentType
+from cts.model.expression import (
+    Binary,
+    Bitcast,
+    Body,
+    Convert,
+    Coordinate,
+    Expression,
+    Lookup,
+    Member,
+    Name,
+    Number,
+    Select,
+    Unary,
+    ValueType,
+)
+
+_OPERATORS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "and": "&", "or": "|", "xor": "^",
+    "shl": "<<", "shr": ">>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+    "both": "&&", "either": "||",
+}  # fmt: skip
+_PREFIXES = {"neg": "-", "invert": "~", "not": "!"}
+
+
+class Evaluation:
+    """Evaluates expressions in the function being written.
+
+    `found` has the identifiers of its parameters, `members` those of the fields of a decode function's
+    block. `lines` are the statements before the result.
+    """
+
+    def __init__(
+        self, shader: Shader, names: Names, found: Mapping[str, str], members: Mapping[str, str] | None = None
+    ) -> None:
+        self.shader = shader
+        self.names = names
+        self.found = dict(found)
+        self.members = members or {}
+        self.lines: list[str] = []
+
+    def run(self, body: Body) -> str:
+        """The text of a body's result."""
+        for name, expression in body.assignments:
+            value, type_ = self.value(expression), expression.type
+            precise = "precise " if self.shader.strict and _is_float(type_) else ""
+            self.found[name] = self.names.fresh(name)
+            self.lines.append(f"{precise}{self.type(type_)} {self.found[name]} = {value};")
+        return self.value(body.result)
+
+    def type(self, type_: ValueType) -> str:
+        return self.shader.component(type_) if isinstance(type_, ComponentType) else "bool"
+
+    def operand(self, node: Expression) -> str:
+        """The text of an operand: in parentheses where it is an operation, or negative."""
+        text = self.value(node)
+        is_operation = isinstance(node, (Binary, Select)) and not _is_call(node)
+        return f"({text})" if is_operation or text[0] in "-~!" else text
+
+    @singledispatchmethod
+    def value(self, node: Expression) -> str:
+        raise TypeError(f"{node!r} is no expression")
+
+    @value.register
+    def _(self, node: Number) -> str:
+        assert isinstance(node.type, ComponentType), "plain numbers have component types"
+        return self.shader.number(node.type, node.bits)
+
+    @value.register
+    def _(self, node: Name) -> str:
+        return self.found[node.name]
+
+    @value.register
+    def _(self, node: Coordinate) -> str:
+        return f"{self.found[node.array]}[{node.dimension}]"
+
+    @value.register
+    def _(self, node: Member) -> str:
+        index = "" if node.index is None else f"[{self.value(node.index)}]"
+        return f"{self.members[node.name]}{index}"
+
+    @value.register
+    def _(self, node: Unary) -> str:
+        if node.operation in _PREFIXES:
+            return f"{_PREFIXES[node.operation]}{self.operand(node.a)}"
+        return f"{node.operation}({self.value(node.a)})"
+
+    @value.register
+    def _(self, node: Binary) -> str:
+        if _is_call(node):
+            return f"{node.operation}({self.value(node.a)}, {self.value(node.b)})"
+        return f"{self.operand(node.a)} {_OPERATORS[node.operation]} {self.operand(node.b)}"
+
+    @value.register
+    def _(self, node: Select) -> str:
+        return f"{self.operand(node.condition)} ? {self.operand(node.a)} : {self.operand(node.b)}"
+
+    @value.register
+    def _(self, node: Convert) -> str:
+        return f"{self.type(node.type)}({self.value(node.a)})"
+
+    @value.register
+    def _(self, node: Bitcast) -> str:
+        assert isinstance(node.type, ComponentType) and isinstance(node.a.type, ComponentType)
+        return self.shader.cast(node.type, node.a.type, self.value(node.a))
+
+    @value.register
+    def _(self, node: Lookup) -> str:
+        assert isinstance(node.type, ComponentType)
+        elements = ", ".join(self.shader.number(node.type, bits) for bits in node.bits)
+        type_, table = f"{self.type(node.type)}[{len(node.bits)}]", self.names.fresh("table")
+        index = self.value(node.index)
+        self.lines.append(f"{type_} {table} = {type_}({elements});")
+        return f"{table}[{index}]"
+
+
+def _is_float(type_: ValueType) -> bool:
+    return isinstance(type_, ComponentType) and type_.is_float
+
+
+def _is_call(node: Expression) -> bool:
+    """Whether an operation is written as a call of a built-in function."""
+    return isinstance(node, Binary) and node.operation in ("min", "max")

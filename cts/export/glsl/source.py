@@ -1,0 +1,59 @@
+"""The whole shader: what it is, its extensions, its sections in the order in which they are needed."""
+
+from __future__ import annotations
+
+import textwrap
+
+from cts.export.cannot import CannotExpress
+from cts.export.glsl import memory
+from cts.export.glsl.instruction import write_instruction
+from cts.export.glsl.shader import Shader
+from cts.model import Case, FloatControls
+from cts.spirv.lower import lower
+
+#: How glslang is called on it, for the head of the shader.
+COMMAND = "glslang -V --target-env vulkan1.3 -o shader.spv shader.comp"
+
+
+def glsl(case: Case, subgroup_size: int) -> str:
+    """The shader of a well-formed case as GLSL, with the interface of the suite's own module.
+
+    The same bindings, SpecIds, push constants and parameter words, so that the data of a job (see
+    `cts.spirv.lower.bind`) run either. Raises CannotExpress for what GLSL has no words for, and
+    HarnessTrouble where the case has no module (see `cts.spirv.lower.lower`).
+    """
+    if case.float_controls is FloatControls.FastMathNone:
+        what = "float_controls FastMathNone (SPV_KHR_float_controls2): its precise is NoContraction"
+        raise CannotExpress(f"GLSL has no words for {what}", "float_controls")
+    shader = Shader(case, lower(case, subgroup_size), case.dispatch.invocations or case.dispatch.subgroups * subgroup_size)
+    memory.declare(shader)
+    memory.copy_in(shader)
+    for shader.at, instruction in enumerate(case.program):
+        write_instruction(instruction, shader)
+    memory.copy_out(shader)
+    functions = [text for _, text in shader.functions.values()]
+    sections = (
+        [*_head(shader), *(f"#extension {e} : require" for e in sorted(shader.extensions))],
+        [f"layout(local_size_x = {shader.invocations}) in;"],
+        shader.spec_constants,
+        shader.buffer_lines,
+        shader.type_lines,
+        *([text] for text in functions),
+        ["void main() {", *shader.body, "}"],
+    )
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _head(shader: Shader) -> list[str]:
+    """The version, and in comments what the shader is of; texts of the case cannot end a comment."""
+    texts = [_one_line(shader.case.name), _one_line(shader.case.description)]
+    if shader.notes:
+        texts.append(f"Said in other words than in the module: {'; '.join(shader.notes)}.")
+    texts.append(COMMAND)
+    lines = [line for text in texts for line in textwrap.wrap(text, 110)]
+    return ["#version 460", "#pragma use_vulkan_memory_model", *(f"// {line}" for line in lines)]
+
+
+def _one_line(text: str) -> str:
+    """Without what would go on in the next line: control characters, and backslashes."""
+    return "".join(c if c.isprintable() and c.isascii() and c != "\\" else " " for c in text)

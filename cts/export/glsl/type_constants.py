@@ -1,0 +1,141 @@
+"""The constants of types and multiplications: extents, scopes, uses, clamp modes, interpretations, layouts."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from cts.export.glsl.shader import Declared, Shader
+from cts.model import (
+    ClampMode,
+    Instruction,
+    Interpretation,
+    MatrixLayout,
+    MatrixType,
+    Scope,
+    SpecInterpretation,
+    SpecLayout,
+    Use,
+    VectorType,
+    constant_of,
+)
+
+Constant: TypeAlias = int | bool | ClampMode | Scope | Use | Interpretation | MatrixLayout
+
+_CLAMPS = {ClampMode.RepeatMirrored: "MirrorRepeat"}
+_USES = {Use.A: "gl_MatrixUseA", Use.B: "gl_MatrixUseB", Use.Accumulator: "gl_MatrixUseAccumulator"}
+_COMPONENTS = {
+    Interpretation.float16: "Float16",
+    Interpretation.float32: "Float32",
+    Interpretation.float8_e4m3fn: "FloatE4M3",
+    Interpretation.float8_e5m2: "FloatE5M2",
+    Interpretation.int8: "SignedInt8",
+    Interpretation.uint8: "UnsignedInt8",
+    Interpretation.int16: "SignedInt16",
+    Interpretation.uint16: "UnsignedInt16",
+    Interpretation.int32: "SignedInt32",
+    Interpretation.uint32: "UnsignedInt32",
+    Interpretation.int8_packed: "SignedInt8Packed",
+    Interpretation.uint8_packed: "UnsignedInt8Packed",
+}
+_FIELDS = ("scope", "rows", "cols", "use")
+
+
+def constant(value: object) -> tuple[str, str]:
+    """A constant by the name GLSL has for it, and its type."""
+    match value:
+        case ClampMode():
+            return f"gl_CooperativeMatrixClampMode{_CLAMPS.get(value, value.value)}NV", "uint"
+        case Scope():
+            return f"gl_Scope{value.value}", "uint"
+        case Use():
+            return _USES[value], "uint"
+        case Interpretation():
+            return f"gl_ComponentType{_COMPONENTS[value]}NV", "int"
+        case MatrixLayout():
+            return f"gl_CooperativeVectorMatrixLayout{value.value}NV", "int"
+        case bool():
+            return str(value).lower(), "bool"
+        case int():
+            return str(value), "uint"
+    raise TypeError(f"{value!r} is no constant of a type")
+
+
+def type_constant(shader: Shader, declared: object, *path: int | str) -> str:
+    """The constant at `path` of the current instruction, a spec constant where the case asks for one."""
+    spec = isinstance(declared, (SpecInterpretation, SpecLayout))
+    value = declared.spec if isinstance(declared, (SpecInterpretation, SpecLayout)) else constant_of(declared)
+    text, type_ = constant(value)
+    return shader.spec_constant(type_, text, *path) if spec or value is not declared else text
+
+
+def matrix_type(shader: Shader, declared: MatrixType) -> Declared:
+    """A matrix type as the case declares it. Types declared alike are one type, their spec constants included."""
+    if declared not in shader.matrix_types:
+        texts = {field: type_constant(shader, getattr(declared, field), "type", field) for field in _FIELDS}
+        _declare_matrix(shader, declared, texts)
+    return shader.matrix_types[declared]
+
+
+def derived_type(shader: Shader, instruction: Instruction, source: str) -> Declared:
+    """The type of an instruction's result, which follows from that of its operand, the matrix `source`.
+
+    It has the constants of the source's type but for those that the instruction changes, which are
+    constants of its own fields.
+    """
+    declared = shader.matrix(getattr(instruction, "id")).declared  # noqa: B009 - every caller's instruction has one
+    if declared not in shader.matrix_types:
+        of, texts = shader.matrix(source).declared, shader.declared[source].constants
+        found = {f: _derived(shader, instruction, declared, (of, texts), f) for f in _FIELDS}
+        _declare_matrix(shader, declared, found)
+    return shader.matrix_types[declared]
+
+
+def _derived(
+    shader: Shader, instruction: Instruction, declared: MatrixType, source: tuple[MatrixType, dict[str, str]], field: str
+) -> str:
+    value, (of, texts) = getattr(declared, field), source
+    if getattr(instruction, field, None) is None:
+        for other in (field, *{"rows": ("cols",), "cols": ("rows",)}.get(field, ())):
+            if value is getattr(of, other):
+                return texts[other]
+    return type_constant(shader, value, field)
+
+
+def _declare_matrix(shader: Shader, declared: MatrixType, texts: dict[str, str]) -> None:
+    shader.extensions.update(("GL_KHR_cooperative_matrix",))
+    scope, use = constant_of(declared.scope), constant_of(declared.use)
+    assert isinstance(scope, Scope) and isinstance(use, Use)
+    size = f"{texts['rows']}x{texts['cols']}"
+    wide = "_Workgroup" if scope is Scope.Workgroup else ""
+    component = shader.component(declared.component)
+    text = f"coopmat<{component}, {texts['scope']}, {texts['rows']}, {texts['cols']}, {texts['use']}>"
+    name = shader.type_name(f"Matrix_{component.removesuffix('_t')}_{size}_{use.value}{wide}", text)
+    shader.matrix_types[declared] = Declared(name, texts)
+
+
+def with_component(shader: Shader, source: Declared, declared: MatrixType) -> Declared:
+    """The type of matrices as `source`, whose constants it has, with the component that `declared` says."""
+    if declared not in shader.matrix_types:
+        _declare_matrix(shader, declared, source.constants)
+    return shader.matrix_types[declared]
+
+
+def vector_type(shader: Shader, declared: VectorType) -> Declared:
+    """A vector type as the case declares it. Types declared alike are one type, the spec constant included."""
+    if declared not in shader.matrix_types:
+        _declare_vector(shader, declared, type_constant(shader, declared.length, "type", "length"))
+    return shader.matrix_types[declared]
+
+
+def vector_with_component(shader: Shader, source: Declared, declared: VectorType) -> Declared:
+    """The type of vectors as long as those of `source`, with the component that `declared` says."""
+    if declared not in shader.matrix_types:
+        _declare_vector(shader, declared, source.constants["length"])
+    return shader.matrix_types[declared]
+
+
+def _declare_vector(shader: Shader, declared: VectorType, length: str) -> None:
+    shader.extensions.add("GL_NV_cooperative_vector")
+    component = shader.component(declared.component)
+    name = shader.type_name(f"Vector_{component.removesuffix('_t')}_{length}", f"coopvecNV<{component}, {length}>")
+    shader.matrix_types[declared] = Declared(name, {"length": length})
