@@ -132,9 +132,9 @@ def ulp(component: ComponentType, numbers: F64) -> F64:
 
 def lowest_bit(numbers: F64) -> F64:
     """The greatest power of two of which each number is a multiple; infinity for 0 and what is not finite."""
-    mantissa, exponent = np.frexp(numbers)
     usable = np.isfinite(numbers) & (numbers != 0)
-    whole = np.where(usable, np.ldexp(mantissa, 53), 0).astype(np.int64)
+    mantissa, exponent = np.frexp(np.where(usable, numbers, 1.0))
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
     lowest: F64 = np.ldexp((whole & -whole).astype(np.float64), exponent - 53)
     return np.where(usable, lowest, np.inf)
 
