@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from cts.errors import BadInput
+from cts.errors import BadInput, CtsError
 from cts.model import Case
 from cts.verdict import Verdict
 
@@ -77,7 +77,7 @@ class Shrinking(_Event, frozen=True, tag="shrinking"):
     area: str
 
 
-class CaseJudged(_Event, frozen=True, tag="case-judged"):
+class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
     """One case has run on a driver: for the journal of a run, so that none need run twice.
 
     `hash` is its content hash. The `case` itself is there where it was generated and did not pass:
@@ -191,12 +191,23 @@ def encode(event: Event) -> bytes:
     return msgspec.json.encode(event)
 
 
+def decode(line: str | bytes) -> Event:
+    """The event of a line. Raises msgspec.DecodeError for anything else."""
+    return _decoder.decode(line)
+
+
+def problem(error: CtsError) -> Rejected | Trouble:
+    """An error that does not end the run."""
+    kind = Rejected if isinstance(error, BadInput) else Trouble
+    return kind(error.code, error.what, error.where, error.remedy)
+
+
 def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:
     """Events of a complete run. Raises BadInput for anything else, a run without its footer included."""
     events: list[Event] = []
     for number, line in enumerate(lines, 1):
         try:
-            events.append(_decoder.decode(line))
+            events.append(decode(line))
         except msgspec.DecodeError as e:
             raise BadInput("events", str(e), f"{where}:{number}", "a line that `cts run --json` wrote") from e
     if not events or not isinstance(events[0], RunStarted):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cts
-from cts import corpus, registry
+from cts import corpus, registry, store
+from cts import events as ev
 from cts.errors import BadInput, CtsError
 from cts.events import Result, RunStarted
 from cts.judge import OpenDriver
@@ -19,11 +21,18 @@ from cts.profiles import Profile, profile
 from cts.quarantine import NO_RULES, Quarantine, load
 from cts.report.failure import failure
 from cts.report.save import Saver
-from cts.runner import open_driver, run_area, run_entry
+from cts.runner import Plan, described, exit_status, open_driver, run_area, run_entry
+from cts.store import RunFolder
 from cts.verdict import Verdict
 
 _DRIVER = "cts_driver"
 _NOT_RUN = "cts_not_run"
+
+#: Where a test's report carries events, in JSON, from xdist's workers to the controller.
+_EVENTS = "cts_events"
+
+#: Exit codes of sessions that have run to their end.
+_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
 class Session:
@@ -36,6 +45,7 @@ class Session:
         settings: Profile,
         save_dir: Path,
         quarantine: Quarantine,
+        run: Path | None,
     ) -> None:
         self.config = config
         self.drivers = drivers
@@ -47,9 +57,19 @@ class Session:
         self.header = RunStarted(
             cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0
         )
-        self.saver = Saver(save_dir)
+        #: Where the run is kept. xdist's workers only add findings there, and tell the controller the rest.
+        self.folder: RunFolder | None = None
+        if run is None and not config.option.collectonly:
+            self.folder = self._new_folder()
+        self.run = run or (self.folder.path if self.folder else save_dir)
+        self.saver = Saver(self.run)
         self.saver(self.header)
+        #: Events that no test's report has taken along yet.
+        self.happened: list[ev.Event] = []
         self._open: dict[str, OpenDriver] = {}
+        self._start = time.perf_counter()
+        self._results: list[ev.Result] = []
+        self._problems = 0
         self._judged: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
         self._not_run: Counter[tuple[str, str]] = Counter()
@@ -69,7 +89,11 @@ class Session:
             quarantine = load(Path(options.cts_quarantine)) if options.cts_quarantine else NO_RULES
         except BadInput as e:
             raise pytest.UsageError(str(e)) from None
-        session = cls(config, specs, settings, Path(options.cts_save_dir), quarantine)
+        run = getattr(config, "workerinput", {}).get("cts_run")
+        try:
+            session = cls(config, specs, settings, Path(options.cts_save_dir), quarantine, Path(run) if run else None)
+        except CtsError as e:
+            raise pytest.UsageError(str(e)) from None
         config.add_cleanup(session.close)
         return session
 
@@ -77,10 +101,20 @@ class Session:
         """The driver, opened now if it is not. Raises CtsError where that fails."""
         if spec not in self._open:
             self._open[spec] = open_driver(spec, self.quarantine)
+            self.happened.append(described(self._open[spec]))
         return self._open[spec]
 
+    def _new_folder(self) -> RunFolder:
+        plan = Plan(self.drivers, self.settings, areas=self.areas, quarantine=self.quarantine)
+        command = ["pytest", *self.config.invocation_params.args]
+        folder = store.create(self.save_dir, store.Manifest.of(plan, "pytest", list(map(str, command))))
+        folder(self.header)
+        return folder
+
     def close(self) -> None:
-        """Close every driver that was opened."""
+        """Close the run's folder and every driver that was opened."""
+        if self.folder is not None:
+            self.folder.close()
         while self._open:
             self._open.popitem()[1].driver.close()
 
@@ -111,8 +145,27 @@ class Session:
         examples = f"{settings.max_examples} examples per area"
         return f"cts: profile {settings.name}, {examples}, seed {settings.seed}, drivers {drivers}"
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Give a test's report what happened, as text: so it travels from xdist's workers."""
+        report = yield
+        if call.when == "call" and isinstance(item, _Item):
+            if call.excinfo is not None and isinstance(call.excinfo.value, CtsError):
+                self.happened.append(ev.problem(call.excinfo.value))
+            report.__dict__[_EVENTS] = [ev.encode(event).decode() for event in self.happened]
+            self.happened.clear()
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count what was judged; xdist's controller gets its workers' reports here too."""
+        """Count and keep what was judged; xdist's controller gets its workers' reports here too."""
+        for event in map(ev.decode, report.__dict__.get(_EVENTS, ())):
+            if isinstance(event, ev.Result):
+                self._results.append(event)
+            self._problems += isinstance(event, (ev.Rejected, ev.Trouble))
+            if self.folder is not None:
+                self.folder(event)
         properties = dict(report.user_properties)
         spec = properties.get(_DRIVER)
         if isinstance(spec, str) and report.when == "call":
@@ -133,8 +186,19 @@ class Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A run in which nothing was tested fails."""
-        if self.untested() and session.exitstatus == pytest.ExitCode.OK and not hasattr(self.config, "workerinput"):
+        if hasattr(self.config, "workerinput"):
+            return
+        if self.untested() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.folder is not None and session.exitstatus in _ENDED:
+            self.folder(self._footer())
+
+    def _footer(self) -> ev.RunFinished:
+        verdicts = Counter(r.verdict for r in self._results)
+        counts = {v.value: verdicts[v] for v in Verdict if verdicts[v]}
+        examples, seconds = sum(r.examples for r in self._results), round(time.perf_counter() - self._start, 3)
+        status = exit_status(verdicts, troubled=bool(self._problems))
+        return ev.RunFinished(counts, examples, 0, self._problems, seconds, status)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Count what was not run, and name the drivers on which nothing was tested."""
@@ -193,6 +257,7 @@ class _Item(pytest.Item):
     def runtest(self) -> None:
         ours = self.session_of_cts
         result = self.result(ours.driver(self.spec))
+        ours.happened.append(result)
         if result.not_run:
             self.user_properties.append((_NOT_RUN, result.not_run))
         if result.verdict is Verdict.NOT_RUN:
@@ -201,7 +266,7 @@ class _Item(pytest.Item):
             pytest.skip(f"unsupported by {self.spec}: {result.detail}")
         if result.verdict is not Verdict.PASS:
             ours.saver(result)
-            raise DidNotPass(failure(result, ours.save_dir, ours.header))
+            raise DidNotPass(failure(result, ours.run, ours.header))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, (DidNotPass, CtsError)):

@@ -31,7 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--cts-profile", default="default", metavar="NAME", help="smoke, default or nightly")
     group.addoption("--cts-max-examples", type=int, metavar="N", help="generated cases per area and driver")
     group.addoption("--cts-seed", type=int, metavar="N", help="seed of generation; the header prints it")
-    group.addoption("--cts-save-dir", default="cts-run", metavar="DIR", help="where findings are kept (cts-run)")
+    group.addoption(
+        "--cts-save-dir",
+        default="cts-run",
+        metavar="DIR",
+        help="the folder of runs, which gets one for this session (cts-run)",
+    )
     group.addoption("--cts-quarantine", metavar="FILE", help="cases that a device cannot stand: left out, or for last")
     group.addoption(
         "--cts-validation", action="store_true", help="load validation layers: a case that one rejects is an error"
@@ -50,10 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Give xdist's workers the seed of the controller."""
+    """Give xdist's workers the seed of the controller, and the folder of its run."""
     session = node.config.stash.get(_SESSION, None)
     if session is not None:
         node.workerinput["cts_seed"] = session.header.seed
+        node.workerinput["cts_run"] = str(session.run)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -21,12 +21,11 @@ from cts.events import (
     DriverOpened,
     Event,
     Progress,
-    Rejected,
     Result,
     RunFinished,
     RunStarted,
     Shrinking,
-    Trouble,
+    problem,
 )
 from cts.expectation import Oracle
 from cts.explore import Explored, explore
@@ -212,7 +211,11 @@ class _Run:
         for spec in dict.fromkeys(self.plan.drivers):
             try:
                 driver = open_driver(spec, self.plan.quarantine)
-                self.emit(described(driver))
+                try:
+                    self.emit(described(driver))
+                except BadInput:
+                    self._close(driver)
+                    raise
                 opened.append(replace(driver, recalled=self.plan.past.recalled.get(spec, NOTHING_RECALLED)))
             except (BadInput, HarnessTrouble) as e:
                 self._problem(e)
@@ -307,17 +310,19 @@ class _Run:
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
         if isinstance(error, BadInput):
             self.rejected += 1
-            self.emit(Rejected(error.code, error.what, error.where, error.remedy))
         else:
             self.troubles += 1
-            self.emit(Trouble(error.code, error.what, error.where, error.remedy))
+        self.emit(problem(error))
 
 
 def described(driver: OpenDriver) -> DriverOpened:
     """What a driver says of itself, as data that can be written."""
     identity = driver.driver.identity() if isinstance(driver.driver, NamedDriver) else ""
-    capabilities = msgspec.json.decode(msgspec.json.encode(driver.capabilities))
-    capabilities["features"].sort()
+    capabilities = {
+        # Sets have an order of their own in each process.
+        name: sorted(value, key=repr) if isinstance(value, list) else value
+        for name, value in msgspec.json.decode(msgspec.json.encode(driver.capabilities)).items()
+    }
     return DriverOpened(driver.spec, identity, capabilities)
 
 

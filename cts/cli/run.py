@@ -13,6 +13,10 @@ import typer
 if TYPE_CHECKING:
     from cts.events import Event
     from cts.runner import Emit, Plan
+    from cts.store import RunFolder
+
+#: Parameters that go with --resume: how the run is reported, not what it does.
+WITH_RESUME = ("resume", "json")
 
 
 def run(
@@ -63,24 +67,37 @@ def run(
     json: Annotated[
         Path | None, typer.Option("--json", help="Write events as JSON lines to this file; - for stdout.")
     ] = None,
-    save_dir: Annotated[Path, typer.Option("--save-dir", help="Where findings are kept, as cases and reports.")] = Path(
-        "cts-run"
-    ),
+    save_dir: Annotated[
+        Path, typer.Option("--save-dir", help="The folder of runs, which gets one for this run.", metavar="DIR")
+    ] = Path("cts-run"),
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", help="Continue an interrupted run; its settings are kept.", metavar="RUN"),
+    ] = None,
 ) -> None:
     """Run cases on drivers and compare all memory with what the specification allows.
 
     Without CASE: the whole corpus, then generated cases of every area. A failure is shrunk, shown
-    and kept in --save-dir; the command that reproduces it is printed last.
+    and kept in the run's folder, which is printed; the command that reproduces it is printed last.
     """
+    from cts import store
     from cts.errors import HarnessTrouble
 
-    plan = _plan(targets or [], driver or [], area, corpus, generate, profile, max_examples, seed, keyword or [], stop)
-    plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
     with ExitStack() as stack:
+        if resume is not None:
+            folder, plan = _resumed(resume)
+        else:
+            plan = _plan(
+                targets or [], driver or [], area, corpus, generate, profile, max_examples, seed, keyword or [], stop
+            )
+            plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
+            folder = store.create(save_dir, store.Manifest.of(plan, "cts run", ["cts", *sys.argv[1:]]))
+        stack.callback(folder.close)
         try:
-            status = _run(plan, json, save_dir, stack)
+            status = _run(plan, json, folder, stack)
         except KeyboardInterrupt:
-            raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete") from None
+            remedy = f"cts run --resume {folder.path}"
+            raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
     raise typer.Exit(status)
 
 
@@ -139,7 +156,30 @@ def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool, transf
     return replace(plan, drivers=registry.transformed(drivers, transforms))
 
 
-def _run(plan: Plan, json: Path | None, save_dir: Path, stack: ExitStack) -> int:
+def _resumed(path: Path) -> tuple[RunFolder, Plan]:
+    """The run to continue. Raises BadInput where other options ask for another run."""
+    import click
+
+    from cts import store
+    from cts.errors import BadInput
+
+    context = click.get_current_context()
+    given = [
+        name
+        for name in context.params
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE and name not in WITH_RESUME
+    ]
+    if given:
+        raise BadInput(
+            "resume-options",
+            f"a resumed run keeps its settings, and takes no {', '.join(given)}",
+            "cts run --resume",
+            f"only {', '.join(f'--{name}' for name in WITH_RESUME[1:])} beside it",
+        )
+    return store.resume(path)
+
+
+def _run(plan: Plan, json: Path | None, folder: RunFolder, stack: ExitStack) -> int:
     from hypothesis.configuration import set_hypothesis_home_dir
     from rich.console import Console
 
@@ -154,8 +194,8 @@ def _run(plan: Plan, json: Path | None, save_dir: Path, stack: ExitStack) -> int
     to_stdout = json is not None and str(json) == "-"
     stream = sys.stderr if to_stdout else sys.stdout
     console = Console(file=stream, width=None if stream.isatty() else 160)
-    terminal = stack.enter_context(Terminal(console, Console(stderr=True), save_dir))
-    consumers: list[Emit] = [Saver(save_dir), terminal]
+    terminal = stack.enter_context(Terminal(console, Console(stderr=True), folder.path))
+    consumers: list[Emit] = [folder, Saver(folder.path), terminal]
     if json is not None:
         try:
             lines = sys.stdout.buffer if to_stdout else stack.enter_context(json.open("wb"))

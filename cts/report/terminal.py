@@ -79,6 +79,8 @@ class Terminal:
             f"cts {event.version}, profile {event.profile}, seed {event.seed}: "
             f"{' and '.join(what) or 'nothing'} on {', '.join(event.drivers)}"
         )
+        if self.save_dir is not None:
+            self._print(f"run kept in {self.save_dir}")
         self.progress.start()
         if event.cases:
             self.corpus_task = self.progress.add_task("corpus", total=event.cases * len(event.drivers))

@@ -101,7 +101,8 @@ def test_outcomes(session: pytest.Pytester, kind: str, outcome: dict[str, int], 
     result.assert_outcomes(**outcome)
     result.stdout.fnmatch_lines(words)
     assert "pytest_items.py" not in result.stdout.str(), "the reader wants the case, not our frames"
-    assert (session.path / "cts-run").exists() == (kind in ("wrong", "crash", "flaky", "raises"))
+    saved = list((session.path / "cts-run" / "001").glob("*.txt"))
+    assert bool(saved) == (kind in ("wrong", "crash", "flaky", "raises"))
 
 
 def test_unsupported_is_skipped_with_the_reason_and_a_run_of_skips_fails(session: pytest.Pytester) -> None:
@@ -175,8 +176,8 @@ def test_generated_cases(session: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1, failed=1, deselected=2 * (len(entries()) + len(AREAS) - 1))
     result.stdout.fnmatch_lines(["cts: profile default, 20 examples per area, seed 7, drivers fake:right, fake:wrong"])
     result.stdout.fnmatch_lines(["found at example 1 of seed 7, then shrunk", "*value: 2}"])
-    (saved,) = (session.path / "cts-run").glob("generated.fake_area.*.yaml")
-    result.stdout.fnmatch_lines([f"reproduce: cts run cts-run/{saved.name} --driver fake:wrong"])
+    (saved,) = (session.path / "cts-run" / "001").glob("generated.fake_area.*.yaml")
+    result.stdout.fnmatch_lines([f"reproduce: cts run cts-run/001/{saved.name} --driver fake:wrong"])
 
 
 def test_smoke_profile_has_a_fixed_seed(session: pytest.Pytester) -> None:

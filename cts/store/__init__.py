@@ -1,0 +1,12 @@
+"""Run directories: what was run, and what came of it, written while it happens. See docs/runs.md.
+
+`create` makes one, `load` reads one, ended or not; `resume` gives the plan that finishes it.
+"""
+
+from __future__ import annotations
+
+from cts.store.folder import RunFolder, create, latest, locate
+from cts.store.manifest import Manifest
+from cts.store.run import Run, load, resume
+
+__all__ = ["Manifest", "Run", "RunFolder", "create", "latest", "load", "locate", "resume"]

@@ -1,0 +1,108 @@
+"""A folder of runs: `cts-run/001`, `cts-run/002`, ... so that no run overwrites another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from cts.errors import BadInput, HarnessTrouble
+from cts.events import DriverOpened, Event
+from cts.store import journal
+from cts.store.manifest import Manifest, encode
+
+MANIFEST = "manifest.json"
+
+#: What a run that is not found should have been.
+REMEDY = "the folder of a run, as `cts run` names it, or the folder of runs for the latest"
+
+
+@dataclass(eq=False)
+class RunFolder:
+    """A run that is being written. Consumes its events; `path` is its folder."""
+
+    path: Path
+    manifest: Manifest
+    journal: journal.Journal
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, DriverOpened):
+            self._opened(event)
+        self.journal(event)
+
+    def _opened(self, driver: DriverOpened) -> None:
+        """Note a driver. Raises BadInput where it is not the one that the run began with."""
+        before = next((d for d in self.manifest.drivers if d.driver == driver.driver), None)
+        if before is None:
+            drivers = (*self.manifest.drivers, driver)
+            self.manifest = msgspec.structs.replace(self.manifest, drivers=drivers)
+            write(self.path, self.manifest)
+        elif before != driver:
+            changed = f"{before.identity!r} then, {driver.identity!r} now"
+            if before.identity == driver.identity:
+                changed = "it has other capabilities now"
+            raise BadInput(
+                "driver-changed",
+                f"{driver.driver} is not what the run began with: {changed}",
+                str(self.path),
+                "a new run",
+            )
+
+    def close(self) -> None:
+        """Let others at it."""
+        self.journal.close()
+
+
+def create(runs: Path, manifest: Manifest) -> RunFolder:
+    """A new run in a folder of runs, numbered after the last one. Raises HarnessTrouble where it cannot be written."""
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        number = max(_numbers(runs), default=0) + 1
+        while True:
+            path = runs / f"{number:03}"
+            try:
+                path.mkdir()
+                break
+            except FileExistsError:  # another process was quicker
+                number += 1
+    except OSError as e:
+        raise HarnessTrouble("run-folder", e.strerror or str(e), str(runs), "a folder that can be written") from e
+    write(path, manifest)
+    return RunFolder(path, manifest, journal.Journal(path / journal.NAME))
+
+
+def write(path: Path, manifest: Manifest) -> None:
+    """Write the manifest of a run, whole or not at all."""
+    part = path / f"{MANIFEST}.part"
+    try:
+        part.write_bytes(encode(manifest))
+        part.replace(path / MANIFEST)
+    except OSError as e:
+        raise HarnessTrouble("run-folder", e.strerror or str(e), str(path), "a folder that can be written") from e
+
+
+def locate(path: Path) -> Path:
+    """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput where there is none."""
+    if (path / MANIFEST).is_file():
+        return path
+    found = latest(path)
+    if found is None:
+        what = "no run is kept here" if path.is_dir() else "no such folder"
+        raise BadInput("no-run", what, str(path), REMEDY)
+    return found
+
+
+def latest(runs: Path, before: Path | None = None) -> Path | None:
+    """The last run of a folder of runs, of those `before` another of it where that is given; None without any."""
+    end = int(before.name) if before is not None and before.name.isdecimal() else None
+    for number, path in sorted(_numbers(runs).items(), reverse=True):
+        if (end is None or number < end) and (path / MANIFEST).is_file():
+            return path
+    return None
+
+
+def _numbers(runs: Path) -> dict[int, Path]:
+    if not runs.is_dir():
+        return {}
+    return {int(p.name): p for p in runs.iterdir() if p.name.isdecimal() and p.name.isascii()}

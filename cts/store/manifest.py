@@ -1,0 +1,142 @@
+"""What a run is, as data: all that is needed to read its results, and to continue it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+import cts
+from cts.corpus import Entry
+from cts.errors import BadInput
+from cts.events import DriverOpened
+from cts.profiles import Profile
+from cts.quarantine import Quarantine, Rule
+from cts.runner import Plan
+
+FORMAT = 1
+
+#: Distributions whose version decides which cases a seed generates, or what is expected of them.
+_VERSIONS = ("hypothesis", "ml_dtypes", "msgspec", "numba", "numpy")
+
+
+class EntryRecord(Struct, frozen=True, forbid_unknown_fields=True):
+    """A case file of a run. `digest` is the SHA-256 of its bytes, "" where it could not be read."""
+
+    name: str
+    path: str
+    in_corpus: bool
+    digest: str
+
+
+class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The plan of a run and where it ran. `drivers` are those that have been opened, `specs` those asked for.
+
+    `command` is what was typed; `started` is a time in UTC. A run of pytest has `origin` "pytest" and no `entries`.
+    """
+
+    format: int
+    origin: Literal["cts run", "pytest"]
+    command: tuple[str, ...]
+    started: str
+    suite: str
+    python: str
+    platform: str
+    versions: dict[str, str]
+    specs: tuple[str, ...]
+    profile: str
+    max_examples: int
+    seed: int
+    areas: tuple[str, ...] = ()
+    entries: tuple[EntryRecord, ...] = ()
+    stop_at_first: bool = False
+    quarantine: tuple[Rule, ...] = ()
+    drivers: tuple[DriverOpened, ...] = ()
+
+    @classmethod
+    def of(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:
+        """The manifest of a plan that is about to run here."""
+        assert plan.profile.seed is not None, "profile() settles the seed"
+        return cls(
+            FORMAT,
+            origin,
+            tuple(command),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            cts.__version__,
+            platform.python_version(),
+            platform.platform(),
+            versions(),
+            plan.drivers,
+            plan.profile.name,
+            plan.profile.max_examples,
+            plan.profile.seed,
+            plan.areas,
+            tuple(map(record, plan.entries)),
+            plan.stop_at_first,
+            plan.quarantine.rules,
+        )
+
+    def plan(self) -> Plan:
+        """The plan again. Raises BadInput where a case file is not what it was."""
+        return Plan(
+            self.specs,
+            Profile(self.profile, self.max_examples, self.seed),
+            tuple(map(_entry, self.entries)),
+            self.areas,
+            self.stop_at_first,
+            quarantine=Quarantine(self.quarantine),
+        )
+
+
+def versions() -> dict[str, str]:
+    """The installed versions of what examples and expectations depend on."""
+    return {name: metadata.version(name) for name in _VERSIONS}
+
+
+def record(entry: Entry) -> EntryRecord:
+    """What is kept of a case file."""
+    return EntryRecord(entry.name, str(entry.path), entry.in_corpus, _digest(entry.path))
+
+
+def encode(manifest: Manifest) -> bytes:
+    """The text of `manifest.json`."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+
+
+def decode(text: bytes, where: str) -> Manifest:
+    """A manifest from its text. Raises BadInput for anything else, a newer format included."""
+    try:
+        head: Any = msgspec.json.decode(text)
+        if isinstance(head, dict) and isinstance(head.get("format"), int) and head["format"] > FORMAT:
+            raise BadInput(
+                "run-format", f"format {head['format']} is newer than {FORMAT}", where, "the suite that wrote it"
+            )
+        return msgspec.json.decode(text, type=Manifest)
+    except msgspec.DecodeError as e:
+        raise BadInput("run-manifest", str(e), where, "a file that `cts run` wrote") from e
+
+
+def _entry(record: EntryRecord) -> Entry:
+    """The entry of a record, whose file must be what it was."""
+    from cts import corpus
+
+    path = Path(record.path)
+    if record.in_corpus:  # wherever the corpus is installed now
+        path = next((e.path for e in corpus.entries() if e.name == record.name), path)
+    if _digest(path) != record.digest:
+        raise BadInput("case-changed", f"{record.name} is not what it was when the run began", str(path), "a new run")
+    return Entry(record.name, path, record.in_corpus)
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,115 @@
+"""A run as its folder tells it, and the plan that finishes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import cts
+from cts.errors import BadInput
+from cts.events import CaseJudged, Event, Rejected, Result, RunFinished, Trouble
+from cts.judge import Recalled
+from cts.runner import Past, Plan
+from cts.store import journal
+from cts.store.folder import MANIFEST, RunFolder, locate
+from cts.store.manifest import Manifest, decode, versions
+from cts.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, ended or not. `results` holds what became of each case or area on each driver, once.
+
+    `judged` has the cases that ran, with what was generated and did not pass; `problems` what was
+    rejected and which drivers were in trouble; `footer` is None where the run did not end.
+    """
+
+    path: Path
+    manifest: Manifest
+    results: tuple[Result, ...] = ()
+    judged: tuple[CaseJudged, ...] = ()
+    problems: tuple[Rejected | Trouble, ...] = ()
+    footer: RunFinished | None = None
+
+    def findings(self) -> list[Result]:
+        """The results that are neither pass nor left out."""
+        return [r for r in self.results if r.verdict.is_finding or r.verdict is Verdict.ERROR]
+
+
+def load(path: Path) -> Run:
+    """The run of a folder, or the latest of a folder of runs. Raises BadInput where it is none."""
+    folder = locate(path)
+    try:
+        text = (folder / MANIFEST).read_bytes()
+    except OSError as e:
+        raise BadInput("run-unreadable", e.strerror or str(e), str(folder / MANIFEST), "a file that can be read") from e
+    manifest = decode(text, str(folder / MANIFEST))
+    return of_events(folder, manifest, journal.read(folder / journal.NAME))
+
+
+def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
+    """The run that wrote these events."""
+    results: dict[tuple[str, str], Result] = {}
+    judged: list[CaseJudged] = []
+    problems: dict[Rejected | Trouble, None] = {}
+    footer = None
+    for event in events:
+        match event:
+            case Result():
+                results.setdefault((event.driver, event.name), event)
+            case CaseJudged():
+                judged.append(event)
+            case Rejected() | Trouble():
+                problems[event] = None
+            case RunFinished():
+                footer = event
+            case _:
+                pass
+    return Run(path, manifest, tuple(results.values()), tuple(judged), tuple(problems), footer)
+
+
+def resume(path: Path) -> tuple[RunFolder, Plan]:
+    """The folder of an interrupted run, open for writing, and the plan of what is left of it.
+
+    Raises BadInput where the run cannot be continued: pytest began it, another process is at it, or
+    the suite, its libraries or a case are not what they were.
+    """
+    path = locate(path)
+    writer = journal.Journal(path / journal.NAME)
+    try:
+        run = load(path)
+        _check(run)
+        plan = replace(run.manifest.plan(), past=Past(run.results, recalled(run.judged)))
+    except BaseException:
+        writer.close()
+        raise
+    return RunFolder(path, run.manifest, writer), plan
+
+
+def recalled(judged: Iterable[CaseJudged]) -> Mapping[str, Recalled]:
+    """What the cases that ran say of each driver."""
+    passed: dict[str, dict[str, str]] = {}
+    failed: dict[str, dict[str, Verdict]] = {}
+    for case in judged:
+        if case.verdict is Verdict.PASS:
+            passed.setdefault(case.driver, {})[case.hash] = case.detail
+        elif case.verdict.is_finding:
+            passed.get(case.driver, {}).pop(case.hash, None)
+            failed.setdefault(case.driver, {})[case.hash] = case.verdict
+    return {d: Recalled(passed.get(d, {}), failed.get(d, {})) for d in {*passed, *failed}}
+
+
+def _check(run: Run) -> None:
+    manifest, where = run.manifest, str(run.path)
+    if manifest.origin != "cts run":
+        raise BadInput("run-of-pytest", "a session of pytest cannot be resumed", where, "pytest again")
+    now = {"coopmat-cts": cts.__version__, **versions()}
+    for name, version in {"coopmat-cts": manifest.suite, **manifest.versions}.items():
+        if now.get(name) != version:
+            raise BadInput(
+                "run-versions",
+                f"the run began with {name} {version}, here is {now.get(name)}: its seed may give other cases",
+                where,
+                f"{name} {version}, or a new run",
+            )
