@@ -76,12 +76,13 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
         yield result.detail
     if finding is not None and finding.counts:
         yield ""
-        yield from _difference(finding, most)
+        yield from difference(finding, most)
     yield ""
     yield f"reproduce: {reproduce(result, save_dir, header)}"
 
 
-def _difference(finding: Finding, most: int | None) -> Iterator[str]:
+def difference(finding: Finding, most: int | None) -> Iterator[str]:
+    """Lines: what differs, the first element and the others up to `most`, and how the first comes about."""
     for count in finding.counts:
         what, where = ("guard bytes", "around") if count.guard else ("elements", "of")
         yield f"{count.differing} of {count.total} {what} {where} {count.buffer} differ"
