@@ -29,6 +29,8 @@ class Intervals:
     patterns of a closed interval in the type's numeric order (-0 below +0); a NaN is in no
     interval and allowed only by `Freedom.NAN` or `Freedom.ANY` in `flags`, shape (n,), uint8.
     `reason` names what leaves the freedom: a fact ID, or the suite's own policy and its bound.
+    Where `step`, shape (n,), is not 0, only its multiples are allowed: a power of two, to which
+    roundings that the program makes binding leave every result (NU-019). None: 0 everywhere.
     """
 
     component: ComponentType
@@ -37,6 +39,7 @@ class Intervals:
     hi: npt.NDArray[Any]
     flags: npt.NDArray[np.uint8]
     reason: str = ""
+    step: npt.NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -104,11 +107,17 @@ class Violation:
 
 @dataclass(frozen=True)
 class TraceStep:
-    """One step of an address calculation: spec function or rule, fact ID, and what came out."""
+    """One step of an address calculation: spec function or rule, fact ID, and what came out.
+
+    `idle` where it leaves what it gets as it is: a coordinate within bounds, a permutation that changes
+    nothing. `instruction` is the index of the instruction whose step it is, where it is of one.
+    """
 
     fact: str
     what: str
     value: str
+    idle: bool = False
+    instruction: int | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,28 @@ class Trace:
     steps: tuple[TraceStep, ...]
 
 
+class Reach(enum.IntEnum):
+    """What becomes of an element where an instruction meets memory."""
+
+    MEMORY = 0
+    CLIPPED = 1
+    CLAMPED = 2
+    INACTIVE = 3
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where the elements of a load or store meet memory, in the last turn of loops around it.
+
+    `byte` is the offset in the contents of `buffer`, int64, and `status` a `Reach`, uint8; both are
+    (instances, rows, cols). A byte says nothing where the status is not MEMORY.
+    """
+
+    buffer: str
+    byte: npt.NDArray[np.int64]
+    status: npt.NDArray[np.uint8]
+
+
 class Oracle(Protocol):
     """The reference executor, found through `cts.registry.oracle()`."""
 
@@ -137,6 +168,32 @@ class Oracle(Protocol):
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""
         ...
 
-    def trace(self, case: Case, buffer: str, offset: int) -> Trace:
-        """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure."""
+    def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:
+        """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure.
+
+        With `detail`, also each term of sums and how layouts and views came to be. `depth` counts the
+        instructions before the store that are told of; None: as many as are readable.
+        """
+        ...
+
+    def trace_element(
+        self,
+        case: Case,
+        result: str,
+        instance: int,
+        row: int,
+        col: int,
+        *,
+        turns: tuple[int, ...] | None = None,
+        depth: int | None = None,
+    ) -> Trace:
+        """Every step, in detail, behind an element of a matrix or (in row 0) of a vector.
+
+        As it is after the program, or after the turn `turns` of the loops around what defines it. The
+        instruction of the trace is that one; None where the instance never comes to it.
+        """
+        ...
+
+    def reached(self, case: Case, instruction: int) -> Reached | None:
+        """Where a load or store meets memory; None for other instructions, and where none is taken."""
         ...

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from cts.expectation import Expectation, Trace, Violation
+from cts.expectation import Expectation, Reached, Trace, Violation
 from cts.model import Case
-from cts.reference.execute import Execution, execute, run
+from cts.reference.element import Element
+from cts.reference.execute import Execution, Recording, execute, run
 from cts.reference.program import Evaluation, evaluate
-from cts.reference.trace import trace
+from cts.reference.trace import reached, trace, trace_element
 from cts.reference.validity import computes, violations
 
 __all__ = ["ORACLE", "Execution", "Reference", "execute"]
@@ -37,9 +38,30 @@ class Reference:
             execution.spreads(),
         )
 
-    def trace(self, case: Case, buffer: str, offset: int) -> Trace:
+    def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:
         """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure."""
-        return trace(self._judged(case).evaluation, buffer, offset)
+        judged = self._judged(case)
+        return trace(judged.evaluation, judged.recording, buffer, offset, detail=detail, depth=depth)
+
+    def trace_element(
+        self,
+        case: Case,
+        result: str,
+        instance: int,
+        row: int,
+        col: int,
+        *,
+        turns: tuple[int, ...] | None = None,
+        depth: int | None = None,
+    ) -> Trace:
+        """Every step, in detail, behind an element of a matrix or (in row 0) of a vector."""
+        judged = self._judged(case)
+        element = Element(instance, row, col)
+        return trace_element(judged.evaluation, judged.recording, result, element, turns=turns, depth=depth)
+
+    def reached(self, case: Case, instruction: int) -> Reached | None:
+        """Where a load or store meets memory; None for other instructions, and where none is taken."""
+        return reached(self._judged(case).evaluation, instruction)
 
     def _judged(self, case: Case) -> _Judged:
         """The case's evaluation: kept for the last case, as its questions come one after the other."""
@@ -55,6 +77,13 @@ class _Judged:
     @cached_property
     def execution(self) -> Execution:
         return run(self.evaluation)
+
+    @cached_property
+    def recording(self) -> Recording:
+        """What each step gave, for traces."""
+        recording = Recording()
+        run(self.evaluation, recording=recording)
+        return recording
 
 
 ORACLE = Reference()

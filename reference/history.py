@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
@@ -35,11 +36,11 @@ from cts.model import (
     MatrixTimesScalar,
     MatrixTranspose,
     Order,
-    ReduceMode,
     Scope,
     VectorInstruction,
     mul_add_types,
 )
+from cts.reference import details
 from cts.reference.accesses import Access, Grid
 from cts.reference.addressing import Status
 from cts.reference.arrays import U32
@@ -48,6 +49,7 @@ from cts.reference.execute import Recording
 from cts.reference.numeric.value import Value
 from cts.reference.operands import lanes_of
 from cts.reference.program import Evaluation
+from cts.reference.states import state_steps
 from cts.reference.steps import tensor_steps
 from cts.reference.vector_history import RULES as VECTOR_RULES
 from cts.reference.vector_history import address as vector_address
@@ -59,12 +61,19 @@ TERMS = 4
 
 
 class History:
-    """Tells the history of elements, from values recorded in every step."""
+    """Tells the history of elements, from values recorded in every step.
 
-    def __init__(self, evaluation: Evaluation, recording: Recording) -> None:
+    With `detail` each term of a sum, and how layouts and views came to be. `depth` counts the
+    instructions that one history tells of.
+    """
+
+    def __init__(
+        self, evaluation: Evaluation, recording: Recording, *, detail: bool = False, depth: int | None = None
+    ) -> None:
         self.evaluation = evaluation
         self.recording = recording
-        self.left = MOST_INSTRUCTIONS
+        self.detail = detail
+        self.left = MOST_INSTRUCTIONS if depth is None else depth
         self.defines: defaultdict[str, set[int]] = defaultdict(set)
         for i, instruction in enumerate(evaluation.case.program):
             for name in _defined(evaluation.case, i, instruction):
@@ -76,11 +85,26 @@ class History:
         if number is None or self.left == 0:
             return
         self.left -= 1
-        yield self.begin(number, matrix, element)
-        instruction = self.evaluation.case.program[self.evaluation.steps[number].index]
+        index = self.evaluation.steps[number].index
+        instruction = self.evaluation.case.program[index]
         value = self.value(matrix, before, element)
         shown = "not recorded" if value is None else show(value)
-        yield from self._explained(instruction, matrix, number, element, shown)
+        yield self.begin(number, matrix, element)
+        yield from self.marked(index, self._explained(instruction, matrix, number, element, shown))
+
+    def marked(self, instruction: int, steps: Iterator[TraceStep]) -> Iterator[TraceStep]:
+        """The steps, as those of an instruction where they are not yet another's."""
+        return (s if s.instruction is not None else replace(s, instruction=instruction) for s in steps)
+
+    def defined(self, matrix: str, element: Element, turns: tuple[int, ...] | None) -> int | None:
+        """The last step, or that of some turns, that defines a matrix for an instance."""
+        before = len(self.evaluation.steps)
+        while (number := self._definition(matrix, before, element)) is not None:
+            taken = self.evaluation.steps[number].taken
+            if turns is None or taken.turns == turns:
+                return number
+            before = number
+        return None
 
     def begin(self, number: int, matrix: str, element: Element) -> TraceStep:
         step = self.evaluation.steps[number]
@@ -94,6 +118,8 @@ class History:
             f"element ({element.row}, {element.col}) of {matrix!r}"
             if isinstance(self.evaluation.shape_of(matrix), MatrixShape)
             else f"component {element.col} of {matrix!r}",
+            idle=True,
+            instruction=step.index,
         )
 
     def value(self, matrix: str, before: int, element: Element) -> Value | None:
@@ -110,8 +136,8 @@ class History:
         value = None if number is None else self.recording.values[number, name]
         return value and value.broadcast((*value.shape[:-1], self.evaluation.shape_of(name).cols))
 
-    def address(self, access: Access, element: Element) -> Iterator[TraceStep]:
-        """From the element to its byte."""
+    def address(self, access: Access, element: Element, number: int) -> Iterator[TraceStep]:
+        """From the element to its byte, in step `number`."""
         if isinstance(access.shape, Grid):
             yield vector_address(access, element)
             return
@@ -125,6 +151,8 @@ class History:
             yield self._strided(access, element, pointer)
             return
         assert access.layout is not None
+        if self.detail:
+            yield from state_steps(self.evaluation, access, number, element)
         layout = access.layout.map(lambda a: _one(a, element.instance))
         view = access.view and access.view.map(lambda a: _one(a, element.instance))
         index = yield from tensor_steps(layout, view, element.row, element.col, access.shape.cols, access.store)
@@ -152,6 +180,8 @@ class History:
     ) -> Iterator[TraceStep]:
         match instruction:
             case _ if isinstance(instruction, VectorInstruction):
+                if self.detail:
+                    yield from details.of_vector(self, instruction, number, element)
                 yield from explained(self, instruction, number, element, shown)
             case MatrixConstant() | MatrixNull():
                 yield TraceStep("KM-016", "every element is the constant", shown)
@@ -171,12 +201,17 @@ class History:
                 yield from self.of(instruction.matrix, number, Element(element.instance, element.col, element.row))
             case MatrixPerElement() | MatrixComponents():
                 yield self._call(instruction, number, element, shown)
+                if self.detail:
+                    yield from details.called(self.evaluation.case, instruction, element)
                 for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
                     yield from self.of(name, number, element)
             case _:
                 operands = [n for n in _operands(instruction) if n is not None]
                 values = ", ".join(self._element(n, number, element) for n in operands)
-                yield TraceStep(_RULES[type(instruction)], f"{instruction.spirv} of {values}", shown)
+                scalar = self._scalar(number)
+                yield TraceStep(self._rule(instruction, matrix), f"{instruction.spirv} of {values}{scalar}", shown)
+                if self.detail and isinstance(instruction, MatrixConvert):
+                    yield from self._conversion(instruction, number, element)
                 for name in operands:
                     yield from self.of(name, number, element)
 
@@ -185,12 +220,14 @@ class History:
     ) -> Iterator[TraceStep]:
         access = self.evaluation.steps[number].access
         assert access is not None
-        yield from self.address(access, element)
+        yield from self.address(access, element, number)
         status = int(at_element(access.status, element))
         if status == Status.OK:
             byte = int(at_element(access.byte, element))
             if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
                 yield self._decode(instruction, access, element, shown)
+                if self.detail:
+                    yield from details.decoded(self.evaluation.case, instruction)
             else:
                 yield TraceStep(_RULES[type(instruction)], f"loaded from byte {byte} of {access.buffer!r}", shown)
         elif status == Status.CLAMPED:
@@ -217,6 +254,8 @@ class History:
         shapes = [self.evaluation.shape_of(name) for name in (i.a, i.b, i.c)]
         types = mul_add_types(i, *(s for s in shapes if isinstance(s, MatrixShape)))
         depth = shapes[0].cols
+        if self.detail:
+            yield from details.products(self, i, number, element)
         terms = []
         for k in range(min(depth, TERMS)):
             a = self.value(i.a, number, Element(element.instance, element.row, k))
@@ -230,21 +269,16 @@ class History:
 
     def _reduction(self, i: MatrixReduce, number: int, element: Element, shown: str) -> Iterator[TraceStep]:
         shape = self.evaluation.shape_of(i.matrix)
-        rows, cols = list(range(shape.rows)), list(range(shape.cols))
-        if ReduceMode.Square in i.mode:
-            rows, cols = [2 * element.row, 2 * element.row + 1], [2 * element.col, 2 * element.col + 1]
-        else:
-            if ReduceMode.Row not in i.mode:
-                cols = [element.col]
-            if ReduceMode.Column not in i.mode:
-                rows = [element.row]
-        first = [(r, c) for r in rows[:TERMS] for c in cols[:TERMS]][:TERMS]
+        places = details.reduced_places(i, (shape.rows, shape.cols), element)
+        first = places[:TERMS]
         values = [
             number_text(self.value(i.matrix, number, Element(element.instance, r, c)), shape.component)
             for r, c in first
         ]
-        more = ", ..." if len(rows) * len(cols) > len(first) else ""
-        what = f"{i.combine!r} over {len(rows) * len(cols)} elements of {i.matrix!r}, from {first[0]}"
+        if self.detail:
+            yield from details.combined(self, i, number, element)
+        more = ", ..." if len(places) > len(first) else ""
+        what = f"{i.combine!r} over {len(places)} elements of {i.matrix!r}, from {first[0]}"
         yield TraceStep("CM-022", f"{what}: {', '.join(values)}{more}", shown)
 
     def _call(self, i: MatrixPerElement | MatrixComponents, number: int, element: Element, shown: str) -> TraceStep:
@@ -254,6 +288,28 @@ class History:
         if isinstance(i, MatrixPerElement):
             values = f"row {element.row}, col {element.col}, {values}"
         return TraceStep(_RULES[type(i)], f"{i.function!r} of {values}: `{body}`", shown)
+
+    def _rule(self, i: Instruction, result: str) -> str:
+        target = self.evaluation.shape_of(result).component
+        match i:
+            case MatrixConvert():
+                return details.rule_of_conversion(self.evaluation.shape_of(i.matrix).component, target)
+            case MatrixArithmetic() | MatrixTimesScalar():
+                return details.rule_of_arithmetic(target)
+            case _:
+                return _RULES[type(i)]
+
+    def _scalar(self, number: int) -> str:
+        """The scalar that an instruction was given, in words."""
+        scalar = self.recording.read.get(number, {}).get("scalar")
+        if scalar is None or scalar.component is None:
+            return ""
+        return f" and {number_text(element_of(scalar, Element(0, 0, 0)), scalar.component)}"
+
+    def _conversion(self, i: MatrixConvert, number: int, element: Element) -> Iterator[TraceStep]:
+        yield from details.conversion(self.value(i.matrix, number, element), i.component)
+        if i.use is not None:
+            yield TraceStep("CM-050", f"the Use becomes {i.use.value}", "the element stays where it is")
 
     def _element(self, matrix: str, number: int, element: Element) -> str:
         component = self.evaluation.shape_of(matrix).component

@@ -67,8 +67,9 @@ _MemoryInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor | MatrixLoa
 class Step:
     """One instruction as it is taken once, and what its operands come to then.
 
-    `before` and `after` are the states of a layout instruction's operand and result; `bias` is what a
-    multiplication of vectors reads beside its matrix.
+    `before` and `after` are the states of a layout instruction's operand and result, `view_before` and
+    `view_after` those of a view instruction's; `bias` is what a multiplication of vectors reads beside
+    its matrix.
     """
 
     taken: Taken
@@ -76,6 +77,8 @@ class Step:
     before: TensorLayoutState | None = None
     after: TensorLayoutState | None = None
     bias: Access | None = None
+    view_before: TensorViewState | None = None
+    view_after: TensorViewState | None = None
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -168,7 +171,9 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
             matrix, bias = _operand_accesses(evaluation, taken, instruction)
             return Step(taken, matrix, bias=bias)
         case TensorView() | TensorViewSetDimension() | TensorViewSetStride() | TensorViewSetClip():
-            evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
+            seen = None if isinstance(instruction, TensorView) else evaluation.views[instruction.of]
+            view = evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
+            return Step(taken, view_before=seen, view_after=view)
         case Pointer():
             offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns)
             evaluation.pointers[instruction.id] = offset.astype(np.int64)

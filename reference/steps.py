@@ -36,7 +36,7 @@ def tensor_steps(
         linear = yield from _view_steps(layout, view, linear)
     span_coord = addressing.linear_to_span_coord(layout, linear)
     what = f"linearToSpanCoord: digits of {linear.item()} in span {_list(layout.span)}"
-    yield TraceStep("TA-034", what, _coords(span_coord))
+    yield TraceStep("TA-034", what, _coords(span_coord), layout.dim == 1 and span_coord[0].item() == linear.item())
     tensor = addressing.span_coord_to_tensor_coord(layout, span_coord, store)
     for dim in range(layout.dim):
         step, outside = _clamp_step(layout, dim, span_coord[dim].item(), tensor.coord[dim].item(), store)
@@ -60,21 +60,25 @@ def _clip_step(view: TensorViewState, row: int, col: int, n: int, linear: int | 
     if linear is None:
         return TraceStep("TA-032", f"{what}: ({row}, {col}) is outside", "skipped")
     width = min(n, ccs)
-    return TraceStep("TA-032", f"{what}, then ({row} - {cro}) * {width} + ({col} - {cco})", str(linear))
+    what = f"{what}, then ({row} - {cro}) * {width} + ({col} - {cco})"
+    return TraceStep("TA-032", what, str(linear), linear == row * n + col)
 
 
 def _view_steps(layout: TensorLayoutState, view: TensorViewState, linear: U32) -> Generator[TraceStep, None, U32]:
     own = view.type.has_dimensions
     coord = addressing.linear_to_view_coord(layout, view, linear)
+    index = addressing.view_coord_to_linear(layout, view, coord)
+    same = bool(index.item() == linear.item())
     dimensions = f"the view's {_list(view.view_dimension)}" if own else f"the span {_list(layout.span)}"
     yield TraceStep(
         "TA-033",
         f"linearToViewCoord: digits of {linear.item()} in {dimensions}, permutation {list(view.type.permutation)}",
         _coords(coord),
+        same,
     )
     strides = view.view_stride if own else packed_strides(layout.span)
-    index = addressing.view_coord_to_linear(layout, view, coord)
-    yield TraceStep("TA-033", f"viewCoordToLinear: {_products(coord, strides)} mod 2^32", str(index.item()))
+    what = f"viewCoordToLinear: {_products(coord, strides)} mod 2^32"
+    yield TraceStep("TA-033", what, str(index.item()), same)
     return index
 
 
@@ -86,7 +90,7 @@ def _clamp_step(
     c = _signed((span_coord + offset) & 0xFFFFFFFF)
     what = f"dimension {dim}: span coordinate {span_coord} + offset {offset} = {c}"
     if 0 <= c < dimension:
-        return TraceStep("TA-035", f"{what}, in [0, {dimension})", str(c)), False
+        return TraceStep("TA-035", f"{what}, in [0, {dimension})", str(c), offset == 0), False
     mode = layout.type.clamp
     what = f"{what}, out of [0, {dimension}) with {mode.value}"
     if store and mode is not ClampMode.Undefined:

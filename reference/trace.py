@@ -10,19 +10,27 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.expectation import Trace, TraceStep
+from cts.expectation import Reach, Reached, Trace, TraceStep
 from cts.model import Instruction, MatrixStore, MatrixStoreTensor, VectorReduceSumAccumulate, VectorStore
 from cts.reference.accesses import Access, instances_of
 from cts.reference.addressing import Status
 from cts.reference.arrays import Mask
 from cts.reference.element import Element, at_element
-from cts.reference.execute import Recording, run
+from cts.reference.execute import Recording
 from cts.reference.history import History
 from cts.reference.program import Evaluation
 from cts.reference.training_history import written_by_accumulation, written_by_conversion
 
 
-def trace(evaluation: Evaluation, buffer: str, offset: int) -> Trace:
+def trace(
+    evaluation: Evaluation,
+    recording: Recording,
+    buffer: str,
+    offset: int,
+    *,
+    detail: bool = False,
+    depth: int | None = None,
+) -> Trace:
     """Every step behind the byte at `offset` of the buffer's contents, for a case without violations."""
     written = written_by_conversion(evaluation, buffer, offset) or written_by_accumulation(evaluation, buffer, offset)
     if written is not None:
@@ -33,12 +41,42 @@ def trace(evaluation: Evaluation, buffer: str, offset: int) -> Trace:
             mask = _covering(evaluation, access, offset)
             if mask.any():
                 instance, row, col = (int(n) for n in np.argwhere(mask)[-1])
-                recording = Recording()
-                run(evaluation, recording=recording)
-                history = History(evaluation, recording)
+                history = History(evaluation, recording, detail=detail, depth=depth)
                 steps = tuple(_of_byte(history, number, access, Element(instance, row, col), offset))
                 return Trace(step.index, instance, row, col, steps)
     return Trace(None, None, None, None, tuple(_unwritten(evaluation, buffer, offset)))
+
+
+def trace_element(
+    evaluation: Evaluation,
+    recording: Recording,
+    result: str,
+    element: Element,
+    *,
+    turns: tuple[int, ...] | None = None,
+    depth: int | None = None,
+) -> Trace:
+    """Every step, in detail, behind an element of a matrix or vector: after the program, or after a turn of loops."""
+    history = History(evaluation, recording, detail=True, depth=depth)
+    number = history.defined(result, element, turns)
+    if number is None:
+        return Trace(None, None, None, None, ())
+    steps = tuple(history.of(result, number + 1, element))
+    return Trace(evaluation.steps[number].index, element.instance, element.row, element.col, steps)
+
+
+def reached(evaluation: Evaluation, instruction: int) -> Reached | None:
+    """Where a load or store meets memory, the last time that it is taken."""
+    taken = [s for s in evaluation.steps if s.index == instruction and s.access is not None]
+    access = taken[-1].access if taken else None
+    if access is None:
+        return None
+    shape = (instances_of(evaluation.case.dispatch, access.shape.scope), access.shape.rows, access.shape.cols)
+    byte, status = (np.broadcast_to(a[0], shape) for a in (access.byte, access.status))
+    kinds = np.full(max(Status) + 1, Reach.INACTIVE, np.uint8)
+    kinds[[Status.OK, Status.SKIP]] = (Reach.MEMORY, Reach.CLIPPED)
+    kinds[[Status.CLAMPED, Status.DISCARD]] = Reach.CLAMPED
+    return Reached(access.buffer, byte, kinds[status])
 
 
 def _covering(evaluation: Evaluation, access: Access, offset: int) -> Mask:
@@ -79,7 +117,7 @@ def _of_byte(history: History, number: int, access: Access, element: Element, of
     assert isinstance(instruction, (MatrixStore, MatrixStoreTensor, VectorStore))
     name = instruction.vector if isinstance(instruction, VectorStore) else instruction.matrix
     yield history.begin(number, name, element)
-    yield from history.address(access, element)
+    yield from history.marked(access.instruction, history.address(access, element, number))
     yield from history.of(name, number, element)
     value = history.value(name, number, element)
     assert value is not None, "the matrix of the store is among the last that were recorded"

@@ -62,6 +62,8 @@ class History(Protocol):
     evaluation: Evaluation
     recording: Recording
 
+    detail: bool
+
     def of(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]: ...
 
     def value(self, matrix: str, before: int, element: Element) -> Value | None: ...
