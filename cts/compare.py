@@ -20,6 +20,9 @@ from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, decode, guard_pa
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Bytes = npt.NDArray[np.uint8]
 
+#: What elements break that lie within their interval, but between the numbers that roundings can give.
+_UNROUNDED = "nothing between: the program makes a rounding binding (NU-019)"
+
 
 @dataclass(frozen=True, eq=False)
 class Differing:
@@ -115,7 +118,8 @@ def _merged_zeros(component: ComponentType, bits: Bits) -> npt.NDArray[np.int64]
     return order + (order < 0) if component.is_float else order
 
 
-def _allowed(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
+def within(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
+    """Which elements, flat like the intervals, hold a value of their interval or one that is free beside it."""
     component, flags = intervals.component, intervals.flags
     order = ordinals(component, actual)
     lo, hi = ordinals(component, intervals.lo), ordinals(component, intervals.hi)
@@ -127,6 +131,23 @@ def _allowed(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
         zero = (order == 0) | (order == -1)
         ok |= zero & ((flags & Freedom.EITHER_ZERO) != 0)
     return ok
+
+
+def _multiples(intervals: Intervals, actual: Bits) -> tuple[Bits, Bits]:
+    """The multiples of its step below and above each element: its own bits twice, where it is one or has no step."""
+    if intervals.step is None:
+        return actual, actual
+    component, step = intervals.component, intervals.step
+    judged = (step != 0) & ((intervals.flags & Freedom.ANY) == 0) & ~is_nan(component, actual)
+    number = decode(component, actual).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        between = judged & (np.fmod(np.where(judged, number, 0.0), np.where(judged, step, 1.0)) != 0)
+    count = np.where(between, number, 0.0) / np.where(between, step, 1.0)
+    below, above = (
+        np.where(between, (whole * np.where(between, step, 1.0)).astype(component.dtype).view(component.bits_dtype), actual)
+        for whole in (np.floor(count), np.ceil(count))
+    )
+    return below, above
 
 
 def _check_form(case: Case, memory: Mapping[str, Bytes]) -> None:
@@ -157,20 +178,11 @@ def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Ite
         at = intervals.offsets[:, None] + np.arange(size)
         wrong[at] = False
         found = np.ascontiguousarray(actual[at]).view(intervals.component.bits_dtype).reshape(-1)
-        bad = np.flatnonzero(~_allowed(intervals, found))
-        if bad.size:
-            bad = bad[np.argsort(intervals.offsets[bad], kind="stable")]
-            yield Differing(
-                name,
-                False,
-                intervals.component,
-                intervals.offsets[bad],
-                found[bad],
-                intervals.lo[bad],
-                intervals.hi[bad],
-                intervals.flags[bad],
-                len(intervals.offsets),
-            )
+        wrong_here = ~within(intervals, found)
+        yield from _differing(name, intervals, found, wrong_here, intervals.lo, intervals.hi)
+        below, above = _multiples(intervals, found)
+        between = ~wrong_here & (below != above)
+        yield from _differing(name, intervals, found, between, below, above, _UNROUNDED)
     for identical in allowed.identical:
         yield from _unlike(name, identical, actual)
     if wrong.any():
@@ -179,6 +191,28 @@ def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Ite
         have = actual.view(component.bits_dtype)[index]
         want = allowed.exact.view(component.bits_dtype)[index]
         yield _exact(name, False, component, index * component.size, have, want, buffer.size // component.size)
+
+
+def _differing(
+    name: str, intervals: Intervals, found: Bits, wrong: npt.NDArray[np.bool_], lo: Bits, hi: Bits, rule: str = ""
+) -> Iterator[Differing]:
+    """The elements of a mask, where there are any."""
+    bad = np.flatnonzero(wrong)
+    if bad.size:
+        bad = bad[np.argsort(intervals.offsets[bad], kind="stable")]
+        offsets, total = intervals.offsets[bad], len(intervals.offsets)
+        yield Differing(
+            name,
+            False,
+            intervals.component,
+            offsets,
+            found[bad],
+            lo[bad],
+            hi[bad],
+            intervals.flags[bad],
+            total,
+            rule,
+        )
 
 
 def _unlike(name: str, identical: Identical, actual: Bytes) -> Iterator[Differing]:
@@ -193,7 +227,7 @@ def _unlike(name: str, identical: Identical, actual: Bytes) -> Iterator[Differin
         bad = bad[np.argsort(identical.offsets[bad], kind="stable")]
         flags = np.zeros(bad.size, np.uint8)
         offsets, want = identical.offsets[bad], wanted[bad]
-        rule = "equal by definition, so of one bit pattern (CM-021, CM-023)"
+        rule = "as another element: equal by definition, so of one bit pattern (CM-021, CM-023)"
         yield Differing(name, False, component, offsets, found[bad], want, want, flags, len(found), rule)
 
 
