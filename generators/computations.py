@@ -29,6 +29,10 @@ _OF_FLOATS = (Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FNeg
 _SCALARS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, 4097, 300, 100, -0.25, 0, 65537, 1)
 
 
+#: Numbers next to which a type has no odd ones: adding them shows what a rounding does.
+_COARSE = {_C.float16: 2048, _C.float32: 1 << 24}
+
+
 def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool) -> Matrix:
     """An element-wise operation on `a` and perhaps another matrix (KM-017)."""
     operation = choices.pick(_operations(a.component))
@@ -47,6 +51,17 @@ def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool)
     if not within(a.component, known):
         return _emit(kernel, Arithmetic.FNegate, a, None, negated(a.component, a.known))
     return _emit(kernel, operation, a, b, known)
+
+
+def draw_there_and_back(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
+    """(a + c) - c: a strict program loses the last places of `a` (NU-019). Of no such floats, another operation."""
+    coarse = _COARSE.get(a.component)
+    if coarse is None or a.known.size > coarse:
+        return draw_arithmetic(choices, kernel, a, exact=False)
+    c = kernel.constant(a.component, a.rows, a.cols, a.use, choices.pick((coarse, -coarse)))
+    there = _emit(kernel, Arithmetic.FAdd, a, c, added(a.component, a.known, c.known))
+    size = a.known.size + 2
+    return _emit(kernel, Arithmetic.FSub, there, c, Known(-size, size, None))
 
 
 def _operations(component: ComponentType) -> Sequence[Arithmetic]:

@@ -17,7 +17,9 @@ from cts.generators.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.supports import Supports, draw_dispatch, draw_shape
 from cts.model import (
     Case,
+    ComponentType,
     Conversion,
+    FloatControls,
     MatrixBitcast,
     MatrixConvert,
     MatrixConvertUse,
@@ -72,10 +74,15 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     count = choices.pick(STEPS)
     kernel = Kernel(choices, supports, support.scope, dispatch, literal_uses=True)
     steps = _steps(kernel, support.component, *shape, support.use)
-    first = _pick(choices, steps) if steps else None
+    narrowing = [s for s in steps if s.component.is_float and s.component.size < support.component.size]
+    # Conversions bind where no fast math is allowed: there and back again then says most.
+    back = controls is FloatControls.FastMathNone and support.component.is_float and choices.chance(3)
+    first = _pick(choices, narrowing if back and narrowing else steps) if steps else None
     contents = _draw_source(choices, support, first)
     source = m = kernel.load(choices, support.component, *shape, support.use, contents)
     m = _copied(kernel, m) if first is None else emit_step(kernel, m, first)
+    if support.component.is_float and first in narrowing and choices.chance(9 if back else 3):
+        m = choices.group(partial(_draw_back, kernel=kernel, matrix=m, target=support.component))
     for _ in range(count - 1):
         m = choices.group(partial(_draw_step, kernel=kernel, matrix=m))
     kernel.store(choices, m)
@@ -113,6 +120,13 @@ def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None) ->
     unsigned = step is not None and step.operation in (Conversion.ConvertFToU, Conversion.ConvertUToF)
     sign = "nonnegative" if unsigned else "any"
     return draw_contents(choices, component, Wanted(size=size, sign=sign, exact=True, full=False))
+
+
+def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: ComponentType) -> Matrix:
+    """To the wider type that floats came from: what strict programs must not drop is seen there (NU-018, NU-019)."""
+    steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)
+    back = [s for s in steps if s.component is target and s.operation is Conversion.FConvert]
+    return emit_step(kernel, matrix, choices.pick(back)) if back else _copied(kernel, matrix)
 
 
 def _draw_step(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:

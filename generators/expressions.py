@@ -19,6 +19,9 @@ _C = ComponentType
 _NUMBERS = (1, 2, 3, 5, 7, 4, 10, 0, 13, 100, 6)
 _FRACTIONS = ((0.5, -1), (0.25, -2), (1.5, -1), (-0.5, -1))
 
+#: Numbers next to which a type has no odd ones: the place to which a strict program must round (NU-019).
+_COARSE = {_C.float16: 2048, _C.float32: 1 << 24}
+
 #: Computed with in float32 (NU-034).
 STORAGE_ONLY = (_C.bfloat16, _C.float8_e4m3fn, _C.float8_e5m2)
 
@@ -70,8 +73,13 @@ def _bare(text: str) -> str:
 def _draw_last(choices: Choices, a: Term) -> Term:
     """Mostly `a` itself; sometimes an operation whose result is rounded."""
     kind = choices.between(0, 15)
-    if a.number or kind < 12:
+    if a.number or kind < 11:
         return a
+    if kind == 11:
+        coarse = _COARSE.get(a.type, 0)
+        if a.known.size > coarse:
+            return a
+        return Term(f"(({a.text} + {coarse}) - {coarse})", a.type, Known(-a.known.size - 2, a.known.size + 2, None))
     if kind == 12:
         return Term(f"({a.text} / 3)", a.type, Known(a.known.low, a.known.high, None))
     if kind == 13:

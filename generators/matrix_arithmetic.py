@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from cts.capabilities import Capabilities, MatrixSupport, MulAddSupport
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
-from cts.generators.computations import ARITHMETIC, draw_arithmetic, draw_components, draw_times_scalar
+from cts.generators.computations import (
+    ARITHMETIC,
+    draw_arithmetic,
+    draw_components,
+    draw_there_and_back,
+    draw_times_scalar,
+)
 from cts.generators.contents import Contents, Wanted, draw_contents
 from cts.generators.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.products import (
@@ -105,7 +111,9 @@ def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[Matri
 
 def _draw_more(choices: Choices, kernel: Kernel, m: Matrix, *, exact: bool) -> Matrix:
     """One operation on a matrix."""
-    kind = choices.between(0, 9)
+    kind = choices.between(0, 11)
+    if kind >= 10:
+        return draw_there_and_back(choices, kernel, m)
     if kind >= 8:
         return draw_components(choices, kernel, m)
     if kind >= 6:

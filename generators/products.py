@@ -186,4 +186,4 @@ def declared_type(
 ) -> ComponentType:
     """A component type for a matrix of a row: for integers now and then that of the other sign (VK-007)."""
     options = [c for c in _declared(kernel.supports, row, use) if kernel.admits(c, *shape, use)]
-    return options[1] if choices.chance(2) and len(options) > 1 else options[0]
+    return options[1] if choices.chance(3) and len(options) > 1 else options[0]

@@ -52,9 +52,10 @@ from cts.reference.arrays import U8, U32, Bits, Mask
 from cts.reference.decoding import Decoding, decoded
 from cts.reference.matrices import Operation, computed, passed
 from cts.reference.memory import Memory, interval_bits
-from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.floats import Floats, binding
+from cts.reference.numeric.formats import FORMATS
 from cts.reference.numeric.undefined import Undefined, Watch
-from cts.reference.numeric.value import Value, anything, loosened, where
+from cts.reference.numeric.value import Value, anything, loosened, step_of, where
 from cts.reference.opaque import convert
 from cts.reference.program import Evaluation, Step, evaluate
 from cts.reference.vector_memory import VectorMemory
@@ -170,7 +171,8 @@ class _Machine:
         self.shapes = evaluation.shapes
         self.vectors = VectorMemory(evaluation, result.sets, result.memories)
         self.opaque = self.vectors.opaque
-        self.floats = Floats(loose=self.case.float_controls is FloatControls.Undecorated)
+        controls = self.case.float_controls
+        self.floats = Floats(controls is FloatControls.Undecorated, controls is FloatControls.FastMathNone)
         self.next_group = 1
         self.number = 0
         self.recording = recording
@@ -188,7 +190,7 @@ class _Machine:
                 access = step.access
                 assert access is not None
                 memory = self.result.memories[access.buffer]
-                memory.store(access.byte, access.accessed, self.values[instruction.matrix].stored)
+                memory.store(access.byte, access.accessed, self._stored(self.values[instruction.matrix]))
             case Loop():
                 for carry in instruction.carry:
                     self._define(step, carry.id, self.values[carry.init])
@@ -202,7 +204,7 @@ class _Machine:
             case VectorStore():
                 access = step.access
                 assert access is not None
-                vector = passed(self.values[instruction.vector]).stored
+                vector = self._stored(passed(self.values[instruction.vector]))
                 self.result.memories[access.buffer].store(access.byte, access.accessed, vector)
             case VectorReduceSumAccumulate():
                 self.vectors.accumulate(step, passed(self._full(instruction.vector)).stored)
@@ -213,6 +215,12 @@ class _Machine:
                 self.vectors.accumulate_products(step, instruction, a, b)
             case _ if isinstance(instruction, MatrixInstruction | VectorInstruction):
                 self._compute(step, instruction)
+
+    def _stored(self, value: Value) -> Value:
+        """A value as memory holds it: in a strict program surely rounded (NU-019)."""
+        if self.floats.loose or value.free is None or value.component not in FORMATS:
+            return value.stored
+        return binding(value.stored, step_of(value))
 
     def _full(self, name: str) -> Value:
         """A vector with all its components."""

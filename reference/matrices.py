@@ -141,7 +141,8 @@ def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
 def _convert(i: MatrixConvert, operation: Operation) -> Value:
     """KM-018, CM-050."""
     a = operation.values[i.matrix]
-    return conversions.instructed(i.operation.value, a, i.component, operation.watch, i.saturate)
+    binds = operation.floats.conversions_bind
+    return conversions.instructed(i.operation.value, a, i.component, operation.watch, i.saturate, binds)
 
 
 @computed.register

@@ -90,7 +90,7 @@ class Memory:
                 free = Free(np.zeros(bits.shape, np.uint8), number, number)
             reasons = (*free.reasons, "bits of a value that is not exact, read as another type")
             flags = np.where(unknown, np.uint8(FREE | Freedom.ANY), free.flags)
-            free = Free(flags, free.lo, free.hi, reasons, free.group)
+            free = Free(flags, free.lo, free.hi, reasons, free.group, free.step)
         return value if free is None or not free.flags.any() else Value(component, bits, free)
 
 
@@ -105,12 +105,13 @@ class _Layer:
         self.lo: F64 = np.zeros(count)
         self.hi: F64 = np.zeros(count)
         self.group: I64 = np.zeros(count, np.int64)
+        self.step: F64 = np.zeros(count)
         self.reason: np.ndarray[Any, np.dtype[np.int32]] = np.zeros(count, np.int32)
         self.reasons: list[tuple[str, ...]] = [()]
 
     def repeat(self, sets: int) -> None:
         """The same for so many parameter sets, which one row stood for."""
-        for name in ("flags", "lo", "hi", "group", "reason"):
+        for name in ("flags", "lo", "hi", "group", "step", "reason"):
             setattr(self, name, np.tile(getattr(self, name), sets // self.sets))
         self.sets = sets
 
@@ -124,6 +125,7 @@ class _Layer:
             self.reasons.append(free.reasons)
         self.flags[index], self.lo[index], self.hi[index] = free.flags[chosen], free.lo[chosen], free.hi[chosen]
         self.group[index] = 0 if free.group is None else free.group[chosen]
+        self.step[index] = 0.0 if free.step is None else free.step[chosen]
         self.reason[index] = self.reasons.index(free.reasons)
 
     def get(self, index: I64, value: Value) -> Free | None:
@@ -135,7 +137,7 @@ class _Layer:
         low, high = np.where(free, self.lo[index], number), np.where(free, self.hi[index], number)
         present = np.unique(self.reason[index][free])
         reasons = tuple(dict.fromkeys(r for i in present for r in self.reasons[i]))
-        return Free(flags, low, high, reasons, np.where(free, self.group[index], 0))
+        return Free(flags, low, high, reasons, np.where(free, self.group[index], 0), self.step[index])
 
     def touches(self, byte: I64, size: int) -> Mask:
         """Which components of another type, at bytes from the first row's first, share a byte with a free one."""
@@ -164,7 +166,9 @@ class _Layer:
             at = free[self.reason[free] == reason]
             low, high = interval_bits(self.component, self.flags[at], self.lo[at], self.hi[at])
             text = "; ".join(self.reasons[reason])
-            yield Intervals(self.component, at * self.component.size, low, high, self.flags[at] & _FREEDOMS, text)
+            offsets, freedoms = at * self.component.size, self.flags[at] & _FREEDOMS
+            step = self.step[at] if self.step[at].any() else None
+            yield Intervals(self.component, offsets, low, high, freedoms, text, step)
 
     def identical(self) -> Iterator[Identical]:
         """The free components of the first parameter set that are equal by definition."""

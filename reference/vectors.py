@@ -25,7 +25,7 @@ from cts.reference.arrays import I64
 from cts.reference.matrices import Operation
 from cts.reference.numeric import conversions, integers, transcendental
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import Value, concatenated, where
+from cts.reference.numeric.value import Value, concatenated, unstepped, where
 from cts.reference.vector_products import multiplied
 
 _O = VectorOperation
@@ -121,7 +121,8 @@ def _of_floats(what: VectorOperation, a: Value, rest: list[Value], operation: Op
             _check_clamp(rest[0], rest[1], operation.watch)
             return floats.min(floats.max(a, rest[0]), rest[1])
         case _O.Fma:
-            return floats.add(floats.mul(a, rest[0]), rest[1])
+            # NU-011: as accurate as both, yet the product may stay unrounded.
+            return floats.add(unstepped(floats.mul(a, rest[0])), rest[1])
         case _O.Step:
             return transcendental.step(a, rest[0])
         case _O.Exp:
@@ -198,7 +199,10 @@ def _times_scalar(i: VectorTimesScalar, operation: Operation) -> Value:
 @computed.register
 def _convert(i: VectorConvert, operation: Operation) -> Value:
     """CV-012."""
-    return conversions.instructed(i.operation.value, operation.values[i.vector], i.component, operation.watch)
+    binds = operation.floats.conversions_bind
+    return conversions.instructed(
+        i.operation.value, operation.values[i.vector], i.component, operation.watch, binds=binds
+    )
 
 
 @computed.register

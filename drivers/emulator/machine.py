@@ -15,7 +15,7 @@ from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.ownership import storing
 from cts.drivers.emulator.registers import Matrix
-from cts.drivers.emulator.scalar import OutsideMemoryError, ScalarMachine, settings_of
+from cts.drivers.emulator.scalar import OutsideMemoryError, ScalarMachine, elides, settings_of
 from cts.drivers.emulator.state import (
     CLAMP_VALUE,
     DISCARD,
@@ -67,7 +67,7 @@ class Machine:
         self._layouts: dict[str, Ints] = {}
         self._views: dict[str, Ints] = {}
         self.matrices: dict[str, Matrix] = {}
-        scalars = ScalarMachine(settings_of(options, case.float_controls), options.contract == "on", options.mutant)
+        scalars = ScalarMachine(settings_of(options, case.float_controls), elides(options), options.mutant)
         self._context = Context(case, options, self._operands.subgroups, scalars, self.matrices)
         self._flow = Flow(case.program, self._operands, self, options.mutant)
 

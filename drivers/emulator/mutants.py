@@ -214,6 +214,7 @@ FDIV_APPROXIMATE = arithmetic("fdiv-approximate", "FDiv multiplies by a reciproc
 TIMES_SCALAR_NARROWED = arithmetic(
     "times-scalar-narrowed", "the scalar of OpMatrixTimesScalar is rounded to float16 (eight bits of an integer)"
 )
+STRICT_SUM_FOLDED = arithmetic("strict-sum-folded", "(x + c) - c becomes x in programs that forbid it (NU-019)")
 LENGTH_ONE_SHORT = arithmetic("length-one-short", "loops over components end before the last one")
 
 # Conversions (elements.py, vm.py)
@@ -244,6 +245,9 @@ TRANSPOSE_NOT_APPLIED = conversion(
 )
 TRANSPOSE_WITHIN_TILES = conversion(
     "transpose-within-tiles", "OpCooperativeMatrixTransposeNV transposes 8x8 tiles but leaves the tiles where they are"
+)
+STRICT_ROUND_TRIP_DROPPED = conversion(
+    "strict-round-trip-dropped", "float32 to float16 and back is dropped in programs that forbid it (NU-019)"
 )
 BITCAST_CONVERTS = conversion("bitcast-converts", "a bitcast between signednesses clamps negative numbers to 0")
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator import numbers
 from cts.drivers.emulator.callbacks import Program
 from cts.drivers.emulator.memory import Bytes
@@ -37,10 +38,16 @@ def settings_of(options: Options, controls: FloatControls) -> Settings:
     settings[numbers.ROUNDING] = numbers.ROUNDINGS[options.rounding]
     settings[numbers.FLUSH] = options.denormals == "flush"
     settings[numbers.ZEROS] = numbers.ZERO_SIGNS[options.zeros]
-    elides = options.contract == "on"
-    settings[numbers.WIDE_ARITHMETIC] = elides and controls is FloatControls.Undecorated
-    settings[numbers.WIDE_CONVERSIONS] = elides and controls is not FloatControls.FastMathNone
+    elided = options.contract == "on"
+    strict_sums, strict_conversions = (options.mutant == n for n in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED))
+    settings[numbers.WIDE_ARITHMETIC] = strict_sums or (elided and controls is FloatControls.Undecorated)
+    settings[numbers.WIDE_CONVERSIONS] = strict_conversions or (elided and controls is not FloatControls.FastMathNone)
     return settings
+
+
+def elides(options: Options) -> bool:
+    """Whether values are kept as they were before their rounding."""
+    return options.contract == "on" or options.mutant in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED)
 
 
 @dataclass(frozen=True, eq=False)

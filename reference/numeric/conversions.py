@@ -10,11 +10,11 @@ from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.reference.arrays import Mask
 from cts.reference.numeric import integers
-from cts.reference.numeric.floats import operand, rounded
+from cts.reference.numeric.floats import binding, operand, rounded
 from cts.reference.numeric.formats import FORMATS, real
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import FREE, History, Value, anything, where, with_freedom
+from cts.reference.numeric.value import FREE, History, Value, anything, step_of, stepped, where, with_freedom
 
 _NEIGHBOURS = "either neighbour of a number that the type does not represent (NU-012)"
 _FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
@@ -22,22 +22,27 @@ _FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 _BEYOND = {ComponentType.float8_e4m3fn: 480.0, ComponentType.float8_e5m2: 65536.0}
 
 
-def converted(value: Value, target: ComponentType, watch: Watch, saturate: bool = False) -> Value:
-    """The value in another component type, integers by the signedness of their own (a callback's conversion)."""
+def converted(value: Value, target: ComponentType, watch: Watch, saturate: bool = False, binds: bool = False) -> Value:
+    """The value in another component type, integers by the signedness of their own (a callback's conversion).
+
+    `binds` says that the rounding must not be dropped (NU-019).
+    """
     source = value.component
     assert source is not None
     if source is target:
         return value
     if source.is_float:
-        return float_to_float(value, target, saturate) if target.is_float else float_to_integer(value, target, watch)
+        if target.is_float:
+            return float_to_float(value, target, saturate, binds)
+        return float_to_integer(value, target, watch)
     return (
-        integer_to_float(value, target, saturate)
+        integer_to_float(value, target, saturate, binds)
         if target.is_float
         else integers.resized(value, target, source.is_signed)
     )
 
 
-def float_to_float(value: Value, target: ComponentType, saturate: bool = False) -> Value:
+def float_to_float(value: Value, target: ComponentType, saturate: bool = False, binds: bool = False) -> Value:
     """OpFConvert."""
     source = value.component
     assert source is not None
@@ -51,6 +56,10 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False) 
     else:
         bounds, wild = operand(value)
         result = _to_float(target, bounds, wild, saturate, value.reasons)
+        if binds:
+            result = binding(result, None if value.free is None else step_of(value))
+        elif value.free is not None and value.free.step is not None and _holds(target, source):
+            result = stepped(result, step_of(value))
     if value.history is None:
         return result
     h, (low, high) = value.history, result.interval
@@ -59,11 +68,12 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False) 
     return replace(result, history=History(low, high, np.maximum(h.magnitude, known), quantum, h.unit))
 
 
-def integer_to_float(value: Value, target: ComponentType, saturate: bool = False) -> Value:
+def integer_to_float(value: Value, target: ComponentType, saturate: bool = False, binds: bool = False) -> Value:
     """OpConvertSToF, OpConvertUToF."""
     low, high = value.interval
     wild = value.flags & Freedom.ANY != 0
-    return _to_float(target, (low, low) if value.free is None else (low, high), wild, saturate, value.reasons)
+    result = _to_float(target, (low, low) if value.free is None else (low, high), wild, saturate, value.reasons)
+    return binding(result) if binds else result
 
 
 def float_to_integer(value: Value, target: ComponentType, watch: Watch) -> Value:
@@ -80,20 +90,27 @@ def float_to_integer(value: Value, target: ComponentType, watch: Watch) -> Value
     return with_freedom(target, bits, flags, (low, high), value.reasons)
 
 
-def instructed(operation: str, value: Value, target: ComponentType, watch: Watch, saturate: bool = False) -> Value:
+def instructed(
+    operation: str, value: Value, target: ComponentType, watch: Watch, saturate: bool = False, binds: bool = False
+) -> Value:
     """OpFConvert, OpSConvert, ...: the sign of integers is the instruction's, not the type's."""
     source = value.component
     assert source is not None
     signed = operation in ("SConvert", "ConvertFToS", "ConvertSToF")
     match operation:
         case "FConvert":
-            return float_to_float(value, target, saturate)
+            return float_to_float(value, target, saturate, binds)
         case "SConvert" | "UConvert":
             return integers.resized(value, target, signed)
         case "ConvertFToS" | "ConvertFToU":
             return integers.reinterpreted(float_to_integer(value, sized(target, signed), watch), target)
         case _:
-            return integer_to_float(integers.reinterpreted(value, sized(source, signed)), target, saturate)
+            return integer_to_float(integers.reinterpreted(value, sized(source, signed)), target, saturate, binds)
+
+
+def _holds(target: ComponentType, source: ComponentType) -> bool:
+    """Whether one float type has every number of another, so that nothing is rounded."""
+    return FORMATS[target].precision >= FORMATS[source].precision and FORMATS[target].least <= FORMATS[source].least
 
 
 def sized(component: ComponentType, signed: bool) -> ComponentType:

@@ -62,7 +62,8 @@ class _Evaluation:
             case ast.Select():
                 return chosen(self.of(e.condition), self.of(e.a), self.of(e.b))
             case ast.Convert():
-                return conversions.converted(self.of(e.a), _component(e), self.watch)
+                binds = self.floats.conversions_bind
+                return conversions.converted(self.of(e.a), _component(e), self.watch, binds=binds)
             case ast.Bitcast():
                 return conversions.bitcast(self.of(e.a), _component(e))
             case ast.Lookup():

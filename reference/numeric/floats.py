@@ -1,6 +1,7 @@
 """Float arithmetic on values: the set of results that the rounding rules leave (NU-011..NU-019).
 
-Strict arithmetic rounds every result to either neighbour. In undecorated programs a compiler may
+Strict arithmetic rounds every result to either neighbour, and a result remembers the place it was
+rounded to, so that (x + c) - c is not x again. In undecorated programs a compiler may
 drop roundings and rearrange as real algebra allows; values then carry a `History`, and every result
 is widened by the bound on all rearrangements of what led to it, unless none of them rounds.
 """
@@ -18,7 +19,7 @@ from cts.reference.arrays import U8, Mask
 from cts.reference.numeric import intervals
 from cts.reference.numeric.formats import F64, FORMATS, above, below, nearest, ulp
 from cts.reference.numeric.intervals import Interval
-from cts.reference.numeric.value import FREE, History, Value, history_of, merged, with_freedom
+from cts.reference.numeric.value import FREE, History, Value, history_of, merged, step_of, stepped, with_freedom
 
 #: OpFDiv's accuracy in ULP, and the divisors' exponents within which it holds (NU-011).
 _DIVISION_ULP = 2.5
@@ -34,10 +35,11 @@ _FLUSHED = "denormals may be flushed (NU-013)"
 
 
 class Floats:
-    """Arithmetic of one program: `loose` where it is undecorated."""
+    """Arithmetic of one program: `loose` where it is undecorated, `conversions_bind` where conversions round, too."""
 
-    def __init__(self, loose: bool) -> None:
+    def __init__(self, loose: bool, conversions_bind: bool = False) -> None:
         self.loose = loose
+        self.conversions_bind = conversions_bind
 
     def add(self, a: Value, b: Value) -> Value:
         return self._arithmetic(intervals.add, lambda x, y: x + y, np.minimum, a, b)
@@ -64,7 +66,7 @@ class Floats:
         reasons = (*merged(a, b), f"OpFDiv is accurate to {_DIVISION_ULP} ULP (NU-011)")
         result = rounded(component, (low, high), wild, reasons)
         if not self.loose:
-            return result
+            return binding(result)
         first, second = _history(a), _history(b)
         magnitude = first.magnitude / np.where(wild, 1.0, least)
         unit = first.unit + second.unit + (_DIVISION_ULP + 1) * FORMATS[component].unit
@@ -112,7 +114,12 @@ class Floats:
         (x, x_wild), (y, y_wild) = operand(a), operand(b)
         wild = x_wild | y_wild
         if not self.loose:
-            return rounded(component, exact(x, y), wild, (*merged(a, b), _NEIGHBOURS))
+            step = None
+            if a.free is not None or b.free is not None:
+                with np.errstate(invalid="ignore"):
+                    step = quantum(step_of(a), step_of(b))
+                step = np.where(np.isnan(step), 0.0, step)
+            return binding(rounded(component, exact(x, y), wild, (*merged(a, b), _NEIGHBOURS)), step)
         fmt = FORMATS[component]
         first, second = _history(a), _history(b)
         value = exact((first.lo, first.hi), (second.lo, second.hi))
@@ -133,7 +140,9 @@ class Floats:
     def _moved(self, move: Callable[[Interval], Interval], a: Value) -> Value:
         bounds, wild = operand(a)
         result = rounded(_component(a), move(bounds), wild, a.reasons)
-        if self.loose and a.history is not None:
+        if not self.loose:
+            return stepped(result, step_of(a)) if a.free is not None else result
+        if a.history is not None:
             h = a.history
             return replace(result, history=replace(h, **_bounds(move((h.lo, h.hi)))))
         return result
@@ -141,7 +150,9 @@ class Floats:
     def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value) -> Value:
         (x, x_wild), (y, y_wild) = operand(a), operand(b)
         result = rounded(_component(a), choose(x, y), x_wild | y_wild, merged(a, b))
-        if not self.loose or (a.history is None and b.history is None):
+        if not self.loose:
+            return stepped(result, np.minimum(step_of(a), step_of(b))) if result.free is not None else result
+        if a.history is None and b.history is None:
             return result
         first, second = _history(a), _history(b)
         value = choose((first.lo, first.hi), (second.lo, second.hi))
@@ -184,6 +195,19 @@ def rounded(component: ComponentType, exact: Interval, wild: Mask, reasons: tupl
     if (flags & Freedom.EITHER_ZERO).any():
         some += (_ZERO,)
     return with_freedom(component, bits, flags, (flushed_low, flushed_high), tuple(dict.fromkeys(some)))
+
+
+def binding(value: Value, step: F64 | None = None) -> Value:
+    """Results that are sure to be rounded to their type (NU-019), and multiples of `step` where that is known.
+
+    So they are multiples of the last place of the least of them; rounding keeps them multiples of `step`.
+    """
+    free = value.free
+    if free is None:
+        return value
+    least = np.where((free.lo < 0) & (free.hi > 0), 0.0, np.minimum(np.abs(free.lo), np.abs(free.hi)))
+    place = ulp(_component(value), least)
+    return stepped(value, place if step is None else np.maximum(place, step))
 
 
 def _flags(low: F64, high: F64, unknown: Mask) -> U8:

@@ -33,7 +33,9 @@ class Free:
 
     `flags` is 0 where the element is exactly its bits; else FREE and perhaps bits of `Freedom`.
     [lo, hi] is a real interval; elements with Freedom.ANY or NAN have no meaningful one. `group`
-    numbers elements that are equal by definition, whatever they are (0: none, CM-023).
+    numbers elements that are equal by definition, whatever they are (0: none, CM-023). `step` is a power
+    of two of which every allowed number of a free element is a multiple (0, None: unknown): the place
+    of its last binding rounding (NU-019). So the roundings of (x + c) - c leave no x between them.
     """
 
     flags: U8
@@ -41,6 +43,7 @@ class Free:
     hi: F64
     reasons: tuple[str, ...] = ()
     group: I64 | None = None
+    step: F64 | None = None
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,8 @@ class Value:
         """The value with `f`, which moves elements, applied to every array."""
         free, history = self.free, self.history
         if free is not None:
-            group = None if free.group is None else f(free.group)
-            free = replace(free, flags=f(free.flags), lo=f(free.lo), hi=f(free.hi), group=group)
+            group, step = (None if a is None else f(a) for a in (free.group, free.step))
+            free = replace(free, flags=f(free.flags), lo=f(free.lo), hi=f(free.hi), group=group, step=step)
         if history is not None:
             history = History(*(f(getattr(history, name)) for name in history.__dataclass_fields__))
         return Value(self.component, f(self.bits), free, history)
@@ -132,15 +135,14 @@ def with_freedom(
     flags: U8,
     interval: tuple[F64, F64],
     reasons: tuple[str, ...],
-    history: History | None = None,
+    step: F64 | None = None,
 ) -> Value:
     """A value whose elements are free where `flags` is not 0."""
     if not flags.any():
-        return Value(component, bits, None, history)
-    lo, hi = interval
-    shape = bits.shape
-    free = Free(np.broadcast_to(flags, shape), np.broadcast_to(lo, shape), np.broadcast_to(hi, shape), reasons)
-    return Value(component, bits, free, history)
+        return Value(component, bits)
+    flags, lo, hi = (np.broadcast_to(a, bits.shape) for a in (flags, *interval))
+    step = None if step is None else np.broadcast_to(step, bits.shape)
+    return Value(component, bits, Free(flags, lo, hi, reasons, step=step))
 
 
 def anything(component: ComponentType, shape: tuple[int, ...], reasons: tuple[str, ...]) -> Value:
@@ -159,7 +161,10 @@ def concatenated(values: Sequence[Value]) -> Value:
     free, history = None, None
     if any(v.free is not None for v in parts):
         lo, hi = (np.concatenate([v.interval[side] for v in parts], axis=-1) for side in (0, 1))
-        free = Free(np.concatenate([v.flags for v in parts], axis=-1), lo, hi, merged(*parts))
+        step = None
+        if any(v.free is not None and v.free.step is not None for v in parts):
+            step = np.concatenate([_free_step(v) for v in parts], axis=-1)
+        free = Free(np.concatenate([v.flags for v in parts], axis=-1), lo, hi, merged(*parts), step=step)
     if any(v.history is not None for v in parts):
         every = [history_of(v) for v in parts]
         names = History.__dataclass_fields__
@@ -189,7 +194,11 @@ def where(mask: Mask, a: Value, b: Value) -> Value:
         return Value(a.component, bits, None, history)
     (a_lo, a_hi), (b_lo, b_hi) = a.interval, b.interval
     flags = np.where(mask, a.flags, b.flags)
-    free = Free(flags, np.where(mask, a_lo, b_lo), np.where(mask, a_hi, b_hi), merged(a, b), _grouped(mask, a, b))
+    low, high = np.where(mask, a_lo, b_lo), np.where(mask, a_hi, b_hi)
+    step = None
+    if any(v.free is not None and v.free.step is not None for v in (a, b)):
+        step = np.where(mask, _free_step(a), _free_step(b))
+    free = Free(flags, low, high, merged(a, b), _grouped(mask, a, b), step)
     return Value(a.component, bits, free if flags.any() else None, history)
 
 
@@ -199,6 +208,40 @@ def _grouped(mask: Mask, a: Value, b: Value) -> I64 | None:
         return None
     none = np.zeros(a.shape, np.int64)
     return np.where(mask, *(none if g is None else g for g in groups))
+
+
+def step_of(value: Value) -> F64:
+    """A power of two of which each element is a multiple; 0 where unknown."""
+    lo, _ = value.interval
+    if value.free is None:
+        return lowest_bit(lo)
+    return np.where(value.free.flags == 0, lowest_bit(lo), _free_step(value))
+
+
+def _free_step(value: Value) -> F64:
+    return np.zeros(value.shape) if value.free is None or value.free.step is None else value.free.step
+
+
+def unstepped(value: Value) -> Value:
+    """The value with every number of its intervals allowed."""
+    return value if value.free is None else replace(value, free=replace(value.free, step=None))
+
+
+def stepped(value: Value, step: F64) -> Value:
+    """Floats whose free elements are multiples of `step`, where it is not 0: so are their bounds and bits."""
+    free, component = value.free, value.component
+    if free is None or component is None:
+        return value
+    step = np.broadcast_to(step, value.shape)
+    usable = (free.flags != 0) & (free.flags & (Freedom.ANY | Freedom.NAN) == 0) & (step > 0) & np.isfinite(step)
+    unit = np.where(usable, step, 1.0)
+    lo, hi = (
+        np.where(usable, np.ceil(free.lo / unit) * unit, free.lo),
+        np.where(usable, np.floor(free.hi / unit) * unit, free.hi),
+    )
+    nearest = np.clip(np.rint(numbers(component, value.bits) / unit) * unit, lo, hi)
+    bits = np.where(usable, nearest.astype(component.dtype).view(component.bits_dtype), value.bits)
+    return replace(value, bits=bits, free=replace(free, lo=lo, hi=hi, step=step))
 
 
 def merged(*values: Value) -> tuple[str, ...]:

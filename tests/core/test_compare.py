@@ -221,3 +221,39 @@ def test_missing_and_unknown_buffers_are_the_drivers_bug(names: list[str]) -> No
     memory = {name: np.zeros(0, np.uint8) for name in names}
     with pytest.raises(HarnessTrouble, match="outcome-buffers"):
         judged(memory)
+
+
+@pytest.mark.parametrize(
+    ("actual", "ok"),
+    [(0, True), (0.5, False), (1.5, False), (2, True), (-2, True), (3, False), (-1, False), (4, False)],
+)
+def test_only_multiples_of_a_step_are_allowed(actual: float, ok: bool) -> None:
+    lo, hi, bits = (encode(F16, [number]) for number in (-2, 2, actual))
+    stepped = Intervals(F16, np.array([4]), lo, hi, np.array([0], np.uint8), step=np.array([2.0]))
+    memory = initial_memory(CASE)
+    memory["dst"][GUARD_BYTES + 4 : GUARD_BYTES + 6] = bits.view(np.uint8)
+    assert (judged(memory, stepped) is None) == ok
+
+
+def test_what_lies_between_multiples_is_shown_with_them() -> None:
+    stepped = Intervals(
+        F16, np.array([4]), encode(F16, [-8]), encode(F16, [8]), np.array([0], np.uint8), step=np.array([2.0])
+    )
+    memory = initial_memory(CASE)
+    memory["dst"][GUARD_BYTES + 4 : GUARD_BYTES + 6] = encode(F16, [-2.5]).view(np.uint8)
+    group = only(judged(memory, stepped))
+    assert (group.lo.tolist(), group.hi.tolist()) == (encode(F16, [-4]).tolist(), encode(F16, [-2]).tolist())
+    assert "NU-019" in group.rule
+
+
+def test_a_nan_is_no_multiple_of_anything() -> None:
+    stepped = Intervals(
+        F16, np.array([4]), encode(F16, [0]), encode(F16, [2]), np.array([Freedom.NAN], np.uint8), step=np.array([2.0])
+    )
+    memory = initial_memory(CASE)
+    memory["dst"][GUARD_BYTES + 4 : GUARD_BYTES + 6] = np.array([NAN], np.uint16).view(np.uint8)
+    assert judged(memory, stepped) is None
+    unnamed = Intervals(
+        F16, np.array([4]), encode(F16, [0]), encode(F16, [2]), np.array([0], np.uint8), step=stepped.step
+    )
+    assert judged(memory, unnamed) is not None

@@ -135,6 +135,9 @@ class _Reader:
         component = self.shape(i.a).component
         if i.operation is m.Arithmetic.FDiv and self.inexact(i.id):
             yield "FDiv: inexact quotient"
+        there = self.made.get(i.a)
+        if i.operation is m.Arithmetic.FSub and isinstance(there, m.MatrixArithmetic) and there.b == i.b:
+            yield f"there and back, {self.case.float_controls.value}"
         if component.is_float or self.depth:
             return
         a, result = self.values(i.a).astype(object), self.values(i.id).astype(object)
@@ -154,6 +157,10 @@ class _Reader:
     def _convert(self, i: m.MatrixConvert) -> Iterator[str]:
         source = self.shape(i.matrix).component
         yield i.operation.value
+        there = self.made.get(i.matrix)
+        both = isinstance(there, m.MatrixConvert) and i.operation is there.operation is m.Conversion.FConvert
+        if both and i.component is self.shape(there.matrix).component:
+            yield f"there and back, {self.case.float_controls.value}"
         kinds = ["float" if c.is_float else "integer" for c in (source, i.component)]
         yield f"{source.value} to {kinds[1]}"
         yield f"{kinds[0]} to {i.component.value}"

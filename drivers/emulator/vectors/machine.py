@@ -8,7 +8,7 @@ from cts.drivers.emulator import control
 from cts.drivers.emulator.access import MemoryFault
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.scalar import settings_of
+from cts.drivers.emulator.scalar import elides, settings_of
 from cts.drivers.emulator.vectors import composites
 from cts.drivers.emulator.vectors import mutants as v
 from cts.drivers.emulator.vectors.elements import Elements
@@ -64,7 +64,7 @@ class VectorMachine:
         self._shape = options.opaque
         self._operands = Operands(case.dispatch, options.mutant)
         settings = settings_of(options, case.float_controls)
-        self._elements = Elements(settings, options.contract == "on", options.fma == "fused", options.mutant)
+        self._elements = Elements(settings, elides(options), options.fma == "fused", options.mutant)
         self._multiplier = Multiplier(memory, lanes, options, settings)
         self._accumulator = Accumulator(memory, lanes, options, settings)
         self.matrices: dict[str, Vector] = {}
