@@ -23,6 +23,9 @@ Words = npt.NDArray[np.uint32]
 #: How long an optimiser may take over one module, in seconds.
 PATIENCE = 120
 
+#: spirv-opt validates what it gets; devices with scalarBlockLayout take these layouts.
+_LAYOUTS = ("--scalar-block-layout", "--workgroup-scalar-block-layout")
+
 
 class TransformFailed(Exception):
     """The optimiser made no module; `status` says whether it refused, crashed or hung."""
@@ -59,7 +62,7 @@ def parse(text: str) -> Transform:
 
 @lru_cache(maxsize=256)
 def _optimised(transform: Transform, words: bytes) -> bytes:
-    command = [transform.path, f"--target-env={TARGET}", *transform.flags, "-", "-o", "-"]
+    command = [transform.path, f"--target-env={TARGET}", *_LAYOUTS, *transform.flags, "-", "-o", "-"]
     try:
         done = subprocess.run(command, input=words, capture_output=True, check=False, timeout=PATIENCE)  # noqa: S603
     except subprocess.TimeoutExpired:

@@ -40,16 +40,23 @@ class Variables:
         """The whole value; zeros where nothing was stored."""
         value = self.values.get(variable)
         if value is None:
+            self.check(variable)
             value = self.values[variable] = zero(self.types[variable])
         self.owned.discard(variable)
         return value
 
     def put(self, variable: int, value: Value, mask: Array | None) -> None:
         """Store a whole value in the lanes of the mask (None: all)."""
+        self.check(variable)
         if mask is not None:
             value = merge(mask, value, self.values.get(variable), self.topology)
         self.values[variable] = value
         self.owned.discard(variable)
+
+    def check(self, variable: int) -> None:
+        """Raises OutOfBounds where there is no such variable: an undefined pointer has none."""
+        if variable not in self.types:
+            raise OutOfBounds("the pointer is undefined")
 
     def load(self, place: Place, mask: Array | None) -> Value:
         """The value at a place. Raises OutOfBounds for an index of an active lane."""

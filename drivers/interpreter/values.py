@@ -55,6 +55,10 @@ class Place:
     path: tuple[int | Array, ...] = ()
 
 
+#: What an undefined pointer without an address points to. Optimisers leave them to debug instructions.
+NOWHERE = Place(0)
+
+
 class Instances:
     """Which lanes form each instance of one scope.
 
@@ -145,6 +149,8 @@ def zero(t: ty.Type) -> Value:
         case ty.TensorView(dim=dim):
             none = np.zeros((1, dim), np.uint32)
             return View(none, none, np.array([[0, 0xFFFFFFFF, 0, 0xFFFFFFFF]], np.uint32))
+        case ty.Pointer():
+            return NOWHERE
     raise Unsupported(f"a null value of {type(t).__name__} type")
 
 
@@ -161,6 +167,8 @@ def merge(mask: Array, new: Value, old: Value, lanes: Lanes) -> Value:
         assert active is not None
         return Matrix(np.where(active[:, None, None], new.bits, old.bits), new.scope)
     assert isinstance(new, Place)
+    if not (new.variable and old.variable):  # one of them points nowhere
+        return new if new.variable else old
     if new.variable != old.variable or len(new.path) != len(old.path):
         raise Unsupported("a pointer that varies between variables without an address")
     return Place(new.variable, tuple(_merge_index(mask, n, o) for n, o in zip(new.path, old.path, strict=True)))

@@ -234,6 +234,7 @@ class WatchedVariables(Variables):
 
     def _cut(self, place: Place) -> Place:
         """The place of a shadow: without the indices into what has no parts there."""
+        self.check(place.variable)
         t: Any = self._stored.types[place.variable]
         path: Path = ()
         for index in place.path:

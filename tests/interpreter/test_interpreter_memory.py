@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from interpreter_modules import assemble, contents, dispatch, kernel, memory, named, run_kernel
+from interpreter_modules import assemble, assemble_unchecked, contents, dispatch, kernel, memory, named, run_kernel
 
 from cts.driver import Outcome, Status
+from cts.drivers.interpreter import Interpreter
 from cts.job import Address, Memory
 
 X = [3, 0, 7, 1, 10, 4, 2, 9]
@@ -442,3 +443,22 @@ OpStore %slot %value
     assert contents(outcome, "out", np.uint32).tolist() == [5 if x % 2 else 6 for x in X]
     assert contents(outcome, "a", np.uint32)[:8].tolist() == [5 if x % 2 else 0 for x in X]
     assert contents(outcome, "b", np.uint32)[1:8].tolist() == [0 if x % 2 else 6 for x in X[1:]]
+
+
+@pytest.mark.parametrize("check", ["", "uninitialised"])
+def test_undefined_pointers_without_address(check: str) -> None:
+    """Optimisers leave them to debug instructions; a phi may have one from a side that nobody comes from."""
+    globals_ = "%variable_pointer = OpTypePointer Function %uint"
+    body = """
+OpStore %variable %x
+%never = OpUndef %variable_pointer
+OpStore %slot %x
+"""
+    variables = "%variable = OpVariable %variable_pointer Function"
+    driver = Interpreter(check=frozenset({check} - {""}))
+    assert run_kernel(kernel(body, globals_=globals_), X, variables=variables, driver=driver).tolist() == X
+    for access in ("%y = OpLoad %uint %never", "OpStore %never %x"):
+        words = assemble_unchecked(kernel(body + access, globals_=globals_).replace("VARIABLES", variables))
+        outcome = run_with({}, words, driver=driver)
+        assert outcome.status is Status.CRASH
+        assert "the pointer is undefined" in outcome.detail
