@@ -144,7 +144,9 @@ def _multiples(intervals: Intervals, actual: Bits) -> tuple[Bits, Bits]:
         between = judged & (np.fmod(np.where(judged, number, 0.0), np.where(judged, step, 1.0)) != 0)
     count = np.where(between, number, 0.0) / np.where(between, step, 1.0)
     below, above = (
-        np.where(between, (whole * np.where(between, step, 1.0)).astype(component.dtype).view(component.bits_dtype), actual)
+        np.where(
+            between, (whole * np.where(between, step, 1.0)).astype(component.dtype).view(component.bits_dtype), actual
+        )
         for whole in (np.floor(count), np.ceil(count))
     )
     return below, above
