@@ -152,7 +152,8 @@ class Result(_Event, frozen=True, tag="result"):
     """What became of one corpus case, or of all generated cases of an area, on one driver.
 
     `examples` counts cases that ran and were judged, `unsupported` those that the driver cannot run,
-    and `not_run` by reason those that were left out.
+    and `not_run` by reason those that were left out. `runs` counts the verdicts of a case that was run
+    again because it did not pass.
     """
 
     driver: str
@@ -166,6 +167,7 @@ class Result(_Event, frozen=True, tag="result"):
     detail: str = ""
     finding: Finding | None = None
     not_run: dict[str, int] = {}
+    runs: dict[str, int] = {}
 
 
 class RunFinished(_Event, frozen=True, tag="run-finished"):

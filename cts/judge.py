@@ -63,13 +63,17 @@ class OpenDriver:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """What one run of a case came to; `seconds` is the driver's time. The detail of PASS is what its driver remarks."""
+    """What a run of a case came to; `seconds` is the driver's time. The detail of PASS is what its driver remarks.
+
+    `runs` counts verdicts where the case was run again because it did not pass.
+    """
 
     verdict: Verdict
     detail: str = ""
     outcome: Outcome | None = None
     divergence: Divergence | None = None
     seconds: float = 0.0
+    runs: Mapping[Verdict, int] = field(default_factory=dict)
 
 
 def unsupported(driver: OpenDriver, case: Case) -> Attempt | None:

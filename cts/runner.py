@@ -11,7 +11,7 @@ import msgspec
 
 import cts
 from cts import registry
-from cts.batch import Judged, Told, block_size, judge_all, nobody
+from cts.batch import Told, block_size, judge_all, nobody
 from cts.capabilities import Capabilities
 from cts.corpus import Entry, read
 from cts.driver import NamedDriver
@@ -29,14 +29,17 @@ from cts.events import (
 )
 from cts.expectation import Oracle
 from cts.explore import Explored, explore
-from cts.finding import finding
-from cts.judge import NOTHING_RECALLED, Attempt, OpenDriver, Recalled, describe, judge, trouble
+from cts.judge import NOTHING_RECALLED, Attempt, OpenDriver, Recalled, describe, trouble
 from cts.model import Case
 from cts.profiles import Profile
 from cts.quarantine import NO_RULES, Quarantine
+from cts.results import not_run, of_area, of_case, settled
 from cts.verdict import Verdict
 
 Emit = Callable[[Event], None]
+
+#: How often a finding is run again, to tell what is flaky.
+RERUNS = 1
 
 CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
 
@@ -56,7 +59,7 @@ NOTHING_PAST = Past()
 class Plan:
     """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
 
-    What is in `past` is reported first and not run again.
+    What is in `past` is reported first and not run again; findings are run `reruns` times more.
     """
 
     drivers: tuple[str, ...]
@@ -67,6 +70,7 @@ class Plan:
     rejected: tuple[BadInput, ...] = ()
     quarantine: Quarantine = NO_RULES
     past: Past = NOTHING_PAST
+    reruns: int = RERUNS
 
 
 def run(plan: Plan, emit: Emit) -> int:
@@ -90,25 +94,39 @@ def open_driver(spec: str, quarantine: Quarantine = NO_RULES) -> OpenDriver:
         raise trouble("driver-failed", f"driver {spec!r} does not start", e) from e
 
 
-def run_entry(entry: Entry, case: Case, drivers: Sequence[OpenDriver], oracle: Oracle) -> list[Result]:
+def run_entry(
+    entry: Entry, case: Case, drivers: Sequence[OpenDriver], oracle: Oracle, reruns: int = RERUNS
+) -> list[Result]:
     """One case on several drivers; the oracle answers once, and only where some driver can run the case."""
-    return next(run_entries([(entry, case)], drivers, oracle))
+    return next(run_entries([(entry, case)], drivers, oracle, reruns=reruns))
 
 
 def run_entries(
-    block: Sequence[tuple[Entry, Case]], drivers: Sequence[OpenDriver], oracle: Oracle, told: Told = nobody
+    block: Sequence[tuple[Entry, Case]],
+    drivers: Sequence[OpenDriver],
+    oracle: Oracle,
+    told: Told = nobody,
+    reruns: int = RERUNS,
 ) -> Iterator[list[Result]]:
-    """A list of results for each case, one by driver; drivers that can take many cases at once get all of them."""
+    """A list of results for each case, one by driver; drivers that can take many cases at once get all of them.
+
+    A finding is run `reruns` times more.
+    """
     judged = judge_all([case for _, case in block], drivers, oracle.expect, told)
     for (entry, _), one in zip(block, judged, strict=True):
         yield [
-            _result(driver, entry, _settled(driver, one, attempt), one, oracle)
+            of_case(driver, entry, settled(driver, one.case, one.expectation, attempt, reruns), one, oracle)
             for driver, attempt in zip(drivers, one.attempts, strict=True)
         ]
 
 
 def run_area(
-    area: str, drivers: Sequence[OpenDriver], oracle: Oracle, profile: Profile, emit: Emit = lambda event: None
+    area: str,
+    drivers: Sequence[OpenDriver],
+    oracle: Oracle,
+    profile: Profile,
+    emit: Emit = lambda event: None,
+    reruns: int = RERUNS,
 ) -> list[Result]:
     """Generated cases of one area on several drivers, those of equal capabilities together."""
     results = {}
@@ -132,7 +150,7 @@ def run_area(
         except Exception as e:  # noqa: BLE001 - the generator's own bug: shown as ERROR
             found = {d.spec: Explored(Attempt(Verdict.ERROR, describe(e))) for d in group}
         for driver in group:
-            results[driver.spec] = _area_result(area, driver, found[driver.spec], oracle)
+            results[driver.spec] = of_area(area, driver, found[driver.spec], oracle, reruns)
     return [results[d.spec] for d in drivers]
 
 
@@ -264,14 +282,14 @@ class _Run:
     def _block(self, block: Sequence[tuple[Entry, Case]], drivers: Sequence[OpenDriver], oracle: Oracle) -> None:
         if self.stopped:
             for entry, _ in block:
-                self._add([_not_run(d, entry.area, entry.name, generated=False) for d in drivers])
+                self._add([not_run(d, entry.area, entry.name, generated=False) for d in drivers])
             return
         areas = {case.content_hash: entry.area for entry, case in block}
 
         def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
             _teller(self.emit, areas[case.content_hash], keep=False)(driver, case, attempt)
 
-        for results in run_entries(block, drivers, oracle, told):
+        for results in run_entries(block, drivers, oracle, told, self.plan.reruns):
             self._add(results)
 
     def _readable(self, drivers: Sequence[OpenDriver], oracle: Oracle) -> Iterator[tuple[Entry, Case]]:
@@ -291,10 +309,10 @@ class _Run:
         for area in self.plan.areas:
             some = self._open_questions(f"generated.{area}", drivers)
             if self.stopped:
-                self._add([_not_run(d, area, f"generated.{area}", generated=True) for d in some])
+                self._add([not_run(d, area, f"generated.{area}", generated=True) for d in some])
                 continue
             try:
-                self._add(run_area(area, some, registry.oracle(), self.plan.profile, self.emit))
+                self._add(run_area(area, some, registry.oracle(), self.plan.profile, self.emit, self.plan.reruns))
             except BadInput as e:
                 self._problem(e)
 
@@ -334,61 +352,6 @@ def _teller(emit: Emit, area: str, *, keep: bool = True) -> Told:
         emit(CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept))
 
     return told
-
-
-def _settled(driver: OpenDriver, judged: Judged, attempt: Attempt) -> Attempt:
-    """The attempt, or `flaky` where a finding does not repeat."""
-    if attempt.verdict.is_finding and judged.expectation is not None:
-        second = judge(driver, judged.case, judged.expectation)
-        if second.verdict is not attempt.verdict:
-            detail = f"{attempt.verdict.value} at first, {second.verdict.value} when it was run again; {attempt.detail}"
-            return replace(attempt, verdict=Verdict.FLAKY, detail=detail.rstrip("; "))
-    return attempt
-
-
-def _result(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle) -> Result:
-    skipped = attempt.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
-    bad = not skipped and attempt.verdict is not Verdict.PASS
-    return Result(
-        driver.spec,
-        entry.area,
-        entry.name,
-        generated=False,
-        verdict=attempt.verdict,
-        examples=0 if skipped else 1,
-        unsupported=1 if attempt.verdict is Verdict.UNSUPPORTED else 0,
-        seconds=round(attempt.seconds, 6),
-        detail=attempt.detail,
-        finding=finding(judged.case, attempt, judged.expectation, oracle) if bad else None,
-        not_run={attempt.detail: 1} if attempt.verdict is Verdict.NOT_RUN else {},
-    )
-
-
-def _area_result(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle) -> Result:
-    found = None
-    if explored.case is not None:
-        case = msgspec.structs.replace(explored.case, name=f"generated.{area}.{explored.case.content_hash}")
-        shrunk = not driver.quarantine.last(explored.case)
-        found = finding(case, explored.attempt, explored.expectation, oracle)
-        found = msgspec.structs.replace(found, shrunk=shrunk)
-    return Result(
-        driver.spec,
-        area,
-        f"generated.{area}",
-        generated=True,
-        verdict=explored.attempt.verdict,
-        examples=explored.examples,
-        unsupported=explored.unsupported,
-        seconds=round(explored.seconds, 6),
-        detail=explored.attempt.detail,
-        finding=found,
-        not_run=dict(explored.not_run),
-    )
-
-
-def _not_run(driver: OpenDriver, area: str, name: str, *, generated: bool) -> Result:
-    why = "the run stopped at its first finding"
-    return Result(driver.spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})
 
 
 def _by_capabilities(drivers: Sequence[OpenDriver]) -> list[tuple[Capabilities, list[OpenDriver]]]:

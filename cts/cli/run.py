@@ -20,6 +20,7 @@ WITH_RESUME = ("resume", "json")
 
 
 def run(
+    context: typer.Context,
     targets: Annotated[
         list[str] | None,
         typer.Argument(
@@ -64,6 +65,9 @@ def run(
         list[str] | None,
         typer.Option("--transform", help="Give drivers modules after e.g. spirv-opt:-O. Repeatable."),
     ] = None,
+    reruns: Annotated[
+        int, typer.Option("--reruns", help="How often a finding is run again, to tell what is flaky.", min=0)
+    ] = 1,
     json: Annotated[
         Path | None, typer.Option("--json", help="Write events as JSON lines to this file; - for stdout.")
     ] = None,
@@ -80,17 +84,20 @@ def run(
     Without CASE: the whole corpus, then generated cases of every area. A failure is shrunk, shown
     and kept in the run's folder, which is printed; the command that reproduces it is printed last.
     """
+    from dataclasses import replace
+
     from cts import store
     from cts.errors import HarnessTrouble
 
     with ExitStack() as stack:
         if resume is not None:
-            folder, plan = _resumed(resume)
+            folder, plan = _resumed(resume, _given(context))
         else:
             plan = _plan(
                 targets or [], driver or [], area, corpus, generate, profile, max_examples, seed, keyword or [], stop
             )
             plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
+            plan = replace(plan, reruns=reruns)
             folder = store.create(save_dir, store.Manifest.of(plan, "cts run", ["cts", *sys.argv[1:]]))
         stack.callback(folder.close)
         try:
@@ -156,23 +163,22 @@ def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool, transf
     return replace(plan, drivers=registry.transformed(drivers, transforms))
 
 
-def _resumed(path: Path) -> tuple[RunFolder, Plan]:
-    """The run to continue. Raises BadInput where other options ask for another run."""
-    import click
+def _given(context: typer.Context) -> list[str]:
+    """The parameters that were typed. typer may bring its own click, so that the enum is known by name alone."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
+
+def _resumed(path: Path, given: list[str]) -> tuple[RunFolder, Plan]:
+    """The run to continue. Raises BadInput where other options ask for another run."""
     from cts import store
     from cts.errors import BadInput
 
-    context = click.get_current_context()
-    given = [
-        name
-        for name in context.params
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE and name not in WITH_RESUME
-    ]
-    if given:
+    others = [f"--{name.replace('_', '-')}" for name in given if name not in WITH_RESUME]
+    if others:
         raise BadInput(
             "resume-options",
-            f"a resumed run keeps its settings, and takes no {', '.join(given)}",
+            f"a resumed run keeps its settings, and takes no {', '.join(others)}",
             "cts run --resume",
             f"only {', '.join(f'--{name}' for name in WITH_RESUME[1:])} beside it",
         )

@@ -19,7 +19,7 @@ from cts.errors import BadInput
 from cts.events import DriverOpened
 from cts.profiles import Profile
 from cts.quarantine import Quarantine, Rule
-from cts.runner import Plan
+from cts.runner import RERUNS, Plan
 
 FORMAT = 1
 
@@ -57,6 +57,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     areas: tuple[str, ...] = ()
     entries: tuple[EntryRecord, ...] = ()
     stop_at_first: bool = False
+    reruns: int = RERUNS
     quarantine: tuple[Rule, ...] = ()
     drivers: tuple[DriverOpened, ...] = ()
 
@@ -80,6 +81,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             plan.areas,
             tuple(map(record, plan.entries)),
             plan.stop_at_first,
+            plan.reruns,
             plan.quarantine.rules,
         )
 
@@ -92,6 +94,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             self.areas,
             self.stop_at_first,
             quarantine=Quarantine(self.quarantine),
+            reruns=self.reruns,
         )
 
 

@@ -5,8 +5,11 @@ The folder of this file on sys.path is the installed package: entry points are b
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -129,6 +132,26 @@ class WrongAfter:
         return wrong(job)
 
 
+class Mortal:
+    """Wrong for every seventh case or so. Kills its process at the run that `FAKE_DIES_AT` counts, and logs each run.
+
+    The environment is the test's: `FAKE_LOG` names the file that gets the content hash of each case that is run.
+    """
+
+    def __init__(self) -> None:
+        self.left = int(os.environ.get("FAKE_DIES_AT", "0"))
+        self.log = Path(os.environ["FAKE_LOG"])
+
+    def __call__(self, job: Job) -> Outcome:
+        self.left -= 1
+        identity = job.case.content_hash
+        with self.log.open("a") as log:
+            log.write(f"{identity}\n")
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return wrong(job) if int(identity, 16) % 7 == 0 else Outcome(Status.DONE, right(job))
+
+
 def ends(status: Status, detail: str = "") -> Callable[[Job], Outcome]:
     return lambda job: Outcome(status, detail=detail)
 
@@ -150,6 +173,7 @@ KINDS: dict[str, Callable[[], Callable[[Job], Outcome]]] = {
     "module": lambda: module,
     "flaky": Flaky,
     "wrong-after": lambda: WrongAfter(5),
+    "mortal": Mortal,
     "crash": lambda: ends(Status.CRASH, "signal 11 in the shader compiler"),
     "timeout": lambda: ends(Status.TIMEOUT, "no answer within 10 s"),
     "device-lost": lambda: ends(Status.DEVICE_LOST, "VK_ERROR_DEVICE_LOST"),

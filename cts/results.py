@@ -1,0 +1,89 @@
+"""From attempts to results: a finding is run again, and what is left of an area or a case is put into words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import msgspec
+
+from cts.batch import Judged
+from cts.corpus import Entry
+from cts.events import Result
+from cts.expectation import Expectation, Oracle
+from cts.explore import Explored
+from cts.finding import finding
+from cts.judge import Attempt, OpenDriver, judge
+from cts.model import Case
+from cts.verdict import Verdict
+
+
+def settled(driver: OpenDriver, case: Case, expectation: Expectation | None, attempt: Attempt, reruns: int) -> Attempt:
+    """A finding after `reruns` more runs: `flaky`, and never a pass, where one of them ends otherwise."""
+    if not attempt.verdict.is_finding or attempt.verdict is Verdict.FLAKY or expectation is None or not reruns:
+        return attempt
+    others = [judge(driver, case, expectation).verdict for _ in range(reruns)]
+    runs = Counter([attempt.verdict, *others])
+    if len(runs) == 1:
+        return replace(attempt, runs=runs)
+    other = next(v for v in others if v is not attempt.verdict)
+    detail = f"{attempt.verdict.value} at first, {other.value} when it was run again"
+    if reruns > 1:
+        detail += f" ({', '.join(f'{n} {v.value}' for v, n in runs.items())})"
+    return replace(attempt, verdict=Verdict.FLAKY, detail=f"{detail}; {attempt.detail}".rstrip("; "), runs=runs)
+
+
+def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle) -> Result:
+    """The result of a case on one driver."""
+    skipped = attempt.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
+    bad = not skipped and attempt.verdict is not Verdict.PASS
+    return Result(
+        driver.spec,
+        entry.area,
+        entry.name,
+        generated=False,
+        verdict=attempt.verdict,
+        examples=0 if skipped else 1,
+        unsupported=1 if attempt.verdict is Verdict.UNSUPPORTED else 0,
+        seconds=round(attempt.seconds, 6),
+        detail=attempt.detail,
+        finding=finding(judged.case, attempt, judged.expectation, oracle) if bad else None,
+        not_run={attempt.detail: 1} if attempt.verdict is Verdict.NOT_RUN else {},
+        runs=_counts(attempt),
+    )
+
+
+def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, reruns: int) -> Result:
+    """The result of the generated cases of an area on one driver."""
+    found, attempt = None, explored.attempt
+    if explored.case is not None:
+        case = msgspec.structs.replace(explored.case, name=f"generated.{area}.{explored.case.content_hash}")
+        shrunk = not driver.quarantine.last(explored.case)
+        if shrunk:
+            attempt = settled(driver, explored.case, explored.expectation, attempt, reruns)
+        found = finding(case, attempt, explored.expectation, oracle)
+        found = msgspec.structs.replace(found, shrunk=shrunk)
+    return Result(
+        driver.spec,
+        area,
+        f"generated.{area}",
+        generated=True,
+        verdict=attempt.verdict,
+        examples=explored.examples,
+        unsupported=explored.unsupported,
+        seconds=round(explored.seconds, 6),
+        detail=attempt.detail,
+        finding=found,
+        not_run=dict(explored.not_run),
+        runs=_counts(attempt),
+    )
+
+
+def _counts(attempt: Attempt) -> dict[str, int]:
+    return {v.value: n for v, n in attempt.runs.items()}
+
+
+def not_run(driver: OpenDriver, area: str, name: str, *, generated: bool) -> Result:
+    """What a run that has stopped says of a case or an area."""
+    why = "the run stopped at its first finding"
+    return Result(driver.spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})
