@@ -1,5 +1,95 @@
-"""A case in the form that somebody without this suite can use."""
+"""A case in the form that somebody without this suite can use. See docs/exporting.md."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from cts.errors import BadInput
 from cts.export.cannot import CannotExpress
 
-__all__ = ["CannotExpress"]
+if TYPE_CHECKING:
+    from cts.export.subject import Subject
+
+__all__ = ["FORMATS", "CannotExpress", "Format", "export"]
+
+
+class Format(NamedTuple):
+    """One form of a case: its files by name. `folder`: there are several, which belong together."""
+
+    what: str
+    make: Callable[[Subject], dict[str, bytes]]
+    folder: bool = False
+
+
+def export(subject: Subject, format_name: str) -> dict[str, bytes]:
+    """The files of a case in a format of FORMATS, the same for the same subject.
+
+    Raises CannotExpress where the format has no words for the case, BadInput for a format that is not known.
+    """
+    if format_name not in FORMATS:
+        raise BadInput("unknown-format", f"no format {format_name!r}", "--format", f"one of: {', '.join(FORMATS)}")
+    return FORMATS[format_name].make(subject)
+
+
+def _bundle(subject: Subject) -> dict[str, bytes]:
+    from cts.export.bundle import bundle
+
+    return bundle(subject)
+
+
+def _c(subject: Subject) -> dict[str, bytes]:
+    from cts.export.bundle import about
+    from cts.export.c import c
+
+    return {"repro.c": c(subject.case, subject.expectation, subject.subgroup_size, about(subject)).encode()}
+
+
+def _glsl(subject: Subject) -> dict[str, bytes]:
+    from cts.export.glsl import glsl
+
+    return {"shader.comp": glsl(subject.case, subject.subgroup_size).encode()}
+
+
+def _spvasm(subject: Subject) -> dict[str, bytes]:
+    from cts.spirv.lower import lower
+    from cts.spirv.tools import disassemble
+
+    return {"module.spvasm": disassemble(lower(subject.case, subject.subgroup_size).words).encode()}
+
+
+def _amber(subject: Subject) -> dict[str, bytes]:
+    from cts.export.amber import amber
+
+    return {"case.amber": amber(subject).encode()}
+
+
+def _yaml(subject: Subject) -> dict[str, bytes]:
+    from cts.model import dumps_case
+
+    return {"case.yaml": dumps_case(subject.case).encode()}
+
+
+def _dispatch(subject: Subject) -> dict[str, bytes]:
+    from cts.export.dispatch import dispatch
+
+    return dispatch(subject.case, subject.subgroup_size, subject.expectation)
+
+
+def _pytest(subject: Subject) -> dict[str, bytes]:
+    from cts.export.pytest_snippet import pytest_snippet
+
+    return {"test_case.py": pytest_snippet(subject).encode()}
+
+
+#: Every format by its name on the command line.
+FORMATS = {
+    "bundle": Format("everything below in one folder, with a README that says what is wrong", _bundle, folder=True),
+    "c": Format("one C program that needs only a Vulkan loader: repro.c", _c),
+    "glsl": Format("a compute shader that glslang compiles", _glsl),
+    "spvasm": Format("the SPIR-V module, disassembled", _spvasm),
+    "amber": Format("AmberScript, for cooperative matrices of KHR", _amber),
+    "yaml": Format("the case in canonical form", _yaml),
+    "dispatch": Format("a dispatch file with its module and data", _dispatch, folder=True),
+    "pytest": Format("a test for pytest", _pytest),
+}

@@ -37,7 +37,13 @@ _ACCUMULATIONS = {0: "float16", 1: "float32"}
 #: The properties of Vulkan 1.2 that execution modes ask for, in the order of VkPhysicalDeviceVulkan12Properties.
 _FLOAT_MODES = [
     f"shader{mode}Float{width}"
-    for mode in ("SignedZeroInfNanPreserve", "DenormPreserve", "DenormFlushToZero", "RoundingModeRTE", "RoundingModeRTZ")
+    for mode in (
+        "SignedZeroInfNanPreserve",
+        "DenormPreserve",
+        "DenormFlushToZero",
+        "RoundingModeRTE",
+        "RoundingModeRTZ",
+    )
     for width in (16, 32, 64)
 ]
 

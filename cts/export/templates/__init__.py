@@ -1,7 +1,7 @@
 """The texts that exports fill in.
 
-In a line that begins with `//%` stands a statement of the template language (Jinja), in `$(...)` an expression: what
-is left is C, or Markdown, that an editor can show.
+Between `//%` and `%//` stands a statement of the template language (Jinja), in `$(...)` an expression without
+parentheses: what is left is C, or Markdown, that an editor can show.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def render(name: str, **values: Any) -> str:
+def render(template: str, /, **values: Any) -> str:
     """The template of that file name, with these values. A value that is missing is an error."""
-    return _environment().get_template(name).render(values)
+    return _environment().get_template(template).render(values)
 
 
 @lru_cache(maxsize=1)
@@ -26,11 +26,12 @@ def _environment() -> Environment:
         loader=PackageLoader("cts.export", "templates"),
         variable_start_string="$(",
         variable_end_string=")",
-        block_start_string="//%%",
-        block_end_string="%%//",
+        block_start_string="//%",
+        block_end_string="%//",
         comment_start_string="//##",
         comment_end_string="##//",
-        line_statement_prefix="//%",
+        trim_blocks=True,
+        lstrip_blocks=True,
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701 - what is written is no HTML
         keep_trailing_newline=True,

@@ -33,9 +33,9 @@ enum { GUARD = $(guard_bytes), SHOWN = 16, MAX_RANK = $(max_rank) };
 struct type { const char *name; uint32_t size; bool is_signed; uint32_t exponent, mantissa; bool infinities; };
 enum { $(type_names) };
 static const struct type types[] = {
-//% for t in types
+//% for t in types %//
     {$(t)},
-//% endfor
+//% endfor %//
 };
 
 /* `count` elements: one by one, or in runs of equal ones. */
@@ -65,19 +65,19 @@ struct binding { uint32_t binding, type; size_t memory; };
 struct structure { const char *name; uint32_t sType; const char *extensions[4]; };
 struct constant { uint32_t id, offset; size_t size; }; /* VkSpecializationMapEntry */
 struct feature { const char *name; size_t structure, member; };
-//% if push_addresses
+//% if push_addresses %//
 struct push_address { size_t at, memory; uint64_t offset; };
-//% endif
-//% if matrices
+//% endif %//
+//% if matrices %//
 struct matrix_need { const char *text; char use; uint32_t scope, sizes[2], codes[2]; };
-//% endif
-//% if mul_adds
+//% endif %//
+//% if mul_adds %//
 struct mul_add_need { const char *text; uint32_t scope, sizes[3]; bool saturating; uint32_t codes[4][2]; };
-//% endif
-//% if vectors
+//% endif %//
+//% if vectors %//
 struct vector_need { const char *text; uint32_t components, codes[2]; };
-//% endif
-//% if vector_muls
+//% endif %//
+//% if vector_muls %//
 struct vector_mul_need {
     const char *text;
     uint32_t input, interpretation, matrix, bias;
@@ -85,23 +85,23 @@ struct vector_mul_need {
     uint32_t result;
     bool transpose;
 };
-//% endif
-//% if converts
+//% endif %//
+//% if converts %//
 struct matrix { uint32_t component, layout, rows, columns; size_t stride; };
-//% endif
-//% if opaque
+//% endif %//
+//% if opaque %//
 struct opaque { struct matrix matrix; size_t offset; bool zero; };
-//% endif
-//% if conversions
+//% endif %//
+//% if conversions %//
 struct place { size_t memory, offset; struct matrix matrix; };
 struct conversion { struct place source, destination; };
-//% endif
+//% endif %//
 
 /* ---- The module, its data, and what must come out of it ---- */
 
 $(data)
 
-//% include "c/vulkan.h"
+//% include "c/vulkan.h" %//
 
 /* ---- Helpers ---- */
 
@@ -136,11 +136,11 @@ static void fill(unsigned char *to, const struct data *data, size_t size) {
             for (size_t k = 0; k < size; k++) to[k] = (unsigned char)(run->bits >> (8 * k));
 }
 
-//% include "c/support.h"
+//% include "c/support.h" %//
 
-//% include "c/run.h"
+//% include "c/run.h" %//
 
-//% include "c/compare.h"
+//% include "c/compare.h" %//
 
 /* ---- Main ---- */
 
@@ -198,9 +198,9 @@ int main(int argc, char **argv) {
     if (status == UNSUPPORTED) printf("UNSUPPORTED: %s\n", count ? "no such device supports the module" : "no device");
     else printf("%s\n", status == PASSED ? "PASS" : "FAIL");
     free(extensions);
-//% if matrices
+//% if matrices %//
     free(rows);
-//% endif
+//% endif %//
     vkDestroyInstance(instance, NULL);
     dlclose(loader);
     return status;

@@ -35,7 +35,7 @@ static struct convert_info conversion_info(const struct conversion *c, size_t *s
     if (info.source_size > source_room || *size > room) stop(TROUBLE, "a matrix is larger than its memory");
     return info;
 }
-//% if host_converts
+//% if host_converts %//
 
 static void convert_on_host(const struct conversion *c) {
     size_t size, at[2];
@@ -53,8 +53,8 @@ static void convert_on_host(const struct conversion *c) {
     free(source);
     free(destination);
 }
-//% endif
-//% if commands_convert
+//% endif %//
+//% if commands_convert %//
 
 static void record_conversion(const struct conversion *c) {
     size_t size, at[2];
@@ -64,4 +64,4 @@ static void record_conversion(const struct conversion *c) {
     then(CONVERT);
     vkCmdConvertCooperativeVectorMatrixNV(commands, 1, &info);
 }
-//% endif
+//% endif %//

@@ -5,14 +5,14 @@ struct placed { size_t at, size, start, window; unsigned char *before; };
 static struct placed placed[MEMORY_COUNT];
 static void *device, *queue, *commands;
 static Object memory, staging_memory, arena, staging, command_pool, fence, set_layout, layout, pipeline;
-//% if descriptors
+//% if descriptors %//
 static Object descriptor_pool;
-//% endif
+//% endif %//
 static unsigned char *view; /* the arena, or the staging buffer, as the host sees it */
 static size_t arena_size;
-//% if addressable
+//% if addressable %//
 static uint64_t base; /* the device address of the arena */
-//% endif
+//% endif %//
 
 static void create_device(void *physical) {
     const float priority = 1;
@@ -43,9 +43,9 @@ static void create_device(void *physical) {
 
 enum { HOST = 0x4000, TRANSFER = 0x1000, SHADER = 0x800 };
 static uint64_t stage; /* of the last command */
-//% if commands_convert
+//% if commands_convert %//
 static const uint64_t CONVERT = UINT64_C(1) << 44;
-//% endif
+//% endif %//
 
 /* What comes next sees all memory that the last command has written. */
 static void then(uint64_t next) {
@@ -54,7 +54,7 @@ static void then(uint64_t next) {
         stage = next; /* what the host has written is visible to a submission as it is */
         return;
     }
-//% if commands_convert
+//% if commands_convert %//
     if ((stage | next) & CONVERT) {
         struct barrier2 wide = {1000314000, NULL, stage, stage == CONVERT ? 0x1800 : 0x18000,
                                 next, next == CONVERT ? 0x1800 : 0x18000};
@@ -63,24 +63,24 @@ static void then(uint64_t next) {
         stage = next;
         return;
     }
-//% endif
+//% endif %//
     vkCmdPipelineBarrier(commands, (uint32_t)stage, (uint32_t)next, 0, 1, &barrier, 0, NULL, 0, NULL);
     stage = next;
 }
 
-//% if converts
-//% include "c/convert.h"
+//% if converts %//
+//% include "c/convert.h" %//
 
-//% endif
+//% endif %//
 static Object create_buffer(uint32_t usage, uint32_t type, size_t size, Object *allocated) {
     struct buffer_info info = {12, NULL, 0, size, usage, 0, 0, NULL};
     struct requirements required;
     struct memory_info allocation = {5, NULL, 0, type};
     Object buffer = 0;
-//% if addressable
+//% if addressable %//
     struct memory_flags flags = {1000060000, NULL, 2, 0};
     if (usage & 0x20000) allocation.pNext = &flags;
-//% endif
+//% endif %//
     check(vkCreateBuffer(device, &info, NULL, &buffer), "vkCreateBuffer");
     vkGetBufferMemoryRequirements(device, buffer, &required);
     allocation.size = required.size;
@@ -123,9 +123,9 @@ static void create_memory(void *physical) {
         check(vkMapMemory(device, staging_memory, 0, arena_size, 0, &mapped), "vkMapMemory");
     }
     view = mapped;
-//% if addressable
+//% if addressable %//
     base = vkGetBufferDeviceAddress(device, &(struct address_info){1000244001, NULL, arena});
-//% endif
+//% endif %//
 }
 
 static void place(size_t index, size_t size, size_t start, size_t window) {
@@ -143,43 +143,43 @@ static void place_all(void) {
         for (size_t k = 0; k < GUARD; k++) placed[i].before[k] = placed[i].before[GUARD + b->size + k] = guard(k);
         fill(placed[i].before + GUARD, &b->initial, b->type->size);
     }
-//% if opaque
+//% if opaque %//
     for (size_t i = 0; i < COUNT(opaque); i++) {
         size_t size = opaque[i].offset + destination_size(&opaque[i].matrix);
         place(COUNT(buffers) + i, size, 0, size);
         memset(placed[COUNT(buffers) + i].before, opaque[i].zero ? 0 : 0xA5, size);
     }
-//% endif
+//% endif %//
 }
 
 static void create_pipeline(void) {
     struct module_info module_info = {16, NULL, 0, sizeof module_words, module_words};
     struct required_size size = {1000225001, NULL, required_subgroup_size};
-//% if descriptors
+//% if descriptors %//
     struct slot slots[COUNT(bindings)];
     struct set_layout_info set_info = {32, NULL, 0, COUNT(slots), slots};
-//% else
+//% else %//
     struct set_layout_info set_info = {32, NULL, 0, 0, NULL};
-//% endif
-//% if push_bytes
+//% endif %//
+//% if push_bytes %//
     struct push_range push = {COMPUTE, 0, sizeof push_constants};
     struct layout_info layout_info = {30, NULL, 0, 1, &set_layout, 1, &push};
-//% else
+//% else %//
     struct layout_info layout_info = {30, NULL, 0, 1, &set_layout, 0, NULL};
-//% endif
-//% if constants
+//% endif %//
+//% if constants %//
     struct specialization specialization = {COUNT(constants), constants, sizeof constant_data, constant_data};
-//% endif
+//% endif %//
     struct pipeline_info info = {
         29, NULL, 0,
         {18, required_subgroup_size ? &size : NULL, 0, COMPUTE, 0, ENTRY, $("&specialization" if constants else "NULL")},
         0, 0, -1,
     };
     int32_t result;
-//% if descriptors
+//% if descriptors %//
     for (size_t i = 0; i < COUNT(bindings); i++)
         slots[i] = (struct slot){bindings[i].binding, bindings[i].type, 1, COMPUTE, NULL};
-//% endif
+//% endif %//
     check(vkCreateDescriptorSetLayout(device, &set_info, NULL, &set_layout), "vkCreateDescriptorSetLayout");
     check(vkCreatePipelineLayout(device, &layout_info, NULL, &layout), "vkCreatePipelineLayout");
     check(vkCreateShaderModule(device, &module_info, NULL, &info.stage.module), "vkCreateShaderModule");
@@ -188,7 +188,7 @@ static void create_pipeline(void) {
     vkDestroyShaderModule(device, info.stage.module, NULL);
     check(result, "vkCreateComputePipelines");
 }
-//% if descriptors
+//% if descriptors %//
 
 static Object create_descriptors(void) {
     struct pool_size sizes[2] = {{STORAGE, COUNT(bindings)}, {UNIFORM, COUNT(bindings)}};
@@ -206,7 +206,7 @@ static Object create_descriptors(void) {
     }
     return set;
 }
-//% endif
+//% endif %//
 
 static void begin(void) {
     struct command_pool_info pool = {39, NULL, 0, family};
@@ -244,23 +244,23 @@ static void submit(void) {
 }
 
 static void dispatch($("Object set" if descriptors else "void")) {
-//% if push_bytes
+//% if push_bytes %//
     unsigned char push[sizeof push_constants];
     memcpy(push, push_constants, sizeof push);
-//% if push_addresses
+//% if push_addresses %//
     for (size_t i = 0; i < COUNT(push_addresses); i++) {
         const struct placed *p = &placed[push_addresses[i].memory];
         uint64_t address = base + p->at + p->start + push_addresses[i].offset;
         memcpy(push + push_addresses[i].at, &address, sizeof address);
     }
-//% endif
+//% endif %//
     vkCmdPushConstants(commands, layout, COMPUTE, 0, sizeof push_constants, push);
-//% endif
+//% endif %//
     then(SHADER);
     vkCmdBindPipeline(commands, 1, pipeline);
-//% if descriptors
+//% if descriptors %//
     vkCmdBindDescriptorSets(commands, 1, layout, 0, 1, &set, 0, NULL);
-//% endif
+//% endif %//
     vkCmdDispatch(commands, workgroups[0], workgroups[1], workgroups[2]);
 }
 
@@ -270,18 +270,18 @@ static void run(void *physical) {
     create_memory(physical);
     for (size_t i = 0; i < MEMORY_COUNT; i++) memcpy(view + placed[i].at, placed[i].before, placed[i].size);
     create_pipeline();
-//% if descriptors
+//% if descriptors %//
     Object set = create_descriptors();
-//% endif
-//% for step in steps
+//% endif %//
+//% for step in steps %//
     $(step);
-//% endfor
+//% endfor %//
 }
 
 static void clean_up(void) {
-//% if descriptors
+//% if descriptors %//
     vkDestroyDescriptorPool(device, descriptor_pool, NULL);
-//% endif
+//% endif %//
     vkDestroyPipeline(device, pipeline, NULL);
     vkDestroyPipelineLayout(device, layout, NULL);
     vkDestroyDescriptorSetLayout(device, set_layout, NULL);

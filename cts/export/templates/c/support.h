@@ -4,16 +4,16 @@ static struct properties properties = {.sType = 1000059001};
 static struct properties11 properties11 = {.sType = 50};
 static struct properties12 properties12 = {.sType = 52};
 static struct properties13 properties13 = {.sType = 54};
-//% if matrices
+//% if matrices %//
 static struct matrix_properties matrix_properties = {.sType = 1000506002};
 static struct matrix2_properties matrix2_properties = {.sType = 1000593002};
-//% endif
-//% if cooperative_vectors
+//% endif %//
+//% if cooperative_vectors %//
 static struct vector_properties vector_properties = {.sType = 1000491001};
-//% endif
-//% if longest_vector > 4
+//% endif %//
+//% if longest_vector > 4 %//
 static struct long_vector_properties long_vector_properties = {.sType = 1000635001};
-//% endif
+//% endif %//
 static struct members found[COUNT(structures)], enabled[COUNT(structures)];
 static struct extension *extensions;
 static uint32_t extension_count, family;
@@ -76,16 +76,16 @@ static void ask(void *physical) {
     link_properties(&properties11, NULL);
     link_properties(&properties12, NULL);
     link_properties(&properties13, NULL);
-//% if matrices
+//% if matrices %//
     link_properties(&matrix_properties, "VK_KHR_cooperative_matrix");
     link_properties(&matrix2_properties, "VK_NV_cooperative_matrix2");
-//% endif
-//% if cooperative_vectors
+//% endif %//
+//% if cooperative_vectors %//
     link_properties(&vector_properties, "VK_NV_cooperative_vector");
-//% endif
-//% if longest_vector > 4
+//% endif %//
+//% if longest_vector > 4 %//
     link_properties(&long_vector_properties, "VK_EXT_shader_long_vector");
-//% endif
+//% endif %//
     vkGetPhysicalDeviceProperties2(physical, &properties);
 }
 
@@ -107,28 +107,28 @@ static void check_limits(void) {
     subgroup_size = wanted;
     required_subgroup_size = low != high ? wanted : 0;
     if (required_subgroup_size != 0) need(&required_size);
-//% if matrices
+//% if matrices %//
     if (wanted != 0 && local_size[0] % wanted != 0)
         lack("a subgroup size that divides the workgroup's %u invocations", local_size[0]);
-//% endif
-//% if workgroup_scope
+//% endif %//
+//% if workgroup_scope %//
     shared -= matrix2_properties.reserved_shared;
     if (invocations > matrix2_properties.max_workgroup)
         lack("matrices of Workgroup scope with %u invocations", invocations);
     if (wanted != 0 && (invocations % wanted != 0 || ((invocations / wanted) & (invocations / wanted - 1)) != 0))
         lack("matrices of Workgroup scope with %u invocations, no power of two subgroups", invocations);
-//% endif
+//% endif %//
     if (shared_bytes > shared) lack("%u bytes of workgroup memory", shared_bytes);
     if (push_bytes > properties.limits.maxPushConstantsSize) lack("%u bytes of push constants", push_bytes);
     if ((properties11.operations & subgroup_operations) != subgroup_operations)
         lack("subgroup operations 0x%x", subgroup_operations & ~properties11.operations);
-//% for mode in float_modes
+//% for mode in float_modes %//
     if (!properties12.float_modes[$(mode.index)]) lack("$(mode.name)");
-//% endfor
-//% if longest_vector > 4
+//% endfor %//
+//% if longest_vector > 4 %//
     if (long_vector_properties.max_components < $(longest_vector)) lack("vectors of $(longest_vector) components");
-//% endif
-//% if descriptors
+//% endif %//
+//% if descriptors %//
     uint32_t counts[2] = {0, 0};
     for (size_t i = 0; i < COUNT(bindings); i++) {
         bool uniform = bindings[i].type == UNIFORM;
@@ -139,9 +139,9 @@ static void check_limits(void) {
     }
     if (counts[0] > properties.limits.maxPerStageDescriptorStorageBuffers) lack("%u storage buffers", counts[0]);
     if (counts[1] > properties.limits.maxPerStageDescriptorUniformBuffers) lack("%u uniform buffers", counts[1]);
-//% endif
+//% endif %//
 }
-//% if matrices
+//% if matrices %//
 
 struct row { uint32_t m, n, k, a, b, c, result, saturating, scope, invocations; bool flexible; };
 static struct row *rows;
@@ -205,7 +205,7 @@ static int covers(const struct row *row, const struct matrix_need *need) {
                                      : is_one_of(row->c, need->codes) || is_one_of(row->result, need->codes);
     return listed && row->scope == need->scope ? fits(row, need->sizes, units, 2) : 0;
 }
-//% if mul_adds
+//% if mul_adds %//
 
 static int multiplies(const struct row *row, const struct mul_add_need *need) {
     uint32_t units[3] = {row->m, row->n, row->k}, types[4] = {row->a, row->b, row->c, row->result};
@@ -214,7 +214,7 @@ static int multiplies(const struct row *row, const struct mul_add_need *need) {
         if (!is_one_of(types[i], need->codes[i])) return 0;
     return fits(row, need->sizes, units, 3);
 }
-//% endif
+//% endif %//
 
 static void check_matrices(void) {
     bool need_flexible = false;
@@ -231,7 +231,7 @@ static void check_matrices(void) {
         else if (best == 0) lack("a matrix %s", need->text);
         need_flexible = need_flexible || best == 2;
     }
-//% if mul_adds
+//% if mul_adds %//
     for (size_t i = 0; i < COUNT(mul_add_needs); i++) {
         int best = 0;
         for (size_t r = 0; r < row_count; r++) {
@@ -241,11 +241,11 @@ static void check_matrices(void) {
         if (best == 0) lack("the %s", mul_add_needs[i].text);
         need_flexible = need_flexible || best == 2;
     }
-//% endif
+//% endif %//
     if (need_flexible) need(&flexible_dimensions);
 }
-//% endif
-//% if cooperative_vectors
+//% endif %//
+//% if cooperative_vectors %//
 
 /* The types and products of cooperative vectors that the device lists. */
 static void check_vectors(void *instance, void *physical) {
@@ -260,7 +260,7 @@ static void check_vectors(void *instance, void *physical) {
         for (uint32_t i = 0; i < count; i++) list[i].sType = 1000491002;
         if (listed(physical, &count, list) != 0) count = 0;
     }
-//% if vectors
+//% if vectors %//
     if (!(vector_properties.stages & COMPUTE)) lack("cooperative vectors in compute shaders");
     for (size_t i = 0; i < COUNT(vector_needs); i++) {
         const struct vector_need *need = &vector_needs[i];
@@ -270,8 +270,8 @@ static void check_vectors(void *instance, void *physical) {
                 there = there || list[r].input == need->codes[c] || list[r].result == need->codes[c];
         if (!there || need->components > vector_properties.max_components) lack("a %s", need->text);
     }
-//% endif
-//% if vector_muls
+//% endif %//
+//% if vector_muls %//
     for (size_t i = 0; i < COUNT(vector_mul_needs); i++) {
         const struct vector_mul_need *need = &vector_mul_needs[i];
         bool there = false;
@@ -282,20 +282,20 @@ static void check_vectors(void *instance, void *physical) {
                               (list[r].transpose != 0 || !need->transpose));
         if (!there) lack("the %s", need->text);
     }
-//% endif
-//% for what in accumulations
+//% endif %//
+//% for what in accumulations %//
     if (!vector_properties.$(what)) lack("training that accumulates in $(what)");
-//% endfor
-//% if conversion_codes
+//% endfor %//
+//% if conversion_codes %//
     for (size_t i = 0; i < COUNT(converted); i++) {
         bool there = converted[i] == 1; /* float32 may always be converted */
         for (uint32_t r = 0; r < count; r++) there = there || list[r].matrix == converted[i];
         if (!there) lack("conversions of matrices of component type %u", converted[i]);
     }
-//% endif
+//% endif %//
     free(list);
 }
-//% endif
+//% endif %//
 
 /* Whether the module may be given to a device; says what it lacks where not. */
 static bool supports(void *instance, void *physical) {
@@ -314,15 +314,15 @@ static bool supports(void *instance, void *physical) {
     if (family == count) lack("a queue with compute");
     for (size_t i = 0; i < COUNT(features); i++) need(&features[i]);
     check_limits();
-//% if matrices
+//% if matrices %//
     list_matrices(instance, physical);
     check_matrices();
-//% endif
-//% if cooperative_vectors
+//% endif %//
+//% if cooperative_vectors %//
     check_vectors(instance, physical);
-//% endif
-//% if not matrices and not cooperative_vectors
+//% endif %//
+//% if not matrices and not cooperative_vectors %//
     (void)instance;
-//% endif
+//% endif %//
     return lacking == 0;
 }

@@ -61,10 +61,10 @@ struct buffer_info {
 };
 struct requirements { uint64_t size, alignment; uint32_t types; };
 struct memory_info { uint32_t sType; const void *pNext; uint64_t size; uint32_t type; };
-//% if addressable
+//% if addressable %//
 struct memory_flags { uint32_t sType; const void *pNext; uint32_t flags, mask; };
 struct address_info { uint32_t sType; const void *pNext; Object buffer; };
-//% endif
+//% endif %//
 struct module_info { uint32_t sType; const void *pNext; uint32_t flags; size_t size; const uint32_t *words; };
 struct slot { uint32_t binding, type, count, stages; const Object *samplers; };
 struct set_layout_info { uint32_t sType; const void *pNext; uint32_t flags, count; const struct slot *slots; };
@@ -106,40 +106,40 @@ struct submit_info {
     uint32_t wait_count; const Object *waits; const uint32_t *stages;
     uint32_t commands_count; void *const *commands; uint32_t signal_count; const Object *signals;
 };
-//% if matrices
+//% if matrices %//
 struct matrix_properties { uint32_t sType; void *pNext; uint32_t stages; };
 struct listed_row { uint32_t sType; void *pNext; uint32_t m, n, k, a, b, c, result, saturating, scope; };
 struct flexible_row {
     uint32_t sType; void *pNext; uint32_t m, n, k, a, b, c, result, saturating, scope, invocations;
 };
 struct matrix2_properties { uint32_t sType; void *pNext; uint32_t max_workgroup, max_dimension, reserved_shared; };
-//% endif
-//% if cooperative_vectors
+//% endif %//
+//% if cooperative_vectors %//
 struct vector_properties { uint32_t sType; void *pNext; uint32_t stages, float16, float32, max_components; };
 struct vector_row {
     uint32_t sType; void *pNext;
     uint32_t input, input_interpretation, matrix, bias, result, transpose;
 };
-//% endif
-//% if longest_vector > 4
+//% endif %//
+//% if longest_vector > 4 %//
 struct long_vector_properties { uint32_t sType; void *pNext; uint32_t max_components; };
-//% endif
-//% if converts
+//% endif %//
+//% if converts %//
 struct convert_info {
     uint32_t sType; const void *pNext;
     size_t source_size; uint64_t source; size_t *destination_size; uint64_t destination;
     uint32_t source_component, destination_component, rows, columns, source_layout;
     size_t source_stride; uint32_t destination_layout; size_t destination_stride;
 };
-//% endif
-//% if commands_convert
+//% endif %//
+//% if commands_convert %//
 struct barrier2 { uint32_t sType; const void *pNext; uint64_t stages0, access0, stages1, access1; };
 struct dependency_info {
     uint32_t sType; const void *pNext;
     uint32_t flags, count; const struct barrier2 *barriers;
     uint32_t buffer_count; const void *buffers; uint32_t image_count; const void *images;
 };
-//% endif
+//% endif %//
 
 enum { COMPUTE = 0x20, STORAGE = 7, UNIFORM = 6, TIMEOUT = 2, WHOLE_SUBMISSION = 60 /* seconds */ };
 
@@ -165,9 +165,9 @@ enum { COMPUTE = 0x20, STORAGE = 7, UNIFORM = 6, TIMEOUT = 2, WHOLE_SUBMISSION =
     X(void, vkFreeMemory, (void *, Object, const void *)) \
     X(int32_t, vkBindBufferMemory, (void *, Object, Object, uint64_t)) \
     X(int32_t, vkMapMemory, (void *, Object, uint64_t, uint64_t, uint32_t, void **)) \
-//% if addressable
+//% if addressable %//
     X(uint64_t, vkGetBufferDeviceAddress, (void *, const struct address_info *)) \
-//% endif
+//% endif %//
     X(int32_t, vkCreateShaderModule, (void *, const struct module_info *, const void *, Object *)) \
     X(void, vkDestroyShaderModule, (void *, Object, const void *)) \
     X(int32_t, vkCreateDescriptorSetLayout, (void *, const struct set_layout_info *, const void *, Object *)) \
@@ -177,35 +177,35 @@ enum { COMPUTE = 0x20, STORAGE = 7, UNIFORM = 6, TIMEOUT = 2, WHOLE_SUBMISSION =
     X(int32_t, vkCreateComputePipelines, \
       (void *, Object, uint32_t, const struct pipeline_info *, const void *, Object *)) \
     X(void, vkDestroyPipeline, (void *, Object, const void *)) \
-//% if descriptors
+//% if descriptors %//
     X(int32_t, vkCreateDescriptorPool, (void *, const struct pool_info *, const void *, Object *)) \
     X(void, vkDestroyDescriptorPool, (void *, Object, const void *)) \
     X(int32_t, vkAllocateDescriptorSets, (void *, const struct set_info *, Object *)) \
     X(void, vkUpdateDescriptorSets, (void *, uint32_t, const struct write *, uint32_t, const void *)) \
     X(void, vkCmdBindDescriptorSets, \
       (void *, uint32_t, Object, uint32_t, uint32_t, const Object *, uint32_t, const uint32_t *)) \
-//% endif
+//% endif %//
     X(int32_t, vkCreateCommandPool, (void *, const struct command_pool_info *, const void *, Object *)) \
     X(void, vkDestroyCommandPool, (void *, Object, const void *)) \
     X(int32_t, vkAllocateCommandBuffers, (void *, const struct commands_info *, void **)) \
     X(int32_t, vkBeginCommandBuffer, (void *, const struct begin_info *)) \
     X(int32_t, vkEndCommandBuffer, (void *)) \
     X(void, vkCmdBindPipeline, (void *, uint32_t, Object)) \
-//% if push_bytes
+//% if push_bytes %//
     X(void, vkCmdPushConstants, (void *, Object, uint32_t, uint32_t, uint32_t, const void *)) \
-//% endif
+//% endif %//
     X(void, vkCmdDispatch, (void *, uint32_t, uint32_t, uint32_t)) \
     X(void, vkCmdCopyBuffer, (void *, Object, Object, uint32_t, const struct copy *)) \
     X(void, vkCmdPipelineBarrier, \
       (void *, uint32_t, uint32_t, uint32_t, uint32_t, const struct barrier *, uint32_t, const void *, uint32_t, \
        const void *)) \
-//% if commands_convert
+//% if commands_convert %//
     X(void, vkCmdPipelineBarrier2, (void *, const struct dependency_info *)) \
     X(void, vkCmdConvertCooperativeVectorMatrixNV, (void *, uint32_t, const struct convert_info *)) \
-//% endif
-//% if converts
+//% endif %//
+//% if converts %//
     X(int32_t, vkConvertCooperativeVectorMatrixNV, (void *, const struct convert_info *)) \
-//% endif
+//% endif %//
     X(int32_t, vkCreateFence, (void *, const struct fence_info *, const void *, Object *)) \
     X(void, vkDestroyFence, (void *, Object, const void *)) \
     X(int32_t, vkQueueSubmit, (void *, uint32_t, const struct submit_info *, Object)) \

@@ -1,0 +1,88 @@
+"""`cts export`: a case in the form that somebody without this suite can use."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.export.subject import Subject
+
+
+def export(
+    target: Annotated[str, typer.Argument(help="A case file, the name of a corpus case, or a bundle.", metavar="CASE")],
+    format_name: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help="bundle, c, glsl, spvasm, amber, yaml, dispatch or pytest.",
+            metavar="FORMAT",
+        ),
+    ] = "bundle",
+    driver: Annotated[
+        str | None,
+        typer.Option("--driver", "-d", help="Run the case on this driver, and say what became of it."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Where to write. Default: what the case is called, or stdout.", metavar="PATH"),
+    ] = None,
+    as_zip: Annotated[bool, typer.Option("--zip", help="Write a folder as one zip file.")] = False,
+    subgroup_size: Annotated[
+        int | None,
+        typer.Option("--subgroup-size", help="Subgroup size to lower for. Default: the driver's, or 32.", min=1),
+    ] = None,
+) -> None:
+    """Write a case as a C program, a shader, a test, or a bundle of all of them.
+
+    Nothing is run without --driver. What is written depends on the case and on what the driver did with it, not on
+    when and where.
+    """
+    from cts.errors import BadInput
+    from cts.export import FORMATS
+    from cts.export import export as export_as
+    from cts.export.archive import write_file, write_folder, zipped
+    from cts.report.failure import file_name
+
+    if format_name in FORMATS and as_zip and not FORMATS[format_name].folder:
+        raise BadInput("export-zip", f"the format {format_name} is one file", "--zip", "--format bundle or dispatch")
+    subject = _subject(target, driver, subgroup_size)
+    files = export_as(subject, format_name)
+    if as_zip:
+        path = out or Path(f"{file_name(subject.case.name)}.zip")
+        write_file(zipped(files), path)
+    elif FORMATS[format_name].folder:
+        path = out or Path(file_name(subject.case.name))
+        write_folder(files, path)
+    elif out is None or str(out) == "-":
+        ((_, data),) = files.items()
+        sys.stdout.buffer.write(data)
+        return
+    else:
+        ((_, data),) = files.items()
+        path = out
+        write_file(data, path)
+    typer.echo(f"{path}: {_summary(subject)}", err=True)
+
+
+def _summary(subject: Subject) -> str:
+    """The case, and what became of it."""
+    if subject.seen is None:
+        return subject.case.name
+    return f"{subject.case.name}, {subject.seen.verdict.value} on {subject.seen.driver}"
+
+
+def _subject(target: str, driver: str | None, subgroup_size: int | None) -> Subject:
+    from cts import corpus, registry
+    from cts.export.subject import Subject, run, size_for
+
+    entry = corpus.one(target)
+    oracle = registry.oracle()
+    case = corpus.read(entry, oracle)
+    if driver is not None:
+        return run(entry, case, driver, oracle, subgroup_size)
+    return Subject(case, oracle.expect(case), size_for(case, subgroup_size))

@@ -1,0 +1,153 @@
+"""A folder that shows a divergence to somebody who has never seen this suite."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+import cts
+from cts.events import Result
+from cts.export import export, memory
+from cts.export.archive import CASE, MANIFEST
+from cts.export.c import c
+from cts.export.cannot import CannotExpress
+from cts.export.pytest_snippet import pytest_snippet
+from cts.export.subject import Seen, Subject
+from cts.export.templates import render
+from cts.judge import job as job_of
+from cts.model import dumps_case
+from cts.report.failure import difference, full
+from cts.spirv.tools import disassemble
+
+#: The form of a bundle; a change that an old reader would misread makes it a new one.
+FORMAT = 1
+
+#: Wrong elements that README.md shows; failure.txt has all that were listed.
+SHOWN = 8
+
+SHADER, DISPATCH, AMBER = "shader.comp", "dispatch/dispatch.yaml", "case.amber"
+
+_WHAT = {
+    "repro.c": "one C program that runs the case and says what is wrong; needs only a Vulkan loader",
+    "module.spv": "the SPIR-V module",
+    "module.spvasm": "the same, disassembled",
+    SHADER: "a GLSL compute shader that does the same through the same bindings",
+    AMBER: "the case for Amber",
+    CASE: "the case for this suite",
+    DISPATCH: "the module, its data and what must come out of it, for `cts dispatch`",
+    "test_case.py": "the case as a test for pytest",
+    "failure.txt": "the whole report of the failure",
+    MANIFEST: "versions, and a hash of every file",
+}
+_INPUTS = "each buffer before the run, as .npy and as raw little-endian bytes"
+_EXPECTED = "each buffer after a right run; see docs/exporting.md of the suite for elements with several allowed values"
+
+
+def bundle(subject: Subject) -> dict[str, bytes]:
+    """Every file of the bundle by name. What a format cannot express is left out, and README.md says why."""
+    files: dict[str, bytes] = {CASE: dumps_case(subject.case).encode()}
+    files["repro.c"] = c(subject.case, subject.expectation, subject.subgroup_size, about(subject)).encode()
+    words = job_of(subject.case, subject.subgroup_size).module().words
+    files["module.spv"] = words.tobytes()
+    files["module.spvasm"] = disassemble(words).encode()
+    files["test_case.py"] = pytest_snippet(subject).encode()
+    files |= memory.files(subject)
+    left_out = _where_possible(subject, files)
+    if subject.seen and subject.seen.finding:
+        files["failure.txt"] = (full(_result(subject.seen), None) + "\n").encode()
+    files["README.md"] = _readme(subject, files, left_out).encode()
+    files[MANIFEST] = _manifest(subject, files, left_out)
+    return dict(sorted(files.items()))
+
+
+def _where_possible(subject: Subject, files: dict[str, bytes]) -> dict[str, str]:
+    """Add the formats that cannot say everything; returns why those are left out that cannot say this."""
+    left_out = {}
+    for format_name, name, folder in (("glsl", SHADER, ""), ("dispatch", DISPATCH, "dispatch/"), ("amber", AMBER, "")):
+        try:
+            found = export(subject, format_name)
+        except CannotExpress as e:
+            left_out[name] = e.what + (f" ({e.where})" if e.where and e.where != subject.case.name else "")
+        else:
+            files |= {folder + file: data for file, data in found.items()}
+    return left_out
+
+
+def about(subject: Subject) -> str:
+    """What repro.c says of the failure."""
+    seen = subject.seen
+    if seen is None:
+        return ""
+    lines = ["", f"{seen.verdict.value} on {seen.identity or seen.driver}"]
+    if seen.finding and seen.finding.counts:
+        lines += difference(seen.finding, 1)
+    return "\n".join(lines)
+
+
+def _readme(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str, str]) -> str:
+    case, seen = subject.case, subject.seen
+    shown = seen.finding if seen and seen.finding and seen.finding.counts else None
+    folders = sorted({name.partition("/")[0] for name in files if "/" in name})
+    contents = [(name, _WHAT[name]) for name in sorted({*files, "README.md", MANIFEST}) if name in _WHAT]
+    contents += [
+        (f"{f}/", {"inputs": _INPUTS, "expected": _EXPECTED}.get(f, "the dispatch file with its module and data"))
+        for f in folders
+    ]
+    return render(
+        "README.md",
+        name=case.name,
+        description=case.description or "A case of a differential conformance suite.",
+        covers=", ".join(case.covers),
+        case=dumps_case(case).rstrip(),
+        seen=seen,
+        detail=seen.detail if seen else "",
+        failure="\n".join(difference(shown, SHOWN)) if shown else "",
+        explanation="\n".join(subject.explanation),
+        subgroup_size=subject.subgroup_size,
+        any_size=case.dispatch.invocations is not None,
+        version=cts.__version__,
+        driver=shlex.quote(seen.driver if seen else "vulkan"),
+        environment=_environment(subject),
+        files=files,
+        contents=contents,
+        left_out=sorted(left_out.items()),
+    )
+
+
+def _environment(subject: Subject) -> dict[str, Any]:
+    seen = subject.seen
+    rows = [("suite", f"coopmat-cts {cts.__version__}"), ("case", f"content hash {subject.case.content_hash}")]
+    if seen:
+        rows += [("driver", f"`{seen.driver}`")]
+        rows += [("device", seen.identity)] if seen.identity else []
+    rows += [("subgroup size", str(subject.subgroup_size))]
+    return {"rows": rows, "device": (seen.identity or f"`{seen.driver}`") if seen else ""}
+
+
+def _result(seen: Seen) -> Result:
+    """The finding as the reports of a run know it."""
+    assert seen.finding is not None
+    name = seen.finding.case.name
+    return Result(seen.driver, "", name, False, seen.verdict, 1, 0, 0.0, seen.detail, seen.finding)
+
+
+def _manifest(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str, str]) -> bytes:
+    seen = subject.seen
+    document = {
+        "format": FORMAT,
+        "suite": cts.__version__,
+        "case": {"name": subject.case.name, "hash": subject.case.content_hash},
+        "subgroup_size": subject.subgroup_size,
+        "driver": {"spec": seen.driver, "identity": seen.identity} if seen else None,
+        "verdict": seen.verdict.value if seen else None,
+        "left_out": dict(sorted(left_out.items())),
+        "files": {
+            name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            for name, data in sorted(files.items())
+        },
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"

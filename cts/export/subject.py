@@ -1,0 +1,64 @@
+"""What is exported: a case with what it must leave behind, and what became of it on a driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cts.corpus import Entry
+from cts.driver import NamedDriver
+from cts.events import Finding
+from cts.expectation import Expectation, Oracle
+from cts.judge import OpenDriver
+from cts.model import Case
+from cts.runner import open_driver, run_entry
+from cts.verdict import Verdict
+
+#: The subgroup size that modules are lowered for where neither the case nor a driver says one.
+SUBGROUP_SIZE = 32
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a driver made of a case. `identity` is what the driver says of itself, "" where nothing."""
+
+    driver: str
+    identity: str
+    verdict: Verdict
+    detail: str = ""
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One case to export; its module is lowered for subgroups of `subgroup_size`. `seen` is None where nobody ran it.
+
+    `explanation` are lines that say where the driver goes wrong.
+    """
+
+    case: Case
+    expectation: Expectation
+    subgroup_size: int
+    seen: Seen | None = None
+    explanation: tuple[str, ...] = ()
+
+
+def size_for(case: Case, asked: int | None = None) -> int:
+    """The subgroup size of an export that no driver takes part in: the one asked for, the case's own, or 32."""
+    return asked or case.dispatch.subgroup_size or SUBGROUP_SIZE
+
+
+def run(entry: Entry, case: Case, spec: str, oracle: Oracle, asked: int | None = None) -> Subject:
+    """The case as it ran on a driver. Raises BadInput and HarnessTrouble where the driver cannot be opened."""
+    driver = open_driver(spec)
+    try:
+        (result,) = run_entry(entry, case, [driver], oracle)
+        size = asked or driver.capabilities.subgroup_size
+        seen = Seen(spec, identity(driver), result.verdict, result.detail, result.finding)
+    finally:
+        driver.driver.close()
+    return Subject(case, oracle.expect(case), size, seen)
+
+
+def identity(driver: OpenDriver) -> str:
+    """What a driver says of itself."""
+    return driver.driver.identity() if isinstance(driver.driver, NamedDriver) else ""
