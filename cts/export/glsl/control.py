@@ -66,7 +66,7 @@ def condition(instruction: If, shader: Shader) -> None:
     opened = _OpenIf(_end_of(shader).merge, len(shader.body), shader.indented(""))
     opened.names = {m.id: shader.names.fresh(m.id) for m in opened.merge}
     shader.opened.append(opened)
-    shader.open(f"if (({value}) != 0)")
+    shader.open(f"if ({f'({value})' if ' ' in value else value} != 0)")
 
 
 @write_instruction.register

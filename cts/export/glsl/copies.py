@@ -15,7 +15,7 @@ def matrix_components(instruction: MatrixComponents, shader: Shader) -> None:
     result = shader.define(instruction.id, shader.declared[instruction.matrix], shader.results[instruction.matrix])
     index = shader.names.fresh("component")
     shader.line(f"for (int {index} = 0; {index} < {result}.length(); ++{index})")
-    shader.line(f"    {result}[{index}] = {function}({result}[{index}]);")
+    shader.nested(f"{result}[{index}] = {function}({result}[{index}]);")
 
 
 @write_instruction.register

@@ -152,8 +152,10 @@ def _copies(shader: Shader, *, into: bool) -> None:
         index, length = shader.names.fresh("element"), _part_length(shader.case.buffers[name])
         part = f"{shader.arrays[name]}[{index}]"
         whole = f"{shader.bound[name]}[workgroup * {length}u + {index}]"
-        shader.line(f"for (uint {index} = gl_LocalInvocationIndex; {index} < {length}; {index} += {shader.invocations})")
-        shader.line(f"    {part} = {whole};" if into else f"    {whole} = {part};")
+        shader.line(
+            f"for (uint {index} = gl_LocalInvocationIndex; {index} < {length}; {index} += {shader.invocations})"
+        )
+        shader.nested(f"{part} = {whole};" if into else f"{whole} = {part};")
     if into:
         shader.line(f"{barrier(shader)}();")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -26,6 +27,9 @@ from cts.model import (
 )
 from cts.model.operand import ComponentValue, Factors
 from cts.spirv.lower import Lowered, SpecSlot
+
+#: Characters of a line of main.
+LINE = 110
 
 #: The buffer of the words of dynamic operands, in GLSL.
 PARAMETERS = "parameters"
@@ -83,8 +87,17 @@ class Shader:
     # Statements.
 
     def line(self, text: str) -> None:
-        """A line of main."""
-        self.body.append("    " * self._depth + text)
+        """A line of main, continued where it is long."""
+        indent = "    " * self._depth
+        self.body += textwrap.wrap(
+            text, LINE, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
+        )
+
+    def nested(self, text: str) -> None:
+        """The one statement that the line before it governs."""
+        self._depth += 1
+        self.line(text)
+        self._depth -= 1
 
     def open(self, text: str) -> None:
         """A line of main that begins a block."""

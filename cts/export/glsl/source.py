@@ -25,7 +25,8 @@ def glsl(case: Case, subgroup_size: int) -> str:
     if case.float_controls is FloatControls.FastMathNone:
         what = "float_controls FastMathNone (SPV_KHR_float_controls2): its precise is NoContraction"
         raise CannotExpress(f"GLSL has no words for {what}", "float_controls")
-    shader = Shader(case, lower(case, subgroup_size), case.dispatch.invocations or case.dispatch.subgroups * subgroup_size)
+    invocations = case.dispatch.invocations or case.dispatch.subgroups * subgroup_size
+    shader = Shader(case, lower(case, subgroup_size), invocations)
     memory.declare(shader)
     memory.copy_in(shader)
     for shader.at, instruction in enumerate(case.program):

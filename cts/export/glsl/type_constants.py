@@ -84,20 +84,17 @@ def derived_type(shader: Shader, instruction: Instruction, source: str) -> Decla
     """
     declared = shader.matrix(getattr(instruction, "id")).declared  # noqa: B009 - every caller's instruction has one
     if declared not in shader.matrix_types:
-        of, texts = shader.matrix(source).declared, shader.declared[source].constants
-        found = {f: _derived(shader, instruction, declared, (of, texts), f) for f in _FIELDS}
+        found = {f: _derived(shader, instruction, source, getattr(declared, f), f) for f in _FIELDS}
         _declare_matrix(shader, declared, found)
     return shader.matrix_types[declared]
 
 
-def _derived(
-    shader: Shader, instruction: Instruction, declared: MatrixType, source: tuple[MatrixType, dict[str, str]], field: str
-) -> str:
-    value, (of, texts) = getattr(declared, field), source
+def _derived(shader: Shader, instruction: Instruction, source: str, value: object, field: str) -> str:
+    """The constant of a field: one of the source's, the instruction's own, or one of the case's rules."""
     if getattr(instruction, field, None) is None:
         for other in (field, *{"rows": ("cols",), "cols": ("rows",)}.get(field, ())):
-            if value is getattr(of, other):
-                return texts[other]
+            if value is getattr(shader.matrix(source).declared, other):
+                return shader.declared[source].constants[other]
     return type_constant(shader, value, field)
 
 

@@ -47,7 +47,7 @@ def vector_arithmetic(instruction: VectorArithmetic, shader: Shader) -> None:
     if operation not in _FUNCTIONS and operation not in _OPERATORS:
         raise shader.cannot(f"{operation.value}: its min, max and clamp may do with a NaN as they like")
     text, signed = (_FUNCTIONS if operation in EXTENDED else _OPERATORS)[operation]
-    operands = [_signed_as(shader, name, signed) for name in names if name is not None]
+    operands = [vector_signed_as(shader, name, signed) for name in names if name is not None]
     values, computed = [value for value, _ in operands], operands[0][1]
     if operation in EXTENDED:
         found = f"{text}({', '.join(values)})"
@@ -58,7 +58,7 @@ def vector_arithmetic(instruction: VectorArithmetic, shader: Shader) -> None:
     shader.define(instruction.id, type_, back(type_, computed, found), strict=strict)
 
 
-def _signed_as(shader: Shader, name: str, signed: bool | None) -> tuple[str, Declared]:
+def vector_signed_as(shader: Shader, name: str, signed: bool | None) -> tuple[str, Declared]:
     """A vector of integers of a sign, by its bits where the case has it otherwise; with its type."""
     declared, type_, text = shader.vector(name).declared, shader.declared[name], shader.results[name]
     if signed is None or declared.component.is_float or declared.component.is_signed is signed:
@@ -85,7 +85,7 @@ def vector_times_scalar(instruction: VectorTimesScalar, shader: Shader) -> None:
 def vector_convert(instruction: VectorConvert, shader: Shader) -> None:
     """To as many components of another type."""
     of, to = SIGNS[Conversion(instruction.operation.value)]
-    source, _ = _signed_as(shader, instruction.vector, of)
+    source, _ = vector_signed_as(shader, instruction.vector, of)
     declared = structs.replace(shader.vector(instruction.vector).declared, component=instruction.component)
     type_ = computed = vector_with_component(shader, shader.declared[instruction.vector], declared)
     if to is not None and instruction.component.is_signed is not to:
@@ -108,4 +108,4 @@ def vector_bitcast(instruction: VectorBitcast, shader: Shader) -> None:
     index = shader.names.fresh("component")
     value = shader.cast(component, source.component, f"{shader.results[instruction.vector]}[{index}]")
     shader.line(f"for (uint {index} = 0; {index} < {type_.constants['length']}; ++{index})")
-    shader.line(f"    {result}[{index}] = {value};")
+    shader.nested(f"{result}[{index}] = {value};")

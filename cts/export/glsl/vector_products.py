@@ -9,23 +9,31 @@ from cts.export.glsl.memory import array_of
 from cts.export.glsl.shader import Shader
 from cts.export.glsl.type_constants import type_constant, vector_type, vector_with_component
 from cts.export.glsl.types import with_sign
+from cts.export.glsl.vector_arithmetic import vector_signed_as
 from cts.model import (
     MulAddOperand,
     Operand,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
+    interpretation_of,
 )
+
+#: The bits that have a meaning for cooperative vectors (CV-017).
+_SIGNS = {MulAddOperand.MatrixBSigned, MulAddOperand.MatrixResultSigned}
 
 
 @write_instruction.register
 def vector_matrix_mul(instruction: VectorMatrixMul, shader: Shader) -> None:
-    """CV-014, CV-015. GLSL takes the sign of the result from its type."""
+    """CV-014, CV-015; CV-017: GLSL takes the signs of input and result from their types."""
     i = instruction
-    if set(i.operands) - {MulAddOperand.MatrixResultSigned}:
-        raise shader.cannot("Cooperative Matrix Operands other than the sign of the result")
+    if set(i.operands) - _SIGNS:
+        raise shader.cannot("Cooperative Matrix Operands that mean nothing for cooperative vectors (CV-017)")
+    packed = interpretation_of(i.input_interpretation).packed
+    signed = None if packed else MulAddOperand.MatrixBSigned in i.operands
+    vector, _ = vector_signed_as(shader, i.input, signed)
     arguments = [
-        shader.results[i.input],
+        vector,
         type_constant(shader, i.input_interpretation, "input_interpretation"),
         *_place(shader, i.matrix, "matrix_offset", i.matrix_offset),
         type_constant(shader, i.matrix_interpretation, "matrix_interpretation"),
@@ -38,12 +46,12 @@ def vector_matrix_mul(instruction: VectorMatrixMul, shader: Shader) -> None:
     function = "coopVecMatMulNV" if i.bias is None else "coopVecMatMulAddNV"
     type_, component = vector_type(shader, i.type), i.type.component
     signed = MulAddOperand.MatrixResultSigned in i.operands
-    if component.is_float or component.is_signed or not signed:
+    if component.is_float or component.is_signed is signed:
         result = shader.define(i.id, type_)
         shader.line(f"{function}({', '.join((result, *arguments))});")
         return
-    other = vector_with_component(shader, type_, structs.replace(i.type, component=with_sign(component, True)))
-    product = shader.names.fresh(f"signed_{i.id}")
+    wanted = structs.replace(i.type, component=with_sign(component, signed))
+    other, product = vector_with_component(shader, type_, wanted), shader.names.fresh(f"product_{i.id}")
     shader.line(f"{other.name} {product};")
     shader.line(f"{function}({', '.join((product, *arguments))});")
     shader.define(i.id, type_, f"{type_.name}({product})")

@@ -1,0 +1,140 @@
+"""A case as a dispatch file (docs/dispatch.md): its module, its data, and what must be in its buffers afterwards."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+from cts.expectation import Allowed, Expectation
+from cts.export.cannot import CannotExpress
+from cts.job import ModuleJob
+from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, initial_memory
+from cts.spirv.lower import PARAMETERS, Lowered, bind, lower
+
+#: The name of the dispatch file, and of the module beside it.
+FILE, MODULE = "dispatch.yaml", "module.spv"
+
+#: Types whose elements NumPy has a name for; those of others are files of their bits.
+_NUMPY = {t for t in ComponentType if "bfloat" not in t.value and "float8" not in t.value}
+
+
+def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module: str = MODULE) -> dict[str, bytes]:
+    """The files of a case's dispatch by name: FILE, the suite's own module, and arrays as .npy.
+
+    `module` is what the file names as the module; that of the case's GLSL runs as well there. A buffer of
+    which the oracle allows one content has it as `expected`; others are not compared. Raises
+    CannotExpress for conversions of matrices, which a dispatch file has not.
+    """
+    if case.opaque or case.conversions:
+        where = f"opaque.{next(iter(case.opaque))}" if case.opaque else "conversions[0]"
+        raise CannotExpress("a dispatch file has no matrices in optimal layouts, and no conversions of them", where)
+    lowered = lower(case, subgroup_size)
+    job = bind(lowered, case, initial_memory(case))
+    names = _names(job)
+    files = {module: lowered.words.astype("<u4").tobytes()}
+    lines = [f"module: {_flow(module)}", f"dispatch: {_flow(list(job.workgroups))}"]
+    if job.subgroup_size is not None:
+        lines.append(f"subgroup_size: {job.subgroup_size}")
+    if job.spec_constants:
+        lines.append(f"spec_constants: {_flow(_spec_constants(job, lowered))}")
+    if job.push_addresses:
+        addresses = [{"at": a.at, "of": names[a.of]} for a in job.push_addresses]
+        lines.append(f"push_constants: {_flow({'addresses': addresses})}")
+    lines.append("buffers:")
+    for name, memory in job.buffers.items():
+        contents = memory.data[GUARD_BYTES : len(memory.data) - GUARD_BYTES]
+        files[f"{names[name]}.npy"] = _npy(case.buffers.get(name), contents)
+        lines.append(f"  {_flow(names[name])}: {_flow(_source(case.buffers.get(name), f'{names[name]}.npy'))}")
+    bindings = {f"{s}.{b}": names[name] for (s, b), name in job.bindings.items()}
+    lines.append(f"bindings: {_flow(bindings)}")
+    lines += _expected(case, expectation, names, files)
+    files[FILE] = ("\n".join(lines) + "\n").encode()
+    return files
+
+
+def _names(job: ModuleJob) -> dict[str, str]:
+    """The names of the buffers in the file: those of the case where they can be the names of files."""
+    names: dict[str, str] = {}
+    for name in job.buffers:
+        plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name.removeprefix("$")).lstrip(".-") or "buffer"
+        found, n = plain, 1
+        while found.lower() in (taken.lower() for taken in names.values()):
+            n += 1
+            found = f"{plain}_{n}"
+        names[name] = found
+    return names
+
+
+def _spec_constants(job: ModuleJob, lowered: Lowered) -> dict[int, bool | int | str]:
+    """Numbers as they are, component values of float types as their bits."""
+    found: dict[int, bool | int | str] = {}
+    for slot in lowered.spec_slots:
+        data = job.spec_constants[slot.spec_id]
+        number = int.from_bytes(data, "little")
+        if slot.component is not None and slot.component.is_float:
+            found[slot.spec_id] = f"0x{number:0{2 * len(data)}x}"
+        elif slot.component is not None and slot.component.is_signed:
+            found[slot.spec_id] = int.from_bytes(data, "little", signed=True)
+        else:
+            found[slot.spec_id] = bool(number) if slot.path[-1] in _BOOLEANS else number
+    return found
+
+
+#: The fields that hold a boolean.
+_BOOLEANS = ("has_dimensions", "transpose")
+
+
+def _source(buffer: Buffer | None, file: str) -> dict[str, str]:
+    """A file, and of what type its elements are where NumPy has no name for it."""
+    if buffer is None or buffer.type in _NUMPY:
+        return {"file": file}
+    return {"file": file, "type": buffer.type.value}
+
+
+def _npy(buffer: Buffer | None, contents: npt.NDArray[np.uint8]) -> bytes:
+    """A buffer's elements in its shape, words for the parameters; of types that NumPy lacks the bits."""
+    if buffer is None:
+        array: npt.NDArray[Any] = contents.view("<u4")
+    else:
+        dtype = buffer.type.dtype if buffer.type in _NUMPY else buffer.type.bits_dtype
+        shape = (*buffer.shape, buffer.components) if buffer.components > 1 else buffer.shape
+        array = contents.view(dtype.newbyteorder("<")).reshape(shape)
+    out = io.BytesIO()
+    np.save(out, np.ascontiguousarray(array), allow_pickle=False)
+    return out.getvalue()
+
+
+def _expected(case: Case, expectation: Expectation, names: dict[str, str], files: dict[str, bytes]) -> list[str]:
+    """The lines of what is compared, and of what is not."""
+    lines, ignored = [], []
+    initial = initial_memory(case)
+    for name in names:
+        if name == PARAMETERS:
+            continue
+        allowed = expectation.buffers[name]
+        if allowed.intervals or allowed.identical:
+            ignored.append(names[name])
+            lines.append(f"# {names[name]} is not compared: {_freedom(case.buffers[name], allowed)}.")
+        elif (allowed.exact != initial[name][GUARD_BYTES:-GUARD_BYTES]).any():
+            file = f"{names[name]}.expected.npy"
+            files[file] = _npy(case.buffers[name], allowed.exact)
+            source = _flow(_source(case.buffers[name], file))
+            lines += [*(["expected:"] if "expected:" not in lines else []), f"  {_flow(names[name])}: {source}"]
+    return [*lines, *([f"ignore: {_flow(ignored)}"] if ignored else [])]
+
+
+def _freedom(buffer: Buffer, allowed: Allowed) -> str:
+    """How much of a buffer may hold more than one value."""
+    free = sum(len(i.offsets) for i in allowed.intervals) + sum(len(i.offsets) for i in allowed.identical)
+    total = buffer.elements * buffer.components
+    return f"{min(free, total)} of {total} elements may hold more than one value"
+
+
+def _flow(value: Any) -> str:
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...")

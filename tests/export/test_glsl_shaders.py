@@ -1,0 +1,129 @@
+"""Cases as GLSL: the text, what glslang makes of it, and what GLSL has no words for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from glsl_cases import SUBGROUP_SIZE, representative, wrong
+
+from cts import corpus
+from cts.export import CannotExpress
+from cts.export.glsl import glsl
+from cts.export.glsl.compiler import compiled
+from cts.model import load_case, loads_case
+
+SHADERS = Path(__file__).parent / "shaders"
+
+#: Cases whose GLSL and its module, as glslang 16.6 makes it, are in the folder.
+NAMES = sorted(path.stem for path in SHADERS.glob("*.comp"))
+
+#: A command that runs glslang 16 or newer; .ci/run sets it to that of lavapipe's root.
+GLSLANG = os.environ.get("CTS_TEST_GLSLANG")
+
+#: How many parts the test of the corpus has, for several processors.
+PARTS = 8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text(name: str) -> None:
+    written = glsl(load_case(corpus.one(name).path), SUBGROUP_SIZE)
+    assert written == (SHADERS / f"{name}.comp").read_text(), "tests/export/shaders/write.py writes it again"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_module_of_glslang_does_what_is_allowed(name: str) -> None:
+    words = np.fromfile(SHADERS / f"{name}.spv", np.uint32)
+    assert not wrong(load_case(corpus.one(name).path), words)
+
+
+@pytest.mark.skipif(GLSLANG is None, reason="no glslang: set CTS_TEST_GLSLANG to a command that runs it")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_corpus(part: int) -> None:
+    assert GLSLANG is not None
+    shaders = {}
+    for name, case in list(representative().items())[part::PARTS]:
+        try:
+            shaders[name] = case, glsl(case, SUBGROUP_SIZE)
+        except CannotExpress:
+            continue
+    assert len(shaders) > 10
+    results = compiled(GLSLANG, (text for _, text in shaders.values()))
+    found = {}
+    for (name, (case, _)), result in zip(shaders.items(), results, strict=True):
+        message = result.message if result.words is None else wrong(case, result.words)
+        if message:
+            found[name] = message
+    assert not found
+
+
+#: What cases of the corpus say that GLSL cannot, by the beginning of the reason.
+REASONS = {
+    "a choice between pointers",
+    "a specialization constant of type",
+    "coordinates of a decode function of type int32",
+    "row and column of a per-element function of type int32",
+    "float_controls FastMathNone",
+    "NClamp",
+    "NMax",
+    "NMin",
+}
+
+
+def test_reasons() -> None:
+    unknown = {}
+    for name, case in representative().items():
+        try:
+            glsl(case, SUBGROUP_SIZE)
+        except CannotExpress as e:
+            if not any(e.what.removeprefix("GLSL has no words for ").startswith(r) for r in REASONS):
+                unknown[name] = e.what
+    assert not unknown
+
+
+def _case(program: str, functions: str = "{}") -> str:
+    return f"""
+schema: 1
+name: case
+functions: {functions}
+buffers:
+  src: {{type: bfloat16, shape: [8, 8], data: {{fill: 1}}}}
+program:
+{program}
+"""
+
+
+_TYPE = "type: {component: bfloat16, scope: Subgroup, rows: 8, cols: 8, use: Accumulator}"
+
+CANNOT = {
+    "pointers": (
+        "  - {op: Pointer, id: p, buffer: src}\n  - {op: Pointer, id: q, buffer: src, offset: 8}\n"
+        "  - {op: PointerSelect, id: r, condition: 1, a: p, b: q}",
+        "GLSL has no words for a choice between pointers (OpSelect of OpTypePointer): it has no pointers",
+        "program[2]: PointerSelect r",
+    ),
+    "spec_constant": (
+        f"  - {{op: MatrixConstant, id: m, {_TYPE}, value: {{spec: 1.5}}}}",
+        "GLSL has no words for a specialization constant of type bfloat16_t",
+        "program[0]: MatrixConstant m",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CANNOT)
+def test_what_cannot_be_said_is_named(name: str) -> None:
+    program, what, where = CANNOT[name]
+    with pytest.raises(CannotExpress) as error:
+        glsl(loads_case(_case(program)), SUBGROUP_SIZE)
+    assert (error.value.what, error.value.where) == (what, where)
+
+
+def test_texts_of_the_case_cannot_end_a_comment() -> None:
+    text = _case(f"  - {{op: MatrixNull, id: m, {_TYPE}}}").replace(
+        "name: case", 'name: "a\\n#error b \\\\"\ndescription: "*/ \\u2028 #error"'
+    )
+    lines = glsl(loads_case(text), SUBGROUP_SIZE).splitlines()
+    assert "// a #error b" in lines
+    assert not [line for line in lines if line.startswith("#error") or line.endswith("\\")]
