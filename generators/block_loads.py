@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.errors import NothingToGenerate
-from cts.generators.blocks import draw_fields, draw_memory, field_terms
+from cts.generators.blocks import draw_fields, draw_memory, field_terms, reread
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Wanted, draw_contents
 from cts.generators.expressions import Term, draw_body
@@ -158,11 +158,15 @@ def _draw_vector(
     if not wanted or not lanes or known.grain is None or Feature.DECODE_VECTOR not in kernel.features:
         return None
     lane = f"coordInBlock[{decode.dim - 1}]"
+    count = choices.pick(lanes)
+    fields, body = decode.block, decode.body.replace(lane, f"({lane} + lane)")
+    if choices.rarely(4):
+        fields, body = reread(fields, body)
     return DecodeVector(
         returns=decode.returns,
         dim=decode.dim,
-        lanes=choices.pick(lanes),  # type: ignore[arg-type]
-        block=decode.block,
-        body=decode.body.replace(lane, f"({lane} + lane)"),
+        lanes=count,  # type: ignore[arg-type]
+        block=fields,
+        body=body,
         coords=decode.coords,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -93,6 +94,21 @@ def _end(fields: Sequence[BlockField]) -> int:
     for field in fields:
         end = -(-end // field.type.size) * field.type.size + field.type.size * (field.count or 1)
     return end
+
+
+def reread(fields: tuple[BlockField, ...], body: str) -> tuple[tuple[BlockField, ...], str]:
+    """The same block and function with the bits of the first scalar field declared as another type (AM-41)."""
+    for n, field in enumerate(fields):
+        if field.count is None and field.type.size > 1:
+            other = _C.uint16 if field.type.size == 2 else _C.uint32
+            if field.type is other:
+                other = ComponentType(f"int{8 * other.size}")
+            read = re.compile(rf"\bblock\.{field.name}\b")
+            declared = BlockField(field.name, other)
+            return (*fields[:n], declared, *fields[n + 1 :]), read.sub(
+                f"as_{field.type.value}(block.{field.name})", body
+            )
+    return fields, body
 
 
 def field_terms(fields: Sequence[BlockField], index: str) -> list[Term]:

@@ -13,6 +13,9 @@ from cts.model import ComponentType, Dispatch, Scope, Use
 #: Most matrix elements, over all instances, that one instruction of a generated case handles.
 MAX_ELEMENTS = 4096
 
+#: Rows or columns that a device with flexible dimensions has at least (VK-023).
+LONGEST = 256
+
 _SIMPLEST_FIRST = (
     ComponentType.uint16,
     ComponentType.uint8,
@@ -105,14 +108,20 @@ def draw_extent(choices: Choices, granule: int, exact: bool, most: int) -> int:
 
 
 def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> tuple[int, int]:
-    """Mostly up to 16 rows and columns, sometimes up to 64 of one, never more than `MAX_ELEMENTS` elements."""
+    """Mostly up to 16 rows and columns, sometimes up to 64 of one or the 256 that every device has (VK-023).
+
+    Never more than `MAX_ELEMENTS` elements.
+    """
     if support.exact:
         return support.rows, support.cols
     extents = []
-    long = choices.pick((0, 1)) if choices.rarely(12) else None
+    long, longest = choices.record(1, 3) if choices.rarely(12) else (None, 0)
     for axis, granule in enumerate((support.rows, support.cols)):
         most = 64 if axis == long else max(16, 2 * granule) if granule > 1 else 16
-        extents.append(granule * choices.between(1, max(min(most, max_dimension) // granule, 1)))
+        extent = granule * choices.between(1, max(min(most, max_dimension) // granule, 1))
+        if axis == long and longest == 3 and max_dimension >= LONGEST:
+            extent = max(LONGEST // granule, 1) * granule
+        extents.append(extent)
     rows, cols = extents
     while rows * cols > MAX_ELEMENTS:
         rows, cols = (rows - support.rows, cols) if rows > support.rows else (rows, cols - support.cols)

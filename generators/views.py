@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cts.generators.choices import Choices
 from cts.generators.layout_plans import fitted
@@ -14,6 +14,9 @@ from cts.generators.operands import Grid, Varying, varied
 
 #: All permutations by rank, identity first.
 PERMUTATIONS = {dim: tuple(itertools.permutations(range(dim))) for dim in range(1, 6)}
+
+#: Space to depth: a view (H/2, 2, W/2, 2, C) of this permutation has a block of 2x2 pixels in each row (TA-089).
+SPACE_TO_DEPTH = (0, 2, 1, 3, 4)
 
 #: Strides with which sums wrap mod 2^32 (TA-075).
 FAR_STRIDES = (2**32 - 1, 2**31 + 1, 2**31, 0xAAAAAAAB, 0x55555555, 2**16 + 1)
@@ -116,7 +119,11 @@ def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injecti
     clip, early = _draw_clip(choices, shape, injective, grid) if choices.chance(6) else (None, False)
     own = _draw_own(choices) if choices.chance(6) else None
     dim = len(own.dims) if own else layout_dim
-    permutation = PERMUTATIONS[dim][choices.between(0, 119) % math.factorial(dim)]
+    number = choices.between(0, 135)
+    permutation = PERMUTATIONS[dim][number % math.factorial(dim)]
+    if own and dim == len(SPACE_TO_DEPTH) and number >= 120:
+        permutation = SPACE_TO_DEPTH
+        own = replace(own, dims=[own.dims[0], 2, own.dims[2], 2, own.dims[4]])
     ineffective = _ineffective(choices.between(0, 9), dim, strides=own is not None) if choices.rarely(5) else None
     dead = _ineffective(choices.between(0, 9), dim) if choices.rarely(12) else None
     needed = clipped_count(shape, clip) if injective else 0
