@@ -8,13 +8,17 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import cts
+from cts import corpus
 from cts.errors import BadInput
 from cts.events import CaseJudged, Result, encode
-from cts.store import load, resume
+from cts.profiles import Profile
+from cts.runner import Plan, run
+from cts.store import Manifest, Run, create, load, resume
 from cts.store.journal import Journal, read
 from cts.verdict import Verdict
 
@@ -59,7 +63,7 @@ def plan(batch: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("batch", "moments"),
-    [("", [[1], [5, 7], [19], [28], [35], [-1]]), (",batch=ends", [[5, 7], [-1]])],
+    [("", [[1], [5, 7], [28], [35], [-1]]), (",batch=ends", [[7]])],
 )
 def test_killed_at_any_moment(runs: Runs, batch: str, moments: list[list[int]]) -> None:
     """Killed at the first case, in the corpus, at its end, among generated cases, while shrinking; twice in one run."""
@@ -73,9 +77,9 @@ def test_killed_at_any_moment(runs: Runs, batch: str, moments: list[list[int]]) 
         runs.log.write_text("")
         folder = f"cts-run/{number:03}"
         killed = runs(*plan(batch), dies_at=deaths[0] % (len(once) + 1))
-        for again in deaths[1:]:
+        for death in deaths[1:]:
             assert killed.returncode == -signal.SIGKILL
-            killed = runs("run", "--resume", folder, dies_at=again)
+            killed = runs("run", "--resume", folder, dies_at=death)
         assert killed.returncode == -signal.SIGKILL
         before = load(runs.folder / folder)
         assert before.footer is None
@@ -86,26 +90,26 @@ def test_killed_at_any_moment(runs: Runs, batch: str, moments: list[list[int]]) 
         assert after.footer is not None and after.footer.verdicts == expected.footer.verdicts
         reported = Counter((e.driver, e.name) for e in read(after.path / "results.jsonl") if isinstance(e, Result))
         assert max(reported.values()) == 1
-        # What had passed has not run again, but for shrinking, which may meet it in the first process, too.
+        # What had passed has not run again: the case in flight alone has, once for each death.
         passed = {j.hash for j in before.judged if j.driver.startswith("fake:mortal") and j.verdict is Verdict.PASS}
-        logged = runs.logged()
-        assert [h for h in passed if logged.count(h) > once.count(h)] == [], (deaths, logged, once)
+        again = Counter(runs.logged()) - Counter(once)
+        assert sum(again[hash_] for hash_ in passed) < len(deaths)
 
 
 def test_a_failure_from_before_is_not_lost(runs: Runs) -> None:
     """What failed, and passes when the run is resumed, is flaky: in the corpus and among generated cases."""
     runs(*plan(""))
-    run = load(runs.folder / "cts-run")
-    results = [r for r in run.results if r.driver == "fake:mortal" and r.verdict is Verdict.PASS and not r.generated]
+    kept = load(runs.folder / "cts-run")
+    results = [r for r in kept.results if r.driver == "fake:mortal" and r.verdict is Verdict.PASS and not r.generated]
     name = results[0].name
-    path = run.path / "results.jsonl"
+    path = kept.path / "results.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     first = next(i for i, line in enumerate(lines) if f'"{name}"'.encode() in line)
-    judged = next(e for e in run.judged if e.driver == "fake:mortal")
+    judged = next(e for e in kept.judged if e.driver == "fake:mortal")
     failed = CaseJudged(judged.driver, judged.area, judged.hash, Verdict.CRASH)
     path.write_bytes(b"".join(lines[: first - 1]).replace(encode(judged), encode(failed)))
-    assert runs("run", "--resume", str(run.path)).returncode == 1
-    result = next(r for r in load(run.path).results if r.name == name and r.driver == "fake:mortal")
+    assert runs("run", "--resume", str(kept.path)).returncode == 1
+    result = next(r for r in load(kept.path).results if r.name == name and r.driver == "fake:mortal")
     assert (result.verdict, result.detail) == (Verdict.FLAKY, "crash at first, pass when the run was resumed")
 
 
@@ -120,18 +124,15 @@ def test_a_case_that_took_the_run_along_is_kept(runs: Runs) -> None:
     assert kept.case is not None and kept.case.content_hash == kept.hash == shrunk_from.hash
 
 
-def test_a_torn_line_is_no_line(runs: Runs) -> None:
-    runs("run", FOLDER, "--driver", "fake:right")
-    path = runs.folder / "cts-run" / "001" / "results.jsonl"
+def test_a_torn_line_is_no_line(one: Path) -> None:
+    path = one / "results.jsonl"
     text = path.read_bytes()
-    whole = load(path.parent).results
+    whole = load(one).results
     cut = text.rindex(b'{"event":"result"')
     for end in (cut + 1, cut + 40, text.index(b"\n", cut)):
         path.write_bytes(text[:end])
-        assert load(path.parent).results == whole[:-1]
-        ran = runs("run", "--resume", "cts-run")
-        assert ran.returncode == 0, ran.stderr
-        assert told(load(path.parent).results) == told(whole)
+        assert load(one).results == whole[:-1]
+        assert told(run_again(one).results) == told(whole)
 
 
 def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
@@ -154,23 +155,20 @@ def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
         (('"identity": "Fake GPU, fake 3.1"', '"identity": "Fake GPU, fake 3.0"'), "driver-changed"),
     ],
 )
-def test_what_cannot_be_resumed(runs: Runs, change: tuple[str, str], code: str) -> None:
-    runs("run", f"{FOLDER}.inside", "tensor_addressing.clamp.edge_low_load", "--driver", "fake:right")
-    manifest = runs.folder / "cts-run" / "001" / "manifest.json"
+def test_what_cannot_be_resumed(one: Path, change: tuple[str, str], code: str) -> None:
+    manifest = one / "manifest.json"
     text = manifest.read_text()
     assert change[0] in text
     manifest.write_text(text.replace(*change))
-    ran = runs("run", "--resume", "cts-run")
-    assert ran.returncode == 2
-    assert f"error[{code}]" in ran.stderr and "Traceback" not in ran.stderr
+    with pytest.raises(BadInput, match=code):
+        run_again(one)
 
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
         (["--resume", "nowhere"], "no-run"),
-        (["--resume", "cts-run", "--driver", "emulator"], "resume-options"),
-        (["--resume", "cts-run", "--seed", "4"], "resume-options"),
+        (["--resume", "cts-run", "--driver", "emulator", "--seed", "4"], "resume-options"),
     ],
 )
 def test_wrong_options(runs: Runs, arguments: list[str], code: str) -> None:
@@ -178,13 +176,34 @@ def test_wrong_options(runs: Runs, arguments: list[str], code: str) -> None:
     assert (ran.returncode, f"error[{code}]" in ran.stderr) == (2, True)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
-def test_two_processes_do_not_write_one_run(runs: Runs) -> None:
-    runs("run", f"{FOLDER}.inside", "--driver", "fake:right")
-    path = runs.folder / "cts-run" / "001"
-    journal = Journal(path / "results.jsonl")
-    with pytest.raises(BadInput, match="run-busy"):
-        resume(path)
-    journal.close()
-    folder, _ = resume(path)
+@pytest.fixture
+def one(tmp_path: Path, fakes: ModuleType) -> Path:
+    """The folder of a run of two cases that has ended."""
+    entries = (corpus.one(f"{FOLDER}.outside"), corpus.one("tensor_addressing.clamp.edge_low_load"))
+    plan = Plan(("fake:right",), Profile("default", 5, 1), entries)
+    folder = create(tmp_path / "cts-run", Manifest.of(plan, "cts run", ["cts", "run"]))
+    run(plan, folder)
     folder.close()
+    return folder.path
+
+
+def run_again(path: Path) -> Run:
+    """Resume a run in this process. Raises BadInput also for what the runner rejects."""
+    folder, plan = resume(path)
+    try:
+        run(plan, folder)
+    finally:
+        folder.close()
+    again = load(path)
+    for problem in again.problems:
+        raise BadInput(problem.code, problem.what, problem.where, problem.remedy)
+    return again
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
+def test_two_processes_do_not_write_one_run(one: Path) -> None:
+    journal = Journal(one / "results.jsonl")
+    with pytest.raises(BadInput, match="run-busy"):
+        resume(one)
+    journal.close()
+    run_again(one)
