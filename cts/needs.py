@@ -91,8 +91,9 @@ class Needs:
     """Everything that is asked of a device before a module is given to it.
 
     `features` must be there and enabled; `flexible` is the feature that sizes beyond the listed ones need,
-    and only they; `required_size` the one of a device with several subgroup sizes, to require one of them. `operations` are bits of VkSubgroupFeatureFlagBits, `float_modes` the properties of Vulkan 1.2
-    that execution modes ask for. `accumulations` are the VkComponentTypeKHR in which training accumulates (CV-037),
+    and only they; `required_size` the one of a device with several subgroup sizes, to require one of them.
+    `operations` are bits of VkSubgroupFeatureFlagBits, `float_modes` the properties of Vulkan 1.2 that
+    execution modes ask for. `accumulations` are the VkComponentTypeKHR in which training accumulates (CV-037),
     `conversions` those of converted matrices (VK-054).
     """
 

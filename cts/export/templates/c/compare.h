@@ -176,7 +176,7 @@ static void print_counts(void) {
 
 static void print_wrong(const struct wrong *w, bool first) {
     size_t element = (size_t)w->offset / w->buffer->type->size, rest = element / w->buffer->components;
-    size_t coordinates[MAX_RANK];
+    size_t coordinates[MAX_RANK] = {0};
     printf(first ? "first: " : "  ");
     if (w->guard) {
         printf("guard byte at byte %" PRId64 " of %s", w->offset, w->buffer->name);
