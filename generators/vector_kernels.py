@@ -199,7 +199,7 @@ class VectorKernel:
             self.program.emit(VectorConstant(id=made.id, type=declared, values=values))
             return made
         value = numbers[which]
-        replicated = self.spec_lengths or (kind == 2 and Feature.REPLICATED_COMPOSITES in self.features)
+        replicated = self.spec_lengths or (kind in (1, 2) and Feature.REPLICATED_COMPOSITES in self.features)
         self.program.emit(
             VectorConstant(id=made.id, type=declared, value=self.constness.component(value), replicated=replicated)
         )

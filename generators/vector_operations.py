@@ -81,10 +81,10 @@ class Operands:
         a, kind = self.found[0], self.choices.between(0, 9)
         if kind == 9:
             self.found.append(a)
-        elif kind == 8:
+        elif kind in (7, 8):
             numbers = [n for n in _NUMBERS if represents(a.component, n)]
             self.found.append(self.kernel.constant(self.choices, a.component, a.length, numbers))
-        elif kind in (6, 7) and self.others:
+        elif kind in (5, 6) and self.others:
             self.found.append(self.others[-1 - self.choices.between(0, len(self.others) - 1)])
         else:
             contents = draw_contents(self.choices, a.component, Wanted(exact=self.exact))
