@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import cts
-from cts.cli import check, coverage, dispatch, drivers, export, minimize, run, schema, show, worker
+from cts.cli import check, coverage, dispatch, drivers, explain, export, minimize, run, schema, show, worker
 from cts.cli import list as list_
 
 EXIT_STATUS = "Exit status: 0 clean, 1 findings, 2 usage or bad input, 3 driver or harness trouble."
@@ -43,6 +43,7 @@ app.command("show")(show.show)
 app.command("check")(check.check)
 app.command("coverage", epilog=EXIT_STATUS)(coverage.coverage)
 app.command("dispatch", epilog=EXIT_STATUS)(dispatch.dispatch)
+app.command("explain", epilog=EXIT_STATUS)(explain.explain)
 app.command("minimize")(minimize.minimize)
 app.command("export", epilog=EXIT_STATUS)(export.export)
 app.command("drivers")(drivers.drivers)

@@ -1,0 +1,85 @@
+"""`cts explain`: which instruction a divergence begins with, and how its elements should come about."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.explain import Explanation
+
+
+def explain(
+    target: Annotated[
+        str,
+        typer.Argument(help="A case file, the name of a corpus case, or the journal of a crash.", metavar="CASE"),
+    ],
+    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver on which the case does not pass.")],
+    element: Annotated[
+        list[str] | None,
+        typer.Option("--element", help="Tell of this element of the result. Repeatable.", metavar="ROW,COL"),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Find the first instruction whose result differs, and show how its elements should come about.
+
+    Drivers that do not show their matrices and vectors run the case with every intermediate result
+    stored; whether the failure survives that is said.
+    """
+    from cts import registry
+    from cts.cli.target import read
+    from cts.explain import explain as explained
+    from cts.runner import open_driver
+
+    elements = [_element(text) for text in element or ()]
+    oracle = registry.oracle()
+    case = read(target, oracle)
+    opened = open_driver(driver)
+    with closing(opened.driver):
+        explanation = explained(case, opened, oracle, elements)
+    if json:
+        import msgspec
+
+        typer.echo(msgspec.json.format(msgspec.json.encode(explanation), indent=2).decode())
+    else:
+        _print(explanation)
+    raise typer.Exit(_status(explanation))
+
+
+def _element(text: str) -> tuple[int, int]:
+    from cts.errors import BadInput
+
+    row, comma, col = text.partition(",")
+    if not (comma and row.strip().isdecimal() and col.strip().isdecimal()):
+        raise BadInput("no-element", f"{text!r} is no element", f"--element {text}", "row and column, e.g. 0,15")
+    return int(row), int(col)
+
+
+def _status(explanation: Explanation) -> int:
+    from cts.verdict import Verdict
+
+    if explanation.verdict.is_finding:
+        return 1
+    return 0 if explanation.verdict is Verdict.PASS else 3
+
+
+def _print(explanation: Explanation) -> None:
+    """To stdout, in colours where it is a terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from cts.explain.text import COLOURS, lines
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        for line, _ in lines(explanation):
+            typer.echo(line)
+        return
+    for line, style in lines(explanation):
+        text = Text(line, style="bold red" if style == "head" else "")
+        if style == "picture":
+            for n, character in enumerate(line):
+                text.stylize(COLOURS.get(character, ""), n, n + 1)
+        console.print(text, soft_wrap=True)

@@ -1,0 +1,110 @@
+"""From a divergence to the instruction that made it, the elements that show it, and the facts that it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from msgspec import structs
+
+from cts import registry
+from cts.errors import BadInput
+from cts.expectation import Expectation, Oracle
+from cts.explain.crashes import shortest
+from cts.explain.elements import Place, asked, told, trace_of, worst
+from cts.explain.locate import Located, locate, untouched
+from cts.explain.model import AsIf, Element, Explanation, Suspect, Told
+from cts.explain.picture import picture
+from cts.explain.ranking import explaining, suspects
+from cts.judge import Attempt, OpenDriver, judge, refusal
+from cts.model import Case
+from cts.verdict import Verdict
+
+__all__ = ["AsIf", "Element", "Explanation", "Suspect", "Told", "explain"]
+
+
+def explain(
+    case: Case, driver: OpenDriver, oracle: Oracle | None = None, elements: Sequence[tuple[int, int]] = ()
+) -> Explanation:
+    """What a valid case shows of a driver: of a failure or a crash, where it begins.
+
+    `elements` are the rows and columns to tell of; without them, the worst. The driver runs the case,
+    and where it does not show its intermediate results versions of it that store them. Raises BadInput
+    where the driver cannot run the case, or `elements` are outside the result.
+    """
+    oracle = oracle or registry.oracle()
+    refused = refusal(driver, case)
+    if refused is not None:
+        what = f"{driver.spec} does not run the case: {refused.detail}"
+        raise BadInput("not-explained", what, case.name, "a driver that can run it")
+    expectation = oracle.expect(case)
+    attempt = judge(driver, case, expectation)
+    plain = Explanation(case.name, case.content_hash, driver.spec, attempt.verdict, attempt.detail)
+    if attempt.verdict is Verdict.FAIL:
+        return _of_failure(plain, case, driver, oracle, expectation, attempt, elements)
+    if attempt.verdict in (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST):
+        return shortest(plain, case, driver, oracle, attempt)
+    return plain
+
+
+def _of_failure(
+    plain: Explanation,
+    case: Case,
+    driver: OpenDriver,
+    oracle: Oracle,
+    expectation: Expectation,
+    attempt: Attempt,
+    wanted: Sequence[tuple[int, int]],
+) -> Explanation:
+    located = locate(case, driver, oracle, expectation, attempt)
+    known = structs.replace(plain, how=located.how, notes=located.notes)
+    if located.index is not None:
+        known = structs.replace(known, instruction=located.index, op=type(case.program[located.index]).__name__)
+    elif located.trace is not None and located.trace.steps:
+        known = structs.replace(known, op="conversion" if located.trace.row is not None else "")
+    result = located.result
+    if result is None:
+        return _without_result(known, located)
+    assert attempt.outcome is not None
+    reached = oracle.reached(case, result.index)
+    places = asked(result, wanted) if wanted else worst(result, reached)
+    as_if = explaining(case, oracle, result, result.index, attempt.outcome.memory)
+
+    def steps(place: Place) -> Iterable[Told]:
+        trace = trace_of(case, oracle, result, reached, place, depth=1)
+        return (Told(s.fact, s.what, s.value, s.idle, s.instruction) for s in trace.steps)
+
+    ranked = suspects(as_if, result, steps)
+    if not result.wrong.any():
+        # What is wrong lies outside the matrix: nothing of it tells right elements from wrong ones.
+        ranked = _taking_part(located, ranked)
+    instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
+    lines, scale = picture(result, reached, untouched(case, located, reached), instance)
+    return structs.replace(
+        known,
+        result=result.name,
+        turns=result.turns,
+        wrong=int(result.wrong.sum()),
+        total=result.wrong.size,
+        elements=tuple(told(case, oracle, expectation, located, places)),
+        facts=tuple(s.fact for s in ranked),
+        suspects=ranked,
+        as_if=as_if,
+        picture=lines,
+        picture_of=f"instance {instance} of {len(result.wrong)}",
+        scale=scale,
+    )
+
+
+def _taking_part(located: Located, ranked: Sequence[Suspect]) -> tuple[Suspect, ...]:
+    steps = () if located.trace is None else located.trace.steps
+    found = {s.fact: s.why for s in ranked}
+    for step in steps:
+        found.setdefault(step.fact, f"takes part: {step.what}")
+    return tuple(Suspect(fact, why) for fact, why in found.items())
+
+
+def _without_result(known: Explanation, located: Located) -> Explanation:
+    """What a trace of memory alone tells."""
+    ranked = _taking_part(located, ())
+    return structs.replace(known, facts=tuple(s.fact for s in ranked), suspects=ranked)

@@ -1,0 +1,181 @@
+"""Single elements of a result: which to look at, what they should be and are, and what was read instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from cts.compare import ulps
+from cts.errors import BadInput
+from cts.expectation import Expectation, Freedom, Oracle, Reach, Reached, Trace
+from cts.explain.locate import Located
+from cts.explain.model import Element, Told
+from cts.explain.results import Result
+from cts.model import (
+    Case,
+    ComponentType,
+    MatrixLoad,
+    MatrixLoadTensor,
+    MatrixShape,
+    MatrixStore,
+    MatrixStoreTensor,
+    VectorLoad,
+    VectorShape,
+    VectorStore,
+    initial_bits,
+    references,
+    types_of,
+)
+from cts.patterns import value_text
+
+Place = tuple[int, int, int]
+
+_NAMES = {Reach.MEMORY: "memory", Reach.CLIPPED: "clipped", Reach.CLAMPED: "clamped", Reach.INACTIVE: "not reached"}
+_STORES = (MatrixStore, MatrixStoreTensor, VectorStore)
+
+#: Elements that are looked at unless others are asked for.
+MOST = 3
+
+
+def worst(result: Result, reached: Reached | None) -> list[Place]:
+    """The first wrong element, the one farthest off, and the first that is reached otherwise than these."""
+    wrong = np.argwhere(result.wrong)
+    if not len(wrong):
+        return []
+    flat = result.wrong
+    distance = ulps(result.component, result.actual[flat], result.expected[flat], result.expected[flat])
+    chosen = [wrong[0], wrong[int(np.argmax(distance))]]
+    if reached is not None and reached.status.shape == result.wrong.shape:
+        kinds = reached.status[flat]
+        chosen += [wrong[int(np.argmax(kinds == kind))] for kind in np.unique(kinds)]
+    places = [(int(p[0]), int(p[1]), int(p[2])) for p in chosen]
+    return list(dict.fromkeys(places))[:MOST]
+
+
+def asked(result: Result, wanted: Sequence[tuple[int, int]]) -> list[Place]:
+    """The elements at rows and columns, of the first instance with a wrong element. Raises BadInput outside."""
+    wrong = np.argwhere(result.wrong)
+    instance = int(wrong[0][0]) if len(wrong) else 0
+    _, rows, cols = result.expected.shape
+    for row, col in wanted:
+        if not (0 <= row < rows and 0 <= col < cols):
+            raise BadInput(
+                "no-element",
+                f"{result.name!r} has {rows} rows and {cols} columns",
+                f"--element {row},{col}",
+                f"a row below {rows} and a column below {cols}",
+            )
+    return [(instance, row, col) for row, col in wanted]
+
+
+def told(
+    case: Case, oracle: Oracle, expectation: Expectation, located: Located, places: Sequence[Place]
+) -> Iterator[Element]:
+    """Everything about elements of the located result."""
+    result = located.result
+    assert result is not None
+    reached = oracle.reached(case, result.index)
+    for instance, row, col in places:
+        place = (instance, row, col)
+        trace = trace_of(case, oracle, result, reached, place, depth=None)
+        met = (
+            ""
+            if reached is None or reached.status.shape != result.wrong.shape
+            else _NAMES[Reach(reached.status[place])]
+        )
+        wrong = bool(result.wrong[place])
+        yield Element(
+            instance,
+            row,
+            col,
+            not wrong,
+            expected_text(result, place),
+            value_text(result.component, int(result.actual[place])),
+            met,
+            read_instead(case, expectation, result, reached, place) if wrong else "",
+            tuple(Told(s.fact, s.what, s.value, s.idle, s.instruction) for s in trace.steps),
+        )
+
+
+def trace_of(
+    case: Case, oracle: Oracle, result: Result, reached: Reached | None, place: Place, *, depth: int | None
+) -> Trace:
+    """The steps behind an element: of a result, or of a byte that a store writes."""
+    instance, row, col = place
+    if isinstance(case.program[result.index], _STORES):
+        if reached is None or reached.status[place] != Reach.MEMORY:
+            return Trace(None, None, None, None, ())
+        depth = 0 if depth == 1 else depth
+        return oracle.trace(case, reached.buffer, int(reached.byte[place]), detail=True, depth=depth)
+    if result.name not in types_of(case):
+        return Trace(None, None, None, None, ())
+    turns = result.turns or None
+    return oracle.trace_element(case, result.name, instance, row, col, turns=turns, depth=depth)
+
+
+def expected_text(result: Result, place: Place) -> str:
+    """The allowed value, or the interval of them."""
+    spread = result.spread
+    if spread is None:
+        return value_text(result.component, int(result.expected[place]))
+    lo, hi, flags = int(spread.lo[place]), int(spread.hi[place]), Freedom(int(spread.flags[place]))
+    if flags & Freedom.ANY:
+        return "anything"
+    text = value_text(result.component, lo)
+    if lo != hi:
+        text += f" to {value_text(result.component, hi)}"
+    text += " or NaN" if flags & Freedom.NAN else ""
+    return text + (" or either zero" if flags & Freedom.EITHER_ZERO else "")
+
+
+def read_instead(case: Case, expectation: Expectation, result: Result, reached: Reached | None, place: Place) -> str:
+    """Which element has the actual value, if just one of what the instruction reads has it."""
+    actual = int(result.actual[place])
+    instruction: Any = case.program[result.index]
+    plain = isinstance(instruction, (MatrixLoad, VectorLoad)) or (
+        isinstance(instruction, MatrixLoadTensor) and instruction.decode is None
+    )
+    if plain and reached is not None:
+        found = _in_buffer(case, reached.buffer, result.component, actual)
+        if found:
+            return found
+    names = list(dict.fromkeys((*references(instruction), result.name)))
+    for name in names:
+        if name in expectation.matrices and (name != result.name or isinstance(instruction, _STORES)):
+            found = _in_result(case, expectation, name, result.component, actual, place[0])
+            if found:
+                return found
+    return ""
+
+
+def _in_buffer(case: Case, name: str, component: ComponentType, actual: int) -> str:
+    buffer = case.buffers[name]
+    contents = initial_bits(buffer).view(np.uint8)
+    if contents.size % component.size:
+        return ""
+    values = contents.view(component.bits_dtype)
+    at = np.flatnonzero(values == actual)
+    if len(at) != 1 or len(values) < 2:
+        return ""
+    byte = int(at[0]) * component.size
+    if component.size != buffer.type.size:
+        return f"byte {byte} of {name!r}"
+    element, rest = divmod(int(at[0]), buffer.components)
+    coordinates = [int(c) for c in np.unravel_index(element, buffer.shape)] + ([rest] if buffer.components > 1 else [])
+    return f"{name}[{', '.join(map(str, coordinates))}], byte {byte}"
+
+
+def _in_result(
+    case: Case, expectation: Expectation, name: str, component: ComponentType, actual: int, instance: int
+) -> str:
+    shape = types_of(case).get(name)
+    if not isinstance(shape, (MatrixShape, VectorShape)) or shape.component is not component:
+        return ""
+    every = expectation.matrices[name]
+    values = every[min(instance, len(every) - 1)]
+    at = np.argwhere(values == actual)
+    if len(at) != 1 or values.size < 2:
+        return ""
+    return f"{name}[{', '.join(str(int(n)) for n in at[0])}]"

@@ -1,0 +1,280 @@
+"""A case that also stores what its instructions give, so that any driver shows its intermediate results.
+
+Behind each instruction that makes a matrix or a vector comes a store of it, to a slot of its own in a
+buffer that the case did not have: one for each instance and for each turn of the loops around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import structs
+
+from cts.expectation import Expectation, Spread
+from cts.explain.results import Result, compared
+from cts.model import (
+    GUARD_BYTES,
+    AnyInstruction,
+    Buffer,
+    Case,
+    ComponentType,
+    Data,
+    EndIf,
+    EndLoop,
+    If,
+    Loop,
+    MatrixShape,
+    MatrixStore,
+    Scalar,
+    ScalarType,
+    Scope,
+    VectorShape,
+    VectorStore,
+    base_of,
+    factors_of,
+    modulus_of,
+    types_of,
+)
+from cts.model.operand import Operand
+
+#: Turns of one loop that get slots, and bytes of all slots together.
+MOST_TURNS = 64
+MOST_BYTES = 1 << 26
+
+#: What slots hold before: a number of every component type.
+BEFORE = 64
+
+#: Rows of slots begin at multiples of so many bytes: enough for every device (VK-040, CV-013).
+ALIGNMENT = 16
+
+
+@dataclass(frozen=True)
+class Point:
+    """A result to be stored: `name`, defined by program[index], with a store behind program[after].
+
+    `loops` are the loops around it, outermost first: index and most turns of each.
+    """
+
+    index: int
+    name: str
+    after: int
+    shape: MatrixShape | VectorShape
+    loops: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Where a point's results are: in `buffer` from byte `start` on; a row takes `pitch` bytes."""
+
+    point: Point
+    buffer: str
+    start: int
+    rows: int
+    cols: int
+    pitch: int
+    instances: int
+
+    @property
+    def bytes_per_turn(self) -> int:
+        return self.instances * self.rows * self.pitch
+
+    @property
+    def turns(self) -> int:
+        return math.prod(count for _, count in self.point.loops)
+
+    def places(self, turn: int) -> npt.NDArray[np.int64]:
+        """The byte of each element in a turn, all loops' turns counted as one: (instances, rows, cols)."""
+        size = self.point.shape.component.size
+        instance = np.arange(self.instances)[:, None, None] * self.rows
+        row = (instance + np.arange(self.rows)[:, None]) * self.pitch
+        return self.start + turn * self.bytes_per_turn + row + np.arange(self.cols) * size
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """The case with stores, and where they go."""
+
+    case: Case
+    slots: tuple[Slots, ...]
+
+    def results(self, expectation: Expectation, memory: dict[str, npt.NDArray[np.uint8]]) -> list[Result]:
+        """Every result in the order in which the program comes to it, as memory has it after a run."""
+        found: list[tuple[tuple[int, ...], Result]] = []
+        for slots in self.slots:
+            point, component = slots.point, slots.point.shape.component
+            allowed = expectation.buffers[slots.buffer]
+            actual = memory[slots.buffer][GUARD_BYTES:-GUARD_BYTES]
+            wide = _spread_of(allowed.exact, allowed.intervals, component)
+            for turn in range(slots.turns):
+                turns = _turns(turn, point.loops)
+                at = slots.places(turn) // component.size
+                arrays = [a.view(component.bits_dtype)[at] for a in (allowed.exact, actual)]
+                spread = None if wide is None else Spread(wide.lo[at], wide.hi[at], wide.flags[at])
+                result = compared(point.index, point.name, component, arrays[0], arrays[1], spread, turns)
+                found.append((_moment(point, turns), result))
+        return [result for _, result in sorted(found, key=lambda f: f[0])]
+
+
+def _spread_of(exact: npt.NDArray[np.uint8], intervals: Sequence[Any], component: ComponentType) -> Spread | None:
+    """The allowed values of every element of a buffer, if any has more than one."""
+    if not intervals:
+        return None
+    plain = exact.view(component.bits_dtype)
+    lo, hi, flags = plain.copy(), plain.copy(), np.zeros(plain.shape, np.uint8)
+    for group in intervals:
+        at = group.offsets // component.size
+        lo[at], hi[at], flags[at] = group.lo, group.hi, group.flags
+    return Spread(lo, hi, flags)
+
+
+def _turns(turn: int, loops: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """The index of each loop, outermost first."""
+    found: list[int] = []
+    for _, count in reversed(loops):
+        turn, index = divmod(turn, count)
+        found.insert(0, index)
+    return tuple(found)
+
+
+def _moment(point: Point, turns: tuple[int, ...]) -> tuple[int, ...]:
+    """What orders results as they come about: loop, turn, loop, turn, ..., place."""
+    around = [n for (loop, _), turn in zip(point.loops, turns, strict=True) for n in (loop, turn)]
+    return (*around, point.after)
+
+
+def points(case: Case) -> tuple[list[Point], list[str]]:
+    """Every result that can be stored, in the order of the program; and in words which cannot, and why."""
+    types = types_of(case)
+    loops: list[tuple[int, int]] = []
+    opened: list[tuple[int, AnyInstruction]] = []
+    found: list[Point] = []
+    left: list[str] = []
+
+    def add(index: int, names: Sequence[str], after: int) -> None:
+        for name in names:
+            shape = types.get(name)
+            if isinstance(shape, ScalarType):
+                left.append(f"{name!r} is not stored: it is a scalar")
+            if not isinstance(shape, (MatrixShape, VectorShape)):
+                continue
+            if len(loops) > 2 or any(count > MOST_TURNS for _, count in loops):
+                why = "more than two loops" if len(loops) > 2 else f"a loop of more than {MOST_TURNS} turns"
+                left.append(f"{name!r} is not stored: it is in {why}")
+            else:
+                found.append(Point(index, name, after, shape, tuple(loops)))
+
+    for index, instruction in enumerate(case.program):
+        match instruction:
+            case Loop():
+                loops.append((index, _most_turns(case, instruction.count, loops)))
+                opened.append((index, instruction))
+                add(index, [c.id for c in instruction.carry], index)
+            case If():
+                opened.append((index, instruction))
+            case EndLoop():
+                _, loop = opened.pop()
+                loops.pop()
+                assert isinstance(loop, Loop)
+                add(index, [c.id for c in loop.carry], index)
+            case EndIf():
+                opened.pop()
+                add(index, [m.id for m in instruction.merge], index)
+            case _:
+                add(index, [getattr(instruction, "id", "")], index)
+    return found, left
+
+
+def _most_turns(case: Case, count: Operand, loops: Sequence[tuple[int, int]]) -> int:
+    """No loop of the case takes more turns than this in any instance; at least 1."""
+    f, dispatch = factors_of(count), case.dispatch
+    x, y, z = dispatch.workgroups
+    inner, outer = ([0, *(n for _, n in loops)][-1], [0, 0, *(n for _, n in loops)][-2])
+    extents = ((f.wg_x, x), (f.wg_y, y), (f.wg_z, z), (f.sg, dispatch.subgroups), (f.inv, dispatch.invocations or 1))
+    terms = (*extents, (f.loop, max(1, inner)), (f.loop_outer, max(1, outer)))
+    most = base_of(count) + sum(max(0, factor * (extent - 1)) for factor, extent in terms)
+    modulus = modulus_of(count)
+    return max(1, most if modulus is None else modulus - 1 if most >= modulus else most)
+
+
+def instrumented(case: Case, chosen: Sequence[Point]) -> Instrumented:
+    """The case with a store for each of the points. Raises ValueError where the slots would take too much."""
+    ends: dict[ComponentType, int] = {}
+    slots = []
+    for point in chosen:
+        slot = _slots(case, point, ends.get(point.shape.component, 0))
+        ends[point.shape.component] = slot.start + slot.turns * slot.bytes_per_turn
+        slots.append(slot)
+    if sum(ends.values()) > MOST_BYTES:
+        raise ValueError(f"intermediate results take {sum(ends.values())} bytes, more than {MOST_BYTES}")
+    stores: dict[int, list[AnyInstruction]] = {}
+    for slot in slots:
+        stores.setdefault(slot.point.after, []).append(_store(case, slot))
+    program: list[AnyInstruction] = []
+    for index, instruction in enumerate(case.program):
+        program += [instruction, *stores.get(index, ())]
+    added = {
+        _buffer_name(case, component): Buffer(component, (end // component.size,), Data(fill=BEFORE))
+        for component, end in ends.items()
+    }
+    changed = structs.replace(case, buffers={**case.buffers, **added}, program=tuple(program))
+    return Instrumented(changed, tuple(slots))
+
+
+def _buffer_name(case: Case, component: ComponentType) -> str:
+    name = f"debug_{component.value}"
+    while name in case.buffers or name in case.opaque:
+        name += "_"
+    return name
+
+
+def _slots(case: Case, point: Point, start: int) -> Slots:
+    shape = point.shape
+    rows, cols = (shape.rows, shape.cols) if isinstance(shape, MatrixShape) else (1, shape.length)
+    pitch = -(-cols * shape.component.size // ALIGNMENT) * ALIGNMENT
+    each = case.dispatch.invocations or (case.dispatch.subgroups if _by_subgroup(shape) else 1)
+    instances = math.prod(case.dispatch.workgroups) * each
+    return Slots(point, _buffer_name(case, shape.component), start, rows, cols, pitch, instances)
+
+
+def _by_subgroup(shape: MatrixShape | VectorShape) -> bool:
+    return isinstance(shape, MatrixShape) and shape.scope is Scope.Subgroup
+
+
+def _store(case: Case, slots: Slots) -> AnyInstruction:
+    point = slots.point
+    if isinstance(point.shape, VectorShape):
+        return VectorStore(vector=point.name, buffer=slots.buffer, offset=_offset(case, slots, 1))
+    size = point.shape.component.size
+    return MatrixStore(point.name, slots.buffer, slots.pitch // size, offset=_offset(case, slots, size))
+
+
+def _offset(case: Case, slots: Slots, unit: int) -> Operand:
+    """Where the slot of an instance and turn begins, in units of so many bytes."""
+    x, y, _ = case.dispatch.workgroups
+    vector = isinstance(slots.point.shape, VectorShape)
+    each = case.dispatch.invocations or (case.dispatch.subgroups if _by_subgroup(slots.point.shape) else 1)
+    one = slots.rows * slots.pitch // unit
+    turn = slots.bytes_per_turn // unit
+    counts = [count for _, count in slots.point.loops]
+    factors = {"wg_x": each * one, "wg_y": each * one * x, "wg_z": each * one * x * y}
+    factors["inv" if vector else "sg"] = one if vector or _by_subgroup(slots.point.shape) else 0
+    if counts:
+        factors["loop"] = turn
+    if len(counts) == 2:
+        factors["loop_outer"] = turn * counts[1]
+    start = slots.start // unit
+    used = {name: factor for name, factor in factors.items() if factor and _varies(case, name, counts)}
+    return Scalar(literal=start, **used) if used else start
+
+
+def _varies(case: Case, name: str, counts: Sequence[int]) -> bool:
+    """Whether there is more than one of what a factor counts."""
+    x, y, z = case.dispatch.workgroups
+    extents = {"wg_x": x, "wg_y": y, "wg_z": z, "sg": case.dispatch.subgroups, "inv": case.dispatch.invocations or 1}
+    extents |= {"loop": counts[-1] if counts else 1, "loop_outer": counts[0] if len(counts) == 2 else 1}
+    return extents[name] > 1

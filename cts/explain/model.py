@@ -1,0 +1,98 @@
+"""What is known of a divergence: where it begins, which elements are wrong, and which rules they speak of."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from cts.verdict import Verdict
+
+#: How the first instruction whose result differs is known.
+SHOWN = "shown by the driver"
+INSTRUMENTED = "instrumented"
+MEMORY = "memory only"
+SHORTENED = "by shorter programs"
+
+
+class Told(Struct, frozen=True):
+    """A step of a calculation: its fact, what is done and what comes out; `idle` where it changes nothing.
+
+    `instruction` is the index of the instruction whose step it is.
+    """
+
+    fact: str
+    what: str
+    value: str
+    idle: bool = False
+    instruction: int | None = None
+
+
+class Element(Struct, frozen=True):
+    """One element of the first result that differs, or of the matrix that a store writes.
+
+    `reached` is `memory`, `clipped`, `clamped`, or empty where no memory is met. `read_instead` says
+    which element has the actual value, where the data tell. `steps` are how the expected value comes
+    about, that of the instruction first.
+    """
+
+    instance: int
+    row: int
+    col: int
+    right: bool
+    expected: str
+    actual: str
+    reached: str = ""
+    read_instead: str = ""
+    steps: tuple[Told, ...] = ()
+
+
+class AsIf(Struct, frozen=True):
+    """A change of the case under which the actual values are the right ones.
+
+    Of the `wrong` elements it gives `given`; `exact` where it gives all, and leaves the right ones right.
+    """
+
+    what: str
+    facts: tuple[str, ...]
+    given: int
+    wrong: int
+    exact: bool
+
+
+class Suspect(Struct, frozen=True):
+    """A fact that may be broken, and what speaks for it."""
+
+    fact: str
+    why: str
+
+
+class Explanation(Struct, frozen=True):
+    """Where a divergence begins.
+
+    `instruction` is the index of the first instruction whose result differs, `op` its name, `result`
+    the id of what it gives (or stores), `turns` the indices of the loops around it then; `how` says how
+    that is known, and is empty where it is not. `wrong` of `total` elements differ there. `facts` are
+    the IDs of its steps, the most likely broken first, and `suspects` say why. `picture` shows one
+    instance of the result, a character for each element or each part of it (`scale` elements high
+    and wide). `notes` say what could not be found out.
+    """
+
+    case: str
+    content_hash: str
+    driver: str
+    verdict: Verdict
+    detail: str = ""
+    instruction: int | None = None
+    op: str = ""
+    result: str = ""
+    turns: tuple[int, ...] = ()
+    how: str = ""
+    wrong: int = 0
+    total: int = 0
+    elements: tuple[Element, ...] = ()
+    facts: tuple[str, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
+    as_if: tuple[AsIf, ...] = ()
+    picture: tuple[str, ...] = ()
+    picture_of: str = ""
+    scale: tuple[int, int] = (1, 1)
+    notes: tuple[str, ...] = ()

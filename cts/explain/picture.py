@@ -1,0 +1,52 @@
+"""A result as characters: one for each element, or for each part of a large one."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.expectation import Reach, Reached
+from cts.explain.results import Mask, Result
+
+#: What characters mean, the one that shows in a part of several first.
+LEGEND = {
+    "U": "not written: it holds what was there before",
+    "X": "wrong",
+    "C": "wrong, and clipped",
+    "K": "wrong, and out of bounds",
+    "c": "clipped, and right",
+    "k": "out of bounds, and right",
+    ".": "right",
+}
+
+#: The most characters of a picture, in rows and columns.
+ROWS, COLS = 32, 64
+
+
+def picture(
+    result: Result, reached: Reached | None, untouched: Mask | None, instance: int
+) -> tuple[tuple[str, ...], tuple[int, int]]:
+    """Lines of one instance, and how many rows and columns of elements a character stands for."""
+    kinds = characters(result, reached, untouched)[instance]
+    order = list(LEGEND)
+    rows, cols = kinds.shape
+    high, wide = -(-rows // ROWS), -(-cols // COLS)
+    rank = np.vectorize(order.index, otypes=[np.int64])(kinds) if kinds.size else np.zeros(kinds.shape, np.int64)
+    lines = []
+    for row in range(0, rows, high):
+        parts = (rank[row : row + high, col : col + wide].min() for col in range(0, cols, wide))
+        lines.append("".join(order[int(n)] for n in parts))
+    return tuple(lines), (high, wide)
+
+
+def characters(result: Result, reached: Reached | None, untouched: Mask | None) -> npt.NDArray[np.str_]:
+    """The character of every element, (instances, rows, cols)."""
+    wrong = result.wrong
+    found = np.where(wrong, "X", ".")
+    if reached is not None and reached.status.shape == wrong.shape:
+        for kind, right, bad in ((Reach.CLIPPED, "c", "C"), (Reach.CLAMPED, "k", "K")):
+            here = reached.status == kind
+            found = np.where(here, np.where(wrong, bad, right), found)
+    if untouched is not None:
+        found = np.where(wrong & untouched, "U", found)
+    return found

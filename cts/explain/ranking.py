@@ -1,0 +1,178 @@
+"""Which facts are most likely broken: from changes that explain the values, and from which elements are wrong."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.compare import compare
+from cts.errors import BadInput
+from cts.expectation import Expectation, Oracle
+from cts.explain.changes import changes
+from cts.explain.model import AsIf, Suspect, Told
+from cts.explain.results import Mask, Result, compared
+from cts.model import Case, types_of
+
+#: Elements whose steps are compared, of the wrong and of the right ones each.
+SAMPLE = 24
+
+#: Changes listed, and seconds spent on trying them.
+LISTED = 8
+SECONDS = 5.0
+
+Place = tuple[int, int, int]
+
+
+def explaining(
+    case: Case,
+    oracle: Oracle,
+    result: Result,
+    index: int,
+    memory: dict[str, npt.NDArray[np.uint8]],
+) -> tuple[AsIf, ...]:
+    """Changes of the case that make the actual values right ones, those that explain all elements first.
+
+    Of a result within a loop and of a store, memory is compared instead.
+    """
+    found: list[AsIf] = []
+    deadline = time.monotonic() + SECONDS
+    in_memory = bool(result.turns) or result.name not in _defined(case, index)
+    wrong = int(result.wrong.sum())
+    for change in changes(case, index):
+        if time.monotonic() > deadline:
+            break
+        expectation = _expected(change.case, oracle)
+        if expectation is None:
+            continue
+        if in_memory:
+            same = set(change.case.buffers) == set(memory) and compare(change.case, expectation, memory) is None
+            given, exact = (wrong, True) if same else (0, False)
+        else:
+            given, exact = _given(case, expectation, result)
+        if given:
+            found.append(AsIf(change.what, change.facts, given, wrong, exact))
+    best = [a for a in found if a.exact]
+    if not best:
+        best = sorted((a for a in found if 2 * a.given > a.wrong), key=lambda a: -a.given)[:1]
+    return tuple(best[:LISTED])
+
+
+def _defined(case: Case, index: int) -> set[str]:
+    instruction = case.program[index]
+    names = {getattr(instruction, "id", "")}
+    names |= {m.id for m in getattr(instruction, "merge", ())}
+    return names
+
+
+def _expected(case: Case, oracle: Oracle) -> Expectation | None:
+    """None where the changed case is not valid."""
+    try:
+        types_of(case)
+        return None if oracle.violations(case) else oracle.expect(case)
+    except (BadInput, ValueError):
+        return None
+
+
+def _given(case: Case, expectation: Expectation, result: Result) -> tuple[int, bool]:
+    """How many wrong elements a changed case makes right, and whether it makes all elements right."""
+    wanted = expectation.matrices.get(result.name)
+    if wanted is None:
+        return 0, False
+    actual = result.actual if wanted.ndim == 3 else result.actual[:, 0]
+    if wanted.shape != actual.shape:
+        return 0, False
+    spread = expectation.spreads.get(result.name)
+    other = compared(result.index, result.name, result.component, wanted, actual, spread)
+    given = int((result.wrong & ~other.wrong).sum())
+    return given, not other.wrong.any()
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """In how many sampled elements a step does something, and how many elements those stand for."""
+
+    wrong: int
+    right: int
+    score: float
+    what: str
+
+
+def suspects(
+    as_if: Sequence[AsIf],
+    result: Result | None,
+    told: Callable[[Place], Iterable[Told]],
+) -> tuple[Suspect, ...]:
+    """Facts in the order of suspicion, each once, with what speaks for it.
+
+    First those of changes that explain every element; then by Ochiai's measure: the steps that do
+    something in the wrong elements and not in the right ones. Last those that only take part.
+    """
+    found: dict[str, str] = {}
+    for change in as_if:
+        if change.exact:
+            for fact in change.facts:
+                found.setdefault(fact, f"all {change.wrong} wrong elements are as if {change.what}")
+    if result is not None:
+        for fact, seen in _by_elements(result, told):
+            found.setdefault(fact, _why(seen))
+    for change in as_if:
+        for fact in change.facts:
+            found.setdefault(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}")
+    return tuple(Suspect(fact, why) for fact, why in found.items())
+
+
+def _why(seen: _Seen) -> str:
+    if not seen.score:
+        return "takes part, and changes nothing in the wrong elements that were looked at"
+    return f"in {seen.wrong} wrong and {seen.right} right elements that were looked at, such as: {seen.what}"
+
+
+def _by_elements(result: Result, told: Callable[[Place], Iterable[Told]]) -> list[tuple[str, _Seen]]:
+    wrong, right = sample(result.wrong), sample(_beside(result))
+    weight = (~result.wrong).sum() / max(1, len(right)) / max(1.0, result.wrong.sum() / max(1, len(wrong)))
+    does: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    idle: dict[str, str] = {}
+    examples: dict[tuple[str, str], str] = {}
+    for column, places in enumerate((wrong, right)):
+        for place in places:
+            steps = list(told(place))
+            active = {(s.fact, _kind(s)): s.what for s in steps if not s.idle}
+            for key, what in active.items():
+                does[key][column] += 1
+                examples.setdefault(key, what)
+            for s in steps:
+                idle.setdefault(s.fact, s.what)
+    best: dict[str, _Seen] = {}
+    for (fact, kind), (bad, good) in does.items():
+        score = bad / sqrt(max(1, len(wrong)) * (bad + weight * good)) if bad else 0.0
+        if fact not in best or score > best[fact].score:
+            best[fact] = _Seen(bad, good, score, examples[fact, kind])
+    for fact, what in idle.items():
+        best.setdefault(fact, _Seen(0, 0, 0.0, what))
+    order = list(idle)
+    return sorted(best.items(), key=lambda item: (-round(item[1].score, 6), order.index(item[0])))
+
+
+def _kind(step: Told) -> str:
+    """What a step does, whatever its numbers are."""
+    return re.sub(r"-?\d+(\.\d+)?", "#", step.what)
+
+
+def _beside(result: Result) -> Mask:
+    """The right elements of the instances that have a wrong one."""
+    some = result.wrong.any(axis=(1, 2), keepdims=True)
+    return np.logical_and(some, ~result.wrong)
+
+
+def sample(mask: Mask) -> list[Place]:
+    """Elements of a mask, evenly chosen."""
+    every = np.argwhere(mask)
+    chosen = every[np.unique(np.linspace(0, len(every) - 1, min(SAMPLE, len(every))).astype(int))] if len(every) else []
+    return [(int(p[0]), int(p[1]), int(p[2])) for p in chosen]

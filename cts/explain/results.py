@@ -1,0 +1,108 @@
+"""Results of instructions, as they are and as they may be: whole arrays, one for each definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.compare import Bits, within
+from cts.expectation import Expectation, Intervals, Spread
+from cts.model import (
+    Case,
+    ComponentType,
+    EndIf,
+    EndLoop,
+    Instruction,
+    Loop,
+    MatrixShape,
+    VectorShape,
+    types_of,
+)
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What an instruction gave, once: `name` as program[`index`] defines or stores it, in turn `turns`.
+
+    Arrays are (instances, rows, cols); a vector is one row. `expected` holds one allowed value of each
+    element, `actual` what a driver has; `wrong` says where that is not allowed.
+    """
+
+    index: int
+    name: str
+    component: ComponentType
+    expected: Bits
+    actual: Bits
+    wrong: Mask
+    turns: tuple[int, ...] = ()
+    spread: Spread | None = None
+
+
+def definitions(case: Case) -> Iterator[tuple[int, str]]:
+    """Every matrix and vector of a program with the instruction that gives it its last value, in their order."""
+    types = types_of(case)
+    opened: list[Instruction] = []
+    for index, instruction in enumerate(case.program):
+        names: tuple[str, ...] = ()
+        match instruction:
+            case Loop():
+                opened.append(instruction)
+            case EndLoop():
+                loop = opened.pop()
+                assert isinstance(loop, Loop)
+                names = tuple(c.id for c in loop.carry)
+            case EndIf(merge=merge):
+                names = tuple(m.id for m in merge)
+            case _:
+                names = (getattr(instruction, "id", ""),)
+        for name in names:
+            if isinstance(types.get(name), (MatrixShape, VectorShape)):
+                yield index, name
+
+
+def shown(case: Case, expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> list[Result]:
+    """The results that a driver shows, in the order of the program: in loops, those of the last turn."""
+    types = types_of(case)
+    found = []
+    for index, name in definitions(case):
+        wanted, actual = expectation.matrices.get(name), matrices.get(name)
+        if wanted is None or actual is None or actual.shape != wanted.shape:
+            continue
+        shape = types[name]
+        assert isinstance(shape, (MatrixShape, VectorShape))
+        spread = expectation.spreads.get(name)
+        found.append(compared(index, name, shape.component, wanted, actual, spread))
+    return found
+
+
+def compared(
+    index: int,
+    name: str,
+    component: ComponentType,
+    wanted: Bits,
+    actual: Bits,
+    spread: Spread | None = None,
+    turns: tuple[int, ...] = (),
+) -> Result:
+    """A result, with vectors as matrices of one row."""
+    wrong: Mask = wanted != actual
+    if spread is not None:
+        flat = [np.ravel(a) for a in (spread.lo, spread.hi, spread.flags)]
+        intervals = Intervals(component, np.arange(wanted.size), flat[0], flat[1], flat[2])
+        wrong = ~within(intervals, np.ravel(actual)).reshape(wanted.shape)
+    if wanted.ndim == 2:
+        wanted, actual, wrong = wanted[:, None], actual[:, None], wrong[:, None]
+    if spread is not None and spread.lo.ndim == 2:
+        spread = Spread(spread.lo[:, None], spread.hi[:, None], spread.flags[:, None])
+    return Result(index, name, component, wanted, actual, wrong, turns, spread)
+
+
+def first_wrong(results: list[Result]) -> Result | None:
+    """The first of them with a wrong element."""
+    return next((r for r in results if r.wrong.any()), None)

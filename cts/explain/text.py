@@ -1,0 +1,102 @@
+"""An explanation as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cts.explain.model import Element, Explanation, Told
+from cts.explain.picture import LEGEND
+from cts.verdict import Verdict
+
+#: The colours of a picture's characters.
+COLOURS = {
+    "U": "bold magenta",
+    "X": "bold red",
+    "C": "bold yellow",
+    "K": "bold blue",
+    "c": "yellow",
+    "k": "blue",
+    ".": "green",
+}
+
+_FACT_WIDTH = 7
+
+#: Steps shown of one element; `--json` has all.
+STEPS = 40
+
+#: Facts told of with what speaks for them.
+SUSPECTS = 8
+
+
+def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    """Lines and their style: empty, `head` or `picture`."""
+    x = explanation
+    yield f"{x.verdict.value.upper()} {x.driver} {x.case}", "head"
+    if x.verdict is Verdict.PASS:
+        yield "there is nothing to explain: all memory is as the specification allows", ""
+        return
+    if x.detail:
+        yield from ((line, "") for line in x.detail.splitlines())
+    yield "", ""
+    yield from ((line, "") for line in _where(x))
+    yield from ((f"note: {note}", "") for note in x.notes)
+    if x.picture:
+        yield "", ""
+        yield from _picture(x)
+    for element in x.elements:
+        yield "", ""
+        yield from ((line, "") for line in _element(x, element))
+    if x.as_if:
+        yield "", ""
+        yield "the actual values are what would be right if", ""
+        for change in x.as_if:
+            extent = "" if change.exact else f" ({change.given} of {change.wrong} wrong elements)"
+            yield f"  {change.what}{extent}: {', '.join(change.facts)}", ""
+    if x.suspects:
+        yield "", ""
+        yield "facts, the most likely broken first:", ""
+        for suspect in x.suspects[:SUSPECTS]:
+            yield f"  {suspect.fact:<{_FACT_WIDTH}} {suspect.why}", ""
+        more = x.suspects[SUSPECTS:]
+        if more:
+            yield f"  and {', '.join(s.fact for s in more)}", ""
+
+
+def _where(x: Explanation) -> Iterator[str]:
+    if x.instruction is None:
+        yield f"what differs was written by a {x.op}" if x.op else "where it begins could not be found out"
+        return
+    turns = "".join(f", turn {t}" for t in x.turns)
+    yield f"first instruction whose result differs: program[{x.instruction}] {x.op}{turns} ({x.how})"
+    if x.result:
+        yield f"{x.wrong} of {x.total} elements of {x.result!r} are wrong there"
+
+
+def _picture(x: Explanation) -> Iterator[tuple[str, str]]:
+    high, wide = x.scale
+    part = f", a character for {high} x {wide} elements" if x.scale != (1, 1) else ""
+    yield f"{x.result!r}, {x.picture_of}{part}:", ""
+    for line in x.picture:
+        yield f"  {line}", "picture"
+    used = {c for line in x.picture for c in line}
+    yield "  " + ", ".join(f"{c} {meaning}" for c, meaning in LEGEND.items() if c in used), ""
+
+
+def _element(x: Explanation, e: Element) -> Iterator[str]:
+    state = "right" if e.right else "wrong"
+    reached = f", {e.reached}" if e.reached and e.reached != "memory" else ""
+    yield f"element ({e.row}, {e.col}) of {x.result!r}, instance {e.instance}: {state}{reached}"
+    yield f"  expected {e.expected}"
+    yield f"  actual   {e.actual}"
+    if e.read_instead:
+        yield f"  which is the value of {e.read_instead}"
+    if e.steps:
+        yield "  how the expected value gets there:"
+        yield from (f"    {_step(s)}" for s in e.steps[:STEPS])
+        if len(e.steps) > STEPS:
+            yield f"    and {len(e.steps) - STEPS} more steps"
+
+
+def _step(step: Told) -> str:
+    value = f" -> {step.value}" if step.value else ""
+    return f"{step.fact:<{_FACT_WIDTH}} {step.what}{value}"
