@@ -19,6 +19,7 @@ from cts.judge import OpenDriver
 from cts.model import load_case
 from cts.profiles import Profile, profile
 from cts.quarantine import NO_RULES, Quarantine, load
+from cts.report.bundles import Bundles
 from cts.report.failure import failure
 from cts.report.save import Saver
 from cts.runner import Plan, described, exit_status, open_driver, run_area, run_entry
@@ -64,6 +65,8 @@ class Session:
         self.run = run or (self.folder.path if self.folder else save_dir)
         self.saver = Saver(self.run)
         self.saver(self.header)
+        bundle_dir: str | None = config.getoption("--cts-bundle-dir")
+        self.bundles = Bundles(Path(bundle_dir), quarantine) if bundle_dir else None
         #: Events that no test's report has taken along yet.
         self.happened: list[ev.Event] = []
         self._open: dict[str, OpenDriver] = {}
@@ -101,8 +104,21 @@ class Session:
         """The driver, opened now if it is not. Raises CtsError where that fails."""
         if spec not in self._open:
             self._open[spec] = open_driver(spec, self.quarantine)
-            self.happened.append(described(self._open[spec]))
+            opened = described(self._open[spec])
+            self.happened.append(opened)
+            if self.bundles is not None:
+                self.bundles(opened)
         return self._open[spec]
+
+    def bundled(self, result: Result) -> list[str]:
+        """Write the bundle of a finding, where one is wanted; returns what to say of it."""
+        if self.bundles is None:
+            return []
+        self.bundles(result)
+        said = [*(f"bundle: {path}" for path in self.bundles.written), *map(str, self.bundles.troubles)]
+        self.bundles.written.clear()
+        self.bundles.troubles.clear()
+        return said
 
     def _new_folder(self) -> RunFolder:
         plan = Plan(self.drivers, self.settings, areas=self.areas, quarantine=self.quarantine)
@@ -112,9 +128,11 @@ class Session:
         return folder
 
     def close(self) -> None:
-        """Close the run's folder and every driver that was opened."""
+        """Close the run's folder, its bundles, and every driver that was opened."""
         if self.folder is not None:
             self.folder.close()
+        if self.bundles is not None:
+            self.bundles.close()
         while self._open:
             self._open.popitem()[1].driver.close()
 
@@ -266,7 +284,7 @@ class _Item(pytest.Item):
             pytest.skip(f"unsupported by {self.spec}: {result.detail}")
         if result.verdict is not Verdict.PASS:
             ours.saver(result)
-            raise DidNotPass(failure(result, ours.run, ours.header))
+            raise DidNotPass("\n".join([failure(result, ours.run, ours.header), *ours.bundled(result)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, (DidNotPass, CtsError)):

@@ -37,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         help="the folder of runs, which gets one for this session (cts-run)",
     )
+    group.addoption("--cts-bundle-dir", metavar="DIR", help="write a bundle of each finding, to be shown to others")
     group.addoption("--cts-quarantine", metavar="FILE", help="cases that a device cannot stand: left out, or for last")
     group.addoption(
         "--cts-validation", action="store_true", help="load validation layers: a case that one rejects is an error"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
-WITH_RESUME = ("resume", "json")
+WITH_RESUME = ("resume", "json", "bundle_dir")
 
 
 def run(
@@ -58,6 +58,9 @@ def run(
             "--quarantine", help="Cases that a device cannot stand, to leave out or for last.", metavar="FILE"
         ),
     ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option("--baseline", help="Failures that are known; strict both ways.", metavar="FILE")
+    ] = None,
     validation: Annotated[
         bool, typer.Option("--validation", help="Load the drivers' validation layers: what they reject is an error.")
     ] = False,
@@ -74,6 +77,10 @@ def run(
     save_dir: Annotated[
         Path, typer.Option("--save-dir", help="The folder of runs, which gets one for this run.", metavar="DIR")
     ] = Path("cts-run"),
+    bundle_dir: Annotated[
+        Path | None,
+        typer.Option("--bundle-dir", help="Write a bundle of each finding, to be shown to others.", metavar="DIR"),
+    ] = None,
     resume: Annotated[
         Path | None,
         typer.Option("--resume", help="Continue an interrupted run; its settings are kept.", metavar="RUN"),
@@ -97,11 +104,11 @@ def run(
                 targets or [], driver or [], area, corpus, generate, profile, max_examples, seed, keyword or [], stop
             )
             plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
-            plan = replace(plan, reruns=reruns)
+            plan = replace(_with_baseline(plan, baseline), reruns=reruns)
             folder = store.create(save_dir, store.Manifest.of(plan, "cts run", ["cts", *sys.argv[1:]]))
         stack.callback(folder.close)
         try:
-            status = _run(plan, json, folder, stack)
+            status = _run(plan, json, folder, bundle_dir, stack)
         except KeyboardInterrupt:
             remedy = f"cts run --resume {folder.path}"
             raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
@@ -163,10 +170,27 @@ def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool, transf
     return replace(plan, drivers=registry.transformed(drivers, transforms))
 
 
+def _with_baseline(plan: Plan, path: Path | None) -> Plan:
+    """The plan with the known failures of a file, and its quarantine beside that of the plan."""
+    from dataclasses import replace
+
+    from cts.baseline import load
+    from cts.quarantine import Quarantine
+
+    if path is None:
+        return plan
+    known, kept = load(path)
+    return replace(plan, baseline=known, quarantine=Quarantine((*plan.quarantine.rules, *kept.rules)))
+
+
 def _given(context: typer.Context) -> list[str]:
     """The parameters that were typed. typer may bring its own click, so that the enum is known by name alone."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+
+
+def _option(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}"
 
 
 def _resumed(path: Path, given: list[str]) -> tuple[RunFolder, Plan]:
@@ -174,18 +198,18 @@ def _resumed(path: Path, given: list[str]) -> tuple[RunFolder, Plan]:
     from cts import store
     from cts.errors import BadInput
 
-    others = [f"--{name.replace('_', '-')}" for name in given if name not in WITH_RESUME]
+    others = [_option(name) for name in given if name not in WITH_RESUME]
     if others:
         raise BadInput(
             "resume-options",
             f"a resumed run keeps its settings, and takes no {', '.join(others)}",
             "cts run --resume",
-            f"only {', '.join(f'--{name}' for name in WITH_RESUME[1:])} beside it",
+            f"only {', '.join(_option(name) for name in WITH_RESUME[1:])} beside it",
         )
     return store.resume(path)
 
 
-def _run(plan: Plan, json: Path | None, folder: RunFolder, stack: ExitStack) -> int:
+def _run(plan: Plan, json: Path | None, folder: RunFolder, bundle_dir: Path | None, stack: ExitStack) -> int:
     from hypothesis.configuration import set_hypothesis_home_dir
     from rich.console import Console
 
@@ -193,6 +217,7 @@ def _run(plan: Plan, json: Path | None, folder: RunFolder, stack: ExitStack) -> 
     from cts.report.jsonl import JsonLines
     from cts.report.save import Saver
     from cts.report.terminal import Terminal
+    from cts.runner import TROUBLE
     from cts.runner import run as run_plan
 
     # Hypothesis keeps nothing between runs here, so its folder need not appear in the user's.
@@ -209,8 +234,23 @@ def _run(plan: Plan, json: Path | None, folder: RunFolder, stack: ExitStack) -> 
             raise BadInput("json-file", e.strerror or str(e), str(json), "a file that can be written") from e
         consumers.append(JsonLines(lines))
 
+    bundles = None
+    if bundle_dir is not None:
+        from cts.report.bundles import Bundles
+
+        bundles = Bundles(bundle_dir, plan.quarantine)
+        stack.callback(bundles.close)
+        consumers.append(bundles)
+
     def emit(event: Event) -> None:
         for consumer in consumers:
             consumer(event)
 
-    return run_plan(plan, emit)
+    status = run_plan(plan, emit)
+    if bundles is None:
+        return status
+    for path in bundles.written:
+        console.print(f"bundle: {path}", markup=False, highlight=False, soft_wrap=True)
+    for trouble in bundles.troubles:
+        typer.echo(str(trouble), err=True)
+    return TROUBLE if bundles.troubles else status

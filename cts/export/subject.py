@@ -8,7 +8,7 @@ from cts.corpus import Entry
 from cts.driver import NamedDriver
 from cts.events import Finding
 from cts.expectation import Expectation, Oracle
-from cts.judge import OpenDriver
+from cts.judge import OpenDriver, describe
 from cts.model import Case
 from cts.runner import open_driver, run_entry
 from cts.verdict import Verdict
@@ -54,9 +54,23 @@ def run(entry: Entry, case: Case, spec: str, oracle: Oracle, asked: int | None =
         (result,) = run_entry(entry, case, [driver], oracle)
         size = asked or driver.capabilities.subgroup_size
         seen = Seen(spec, identity(driver), result.verdict, result.detail, result.finding)
+        said = explanation(case, driver, oracle, result.verdict)
     finally:
         driver.driver.close()
-    return Subject(case, oracle.expect(case), size, seen)
+    return Subject(case, oracle.expect(case), size, seen, said)
+
+
+def explanation(case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict) -> tuple[str, ...]:
+    """Lines that say where the driver goes wrong; none for a case that does not go wrong every time."""
+    from cts.explain import explain
+    from cts.explain.text import lines
+
+    if not verdict.is_finding or verdict is Verdict.FLAKY:
+        return ()
+    try:
+        return tuple(line for line, _ in lines(explain(case, driver, oracle)))
+    except Exception as e:  # noqa: BLE001 - what was found must be exported even where it cannot be explained
+        return (f"not explained: {describe(e)}",)
 
 
 def identity(driver: OpenDriver) -> str:
