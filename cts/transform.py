@@ -15,7 +15,7 @@ from cts.capabilities import Capabilities
 from cts.driver import BatchDriver, Driver, Job, ModuleDriver, NamedDriver, Outcome, Status
 from cts.errors import BadInput
 from cts.job import ModuleJob
-from cts.spirv.apart import program
+from cts.spirv.apart import program, validate_apart
 from cts.spirv.tools import TARGET
 
 Words = npt.NDArray[np.uint32]
@@ -76,6 +76,15 @@ def _optimised(transform: Transform, words: bytes) -> bytes:
     return done.stdout
 
 
+@dataclass(frozen=True)
+class _Ready:
+    """A job with its module transformed, and the module before and after."""
+
+    job: Job
+    before: Words
+    after: Words
+
+
 class Transformed:
     """A driver that gets modules after a transform. What it is compared with is the same as for the driver itself."""
 
@@ -101,28 +110,39 @@ class Transformed:
     def run_many(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
         """The outcome of each job, in order; jobs whose modules cannot be transformed never reach the driver."""
         prepared = [self._prepared(job) for job in jobs]
-        runnable = [job for job in prepared if isinstance(job, Job)]
+        runnable = [ready.job for ready in prepared if isinstance(ready, _Ready)]
         if isinstance(self._driver, BatchDriver):
             outcomes = self._driver.run_many(runnable)
         else:
             outcomes = (self._driver.run(job) for job in runnable)
-        for job in prepared:
-            yield job if isinstance(job, Outcome) else next(outcomes)
+        for ready in prepared:
+            yield ready if isinstance(ready, Outcome) else self._blamed(next(outcomes), ready.before, ready.after)
 
     def run_module(self, job: ModuleJob) -> Outcome:
         try:
-            return self._driver.run_module(replace(job, words=self._transform(job.words)))
+            words = self._transform(job.words)
         except TransformFailed as e:
             return Outcome(e.status, detail=str(e))
+        return self._blamed(self._driver.run_module(replace(job, words=words)), job.words, words)
 
     def close(self) -> None:
         self._driver.close()
 
-    def _prepared(self, job: Job) -> Job | Outcome:
+    def _blamed(self, outcome: Outcome, before: Words, after: Words) -> Outcome:
+        """The outcome; where a driver rejects what the optimiser made invalid, that is the optimiser's failure."""
+        if outcome.status in (Status.DONE, Status.UNSUPPORTED):
+            return outcome
+        said = validate_apart(after)
+        if not said or validate_apart(before):
+            return outcome
+        what = f"{self._transform.text} made an invalid module: {said}"
+        return replace(outcome, status=Status.CRASH, detail=f"{what}\n{outcome.detail}")
+
+    def _prepared(self, job: Job) -> _Ready | Outcome:
         """The job with its module transformed, or why there is none."""
         try:
             module = job.module()
             changed = replace(module, words=self._transform(module.words))
         except TransformFailed as e:
             return Outcome(e.status, detail=str(e))
-        return replace(job, module=lambda: changed)
+        return _Ready(replace(job, module=lambda: changed), module.words, changed.words)

@@ -72,6 +72,20 @@ def test_optimisers_that_fail(
     assert words in said(result)
 
 
+def test_an_invalid_module_is_the_failure_of_the_optimiser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = tools.assemble(ADD)
+    add = next(i for i in range(5, len(words)) if words[i] == (5 << 16 | 128))  # OpIAdd, whose type becomes an operand
+    (tmp_path / "spirv-opt").write_text(
+        f"#!{sys.executable}\nimport sys\ndata = bytearray(sys.stdin.buffer.read())\n"
+        f"data[{4 * (add + 3)}] = data[{4 * (add + 1)}]\nsys.stdout.buffer.write(data)\n"
+    )
+    (tmp_path / "spirv-opt").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    result = run(write(tmp_path), transforms=["spirv-opt:-O"])
+    assert (result.status, result.runs[1].verdict) == (1, Verdict.CRASH)
+    assert "spirv-opt:-O made an invalid module: " in said(result)
+
+
 def test_no_optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(sys, "path", [])
