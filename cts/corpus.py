@@ -7,10 +7,12 @@ import importlib.resources
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from cts.errors import BadInput
 from cts.expectation import Oracle
-from cts.model import Case, load_case
+from cts.export import archive
+from cts.model import Case, load_case, loads_case
 from cts.model.yaml import locate
 
 
@@ -85,24 +87,40 @@ def has_words(text: str, words: Iterable[str]) -> bool:
 
 def read(entry: Entry, oracle: Oracle) -> Case:
     """The case of an entry. Raises BadInput for a file that is no case and for undefined behaviour, with its rule."""
-    case = load_case(entry.path)
-    violations = oracle.violations(case)
+    loaded = load(entry.path)
+    violations = oracle.violations(loaded.case)
     if violations:
         first = violations[0]
         more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
         raise BadInput(
             "undefined-behaviour",
             f"the case breaks rule {first.rule}: {first.what}{more}",
-            locate(str(entry.path), entry.path.read_text(encoding="utf-8"), first.path),
+            locate(loaded.where, loaded.text, first.path),
             first.remedy,
         )
-    return case
+    return loaded.case
+
+
+class Loaded(NamedTuple):
+    """A case as it was read; `where` says in errors where its text is."""
+
+    case: Case
+    text: str
+    where: str
+
+
+def load(path: Path) -> Loaded:
+    """The case of a file, or of a bundle in a zip file. Raises BadInput for anything else."""
+    if path.suffix == archive.SUFFIX:
+        text, where = archive.case_text(path), f"{path}/{archive.CASE}"
+        return Loaded(loads_case(text, where), text, where)
+    return Loaded(load_case(path), path.read_text(encoding="utf-8"), str(path))
 
 
 def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
     path = Path(target)
     if path.is_dir():
-        found = sorted(p for pattern in ("*.yaml", "*.yml") for p in path.rglob(pattern))
+        found = sorted(p for pattern in ("*.yaml", "*.yml") for p in path.rglob(pattern) if _may_be_case(p))
         if not found:
             raise BadInput("no-cases", "the folder holds no case files", target, "a folder with .yaml files")
         return [of_path(p) for p in found]
@@ -111,11 +129,17 @@ def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
     named = [e for e in corpus if e.name == target or e.name.startswith(f"{target}.")]
     if named:
         return named
-    if "/" in target or path.suffix in (".yaml", ".yml"):
+    if "/" in target or path.suffix in (".yaml", ".yml", archive.SUFFIX):
         raise BadInput("case-unreadable", "no such file", target, "the path of a case file")
     close = difflib.get_close_matches(target, [e.name for e in corpus], n=1)
     remedy = f"did you mean {close[0]!r}?" if close else "a path, or a name that `cts list` prints"
     raise BadInput("unknown-case", "neither a file nor a case of the corpus", target, remedy)
+
+
+def _may_be_case(path: Path) -> bool:
+    """False for a bundle's other YAML files."""
+    inside = any(archive.is_bundle(parent) for parent in path.parents[:2])
+    return path.name == archive.CASE or not inside
 
 
 def _duplicates(chosen: list[Entry]) -> list[BadInput]:

@@ -36,7 +36,7 @@ def check(
 
 def _check(entry: Entry, oracle: Oracle, *, fix: bool) -> str:
     """What is said of a good case. Raises BadInput for any other."""
-    from cts.corpus import read
+    from cts.corpus import load, read
     from cts.errors import BadInput
     from cts.model import dumps_case
 
@@ -44,9 +44,10 @@ def _check(entry: Entry, oracle: Oracle, *, fix: bool) -> str:
     if entry.in_corpus and case.name != entry.name:
         raise BadInput("case-name", f"the case calls itself {case.name!r}", f"{entry.path}: name", entry.name)
     text = dumps_case(case)
-    if entry.path.read_text(encoding="utf-8") == text:
+    loaded = load(entry.path)
+    if loaded.text == text:
         return "ok"
-    if not fix:
-        raise BadInput("not-canonical", "the file is not in canonical form", str(entry.path), "cts check --fix")
+    if not fix or loaded.where != str(entry.path):
+        raise BadInput("not-canonical", "the file is not in canonical form", loaded.where, "cts check --fix")
     Path(entry.path).write_text(text, encoding="utf-8")
     return "rewritten"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def export(
-    target: Annotated[str, typer.Argument(help="A case file, the name of a corpus case, or a bundle.", metavar="CASE")],
+    target: Annotated[str, typer.Argument(help="A case file, the name of a corpus case, a bundle, or a journal of a crash.", metavar="CASE")],
     format_name: Annotated[
         str,
         typer.Option(
@@ -77,12 +77,13 @@ def _summary(subject: Subject) -> str:
 
 
 def _subject(target: str, driver: str | None, subgroup_size: int | None) -> Subject:
-    from cts import corpus, registry
+    from cts import registry
+    from cts.cli.target import read
+    from cts.corpus import Entry
     from cts.export.subject import Subject, run, size_for
 
-    entry = corpus.one(target)
     oracle = registry.oracle()
-    case = corpus.read(entry, oracle)
+    case = read(target, oracle)
     if driver is not None:
-        return run(entry, case, driver, oracle, subgroup_size)
+        return run(Entry(case.name, Path(target), False), case, driver, oracle, subgroup_size)
     return Subject(case, oracle.expect(case), size_for(case, subgroup_size))

@@ -19,13 +19,12 @@ def list_cases(
     """List corpus cases: name, the facts it covers, what it is about."""
     from cts import corpus
     from cts.errors import BadInput
-    from cts.model import load_case
 
     entries, errors = corpus.select(targets or [])
     count = 0
     for entry in entries:
         try:
-            case = load_case(entry.path)
+            case = corpus.load(entry.path).case
         except BadInput as e:
             errors.append(e)
             continue

@@ -14,6 +14,9 @@ from cts.errors import BadInput, HarnessTrouble
 #: The case of a bundle, and the file that makes a folder one.
 CASE, MANIFEST = "case.yaml", "manifest.json"
 
+#: What a bundle in one file is called.
+SUFFIX = ".zip"
+
 #: What a bundle may be at most: bytes of the archive, of all its files, and their number.
 MAX_ARCHIVE, MAX_BYTES, MAX_FILES = 64 << 20, 512 << 20, 1024
 
