@@ -274,6 +274,10 @@ class _Reader:
             function = self.case.functions[i.decode_vector]
             assert isinstance(function, m.DecodeVector)
             yield f"decoded by vectors of {function.lanes}"
+            scalar = self.case.functions[i.decode]
+            assert isinstance(scalar, m.Decode)
+            if function.block != scalar.block:
+                yield "decoded by vectors from a struct of their own"
 
     def _block(self, layout: str) -> Iterator[str]:
         block = dims = offset = None

@@ -141,6 +141,8 @@ def _view(view: View | None, access: Access, op: str) -> Iterator[str]:
     if rank != layout_rank:
         yield f"{op}: view of " + ("lower" if rank < layout_rank else "higher") + " rank"
     yield f"{op}: {_permutation_class(view.permutation)} permutation, {kind}"
+    if view.permutation == (0, 2, 1, 3, 4):
+        yield f"{op}: permutation of space to depth"
     if view.has_dimensions:
         own, span = math.prod(view.dims), math.prod(access.layout.span)
         yield (
@@ -198,6 +200,8 @@ def _static(case: m.Case) -> Iterator[str]:
             yield "one row"
         if max(t.rows, t.cols) > 16:
             yield "more than 16 rows or columns"
+        if max(t.rows, t.cols) >= 256:
+            yield "256 rows or columns"
     d = case.dispatch
     yield f"workgroups: rank {sum(n > 1 for n in d.workgroups)}"
     yield f"{matrices[0].scope.value} scope, subgroups " + ("1" if d.subgroups == 1 else "several")
