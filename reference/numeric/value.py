@@ -235,12 +235,12 @@ def stepped(value: Value, step: F64) -> Value:
     step = np.broadcast_to(step, value.shape)
     usable = (free.flags != 0) & (free.flags & (Freedom.ANY | Freedom.NAN) == 0) & (step > 0) & np.isfinite(step)
     unit = np.where(usable, step, 1.0)
-    lo, hi = (
-        np.where(usable, np.ceil(free.lo / unit) * unit, free.lo),
-        np.where(usable, np.floor(free.hi / unit) * unit, free.hi),
-    )
-    nearest = np.clip(np.rint(numbers(component, value.bits) / unit) * unit, lo, hi)
+    # Elsewhere 0 stands in: division warns of NaNs and infinities.
+    low, high, middle = (np.where(usable, x, 0.0) for x in (free.lo, free.hi, numbers(component, value.bits)))
+    low, high = np.ceil(low / unit) * unit, np.floor(high / unit) * unit
+    nearest = np.clip(np.rint(middle / unit) * unit, low, high)
     bits = np.where(usable, nearest.astype(component.dtype).view(component.bits_dtype), value.bits)
+    lo, hi = np.where(usable, low, free.lo), np.where(usable, high, free.hi)
     return replace(value, bits=bits, free=replace(free, lo=lo, hi=hi, step=step))
 
 
