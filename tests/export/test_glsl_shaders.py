@@ -66,6 +66,7 @@ REASONS = {
     "coordinates of a decode function of type int32",
     "row and column of a per-element function of type int32",
     "float_controls FastMathNone",
+    "matrices to multiply whose extents are one by different constants",
     "NClamp",
     "NMax",
     "NMin",
@@ -97,7 +98,19 @@ program:
 
 _TYPE = "type: {component: bfloat16, scope: Subgroup, rows: 8, cols: 8, use: Accumulator}"
 
+_PRODUCT = """
+  - {op: MatrixNull, id: a, type: {component: float16, scope: Subgroup, rows: {spec: 8}, cols: 8, use: A}}
+  - {op: MatrixNull, id: b, type: {component: float16, scope: Subgroup, rows: 8, cols: 8, use: B}}
+  - {op: MatrixNull, id: c, type: {component: float16, scope: Subgroup, rows: 8, cols: 8, use: Accumulator}}
+  - {op: MatrixMulAdd, id: d, a: a, b: b, c: c}
+"""
+
 CANNOT = {
+    "extents": (
+        _PRODUCT,
+        "GLSL has no words for matrices to multiply whose extents are one by different constants: a_type_rows, 8",
+        "program[3]: MatrixMulAdd d",
+    ),
     "pointers": (
         "  - {op: Pointer, id: p, buffer: src}\n  - {op: Pointer, id: q, buffer: src, offset: 8}\n"
         "  - {op: PointerSelect, id: r, condition: 1, a: p, b: q}",

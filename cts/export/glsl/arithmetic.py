@@ -44,12 +44,21 @@ def matrix_mul_add(instruction: MatrixMulAdd, shader: Shader) -> None:
     signed = MulAddOperand.MatrixResultSigned in bits
     if saturating and signed is not (MulAddOperand.MatrixCSigned in bits):
         raise shader.cannot("a saturating multiplication whose C and result have different signs")
+    _require_one_constant_for_each_extent(instruction, shader)
     a, _ = signed_as(shader, instruction.a, MulAddOperand.MatrixASigned in bits)
     b, _ = signed_as(shader, instruction.b, MulAddOperand.MatrixBSigned in bits)
     c, computed = signed_as(shader, instruction.c, signed)
     extra = ", gl_MatrixOperandsSaturatingAccumulation" if saturating else ""
     type_ = shader.declared[instruction.c]
     shader.define(instruction.id, type_, back(type_, computed, f"coopMatMulAdd({a}, {b}, {c}{extra})"))
+
+
+def _require_one_constant_for_each_extent(instruction: MatrixMulAdd, shader: Shader) -> None:
+    """Extents that must be equal are compared where specialization constants have no values yet."""
+    a, b, c = (shader.declared[name].constants for name in (instruction.a, instruction.b, instruction.c))
+    for first, second in ((a["rows"], c["rows"]), (b["cols"], c["cols"]), (a["cols"], b["rows"])):
+        if first != second:
+            raise shader.cannot(f"matrices to multiply whose extents are one by different constants: {first}, {second}")
 
 
 @write_instruction.register

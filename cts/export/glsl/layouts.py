@@ -33,7 +33,7 @@ def tensor_layout(instruction: TensorLayout, shader: Shader) -> None:
         clamp = type_constant(shader, instruction.clamp, "clamp")
         mode = constant_of(instruction.clamp)
         assert isinstance(mode, ClampMode)
-        name = shader.type_name(f"Layout_{dim}D_{mode.value}", f"tensorLayoutNV<{dim}, {clamp}>")
+        name = shader.type_name(f"Layout_{constant_of(instruction.dim)}D_{mode.value}", f"tensorLayoutNV<{dim}, {clamp}>")
         shader.matrix_types[key] = Declared(name, {"arguments": f"{dim}, {clamp}"})
     type_ = shader.matrix_types[key]
     shader.define(instruction.id, type_, f"createTensorLayoutNV({type_.constants['arguments']})")
@@ -87,7 +87,7 @@ def tensor_view(instruction: TensorView, shader: Shader) -> None:
         permutation = [type_constant(shader, p, "permutation", i) for i, p in enumerate(instruction.permutation)]
         arguments = ", ".join((dim, has_dimensions, *permutation))
         order = "".join(str(constant_of(p)) for p in instruction.permutation)
-        name = shader.type_name(f"View_{dim}D_{order}", f"tensorViewNV<{arguments}>")
+        name = shader.type_name(f"View_{constant_of(instruction.dim)}D_{order}", f"tensorViewNV<{arguments}>")
         shader.matrix_types[key] = Declared(name, {"arguments": arguments})
     type_ = shader.matrix_types[key]
     shader.define(instruction.id, type_, f"createTensorViewNV({type_.constants['arguments']})")

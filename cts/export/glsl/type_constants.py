@@ -102,7 +102,7 @@ def _declare_matrix(shader: Shader, declared: MatrixType, texts: dict[str, str])
     shader.extensions.update(("GL_KHR_cooperative_matrix",))
     scope, use = constant_of(declared.scope), constant_of(declared.use)
     assert isinstance(scope, Scope) and isinstance(use, Use)
-    size = f"{texts['rows']}x{texts['cols']}"
+    size = f"{constant_of(declared.rows)}x{constant_of(declared.cols)}"
     wide = "_Workgroup" if scope is Scope.Workgroup else ""
     component = shader.component(declared.component)
     text = f"coopmat<{component}, {texts['scope']}, {texts['rows']}, {texts['cols']}, {texts['use']}>"
@@ -134,5 +134,6 @@ def vector_with_component(shader: Shader, source: Declared, declared: VectorType
 def _declare_vector(shader: Shader, declared: VectorType, length: str) -> None:
     shader.extensions.add("GL_NV_cooperative_vector")
     component = shader.component(declared.component)
-    name = shader.type_name(f"Vector_{component.removesuffix('_t')}_{length}", f"coopvecNV<{component}, {length}>")
+    wanted = f"Vector_{component.removesuffix('_t')}_{constant_of(declared.length)}"
+    name = shader.type_name(wanted, f"coopvecNV<{component}, {length}>")
     shader.matrix_types[declared] = Declared(name, {"length": length})
