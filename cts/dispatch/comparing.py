@@ -76,8 +76,8 @@ def unequal(expected: Array, found: Array, atol: float, rtol: float) -> npt.NDAr
     """Which elements are not numerically equal within atol + rtol * |expected|. A NaN equals every NaN."""
     if expected.dtype.kind in "iu" and found.dtype.kind in "iu" and not atol and not rtol:
         return np.asarray(expected != found)
-    a, b = expected.astype(np.longdouble), found.astype(np.longdouble)
     with np.errstate(all="ignore"):
+        a, b = expected.astype(np.longdouble), found.astype(np.longdouble)
         close = (a == b) | (np.abs(a - b) <= atol + rtol * np.abs(a)) & np.isfinite(a)
     return np.asarray(~(close | np.isnan(a) & np.isnan(b)))
 
