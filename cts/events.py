@@ -154,6 +154,9 @@ class Result(_Event, frozen=True, tag="result"):
     `examples` counts cases that ran and were judged, `unsupported` those that the driver cannot run,
     and `not_run` by reason those that were left out. `runs` counts the verdicts of a case that was run
     again because it did not pass.
+
+    A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area
+    that did not end it. `unexpected` is why a case that passes was to fail.
     """
 
     driver: str
@@ -168,10 +171,21 @@ class Result(_Event, frozen=True, tag="result"):
     finding: Finding | None = None
     not_run: dict[str, int] = {}
     runs: dict[str, int] = {}
+    known: str = ""
+    known_examples: dict[str, int] = {}
+    unexpected: str = ""
+
+
+class Unused(_Event, frozen=True, tag="baseline-unused"):
+    """An entry of a baseline that would have matched a failure on a driver, had there been one."""
+
+    driver: str
+    entry: str
+    why: str
 
 
 class RunFinished(_Event, frozen=True, tag="run-finished"):
-    """The footer. `verdicts` counts results by verdict."""
+    """The footer. `verdicts` counts results by verdict; `known` of them fail, and `unexpected` pass, by a baseline."""
 
     verdicts: dict[str, int]
     examples: int
@@ -179,10 +193,12 @@ class RunFinished(_Event, frozen=True, tag="run-finished"):
     troubles: int
     seconds: float
     exit_status: int
+    known: int = 0
+    unexpected: int = 0
 
 
 Event: TypeAlias = (
-    RunStarted | DriverOpened | Rejected | Trouble | Progress | Shrinking | CaseJudged | Result | RunFinished
+    RunStarted | DriverOpened | Rejected | Trouble | Progress | Shrinking | CaseJudged | Result | Unused | RunFinished
 )
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)

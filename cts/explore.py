@@ -31,7 +31,8 @@ class Explored:
 
     `examples` counts cases judged until the end or the first finding, without those of shrinking.
     `case` is the shrunk case where the verdict is a finding or ERROR and a case is to blame; what a
-    quarantine leaves for last is not shrunk. `not_run` counts what it leaves out, by reason.
+    quarantine leaves for last is not shrunk. `not_run` counts what it leaves out, by reason, and
+    `known` the failures that a baseline lists by a condition, which end nothing.
     """
 
     attempt: Attempt = field(default_factory=lambda: Attempt(Verdict.PASS))
@@ -41,6 +42,7 @@ class Explored:
     unsupported: int = 0
     seconds: float = 0.0
     not_run: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
 
 
 class _Found(Exception):
@@ -168,6 +170,8 @@ class _Survey:
             explored.examples += 1
             if attempt.verdict is Verdict.PASS:
                 self.passed[driver.spec].add(case.content_hash)
+            elif (rule := driver.baseline.known_by_condition(case, attempt.verdict)) is not None:
+                explored.known[rule.text] += 1
             else:
                 explored.attempt, explored.case, explored.expectation = attempt, case, expectation
                 self.alive.remove(driver)
@@ -223,7 +227,7 @@ def _shrink(
     def fails(case: Case) -> bool:
         nonlocal found
         attempt, expectation = _attempt(case, driver, oracle)
-        if attempt.verdict is not verdict:
+        if attempt.verdict is not verdict or driver.baseline.known_by_condition(case, verdict) is not None:
             return False
         found = True
         explored.attempt, explored.case, explored.expectation = attempt, case, expectation

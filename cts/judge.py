@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from cts.baseline import NO_BASELINE, Baseline
 from cts.capabilities import Capabilities
 from cts.compare import Divergence, compare
 from cts.driver import Driver, Job, Outcome, Status
@@ -50,8 +51,8 @@ NOTHING_RECALLED = Recalled()
 class OpenDriver:
     """A driver in use.
 
-    `spec` is the string it was chosen by, `quarantine` has the rules that concern it, and `recalled`
-    what need not run again.
+    `spec` is the string it was chosen by, `quarantine` and `baseline` have the rules that concern
+    it, and `recalled` what need not run again.
     """
 
     spec: str
@@ -59,6 +60,7 @@ class OpenDriver:
     capabilities: Capabilities
     quarantine: Quarantine = NO_RULES
     recalled: Recalled = NOTHING_RECALLED
+    baseline: Baseline = NO_BASELINE
 
 
 @dataclass(frozen=True, eq=False)

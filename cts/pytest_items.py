@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import cts
-from cts import corpus, registry, store
+from cts import baseline, corpus, registry, store
 from cts import events as ev
+from cts.baseline import NO_BASELINE, Baseline
 from cts.errors import BadInput, CtsError
 from cts.events import Result, RunStarted
 from cts.judge import OpenDriver
@@ -46,6 +47,7 @@ class Session:
         settings: Profile,
         save_dir: Path,
         quarantine: Quarantine,
+        known: Baseline,
         run: Path | None,
     ) -> None:
         self.config = config
@@ -54,6 +56,7 @@ class Session:
         self.areas = tuple(registry.names("cts.areas"))
         self.save_dir = save_dir
         self.quarantine = quarantine
+        self.baseline = known
         assert settings.seed is not None, "profile() settles the seed"
         self.header = RunStarted(
             cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0
@@ -90,11 +93,15 @@ class Session:
             if options.cts_validation:
                 specs = registry.validated(specs)
             quarantine = load(Path(options.cts_quarantine)) if options.cts_quarantine else NO_RULES
+            known, kept = baseline.load(Path(options.cts_baseline)) if options.cts_baseline else (NO_BASELINE, NO_RULES)
+            quarantine = Quarantine((*quarantine.rules, *kept.rules))
         except BadInput as e:
             raise pytest.UsageError(str(e)) from None
         run = getattr(config, "workerinput", {}).get("cts_run")
         try:
-            session = cls(config, specs, settings, Path(options.cts_save_dir), quarantine, Path(run) if run else None)
+            session = cls(
+                config, specs, settings, Path(options.cts_save_dir), quarantine, known, Path(run) if run else None
+            )
         except CtsError as e:
             raise pytest.UsageError(str(e)) from None
         config.add_cleanup(session.close)
@@ -103,7 +110,7 @@ class Session:
     def driver(self, spec: str) -> OpenDriver:
         """The driver, opened now if it is not. Raises CtsError where that fails."""
         if spec not in self._open:
-            self._open[spec] = open_driver(spec, self.quarantine)
+            self._open[spec] = open_driver(spec, self.quarantine, self.baseline)
             opened = described(self._open[spec])
             self.happened.append(opened)
             if self.bundles is not None:
@@ -121,7 +128,7 @@ class Session:
         return said
 
     def _new_folder(self) -> RunFolder:
-        plan = Plan(self.drivers, self.settings, areas=self.areas, quarantine=self.quarantine)
+        plan = Plan(self.drivers, self.settings, areas=self.areas, quarantine=self.quarantine, baseline=self.baseline)
         command = ["pytest", *self.config.invocation_params.args]
         folder = store.create(self.save_dir, store.Manifest.of(plan, "pytest", list(map(str, command))))
         folder(self.header)
@@ -215,8 +222,10 @@ class Session:
         verdicts = Counter(r.verdict for r in self._results)
         counts = {v.value: verdicts[v] for v in Verdict if verdicts[v]}
         examples, seconds = sum(r.examples for r in self._results), round(time.perf_counter() - self._start, 3)
-        status = exit_status(verdicts, troubled=bool(self._problems))
-        return ev.RunFinished(counts, examples, 0, self._problems, seconds, status)
+        known = Counter(r.verdict for r in self._results if r.known)
+        unexpected = sum(bool(r.unexpected) for r in self._results)
+        status = exit_status(verdicts - known, troubled=bool(self._problems), unexpected=unexpected > 0)
+        return ev.RunFinished(counts, examples, 0, self._problems, seconds, status, known.total(), unexpected)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Count what was not run, and name the drivers on which nothing was tested."""
@@ -278,6 +287,10 @@ class _Item(pytest.Item):
         ours.happened.append(result)
         if result.not_run:
             self.user_properties.append((_NOT_RUN, result.not_run))
+        if result.known:
+            pytest.xfail(f"known to fail on {self.spec}: {result.known}")
+        if result.unexpected:
+            raise DidNotPass(f"{result.name} passes on {self.spec}, and should fail: {result.unexpected}")
         if result.verdict is Verdict.NOT_RUN:
             pytest.skip(f"not run on {self.spec}: {result.detail}")
         if result.verdict is Verdict.UNSUPPORTED:

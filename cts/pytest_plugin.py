@@ -39,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--cts-bundle-dir", metavar="DIR", help="write a bundle of each finding, to be shown to others")
     group.addoption("--cts-quarantine", metavar="FILE", help="cases that a device cannot stand: left out, or for last")
+    group.addoption("--cts-baseline", metavar="FILE", help="failures that are known; a listed case that passes fails")
     group.addoption(
         "--cts-validation", action="store_true", help="load validation layers: a case that one rejects is an error"
     )

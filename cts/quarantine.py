@@ -1,7 +1,11 @@
-"""Cases that a device is known to hang or crash on: left out, left for last or run alone. See docs/quarantine.md."""
+"""Cases that a device is known to hang or crash on: left out, left for last or run alone. See docs/quarantine.md.
+
+The file has known failures, too: entries with `verdict`, which `cts.baseline` reads (docs/runs.md).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,6 +18,7 @@ from cts import conditions
 from cts.errors import BadInput
 from cts.model import Case
 from cts.model.yaml import MAX_FILE_BYTES, locate, parse
+from cts.versions import comparisons, holds
 
 PAGE = "docs/quarantine.md"
 
@@ -22,19 +27,34 @@ When: TypeAlias = Literal["never", "last", "alone"]
 #: The strictest first: where several rules match, it counts.
 _STRICTEST: tuple[When, ...] = ("never", "last", "alone")
 
+#: Verdicts of a device that may be known.
+Failure: TypeAlias = Literal["fail", "crash", "timeout", "device-lost", "flaky"]
+
 Hash: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
 
 class Match(Struct, frozen=True, forbid_unknown_fields=True):
-    """All that is given must hold. `driver` and a single `cases` are globs; a list of `cases` are content hashes."""
+    """All that is given must hold.
+
+    `driver` and a single `cases` are globs; a list of `cases` are content hashes. `version` are
+    comparisons such as ">=580, <590" with the last dotted number that the driver says of itself.
+    """
 
     driver: str = "*"
+    version: str = ""
     cases: str | tuple[Hash, ...] | None = None
     condition: str | None = None
 
     def __post_init__(self) -> None:
         if self.cases is None and self.condition is None:
             raise ValueError("give `cases`, `condition` or both")
+        comparisons(self.version)
+
+    def on(self, names: Sequence[str]) -> bool:
+        """Whether a driver that goes by these names, the last being what it says of itself, is meant."""
+        if not any(fnmatchcase(n, self.driver) for n in names):
+            return False
+        return not self.version or holds(self.version, names[-1] if len(names) > 1 else "")
 
     def of(self, case: Case) -> bool:
         """Whether cases and condition hold of a case."""
@@ -46,11 +66,29 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which cases on which devices; when they run; and why, for people."""
+    """Which cases on which devices; when they run, or the verdicts that they are known to have; and why, for people."""
 
     match: Match
-    when: When
     reason: Annotated[str, Meta(min_length=1)]
+    when: When | None = None
+    verdict: Failure | Annotated[tuple[Failure, ...], Meta(min_length=1)] | None = None
+    link: str = ""
+
+    def __post_init__(self) -> None:
+        if self.when is None and self.verdict is None:
+            raise ValueError("missing required field `when`, or `verdict` of a known failure")
+        if self.when == "never" and self.verdict is not None:
+            raise ValueError("what runs never has no `verdict`")
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdicts of a known failure, none in a quarantine's entry."""
+        return (self.verdict,) if isinstance(self.verdict, str) else self.verdict or ()
+
+    @property
+    def text(self) -> str:
+        """Reason and link, for people."""
+        return f"{self.reason} ({self.link})" if self.link else self.reason
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,13 +103,13 @@ class Quarantine:
     rules: tuple[Rule, ...] = ()
 
     def on(self, *names: str) -> Quarantine:
-        """The rules for a driver that goes by any of these names."""
-        return Quarantine(tuple(r for r in self.rules if any(fnmatchcase(n, r.match.driver) for n in names)))
+        """The rules for a driver that goes by any of these names; the last of several is what it says of itself."""
+        return Quarantine(tuple(r for r in self.rules if r.match.on(names)))
 
     def find(self, case: Case) -> Rule | None:
         """The strictest rule that a case falls under, or None."""
         found = [r for r in self.rules if r.match.of(case)]
-        return min(found, key=lambda r: _STRICTEST.index(r.when), default=None)
+        return min(found, key=lambda r: _STRICTEST.index(r.when or "alone"), default=None)
 
     def last(self, case: Case) -> bool:
         """Whether the case is to run after everything else."""
@@ -84,6 +122,22 @@ NO_RULES = Quarantine()
 
 def load(path: Path) -> Quarantine:
     """Read and check a quarantine file. Raises BadInput naming the file, the YAML path and the remedy."""
+    return quarantine_of(rules(path), str(path))
+
+
+def quarantine_of(found: Sequence[Rule], where: str) -> Quarantine:
+    """A quarantine of entries all of which have `when`. Raises BadInput for a known failure, which is no such entry."""
+    for i, rule in enumerate(found):
+        if rule.when is None:
+            raise BadInput(
+                "quarantine-known", "a known failure, with `verdict`, is no quarantine", f"{where}: entries[{i}]",
+                "give the file as a baseline: --baseline, or --cts-baseline with pytest",
+            )  # fmt: skip
+    return Quarantine(tuple(found))
+
+
+def rules(path: Path) -> tuple[Rule, ...]:
+    """The entries of a file, of both kinds. Raises BadInput."""
     try:
         size = path.stat().st_size
         text = path.read_text(encoding="utf-8") if size <= MAX_FILE_BYTES else ""
@@ -92,11 +146,16 @@ def load(path: Path) -> Quarantine:
         raise BadInput("quarantine-unreadable", what, str(path), f"a YAML file in UTF-8, see {PAGE}") from e
     if size > MAX_FILE_BYTES:
         raise BadInput("quarantine-too-large", f"{size} bytes", str(path), f"at most {MAX_FILE_BYTES} bytes")
-    return loads(text, str(path))
+    return loads_rules(text, str(path))
 
 
 def loads(text: str, where: str = "<string>") -> Quarantine:
-    """Parse and check; `where` names the text's origin in errors."""
+    """Parse and check a quarantine; `where` names the text's origin in errors."""
+    return quarantine_of(loads_rules(text, where), where)
+
+
+def loads_rules(text: str, where: str = "<string>") -> tuple[Rule, ...]:
+    """Parse and check entries of both kinds; `where` names the text's origin in errors."""
     data = parse(text, where, PAGE)
     if not isinstance(data, dict):
         raise BadInput(
@@ -111,4 +170,4 @@ def loads(text: str, where: str = "<string>") -> Quarantine:
     for i, rule in enumerate(file.entries):
         if rule.match.condition is not None:
             conditions.find(rule.match.condition, locate(where, text, f"entries[{i}].match.condition"))
-    return Quarantine(file.entries)
+    return file.entries

@@ -15,6 +15,7 @@ from cts.explore import Explored
 from cts.finding import finding
 from cts.judge import Attempt, OpenDriver, judge
 from cts.model import Case
+from cts.quarantine import Rule
 from cts.verdict import Verdict
 
 
@@ -50,12 +51,14 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
         finding=finding(judged.case, attempt, judged.expectation, oracle) if bad else None,
         not_run={attempt.detail: 1} if attempt.verdict is Verdict.NOT_RUN else {},
         runs=_counts(attempt),
+        known=_known(driver, judged.case, attempt) if bad else "",
+        unexpected=_text(driver.baseline.unexpected(judged.case)) if attempt.verdict is Verdict.PASS else "",
     )
 
 
 def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, reruns: int) -> Result:
     """The result of the generated cases of an area on one driver."""
-    found, attempt = None, explored.attempt
+    found, attempt, known = None, explored.attempt, ""
     if explored.case is not None:
         case = msgspec.structs.replace(explored.case, name=f"generated.{area}.{explored.case.content_hash}")
         shrunk = not driver.quarantine.last(explored.case)
@@ -63,6 +66,7 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, r
             attempt = settled(driver, explored.case, explored.expectation, attempt, reruns)
         found = finding(case, attempt, explored.expectation, oracle)
         found = msgspec.structs.replace(found, shrunk=shrunk)
+        known = _known(driver, case, attempt)
     return Result(
         driver.spec,
         area,
@@ -76,7 +80,17 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, r
         finding=found,
         not_run=dict(explored.not_run),
         runs=_counts(attempt),
+        known=known,
+        known_examples=dict(explored.known),
     )
+
+
+def _known(driver: OpenDriver, case: Case, attempt: Attempt) -> str:
+    return _text(driver.baseline.known(case, attempt.verdict))
+
+
+def _text(rule: Rule | None) -> str:
+    return rule.text if rule is not None else ""
 
 
 def _counts(attempt: Attempt) -> dict[str, int]:

@@ -11,6 +11,7 @@ import msgspec
 
 import cts
 from cts import registry
+from cts.baseline import NO_BASELINE, Baseline
 from cts.batch import Told, block_size, judge_all, nobody
 from cts.capabilities import Capabilities
 from cts.corpus import Entry, read
@@ -30,6 +31,7 @@ from cts.events import (
 from cts.expectation import Oracle
 from cts.explore import Explored, explore
 from cts.judge import NOTHING_RECALLED, Attempt, OpenDriver, Recalled, describe, trouble
+from cts.met import Met
 from cts.model import Case
 from cts.profiles import Profile
 from cts.quarantine import NO_RULES, Quarantine
@@ -70,6 +72,7 @@ class Plan:
     rejected: tuple[BadInput, ...] = ()
     quarantine: Quarantine = NO_RULES
     past: Past = NOTHING_PAST
+    baseline: Baseline = NO_BASELINE
     reruns: int = RERUNS
 
 
@@ -82,12 +85,12 @@ def run(plan: Plan, emit: Emit) -> int:
     return _Run(plan, emit).run()
 
 
-def open_driver(spec: str, quarantine: Quarantine = NO_RULES) -> OpenDriver:
+def open_driver(spec: str, quarantine: Quarantine = NO_RULES, baseline: Baseline = NO_BASELINE) -> OpenDriver:
     """A driver ready for use. Raises BadInput for a spec that is wrong, HarnessTrouble where the driver fails."""
     try:
         driver = registry.driver(spec)
         names = (spec, driver.identity()) if isinstance(driver, NamedDriver) else (spec,)
-        return OpenDriver(spec, driver, driver.capabilities(), quarantine.on(*names))
+        return OpenDriver(spec, driver, driver.capabilities(), quarantine.on(*names), baseline=baseline.on(*names))
     except (BadInput, HarnessTrouble):
         raise
     except Exception as e:
@@ -127,8 +130,14 @@ def run_area(
     profile: Profile,
     emit: Emit = lambda event: None,
     reruns: int = RERUNS,
+    met: Told = nobody,
 ) -> list[Result]:
     """Generated cases of one area on several drivers, those of equal capabilities together."""
+
+    def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
+        emit(judged_event(driver, area, case, attempt, keep=True))
+        met(driver, case, attempt)
+
     results = {}
     for capabilities, group in _by_capabilities(drivers):
         found: dict[str, Explored]
@@ -141,7 +150,7 @@ def run_area(
                 profile,
                 on_example=lambda spec: emit(Progress(spec, area, 1)),
                 on_shrink=lambda spec: emit(Shrinking(spec, area)),
-                told=_teller(emit, area),
+                told=told,
             )
         except BadInput:
             raise
@@ -154,8 +163,10 @@ def run_area(
     return [results[d.spec] for d in drivers]
 
 
-def exit_status(verdicts: Iterable[Verdict], *, rejected: bool = False, troubled: bool = False) -> int:
-    """The highest status that applies to what was seen.
+def exit_status(
+    verdicts: Iterable[Verdict], *, rejected: bool = False, troubled: bool = False, unexpected: bool = False
+) -> int:
+    """The highest status that applies to what was seen, known failures left out.
 
     >>> exit_status([Verdict.PASS, Verdict.FAIL])
     1
@@ -165,7 +176,7 @@ def exit_status(verdicts: Iterable[Verdict], *, rejected: bool = False, troubled
         return TROUBLE
     if rejected:
         return BAD_INPUT
-    return FINDINGS if any(v.is_finding for v in seen) else CLEAN
+    return FINDINGS if unexpected or any(v.is_finding for v in seen) else CLEAN
 
 
 class _Run:
@@ -175,6 +186,9 @@ class _Run:
         self.plan = plan
         self.emit = emit
         self.verdicts: Counter[Verdict] = Counter()
+        self.known: Counter[Verdict] = Counter()
+        self.unexpected = 0
+        self.met = Met()
         self.results: Counter[str] = Counter()
         self.tested: Counter[str] = Counter()
         self.rejected = 0
@@ -218,17 +232,26 @@ class _Run:
                         remedy="cases that exist, and that the driver supports: `cts list` and `cts drivers` show both",
                     )
                 )
-        status = exit_status(self.verdicts, rejected=self.rejected > 0, troubled=self.troubles > 0)
+        self._unused(drivers)
+        new = self.verdicts - self.known
+        status = exit_status(
+            new, rejected=self.rejected > 0, troubled=self.troubles > 0, unexpected=self.unexpected > 0
+        )
         counts = {v.value: self.verdicts[v] for v in Verdict if self.verdicts[v]}
         seconds = round(time.perf_counter() - start, 3)
-        self.emit(RunFinished(counts, self.tested.total(), self.rejected, self.troubles, seconds, status))
+        known = self.known.total()
+        self.emit(
+            RunFinished(
+                counts, self.tested.total(), self.rejected, self.troubles, seconds, status, known, self.unexpected
+            )
+        )
         return status
 
     def _open(self) -> list[OpenDriver]:
         opened = []
         for spec in dict.fromkeys(self.plan.drivers):
             try:
-                driver = open_driver(spec, self.plan.quarantine)
+                driver = open_driver(spec, self.plan.quarantine, self.plan.baseline)
                 try:
                     self.emit(described(driver))
                 except BadInput:
@@ -287,7 +310,8 @@ class _Run:
         areas = {case.content_hash: entry.area for entry, case in block}
 
         def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
-            _teller(self.emit, areas[case.content_hash], keep=False)(driver, case, attempt)
+            self.emit(judged_event(driver, areas[case.content_hash], case, attempt))
+            self.met.add(driver, case, attempt)
 
         for results in run_entries(block, drivers, oracle, told, self.plan.reruns):
             self._add(results)
@@ -312,7 +336,11 @@ class _Run:
                 self._add([not_run(d, area, f"generated.{area}", generated=True) for d in some])
                 continue
             try:
-                self._add(run_area(area, some, registry.oracle(), self.plan.profile, self.emit, self.plan.reruns))
+                self._add(
+                    run_area(
+                        area, some, registry.oracle(), self.plan.profile, self.emit, self.plan.reruns, self.met.add
+                    )
+                )
             except BadInput as e:
                 self._problem(e)
 
@@ -321,9 +349,21 @@ class _Run:
             self.verdicts[result.verdict] += 1
             self.results[result.driver] += 1
             self.tested[result.driver] += result.examples
+            self.known[result.verdict] += bool(result.known)
+            self.unexpected += bool(result.unexpected)
+            self.met.result(result)
             self.emit(result)
-            if self.plan.stop_at_first and (result.verdict.is_finding or result.verdict is Verdict.ERROR):
+            finding = result.verdict.is_finding or result.verdict is Verdict.ERROR
+            if self.plan.stop_at_first and ((finding and not result.known) or result.unexpected):
                 self.stopped = True
+
+    def _unused(self, drivers: Sequence[OpenDriver]) -> None:
+        """Name what is in the baseline without need."""
+        if not self.stopped:
+            names = {e.name for e in self.plan.entries}
+            for driver in drivers:
+                for event in self.met.unused(driver, names):
+                    self.emit(event)
 
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
         if isinstance(error, BadInput):
@@ -344,14 +384,10 @@ def described(driver: OpenDriver) -> DriverOpened:
     return DriverOpened(driver.spec, identity, capabilities)
 
 
-def _teller(emit: Emit, area: str, *, keep: bool = True) -> Told:
-    """Tells of each case that is judged; `keep`s the case itself where it does not pass."""
-
-    def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
-        kept = case if keep and attempt.verdict is not Verdict.PASS else None
-        emit(CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept))
-
-    return told
+def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *, keep: bool = False) -> CaseJudged:
+    """A case that is judged; itself with it where it does not pass and is to be kept."""
+    kept = case if keep and attempt.verdict is not Verdict.PASS else None
+    return CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept)
 
 
 def _by_capabilities(drivers: Sequence[OpenDriver]) -> list[tuple[Capabilities, list[OpenDriver]]]:

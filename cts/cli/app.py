@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 import cts
-from cts.cli import check, coverage, dispatch, drivers, explain, export, minimize, run, schema, show, worker
+from cts.cli import (
+    baseline,
+    check,
+    coverage,
+    diff,
+    dispatch,
+    drivers,
+    explain,
+    export,
+    minimize,
+    run,
+    schema,
+    show,
+    worker,
+)
 from cts.cli import list as list_
 
 EXIT_STATUS = "Exit status: 0 clean, 1 findings, 2 usage or bad input, 3 driver or harness trouble."
@@ -38,6 +52,8 @@ def _options(
 
 
 app.command("run", epilog=EXIT_STATUS)(run.run)
+app.command("diff")(diff.diff)
+app.command("baseline")(baseline.baseline)
 app.command("list")(list_.list_cases)
 app.command("show")(show.show)
 app.command("check")(check.check)

@@ -24,7 +24,7 @@ def run(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Case files, folders, names of corpus cases or the beginning of names.", metavar="[CASE]..."
+            help="Case files, bundles, folders, names of corpus cases or the beginning of names.", metavar="[CASE]..."
         ),
     ] = None,
     driver: Annotated[

@@ -68,6 +68,8 @@ class Terminal:
                 self._task(event.area, f"{event.area}: shrinking a failure of {event.driver}")
             case ev.Result():
                 self._result(event)
+            case ev.Unused():
+                self._print(f"not seen on {event.driver}: {event.entry}\n  {event.why}", style="yellow")
             case ev.RunFinished():
                 self._finish(event)
 
@@ -110,6 +112,10 @@ class Terminal:
             self._area_done(result)
         elif self.corpus_task is not None:
             self.progress.advance(self.corpus_task)
+        if result.unexpected:
+            self._print(f"\n{result.name} passes on {result.driver}, and should fail: {result.unexpected}", "bold red")
+        if result.known:
+            return
         if result.verdict in _COLOURS:
             if result.verdict is Verdict.PASS and result.detail:
                 self._print(f"{result.driver} says of {result.name}, which passes: {result.detail}")
@@ -132,7 +138,11 @@ class Terminal:
             self.console.print(summary(self.results))
         for (driver, why), count in left_out(self.results).items():
             self._print(f"{count} cases not run on {driver}: {why}", style="yellow")
+        for (driver, why), count in known(self.results).items():
+            self._print(f"{count} known failures on {driver}: {why}", style="yellow")
         counts = ", ".join(f"{n} {name}" for name, n in event.verdicts.items()) or "no results"
+        if event.known or event.unexpected:
+            counts += f" ({event.known} known, {event.unexpected} unexpected passes)"
         problems = [f"{event.rejected} inputs rejected"] if event.rejected else []
         problems += [f"{event.troubles} troubles"] if event.troubles else []
         self._print(
@@ -150,6 +160,17 @@ def left_out(results: list[ev.Result]) -> Counter[tuple[str, str]]:
     for r in results:
         for why, count in r.not_run.items():
             counts[r.driver, why] += count
+    return counts
+
+
+def known(results: list[ev.Result]) -> Counter[tuple[str, str]]:
+    """Failures that a baseline lists, by driver and reason."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for r in results:
+        for why, count in r.known_examples.items():
+            counts[r.driver, why] += count
+        if r.known:
+            counts[r.driver, r.known] += 1
     return counts
 
 

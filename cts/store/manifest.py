@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 import cts
+from cts.baseline import Baseline
 from cts.corpus import Entry
 from cts.errors import BadInput
 from cts.events import DriverOpened
@@ -59,6 +60,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     stop_at_first: bool = False
     reruns: int = RERUNS
     quarantine: tuple[Rule, ...] = ()
+    baseline: tuple[Rule, ...] = ()
     drivers: tuple[DriverOpened, ...] = ()
 
     @classmethod
@@ -83,6 +85,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             plan.stop_at_first,
             plan.reruns,
             plan.quarantine.rules,
+            plan.baseline.rules,
         )
 
     def plan(self) -> Plan:
@@ -95,6 +98,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             self.stop_at_first,
             quarantine=Quarantine(self.quarantine),
             reruns=self.reruns,
+            baseline=Baseline(self.baseline),
         )
 
 

@@ -258,3 +258,35 @@ def test_validation(session: pytest.Pytester) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["reproduce: cts run case.yaml --driver fake:wrong,validation=yes"])
     assert run(session, "--cts-driver", "emulator", "--cts-validation").ret == pytest.ExitCode.USAGE_ERROR
+
+
+BASELINE = """\
+schema: 1
+entries:
+  - {match: {driver: "Fake GPU*", cases: first}, verdict: fail, reason: one is known}
+  - {match: {driver: "fake:right", cases: second}, verdict: fail, reason: another is known}
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "2"]])
+def test_baseline_and_the_folder_of_the_run(session: pytest.Pytester, more: list[str]) -> None:
+    """Known failures are xfailed, a listed case that passes fails; the run is kept as `cts run` keeps it."""
+    from cts.store import load
+
+    for name in ("first", "second"):
+        case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
+    (session.path / "known.yaml").write_text(BASELINE)
+    result = run(session, "--cts-driver", "fake:wrong", "--cts-baseline", "known.yaml", "-rx", *more)
+    result.assert_outcomes(xfailed=1, failed=1)
+    result.stdout.fnmatch_lines(["XFAIL *known to fail on fake:wrong: one is known*"])
+    result = run(session, "--cts-driver", "fake:right", "--cts-baseline", "known.yaml", *more)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["second.yaml passes on fake:right, and should fail: another is known"])
+    wrong, right = (load(session.path / "cts-run" / number) for number in ("001", "002"))
+    assert wrong.manifest.origin == "pytest" and wrong.manifest.drivers[0].identity == "Fake GPU, fake 3.1"
+    assert {(r.name, r.verdict.value, bool(r.known)) for r in wrong.results} == {
+        ("first.yaml", "fail", True),
+        ("second.yaml", "fail", False),
+    }
+    assert wrong.footer is not None and (wrong.footer.known, wrong.footer.exit_status) == (1, 1)
+    assert right.footer is not None and (right.footer.unexpected, right.footer.exit_status) == (2, 1)

@@ -1,0 +1,26 @@
+"""`cts baseline`: the failures of a run as a list of known ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def baseline(
+    run: Annotated[Path, typer.Argument(help="The folder of a run, or the folder of runs for the latest.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why they fail, for people.")] = "known",
+    link: Annotated[str, typer.Option("--link", help="Where that is told, such as a bug report.")] = "",
+) -> None:
+    """Print a baseline, for `cts run --baseline`, that lists every failure of a run.
+
+    Errors of the suite or of a driver are no failures of a device, and are not listed.
+    """
+    from cts import store
+    from cts.baseline import document
+
+    found = store.load(run)
+    typer.echo(
+        document(found.findings(), {d.driver: d.identity for d in found.manifest.drivers}, reason, link), nl=False
+    )

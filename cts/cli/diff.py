@@ -1,0 +1,46 @@
+"""`cts diff`: two runs side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.store.diff import Difference
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="BEFORE")],
+    after: Annotated[Path, typer.Argument(help="The folder of another.", metavar="AFTER")],
+    json: Annotated[bool, typer.Option("--json", help="As JSON lines, with both results.")] = False,
+) -> None:
+    """Compare two runs: failures that are new, changed, the same, fixed, or gone because their case did not run.
+
+    Exit status 1 where failures are new or changed.
+    """
+    import msgspec
+
+    from cts import store
+    from cts.store.diff import Change
+    from cts.store.diff import diff as compare
+
+    found = compare(store.load(before), store.load(after))
+    for difference in found:
+        if json:
+            line = {"change": difference.change, "before": difference.before, "after": difference.after}
+            typer.echo(msgspec.json.encode(line).decode())
+        else:
+            typer.echo(_line(difference))
+    counts = Counter(d.change for d in found)
+    if not json:
+        typer.echo(", ".join(f"{counts[c]} {c.value}" for c in Change))
+    raise typer.Exit(1 if counts[Change.NEW] or counts[Change.CHANGED] else 0)
+
+
+def _line(difference: Difference) -> str:
+    verdicts = [r.verdict.value if r else "not in the run" for r in (difference.before, difference.after)]
+    drivers = dict.fromkeys(r.driver for r in (difference.before, difference.after) if r)
+    return f"{difference.change.value:<8} {difference.result.name}  {' -> '.join(verdicts)}  {' -> '.join(drivers)}"

@@ -1,0 +1,89 @@
+"""What is different between two runs: which failures are new, fixed, changed or the same."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cts.events import Result
+from cts.store.run import Run
+from cts.verdict import Verdict
+
+
+class Change(enum.Enum):
+    """What became of a case or an area from one run to another."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    SAME = "same"
+    FIXED = "fixed"
+    GONE = "gone"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One case or area that fails in one of two runs. `before` or `after` is None where a run has it not."""
+
+    change: Change
+    before: Result | None
+    after: Result | None
+
+    @property
+    def result(self) -> Result:
+        """The later result that there is."""
+        result = self.after or self.before
+        assert result is not None, "one of the two has failed"
+        return result
+
+
+def diff(before: Run, after: Run) -> list[Difference]:
+    """The failures of two runs, side by side: new ones first, then by driver and name.
+
+    Cases are the same by driver and name. Where each run has one driver, it may be another: another
+    device, or another version of it.
+    """
+    first, second = _by_key(before), _by_key(after)
+    if len(drivers := _drivers(before)) == len(others := _drivers(after)) == 1 and drivers != others:
+        first, second = _without_driver(first), _without_driver(second)
+    found = [
+        Difference(change, first.get(key), second.get(key))
+        for key in dict.fromkeys((*second, *first))
+        if (change := _change(first.get(key), second.get(key))) is not None
+    ]
+    order = list(Change)
+    return sorted(found, key=lambda d: (order.index(d.change), d.result.driver, d.result.name))
+
+
+def fails(result: Result | None) -> bool:
+    """Whether there is a result that is neither pass nor left out."""
+    return result is not None and (result.verdict.is_finding or result.verdict is Verdict.ERROR)
+
+
+def _change(before: Result | None, after: Result | None) -> Change | None:
+    if fails(after):
+        if not fails(before):
+            return Change.NEW
+        return Change.SAME if _likeness(before) == _likeness(after) else Change.CHANGED
+    if not fails(before):
+        return None
+    return Change.FIXED if after is not None and after.verdict is Verdict.PASS else Change.GONE
+
+
+def _likeness(result: Result | None) -> object:
+    """What two results have in common that are the same failure: verdict, case, and how much differs."""
+    assert result is not None
+    found = result.finding
+    return result.verdict, found and (found.case.content_hash, found.counts, found.listed[:1])
+
+
+def _by_key(run: Run) -> dict[tuple[str, str], Result]:
+    return {(r.driver, r.name): r for r in run.results}
+
+
+def _without_driver(results: Mapping[tuple[str, str], Result]) -> dict[tuple[str, str], Result]:
+    return {("", name): result for (_, name), result in results.items()}
+
+
+def _drivers(run: Run) -> set[str]:
+    return {r.driver for r in run.results}

@@ -1,0 +1,193 @@
+"""Baselines, flakes and two runs side by side, as their user sees them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from command_line import Cts
+
+from cts.events import Unused, read
+from cts.store import load
+from cts.verdict import Verdict
+
+EDGE = "tensor_addressing.clamp.edge_low_load"
+CLIP = "tensor_addressing.clip.outside"
+
+
+@pytest.fixture
+def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cts:
+    """`cts` in an empty folder."""
+    return Cts(monkeypatch, capsys, tmp_path)
+
+
+def baseline(cts: Cts, *entries: str) -> None:
+    (cts.folder / "known.yaml").write_text("schema: 1\nentries:\n" + "".join(f"  - {e}\n" for e in entries))
+
+
+def entry(match: str, verdict: str = "fail", more: str = "") -> str:
+    return f"{{match: {{{match}}}, verdict: {verdict}, reason: it is known{more}}}"
+
+
+def run(cts: Cts, kind: str, *arguments: str) -> int:
+    return cts("run", *arguments, "--driver", f"fake:{kind}", "--seed", "7", "--baseline", "known.yaml").status
+
+
+def unused(cts: Cts, kind: str, *arguments: str) -> list[str]:
+    run(cts, kind, *arguments, "--json", "events.jsonl")
+    return [e.entry for e in read((cts.folder / "events.jsonl").read_bytes().splitlines()) if isinstance(e, Unused)]
+
+
+@pytest.mark.parametrize(
+    ("entry_", "kind", "status"),
+    [
+        (entry(f"cases: {EDGE}"), "wrong", 0),
+        (entry(f"cases: {EDGE}"), "right", 1),
+        (entry(f"cases: {EDGE}"), "crash", 1),
+        (entry(f"cases: {EDGE}", "[fail, crash]"), "crash", 0),
+        (entry("cases: ['18938100c510fea7']"), "wrong", 0),
+        (entry("cases: ['0000000000000000']"), "wrong", 1),
+        (entry(f"cases: {CLIP}"), "wrong", 1),
+        (entry("cases: '*', driver: 'Fake GPU*', version: '>=3, <4'"), "wrong", 0),
+        (entry("cases: '*', driver: 'Fake GPU*', version: '<3.1'"), "wrong", 1),
+        (entry(f"cases: {EDGE}, driver: 'emulator*'"), "wrong", 1),
+        (entry(f"cases: {EDGE}, driver: 'emulator*'"), "right", 0),
+        (entry(f"cases: {EDGE}", "flaky"), "flaky", 0),
+        (entry(f"cases: {EDGE}", "flaky"), "right", 0),
+        (entry(f"cases: {EDGE}", "flaky"), "wrong", 1),
+        (entry(f"cases: {EDGE}"), "flaky", 1),
+        (entry(f"cases: {EDGE}"), "raises", 3),
+        (entry("condition: matrix-extent-256"), "right", 0),
+        ("{match: {cases: '*'}, when: last, verdict: fail, reason: it is slow}", "wrong", 0),
+    ],
+)
+def test_a_baseline_is_strict_both_ways(cts: Cts, fakes: ModuleType, entry_: str, kind: str, status: int) -> None:
+    baseline(cts, entry_)
+    assert run(cts, kind, EDGE) == status
+
+
+def test_what_a_user_sees_of_it(cts: Cts, fakes: ModuleType) -> None:
+    baseline(cts, entry(f"cases: {EDGE}", more=", link: https://example.org/1"), entry(f"cases: {CLIP}"))
+    ran = cts("run", EDGE, CLIP, "--driver", "fake:wrong", "--baseline", "known.yaml")
+    assert "2 fail (2 known, 0 unexpected passes); 2 cases judged" in ran.out
+    assert "1 known failures on fake:wrong: it is known (https://example.org/1)" in ran.out
+    assert "\nFAIL" not in ran.out, "what is known needs no showing"
+    ran = cts("run", EDGE, CLIP, "--driver", "fake:right", "--baseline", "known.yaml")
+    assert f"{EDGE} passes on fake:right, and should fail: it is known (https://example.org/1)" in ran.out
+    assert "2 pass (0 known, 2 unexpected passes)" in ran.out
+
+
+def test_entries_without_need_are_named(cts: Cts, fakes: ModuleType) -> None:
+    baseline(
+        cts,
+        entry("condition: matrix-extent-256"),
+        entry("condition: clamp-mirrored-dimension-one"),
+        entry("cases: generated.fake_area.0123456789abcdef"),
+        entry("cases: generated.tensor_addressing.0123456789abcdef"),
+        entry("cases: no.such.case"),
+    )
+    mirrored = "tensor_addressing.clamp.mirrored_one"
+    assert unused(cts, "right", EDGE) == []
+    generated = ("--no-corpus", "--area", "fake_area", "--max-examples", "5")
+    assert unused(cts, "right", *generated) == ["generated.fake_area.0123456789abcdef: it is known"]
+    named = unused(cts, "right", "-k", mirrored)
+    assert named == ["condition clamp-mirrored-dimension-one: it is known"]
+
+
+def test_known_failures_do_not_end_an_area(cts: Cts, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition lets exploration go on behind what is known, and shrinking another finding keeps away from it."""
+    from cts import conditions
+    from cts.model import Case
+
+    monkeypatch.setitem(conditions.CONDITIONS, "even", lambda case: _value(case) % 2 == 0)
+
+    def _value(case: Case) -> int:
+        value = case.program[0].value  # type: ignore[union-attr]
+        assert isinstance(value, int)
+        return value
+
+    baseline(cts, entry("condition: even"))
+    assert run(cts, "wrong", "--no-corpus", "--area", "fake_area", "--max-examples", "20") == 1
+    (result,) = load(cts.folder / "cts-run").results
+    assert result.verdict is Verdict.FAIL and not result.known
+    assert result.finding is not None and _value(result.finding.case) == 3
+    monkeypatch.setitem(conditions.CONDITIONS, "even", lambda case: True)
+    assert run(cts, "wrong", "--no-corpus", "--area", "fake_area", "--max-examples", "20") == 0
+    (result,) = load(cts.folder / "cts-run").results
+    assert (result.verdict, result.known_examples) == (Verdict.PASS, {"it is known": 20})
+
+
+def test_a_baseline_of_a_run(cts: Cts, fakes: ModuleType) -> None:
+    arguments = (EDGE, CLIP, "--area", "fake_area", "--max-examples", "10")
+    assert cts("run", *arguments, "--driver", "fake:wrong", "--seed", "7").status == 1
+    printed = cts("baseline", "cts-run", "--reason", "the first byte", "--link", "https://example.org/2")
+    assert printed.status == 0
+    (cts.folder / "known.yaml").write_text(printed.out)
+    assert printed.out.count("driver: 'Fake GPU, fake 3.1'") == 3
+    assert run(cts, "wrong", *arguments) == 0
+    assert run(cts, "right", *arguments) == 1
+    assert cts("baseline", "cts-run").out == "schema: 1\nentries: []\n"
+
+
+@pytest.mark.parametrize(
+    ("entry_", "words"),
+    [
+        ("{match: {cases: a}, reason: r}", "missing required field `when`, or `verdict` of a known failure"),
+        ("{match: {cases: a}, reason: r, when: never, verdict: fail}", "what runs never has no `verdict`"),
+        ("{match: {cases: a}, reason: r, verdict: pass}", "known.yaml:3: entries[0].verdict"),
+        ("{match: {cases: a, version: '580'}, reason: r, verdict: fail}", "no range of versions"),
+        ("{match: {condition: evn}, reason: r, verdict: fail}", "no condition named 'evn'"),
+    ],
+)
+def test_wrong_baselines(cts: Cts, entry_: str, words: str) -> None:
+    baseline(cts, entry_)
+    ran = cts("run", EDGE, "--driver", "emulator", "--baseline", "known.yaml")
+    assert (ran.status, words in ran.err) == (2, True), ran.err
+
+
+def test_a_known_failure_is_no_quarantine(cts: Cts) -> None:
+    baseline(cts, entry("cases: a"))
+    ran = cts("run", EDGE, "--driver", "emulator", "--quarantine", "known.yaml")
+    assert (ran.status, "give the file as a baseline: --baseline" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("reruns", "runs"), [("0", None), ("1", {"fail": 1, "pass": 1}), ("3", {"fail": 1, "pass": 3})]
+)
+def test_flakes_are_never_passes(cts: Cts, fakes: ModuleType, reruns: str, runs: dict[str, int] | None) -> None:
+    ran = cts("run", EDGE, "--driver", "fake:flaky", "--reruns", reruns)
+    (result,) = load(cts.folder / "cts-run").results
+    assert ran.status == 1
+    assert result.verdict is (Verdict.FLAKY if runs else Verdict.FAIL)
+    assert result.runs == (runs or {})
+    if reruns == "3":
+        assert "fail at first, pass when it was run again (1 fail, 3 pass)" in ran.out
+
+
+def test_diff(cts: Cts, fakes: ModuleType) -> None:
+    for kind, cases in {
+        "right": (EDGE, CLIP),
+        "wrong": (EDGE, CLIP),
+        "crash": (EDGE,),
+        "nothing": (EDGE, CLIP),
+    }.items():
+        cts("run", *cases, "--driver", f"fake:{kind}")
+    right, wrong, crash, nothing = (f"cts-run/00{n}" for n in (1, 2, 3, 4))
+    ran = cts("diff", right, wrong)
+    assert (ran.status, ran.out.splitlines()) == (
+        1,
+        [
+            f"new      {EDGE}  pass -> fail  fake:right -> fake:wrong",
+            f"new      {CLIP}  pass -> fail  fake:right -> fake:wrong",
+            "2 new, 0 changed, 0 same, 0 fixed, 0 gone",
+        ],
+    )
+    assert (ran := cts("diff", wrong, right)).status == 0 and ran.out.splitlines()[0].startswith("fixed ")
+    assert cts("diff", wrong, wrong).out.splitlines()[-1] == "0 new, 0 changed, 2 same, 0 fixed, 0 gone"
+    assert cts("diff", wrong, crash).out.splitlines()[-1] == "0 new, 1 changed, 0 same, 0 fixed, 1 gone"
+    assert cts("diff", wrong, nothing).out.splitlines()[-1] == "0 new, 2 changed, 0 same, 0 fixed, 0 gone"
+    lines = [json.loads(line) for line in cts("diff", wrong, crash, "--json").out.splitlines()]
+    assert [(d["change"], d["before"]["verdict"]) for d in lines] == [("changed", "fail"), ("gone", "fail")]
+    assert (ran := cts("diff", "nowhere", right)).status == 2 and "error[no-run]" in ran.err
