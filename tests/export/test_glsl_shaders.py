@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from cts import corpus
 from cts.export import CannotExpress
 from cts.export.glsl import glsl
 from cts.export.glsl.compiler import compiled
-from cts.model import load_case, loads_case
+from cts.export.glsl.instruction import write_instruction
+from cts.model import AnyInstruction, load_case, loads_case
 
 SHADERS = Path(__file__).parent / "shaders"
 
@@ -105,7 +107,17 @@ _PRODUCT = """
   - {op: MatrixMulAdd, id: d, a: a, b: b, c: c}
 """
 
+_SATURATED = """
+  - {op: MatrixNull, id: a, type: {component: float8_e5m2, scope: Subgroup, rows: 8, cols: 8, use: A}}
+  - {op: MatrixConvert, id: b, matrix: a, operation: FConvert, component: float8_e4m3fn, saturate: true}
+"""
+
 CANNOT = {
+    "saturating_conversion": (
+        _SATURATED,
+        "GLSL has no words for a saturating conversion from float8: saturatedConvertEXT takes none",
+        "program[1]: MatrixConvert b",
+    ),
     "extents": (
         _PRODUCT,
         "GLSL has no words for matrices to multiply whose extents are one by different constants: a_type_rows, 8",
@@ -131,6 +143,10 @@ def test_what_cannot_be_said_is_named(name: str) -> None:
     with pytest.raises(CannotExpress) as error:
         glsl(loads_case(_case(program)), SUBGROUP_SIZE)
     assert (error.value.what, error.value.where) == (what, where)
+
+
+def test_every_instruction_is_written() -> None:
+    assert {i.__name__ for i in get_args(AnyInstruction) if i not in write_instruction.registry} == set()
 
 
 def test_texts_of_the_case_cannot_end_a_comment() -> None:

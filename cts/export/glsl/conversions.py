@@ -32,6 +32,8 @@ def matrix_convert(instruction: MatrixConvert, shader: Shader) -> None:
     type_ = derived_type(shader, instruction, instruction.matrix)
     source, _ = signed_as(shader, instruction.matrix, of)
     if instruction.saturate:
+        if shader.matrix(instruction.matrix).component.size == 1 and of is None:
+            raise shader.cannot("a saturating conversion from float8: saturatedConvertEXT takes none")
         result = shader.define(instruction.id, type_)
         shader.line(f"saturatedConvertEXT({result}, {source});")
         return
