@@ -27,7 +27,8 @@ _SPIRV, _SLANG, _COMPUTE = 6, 1, 6
 def glsl(command: str, root: Path | None, source: Path) -> bytes:
     """The module that glslang makes of a source, in a root folder of its own where there is one."""
     folder = Path(tempfile.mkdtemp(dir=root / "tmp" if root else None))
-    (folder / source.name).write_bytes(source.read_bytes())
+    for needed in (source, *source.parent.glob("*.glsl")):
+        shutil.copy(needed, folder)
     inside = Path("/tmp", folder.name) if root else folder
     arguments = ["--quiet", "-V", "--target-env", "vulkan1.3", "-o", str(inside / "out.spv"), str(inside / source.name)]
     chroot = ["chroot", str(root)] if root else []

@@ -1,0 +1,61 @@
+"""Shaders over all of compute SPIR-V: the interpreter makes of them what a Vulkan device made of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dispatch_files import said
+
+from cts.dispatch import run
+from cts.spirv.decode import decode
+from cts.verdict import Verdict
+
+SHADERS = Path(__file__).parent / "agreed"
+NAMES = sorted(path.stem for path in SHADERS.glob("*.yaml"))
+WORKER = os.environ.get("CTS_TEST_VULKAN_WORKER")
+
+
+def path(name: str) -> Path:
+    return SHADERS / f"{name}.yaml"
+
+
+def test_every_shader_has_its_files() -> None:
+    assert NAMES == sorted(p.stem for p in SHADERS.glob("*.comp")) == sorted(p.stem for p in SHADERS.glob("*.spv"))
+    assert len(NAMES) > 50
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_agrees(name: str) -> None:
+    result = run(path(name))
+    assert result.status == 0, said(result)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_checks(name: str) -> None:
+    result = run(path(name), options={"check": "races+uninitialised"})
+    assert result.status == 0, said(result)
+
+
+@pytest.mark.parametrize("flags", ["-O", "-Os --strip-debug", "--upgrade-memory-model --loop-unroll-partial=3"])
+@pytest.mark.parametrize("name", NAMES)
+def test_after_optimisation(name: str, flags: str) -> None:
+    result = run(path(name), transforms=[f"spirv-opt:{flags}"])
+    assert result.status == 0, said(result)
+
+
+def test_instructions_are_many() -> None:
+    """The shaders have many instructions: none of cooperative types, which other shaders have."""
+    found = {i.name for name in NAMES for i in decode(np.fromfile(SHADERS / f"{name}.spv", np.uint32))}
+    assert len({n for n in found if not n.startswith(("OpType", "OpConstant", "OpSpecConstant"))}) > 155
+
+
+@pytest.mark.skipif(WORKER is None, reason="no Vulkan device: set CTS_TEST_VULKAN_WORKER to a worker command")
+@pytest.mark.parametrize("name", NAMES)
+def test_on_a_device(name: str) -> None:
+    result = run(path(name), [f"vulkan:worker={WORKER}"])
+    if result.runs[0].verdict is Verdict.UNSUPPORTED:
+        pytest.skip(result.runs[0].outcome.detail)
+    assert result.status == 0, said(result)
