@@ -27,9 +27,11 @@ from cts.runner import open_driver
 from cts.verdict import Verdict
 
 #: What the project promises: every mutant found within so many examples, and shrunk to so many instructions.
-PROMISES = {"tensor_addressing": (2000, 8)}
+PROMISES = {
+    "tensor_addressing": (2000, 8),
+    **dict.fromkeys(("vector_arithmetic", "vector_multiply", "vector_training", "vector_conversions"), (3000, 10)),
+}
 PROMISE = (3000, 12)
-
 
 #: Mutants that share examples in one process.
 TOGETHER = 11

@@ -27,7 +27,7 @@ from cts.generators.vector_parts import (
 from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation, references
 
 #: How many steps a program has between its first load and its stores.
-STEPS = (0, 1, 2, 3, 1, 4, 2, 6)
+STEPS = (0, 1, 2, 3, 1, 4, 2, 6, 5)
 
 #: Lengths beside the short ones.
 LENGTHS = (1, 2, 31, 4, 65, 8, 32, 128, 33, 64, 127, 16, 17, 512, 1024)
@@ -111,7 +111,7 @@ class _Steps:
 
     def draw(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """One vector more, or a store; `depth` loops and conditions are around it."""
-        kind = choices.between(0, 29)
+        kind = max(choices.between(0, 35) - 6, 0)
         vector = pool[-1 - choices.between(0, len(pool) - 1)]
         if kind >= 25 and depth < 2:
             return self._draw_block(choices, pool, vector, depth, kind)

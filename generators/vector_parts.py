@@ -148,12 +148,13 @@ def _operations(source: ComponentType, target: ComponentType) -> Sequence[Conver
 
 
 def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
-    """A conversion, of integers as often to wider ones, whose new bits tell the sign; None where none is defined."""
+    """A conversion, of integers mostly to wider ones or to floats, which tell the sign; None where none is defined."""
     steps = feasible(kernel, vector)
-    which, wider = choices.record(31, 1)
+    which, kind = choices.record(31, 3)
     wide = [s for s in steps if not s.component.is_float and s.component.size > vector.component.size]
-    if wider and wide and not vector.component.is_float:
-        steps = wide
+    floats = [s for s in steps if s.component.is_float]
+    if not vector.component.is_float:
+        steps = (steps, wide, floats, wide)[kind] or steps
     return convert(kernel, vector, steps[which % len(steps)]) if steps else None
 
 

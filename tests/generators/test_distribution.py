@@ -11,6 +11,7 @@ import pytest
 from area_situations import area_situations
 from generator_samples import sample
 from generator_situations import situations
+from vector_situations import vector_situations
 
 from cts import registry
 from cts.capabilities import everything
@@ -18,9 +19,10 @@ from cts.capabilities import everything
 PAGE = Path(__file__).parents[2] / "docs" / "generators.md"
 EXAMPLES = 2000
 
-#: Of each of the areas of matrices.
-MATRIX_EXAMPLES = 1000
-MATRIX_AREAS = [area for area in registry.names("cts.areas") if area != "tensor_addressing"]
+#: Of each of the other areas.
+AREA_EXAMPLES = 1000
+VECTOR_AREAS = [area for area in registry.names("cts.areas") if area.startswith("vector_")]
+MATRIX_AREAS = [area for area in registry.names("cts.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)]
 
 ROW = re.compile(r"^\| `(?P<pattern>[^`]+)` \| (?:(?P<once>once)|(?P<percent>\d+) %) \|$", re.MULTILINE)
 
@@ -50,28 +52,39 @@ def promises(area: str, examples: int) -> dict[str, int]:
     return least
 
 
+def missing(area: str, found: Counter[str], examples: int = AREA_EXAMPLES) -> dict[str, str]:
+    """The situations that occur less often than promised."""
+    wanted = promises(area, examples)
+    assert wanted
+    return {s: f"{found[s]} of at least {n}" for s, n in wanted.items() if found[s] < n}
+
+
 @pytest.fixture(scope="module")
 def counts() -> Counter[str]:
     return Counter(s for case in sample(EXAMPLES) for s in situations(case))
 
 
 def test_every_promised_situation_occurs_often_enough(counts: Counter[str]) -> None:
-    wanted = promises("tensor_addressing", EXAMPLES)
-    missing = {s: f"{counts[s]} of at least {n}" for s, n in wanted.items() if counts[s] < n}
-    assert missing == {}
+    assert missing("tensor_addressing", counts, EXAMPLES) == {}
 
 
 @pytest.mark.parametrize("area", MATRIX_AREAS)
 def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> None:
     oracle = registry.oracle()
     found: Counter[str] = Counter()
-    for case in sample(MATRIX_EXAMPLES, everything(), area):
+    for case in sample(AREA_EXAMPLES, everything(), area):
         assert oracle.violations(case) == []
         found.update(area_situations(case, oracle.expect(case)))
-    wanted = promises(area, MATRIX_EXAMPLES)
-    assert wanted
-    missing = {s: f"{found[s]} of at least {n}" for s, n in wanted.items() if found[s] < n}
-    assert missing == {}
+    assert missing(area, found) == {}
+
+
+@pytest.mark.parametrize("area", VECTOR_AREAS)
+def test_every_promised_situation_of_an_area_of_vectors_occurs_often_enough(area: str) -> None:
+    oracle = registry.oracle()
+    found: Counter[str] = Counter()
+    for case in sample(AREA_EXAMPLES, everything(), area):
+        found.update(vector_situations(case, oracle))
+    assert missing(area, found) == {}
 
 
 def test_every_area_has_a_section() -> None:

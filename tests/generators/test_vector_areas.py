@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import pytest
 from generator_samples import sample
 from hypothesis import Phase, find, settings
-from vector_devices import DEVICES, LEAST
+from vector_devices import DEVICES, LEAST, REQUIRED
+from vector_situations import row_of
 
 from cts import registry
-from cts.capabilities import Capabilities, everything
+from cts.capabilities import Capabilities, VectorMulSupport, everything
 from cts.model import (
     Case,
     EndLoop,
@@ -20,11 +21,13 @@ from cts.model import (
     VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
+    VectorShape,
     VectorStore,
     dumps_case,
     layout_of,
     loads_case,
     resolve,
+    types_of,
 )
 
 EXAMPLES = 150
@@ -42,6 +45,37 @@ def test_cases_are_valid_and_within_the_capabilities(area: str, device: str) -> 
         assert resolve(case)[1] == [], dumps_case(case)
         assert capabilities.missing(case) == [], dumps_case(case)
         assert oracle.violations(case) == [], dumps_case(case)
+
+
+def products(cases: Iterable[Case]) -> Iterator[tuple[VectorMatrixMul, VectorMulSupport]]:
+    """Every multiplication and the row that it asks for."""
+    for case in cases:
+        types = types_of(case)
+        for i in case.program:
+            if isinstance(i, VectorMatrixMul):
+                source = types[i.input]
+                assert isinstance(source, VectorShape)
+                yield i, row_of(i, source.component)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_row_of_a_device_is_multiplied_by(device: str) -> None:
+    """With a bias, of which a row says the type; transposed only where the row allows it (VK-052)."""
+    rows = DEVICES[device].vector_muls
+    found = list(products(sample(1000 if device == "everything" else 300, DEVICES[device], "vector_multiply")))
+    assert {replace(row, transpose=False) for i, row in found if i.bias} == {replace(r, transpose=False) for r in rows}
+    transposed = {replace(row, bias_interpretation=row.matrix_interpretation) for _, row in found if row.transpose}
+    allowed = {replace(r, bias_interpretation=r.matrix_interpretation) for r in rows if r.transpose}
+    assert transposed <= allowed
+    assert len(transposed) >= len(allowed) // 2
+
+
+@pytest.mark.parametrize("row", REQUIRED, ids=lambda row: f"{row.input.value}-{row.input_interpretation.value}")
+def test_a_device_with_one_row_has_cases_of_it(row: VectorMulSupport) -> None:
+    alone = replace(LEAST, vector_muls=(row,), vector_components=frozenset({row.input, row.result}))
+    found = list(products(sample(40, alone, "vector_multiply")))
+    assert {r for i, r in found if i.bias} == {row}
+    assert {i.bias is None for i, _ in found} == {False, True}
 
 
 @pytest.mark.parametrize("area", AREAS)

@@ -1,4 +1,4 @@
-"""What a case of cooperative vectors contains, in words."""
+"""What a case of cooperative vectors contains, in words: the classification behind docs/generators.md."""
 
 from __future__ import annotations
 
@@ -8,29 +8,68 @@ from typing import Any
 import numpy as np
 
 from cts import model as m
-from cts.capabilities import everything
+from cts.capabilities import VectorMulSupport
+from cts.expectation import Oracle
 from cts.model.matrix_rules import effective
 from cts.model.operand import factors_of, modulus_of
 
-_ROWS = everything().vector_muls
+_T, _O = m.ComponentType, m.VectorOperation
+#: The least normal number of float8 types.
+_LEAST = {_T.float8_e4m3fn: 2.0**-6, _T.float8_e5m2: 2.0**-14}
+_NARROWER = (_T.float16, _T.float8_e4m3fn, _T.float8_e5m2)
+_ACCUMULATIONS = (m.VectorOuterProductAccumulate, m.VectorReduceSumAccumulate)
 
 
-def situations(case: m.Case) -> set[str]:
-    """Every situation that occurs in the case."""
+def vector_situations(case: m.Case, oracle: Oracle) -> set[str]:
+    """Every situation of docs/generators.md that occurs in the case."""
     types = m.types_of(case)
-    found = {*_of_dispatch(case), *_of_types(types), *_of_conversions(case)}
-    depth: list[str] = []
+    found = {*_of_dispatch(case), *_of_types(types), *_of_conversions(case), *_of_blocks(case)}
+    for i in case.program:
+        found |= {*_of_instruction(case, i, types)}
+    products = [i for i in case.program if isinstance(i, m.VectorMatrixMul)]
+    if len(products) > 1:
+        found.add("several layers")
+    if any(sum(i.input in m.references(j) for j in case.program) > 1 for i in products):
+        found.add("input of VectorMatrixMul used again")
+    return found | {*_of_values(case, types, oracle)}
+
+
+def _of_blocks(case: m.Case) -> Iterator[str]:
+    """What only some invocations compute."""
+    around: list[m.Loop | m.If] = []
     for i in case.program:
         if isinstance(i, (m.Loop, m.If)):
-            depth.append("in a loop" if isinstance(i, m.Loop) else "under a condition")
+            around.append(i)
         elif isinstance(i, (m.EndLoop, m.EndIf)):
-            depth.pop()
-        found |= {*_of_instruction(case, i, types)}
-        if depth and isinstance(i, (m.VectorOuterProductAccumulate, m.VectorReduceSumAccumulate)):
-            found.add(f"accumulation {depth[-1]}")
-    if sum(isinstance(i, m.VectorMatrixMul) for i in case.program) > 1:
-        found.add("several layers")
-    return found
+            around.pop()
+        elif around:
+            inner = around[-1]
+            where = "in a loop" if isinstance(inner, m.Loop) else "under a condition"
+            differs = factors_of(inner.count if isinstance(inner, m.Loop) else inner.condition).inv
+            if isinstance(i, _ACCUMULATIONS):
+                yield f"accumulation {where}"
+            if differs:
+                yield f"{type(i).__name__} {where} by invocation"
+
+
+def _of_values(case: m.Case, types: Any, oracle: Oracle) -> Iterator[str]:
+    """What operations meet whose results are hard to get right."""
+    watched = (_O.Tanh, _O.Exp, _O.Log, _O.Atan, _O.Step, _O.ShiftRightArithmetic, _O.SDiv)
+    found = [i for i in case.program if isinstance(i, m.VectorArithmetic) and i.operation in watched]
+    if not found:
+        return
+    matrices = oracle.expect(case).matrices
+    for i in found:
+        a, b = (m.decode(types[n].component, matrices[n]).astype(np.float64) if n else None for n in (i.a, i.b))
+        assert a is not None
+        if (a < 0).any():
+            yield f"{i.operation.value} of a negative number"
+        if (a > 6).any():
+            yield f"{i.operation.value} of more than 6"
+        if ((a != 0) & (a != 1)).any():
+            yield f"{i.operation.value} of more than 0 and 1"
+        if b is not None and (a == b).any():
+            yield f"{i.operation.value} of two equal numbers"
 
 
 def _of_dispatch(case: m.Case) -> Iterator[str]:
@@ -71,7 +110,13 @@ def _of_instruction(case: m.Case, i: Any, types: Any) -> Iterator[str]:
         case m.VectorArithmetic() | m.VectorConvert():
             yield i.operation.value
         case m.VectorConstant():
-            yield "replicated constant" if i.replicated else "constant of one" if i.values is None else "constant of several"
+            yield (
+                "replicated constant"
+                if i.replicated
+                else "constant of one"
+                if i.values is None
+                else "constant of several"
+            )
         case m.VectorNull():
             yield "null constant"
         case m.VectorLoad():
@@ -111,23 +156,21 @@ def _of_sum(case: m.Case, i: m.VectorReduceSumAccumulate, shape: m.VectorShape) 
         yield "overlapping places" if step < shape.length * shape.component.size else "own place"
 
 
-def _of_product(case: m.Case, i: m.VectorMatrixMul, types: Any) -> Iterator[str]:
-    layout, reading = m.layout_of(i.layout), m.interpretation_of(i.input_interpretation)
-    matrix = m.interpretation_of(i.matrix_interpretation)
-    yield layout.value
-    source = types[i.input]
-    given = source.component
-    if not reading.packed:
-        given = effective(given, m.MulAddOperand.MatrixBSigned in i.operands)
+def row_of(i: m.VectorMatrixMul, source: m.ComponentType) -> VectorMulSupport:
+    """The row that a multiplication of a vector of `source` asks for; for a missing bias, the matrix's type."""
+    reading, matrix = m.interpretation_of(i.input_interpretation), m.interpretation_of(i.matrix_interpretation)
+    given = source if reading.packed else effective(source, m.MulAddOperand.MatrixBSigned in i.operands)
     result = effective(i.type.component, m.MulAddOperand.MatrixResultSigned in i.operands)
-    for n, row in enumerate(_ROWS):
-        if (given, reading, matrix, result) == (
-            row.input,
-            row.input_interpretation,
-            row.matrix_interpretation,
-            row.result,
-        ):
-            yield f"row {n}"
+    bias = matrix if i.bias_interpretation is None else m.interpretation_of(i.bias_interpretation)
+    return VectorMulSupport(given, reading, matrix, bias, result, transpose=bool(m.constant_of(i.transpose)))
+
+
+def _of_product(case: m.Case, i: m.VectorMatrixMul, types: Any) -> Iterator[str]:
+    layout, source = m.layout_of(i.layout), types[i.input]
+    row = row_of(i, source.component)
+    given, reading, matrix = row.input, row.input_interpretation, row.matrix_interpretation
+    yield layout.value
+    yield f"{given.value} as {reading.value} to {row.result.value}"
     k, rows = m.constant_of(i.k), m.constant_of(i.m)
     assert isinstance(k, int) and isinstance(rows, int)
     if k % 8:
@@ -160,6 +203,12 @@ def _of_input(case: m.Case, i: m.VectorMatrixMul, given: m.ComponentType, readin
                 yield "rounds"
 
 
+def _numbers(case: m.Case, place: m.Place) -> Any:
+    """The numbers of a buffer that is converted; none of an opaque matrix, whose numbers come from another one."""
+    buffer = case.buffers.get(place.of)
+    return np.zeros(0) if buffer is None else m.decode(buffer.type, m.initial_bits(buffer)).astype(np.float64)
+
+
 def _of_conversions(case: m.Case) -> Iterator[str]:
     for conversion in case.conversions:
         sides = []
@@ -175,6 +224,14 @@ def _of_conversions(case: m.Case) -> Iterator[str]:
             yield "after the dispatch"
         if before is m.MatrixLayout.ColumnMajor:
             yield "column-major source"
+        if source in _LEAST and target is not source:
+            yield from (
+                f"denormal of {source.value}" for x in _numbers(case, conversion.source) if 0 < abs(x) < _LEAST[source]
+            )
+        if target in _NARROWER and target is not source:
+            numbers = _numbers(case, conversion.source)
+            if (numbers.astype(target.dtype).astype(np.float64) != numbers).any():
+                yield f"rounds to {target.value}"
         if before.optimal and after.optimal and before is not after:
             yield "one optimal layout to another"
         if not before.optimal and not after.optimal:
