@@ -17,9 +17,11 @@ from cts.cli import (
     explain,
     export,
     minimize,
+    report,
     run,
     schema,
     show,
+    triage,
     worker,
 )
 from cts.cli import list as list_
@@ -54,6 +56,8 @@ def _options(
 app.command("run", epilog=EXIT_STATUS)(run.run)
 app.command("diff")(diff.diff)
 app.command("baseline")(baseline.baseline)
+app.command("triage")(triage.triage)
+app.command("report")(report.report)
 app.command("list")(list_.list_cases)
 app.command("show")(show.show)
 app.command("check")(check.check)

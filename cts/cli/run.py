@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import report
+
 if TYPE_CHECKING:
     from cts.events import Event
     from cts.runner import Emit, Plan
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
-WITH_RESUME = ("resume", "json", "bundle_dir")
+WITH_RESUME = ("resume", "json", "junit", "html", "bundle_dir")
 
 
 def run(
@@ -77,6 +79,10 @@ def run(
     save_dir: Annotated[
         Path, typer.Option("--save-dir", help="The folder of runs, which gets one for this run.", metavar="DIR")
     ] = Path("cts-run"),
+    junit: Annotated[
+        Path | None, typer.Option("--junit", help="Write JUnit XML when the run ends.", metavar="FILE")
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a page when the run ends.", metavar="FILE")] = None,
     bundle_dir: Annotated[
         Path | None,
         typer.Option("--bundle-dir", help="Write a bundle of each finding, to be shown to others.", metavar="DIR"),
@@ -112,6 +118,9 @@ def run(
         except KeyboardInterrupt:
             remedy = f"cts run --resume {folder.path}"
             raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
+        finally:
+            if junit is not None or html is not None:
+                report.report(folder.path, html, junit)
     raise typer.Exit(status)
 
 

@@ -1,0 +1,66 @@
+"""`cts report`: a run as a page, or for a continuous integration server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.store import Run
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="The folder of a run, or the folder of runs for the latest.")] = Path(
+        "cts-run"
+    ),
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Default: report.html in the run's folder.", metavar="FILE")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", help="JUnit XML instead, or as well.", metavar="FILE")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="An earlier run. Default: the one before, in the same folder.", metavar="RUN"),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="First explain each failure on its driver, as `cts explain` does.")
+    ] = False,
+    coverage: Annotated[
+        bool,
+        typer.Option("--coverage/--no-coverage", help="With the table of facts and the corpus cases that test them."),
+    ] = True,
+) -> None:
+    """Write a run as one HTML file that needs nothing else, or as JUnit XML."""
+    from cts.cli.triage import explained, runs
+
+    this, earlier = runs(run, against)
+    if html is None and junit is None:
+        html = this.path / "report.html"
+    if junit is not None:
+        write_junit(this, junit)
+    if html is not None:
+        from cts.report.html import page
+
+        known = explained(this, explain=explain)
+        write(html, page(this, earlier, known, coverage=coverage).encode())
+
+
+def write_junit(run: Run, path: Path) -> None:
+    """Write a run as JUnit XML."""
+    from cts.report.junit import junit
+
+    write(path, junit(run))
+
+
+def write(path: Path, text: bytes) -> None:
+    """Write a report, and name it. Raises BadInput where that cannot be."""
+    from cts.errors import BadInput
+
+    try:
+        path.write_bytes(text)
+    except OSError as e:
+        raise BadInput("report-file", e.strerror or str(e), str(path), "a file that can be written") from e
+    typer.echo(f"written: {path}", err=True)

@@ -1,0 +1,94 @@
+"""`cts triage`: the failures of a run by suspected cause, and what is new about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.explain import Explanation
+    from cts.store import Run
+    from cts.triage import Group, Triage
+
+#: Failures named in each group; --json has all.
+SHOWN = 10
+
+
+def triage(
+    run: Annotated[Path, typer.Argument(help="The folder of a run, or the folder of runs for the latest.")] = Path(
+        "cts-run"
+    ),
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="An earlier run. Default: the one before, in the same folder.", metavar="RUN"),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="First explain each failure on its driver, as `cts explain` does.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Everything as JSON.")] = False,
+) -> None:
+    """Group failures by driver, instruction and fact, and tell new ones from known and fixed ones.
+
+    Without --explain, what the run itself found out is all there is to go by. Exit status 1 where a failure is new.
+    """
+    import msgspec
+
+    from cts.triage import triage as grouped
+
+    this, earlier = runs(run, against)
+    found = grouped(this, earlier, explained(this, explain=explain))
+    if json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    else:
+        _print(found, this, earlier)
+    raise typer.Exit(1 if any(g.new for g in found.groups) else 0)
+
+
+def runs(path: Path, against: Path | None) -> tuple[Run, Run | None]:
+    """A run, and the one to compare it with: that given, or the one before it, or None."""
+    from cts import store
+
+    run = store.load(path)
+    earlier = store.locate(against) if against is not None else store.latest(run.path.parent, before=run.path)
+    return run, store.load(earlier) if earlier is not None else None
+
+
+def explained(run: Run, *, explain: bool) -> dict[tuple[str, str], Explanation]:
+    """What is known of the failures of a run; everything where they are to be explained now."""
+    from cts.store import explanations
+
+    return explanations.complete(run, lambda text: typer.echo(text, err=True)) if explain else explanations.read(run)
+
+
+def _print(found: Triage, run: Run, earlier: Run | None) -> None:
+    compared = f", against {earlier.path}" if earlier is not None else ""
+    ended = "" if run.footer is not None else ", which did not end"
+    typer.echo(f"{run.path}{ended}{compared}")
+    for group in found.groups:
+        typer.echo(f"\n{_heading(group)}")
+        for failure in group.failures[:SHOWN]:
+            result = failure.result
+            name = result.finding.case.name if result.generated and result.finding else result.name
+            typer.echo(f"  {failure.status:<8} {name}")
+        if len(group.failures) > SHOWN:
+            typer.echo(f"  and {len(group.failures) - SHOWN} more")
+    for word, results in (("fixed", found.fixed), ("gone", found.gone)):
+        if results:
+            typer.echo(f"\n{word}:")
+            for result in results:
+                typer.echo(f"  {result.name} on {result.driver}")
+    new = sum(g.new for g in found.groups)
+    known = sum(len(g.failures) - g.new for g in found.groups)
+    rest = f"{len(found.fixed)} fixed, {len(found.gone)} gone"
+    typer.echo(f"\n{len(found.groups)} causes, {new} new failures, {known} known; {rest}")
+
+
+def _heading(group: Group) -> str:
+    cause = group.cause
+    what = " ".join(part for part in (cause.instruction or "no instruction known", cause.fact) if part)
+    how = next((f.how for f in group.failures if f.how), "")
+    return (
+        f"{cause.verdict.value} on {cause.driver}: {what}{f' ({how})' if how else ''}, {len(group.failures)} failures"
+    )

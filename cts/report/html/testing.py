@@ -1,0 +1,51 @@
+"""Facts against the corpus cases of a run: who tests what, and how it went."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from cts import corpus
+from cts.coverage import table
+from cts.errors import BadInput
+from cts.model import Case, load_case
+from cts.store.run import Run
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A fact, how many cases of the corpus cover it, and the verdicts of those of the run, by driver."""
+
+    fact: str
+    cases: int
+    verdicts: dict[str, dict[str, int]]
+
+
+def facts_tested(run: Run) -> list[Tested]:
+    """A row for each fact that the corpus covers."""
+    cases = _corpus()
+    verdicts: dict[str, dict[str, str]] = {}
+    for result in run.results:
+        if not result.generated:
+            verdicts.setdefault(result.driver, {})[result.name] = result.verdict.value
+    return [
+        Tested(
+            row.fact,
+            len(row.cases),
+            {
+                driver: dict(Counter(found[name] for name in row.cases if name in found))
+                for driver, found in verdicts.items()
+            },
+        )
+        for row in table(cases, {}, {})
+    ]
+
+
+def _corpus() -> list[Case]:
+    found = []
+    for entry in corpus.entries():
+        try:
+            found.append(load_case(entry.path))
+        except BadInput:  # `cts check` is for that
+            continue
+    return found

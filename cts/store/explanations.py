@@ -1,0 +1,85 @@
+"""What `cts explain` found out about the failures of a run, kept beside its results: `explanations.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cts.errors import CtsError, HarnessTrouble
+from cts.store.run import Run
+
+if TYPE_CHECKING:
+    from cts.events import Result
+    from cts.explain import Explanation
+
+NAME = "explanations.jsonl"
+
+Key = tuple[str, str]
+
+
+def read(run: Run) -> dict[Key, Explanation]:
+    """What is known already, by driver and content hash; a line that was cut is none."""
+    from cts.explain import Explanation
+
+    path = run.path / NAME
+    text = path.read_bytes() if path.is_file() else b""
+    found = [msgspec.json.decode(line, type=Explanation) for line in text[: text.rfind(b"\n") + 1].splitlines()]
+    return {(e.driver, e.content_hash): e for e in found}
+
+
+def complete(run: Run, told: Callable[[str], None]) -> dict[Key, Explanation]:
+    """Explain on its driver each failure that is not explained yet, and keep that.
+
+    `told` hears of each, and of trouble. Only the failures of drivers that open are explained, and one that
+    cannot be is left without.
+    """
+    found = read(run)
+    for driver, results in _missing(run, found):
+        try:
+            found.update(_on_driver(run, driver, results, told))
+        except CtsError as e:
+            told(str(e))
+    return found
+
+
+def _missing(run: Run, found: dict[Key, Explanation]) -> Iterator[tuple[str, list[Result]]]:
+    by_driver: dict[str, list[Result]] = {}
+    for result in run.findings():
+        if not result.verdict.is_finding or result.finding is None:
+            continue
+        if (result.driver, result.finding.case.content_hash) not in found:
+            by_driver.setdefault(result.driver, []).append(result)
+    yield from by_driver.items()
+
+
+def _on_driver(
+    run: Run, driver: str, results: list[Result], told: Callable[[str], None]
+) -> Iterator[tuple[Key, Explanation]]:
+    from cts.explain import explain
+    from cts.runner import open_driver
+
+    opened = open_driver(driver)
+    with closing(opened.driver):
+        for result in results:
+            assert result.finding is not None
+            case = result.finding.case
+            told(f"explaining {case.name} on {driver}")
+            try:
+                explanation = explain(case, opened)
+            except CtsError as e:
+                told(str(e))
+                continue
+            _append(run.path / NAME, explanation)
+            yield (driver, case.content_hash), explanation
+
+
+def _append(path: Path, explanation: Explanation) -> None:
+    try:
+        with path.open("ab") as file:
+            file.write(msgspec.json.encode(explanation) + b"\n")
+    except OSError as e:
+        raise HarnessTrouble("run-unwritable", e.strerror or str(e), str(path), "a folder that can be written") from e
