@@ -1,9 +1,9 @@
-"""The whole corpus as GLSL: what glslang makes of it, run on the interpreter, judged by the oracle.
+"""The whole corpus as GLSL: what glslang makes of it, run on a driver, judged by the oracle.
 
-    python bench/glsl_corpus.py --glslang "chroot /srv/sid glslang" [--jobs 2] [TARGET...]
+    python bench/glsl_corpus.py --glslang "chroot /srv/sid glslang" [--jobs 2] [--driver SPEC] [TARGET...]
 
-For every case: agreed (the module of glslang and the suite's own both do what is allowed), cannot express
-(and why), rejected (by glslang), failed. TARGETs are names or dotted
+For every case: agreed (what the module leaves behind is allowed), cannot express (and why), rejected (by
+glslang), failed. The driver is the interpreter where SPEC names no other. TARGETs are names or dotted
 prefixes of the corpus, or case files. Exit status 1 where a case is rejected or fails.
 """
 
@@ -22,7 +22,7 @@ from cts.errors import HarnessTrouble
 from cts.export import CannotExpress
 from cts.export.glsl import glsl
 from cts.export.glsl.compiler import Compiled, compiled
-from cts.judge import OpenDriver, attempt_of, job
+from cts.judge import OpenDriver, attempt_of, job, unsupported
 from cts.model import Case
 from cts.verdict import Verdict
 
@@ -40,13 +40,17 @@ def check(driver: OpenDriver, case: Case, shader: Compiled) -> str:
     return f"failed: {attempt.verdict.value}: {attempt.detail or attempt.divergence}"
 
 
-def shaders(entries: list[corpus.Entry], subgroup_size: int, cannot: Counter[str]) -> Iterator[tuple[str, Case, str]]:
-    """Every case that GLSL can express, with its shader; why not is counted."""
+def shaders(entries: list[corpus.Entry], driver: OpenDriver, cannot: Counter[str]) -> Iterator[tuple[str, Case, str]]:
+    """Every case that the driver supports and GLSL can express, with its shader; why not is counted."""
     oracle = registry.oracle()
     for entry in entries:
         case = corpus.read(entry, oracle)
+        refused = unsupported(driver, case)
+        if refused is not None:
+            cannot[f"the driver lacks what they need: {driver.spec}"] += 1
+            continue
         try:
-            yield entry.name, case, glsl(case, subgroup_size)
+            yield entry.name, case, glsl(case, driver.capabilities.subgroup_size)
         except CannotExpress as e:
             cannot[e.what] += 1
             print(f"cannot express {entry.name}: {e.what} ({e.where})")
@@ -67,7 +71,7 @@ def main() -> int:
     driver = OpenDriver(given.driver, device, device.capabilities())
     cannot: Counter[str] = Counter()
     start, wrong, agreed = time.perf_counter(), 0, 0
-    cases = list(shaders(entries, driver.capabilities.subgroup_size, cannot))
+    cases = list(shaders(entries, driver, cannot))
     for (name, case, _), shader in zip(cases, compiled(given.glslang, (s for *_, s in cases), given.jobs), strict=True):
         try:
             found = check(driver, case, shader)
@@ -78,7 +82,7 @@ def main() -> int:
             print(f"{name}: {found}", flush=True)
     device.close()
     print(
-        f"{len(entries)} cases: {agreed} agreed, {sum(cannot.values())} cannot be expressed, {wrong} rejected or failed"
+        f"{len(entries)} cases: {agreed} agreed, {sum(cannot.values())} cannot be expressed or run, {wrong} rejected or failed"
     )
     for what, count in cannot.most_common():
         print(f"{count:5}  {what}")
