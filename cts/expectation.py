@@ -125,7 +125,8 @@ class Trace:
     """How one byte of memory came to be expected as it is.
 
     `instruction` is the index of the store that writes it (None: no instruction writes it);
-    `instance`, `row` and `col` are the matrix element stored there.
+    `instance`, `row` and `col` are the matrix element stored there. `conversion` is the index of the
+    conversion that writes it, where one does.
     """
 
     instruction: int | None
@@ -133,6 +134,7 @@ class Trace:
     row: int | None
     col: int | None
     steps: tuple[TraceStep, ...]
+    conversion: int | None = None
 
 
 class Reach(enum.IntEnum):

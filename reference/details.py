@@ -225,6 +225,8 @@ def called(case: Case, i: MatrixPerElement | MatrixComponents, element: Element)
     """What a callback is passed (CM-031), and the rules of what it does."""
     if isinstance(i, MatrixPerElement):
         yield TraceStep("CM-031", "row and col are those of the matrix", f"({element.row}, {element.col})")
+    else:
+        yield TraceStep("KM-015", "each of an invocation's OpCooperativeMatrixLengthKHR components", "once")
     yield from operations(case.functions[i.function])
 
 

@@ -112,7 +112,7 @@ class History:
         scope = self.evaluation.shape_of(matrix).scope
         turns = "".join(f", turn {t}" for t in step.taken.turns)
         return TraceStep(
-            _RULES[type(instruction)],
+            self._rule(instruction, matrix),
             f"program[{step.index}] {type(instruction).__name__}{turns}, "
             f"{instance_text(self.evaluation.case, scope, element.instance)}",
             f"element ({element.row}, {element.col}) of {matrix!r}"
@@ -229,7 +229,8 @@ class History:
                 if self.detail:
                     yield from details.decoded(self.evaluation.case, instruction)
             else:
-                yield TraceStep(_RULES[type(instruction)], f"loaded from byte {byte} of {access.buffer!r}", shown)
+                what = f"loaded from byte {byte} of {access.buffer!r}"
+                yield TraceStep(_RULES[type(instruction)], what, shown, idle=True)
         elif status == Status.CLAMPED:
             yield TraceStep("TA-038", "out of bounds: the low bits of clampValue", shown)
         else:

@@ -32,7 +32,8 @@ def trace(
     depth: int | None = None,
 ) -> Trace:
     """Every step behind the byte at `offset` of the buffer's contents, for a case without violations."""
-    written = written_by_conversion(evaluation, buffer, offset) or written_by_accumulation(evaluation, buffer, offset)
+    written = written_by_conversion(evaluation, recording, buffer, offset, after=True)
+    written = written or written_by_accumulation(evaluation, recording, buffer, offset)
     if written is not None:
         return written
     for number, step in reversed(list(enumerate(evaluation.steps))):
@@ -44,7 +45,8 @@ def trace(
                 history = History(evaluation, recording, detail=detail, depth=depth)
                 steps = tuple(_of_byte(history, number, access, Element(instance, row, col), offset))
                 return Trace(step.index, instance, row, col, steps)
-    return Trace(None, None, None, None, tuple(_unwritten(evaluation, buffer, offset)))
+    written = written_by_conversion(evaluation, recording, buffer, offset, after=False)
+    return written or Trace(None, None, None, None, tuple(_unwritten(evaluation, buffer, offset)))
 
 
 def trace_element(

@@ -20,12 +20,14 @@ from cts.reference.program import Evaluation, Step
 TERMS = 8
 
 
-def written_by_conversion(evaluation: Evaluation, buffer: str, offset: int) -> Trace | None:
-    """The last conversion after the dispatch that writes a byte; None where none does."""
+def written_by_conversion(
+    evaluation: Evaluation, recording: Recording, buffer: str, offset: int, *, after: bool
+) -> Trace | None:
+    """The last conversion before the dispatch, or `after` it, that writes a byte; None where none does."""
     case = evaluation.case
     for n, conversion in reversed(list(enumerate(case.conversions))):
         place = conversion.destination
-        if place.of != buffer or not conversion.after:
+        if place.of != buffer or conversion.after is not after:
             continue
         component = component_of(case.opaque, place)
         delta = offset - place_bytes(place, component, conversion.rows, conversion.cols)[0, 0]
@@ -33,16 +35,31 @@ def written_by_conversion(evaluation: Evaluation, buffer: str, offset: int) -> T
         if not len(found):
             continue
         row, col = (int(i) for i in found[0])
-        recording = Recording()
-        execution = run(evaluation, recording=recording)
+        execution = run(evaluation)
         source = conversion.source
         types = f"{component_of(case.opaque, source).value} to {component.value}"
         what = f"conversions[{n}] of {source.of!r}, {types}: element ({row}, {col})"
         first = offset - int(delta[row, col])
         steps = [TraceStep("VK-054", what, _at(execution, buffer, first, place, component_of(case.opaque, place).size))]
+        steps += _places(evaluation, n, row, col)
         steps += _products(History(evaluation, recording), source.of, row, col)
-        return Trace(None, None, row, col, tuple(steps))
+        return Trace(None, None, row, col, tuple(steps), n)
     return None
+
+
+def _places(evaluation: Evaluation, n: int, row: int, col: int) -> Iterator[TraceStep]:
+    """Where either side of a conversion has an element, as far as its layout is known (VK-053, VK-055)."""
+    conversion = evaluation.case.conversions[n]
+    for side, place in (("read", conversion.source), ("written", conversion.destination)):
+        component = component_of(evaluation.case.opaque, place)
+        if place.layout is None:
+            matrix = evaluation.case.opaque[place.of]
+            what = f"element ({row}, {col}) of {place.of!r}, {component.value} in {matrix.layout.value} layout"
+            yield TraceStep("VK-053", what, side)
+        else:
+            byte = int(place_bytes(place, component, conversion.rows, conversion.cols)[0, 0, row, col])
+            what = f"element ({row}, {col}) of {place.of!r}, {component.value} {place.layout.value}"
+            yield TraceStep("VK-055", f"{what}, stride {place.stride}", f"{side} at byte {byte}")
 
 
 def _at(execution: Execution, buffer: str, byte: int, place: Place, size: int) -> str:
@@ -74,13 +91,12 @@ def _products(history: History, matrix: str, row: int, col: int) -> Iterator[Tra
             yield TraceStep("CV-020", what, f"{a} * {b}")
 
 
-def written_by_accumulation(evaluation: Evaluation, buffer: str, offset: int) -> Trace | None:
+def written_by_accumulation(evaluation: Evaluation, recording: Recording, buffer: str, offset: int) -> Trace | None:
     """Everything that is accumulated into the component at a byte; None where nothing is."""
     found = list(_additions(evaluation, buffer, offset))
     if not found:
         return None
-    recording = Recording()
-    execution = run(evaluation, recording=recording)
+    execution = run(evaluation)
     history, steps = History(evaluation, recording), []
     for number, element in found[:TERMS]:
         step = evaluation.steps[number]

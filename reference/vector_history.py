@@ -84,7 +84,7 @@ def explained(
             assert access is not None
             yield address(access, element)
             byte = int(at_element(access.byte, element))
-            yield TraceStep(rule, f"loaded from byte {byte} of {access.buffer!r}", shown)
+            yield TraceStep(rule, f"loaded from byte {byte} of {access.buffer!r}", shown, idle=True)
         case VectorConstruct():
             name, col = _part(history, instruction, element.col)
             yield TraceStep(rule, f"component {col} of {name!r}", shown)

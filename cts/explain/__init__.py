@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from msgspec import structs
 
 from cts import registry
 from cts.errors import BadInput
-from cts.expectation import Expectation, Oracle
+from cts.expectation import Expectation, Oracle, TraceStep
 from cts.explain.crashes import shortest
-from cts.explain.elements import Place, asked, told, trace_of, worst
-from cts.explain.locate import Located, locate, untouched
+from cts.explain.elements import Place, asked, told, trace_of, unharmed, worst
+from cts.explain.locate import locate, untouched
 from cts.explain.model import AsIf, Element, Explanation, Suspect, Told
 from cts.explain.picture import picture
 from cts.explain.ranking import explaining, suspects
+from cts.explain.results import Result
 from cts.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case
 from cts.verdict import Verdict
@@ -43,7 +44,7 @@ def explain(
     if attempt.verdict is Verdict.FAIL:
         return _of_failure(plain, case, driver, oracle, expectation, attempt, elements)
     if attempt.verdict in (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST):
-        return shortest(plain, case, driver, oracle, attempt)
+        return ranked(shortest(plain, case, driver, oracle, attempt), case, oracle, expectation)
     return plain
 
 
@@ -60,26 +61,19 @@ def _of_failure(
     known = structs.replace(plain, how=located.how, notes=located.notes)
     if located.index is not None:
         known = structs.replace(known, instruction=located.index, op=type(case.program[located.index]).__name__)
-    elif located.trace is not None and located.trace.steps:
-        known = structs.replace(known, op="conversion" if located.trace.row is not None else "")
+    elif located.trace is not None and located.trace.conversion is not None:
+        known = structs.replace(known, op=f"conversions[{located.trace.conversion}]")
+    steps = () if located.trace is None else located.trace.steps
     result = located.result
     if result is None:
-        return _without_result(known, located)
+        return ranked(known, case, oracle, expectation, steps)
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
     places = asked(result, wanted) if wanted else worst(result, reached)
     as_if = explaining(case, oracle, result, result.index, attempt.outcome.memory)
-
-    def steps(place: Place) -> Iterable[Told]:
-        trace = trace_of(case, oracle, result, reached, place, depth=1)
-        return (Told(s.fact, s.what, s.value, s.idle, s.instruction) for s in trace.steps)
-
-    ranked = suspects(as_if, result, steps)
-    if not result.wrong.any():
-        # What is wrong lies outside the matrix: nothing of it tells right elements from wrong ones.
-        ranked = _taking_part(located, ranked)
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
+    found = suspects(case, located.index, as_if, result, steps_of(case, oracle, result), steps)
     return structs.replace(
         known,
         result=result.name,
@@ -87,8 +81,8 @@ def _of_failure(
         wrong=int(result.wrong.sum()),
         total=result.wrong.size,
         elements=tuple(told(case, oracle, expectation, located, places)),
-        facts=tuple(s.fact for s in ranked),
-        suspects=ranked,
+        facts=tuple(s.fact for s in found),
+        suspects=found,
         as_if=as_if,
         picture=lines,
         picture_of=f"instance {instance} of {len(result.wrong)}",
@@ -96,15 +90,23 @@ def _of_failure(
     )
 
 
-def _taking_part(located: Located, ranked: Sequence[Suspect]) -> tuple[Suspect, ...]:
-    steps = () if located.trace is None else located.trace.steps
-    found = {s.fact: s.why for s in ranked}
-    for step in steps:
-        found.setdefault(step.fact, f"takes part: {step.what}")
-    return tuple(Suspect(fact, why) for fact, why in found.items())
+def ranked(
+    known: Explanation, case: Case, oracle: Oracle, expectation: Expectation, steps: Sequence[TraceStep] = ()
+) -> Explanation:
+    """An explanation without wrong elements, with the facts of its instruction."""
+    index = known.instruction
+    result = None if index is None else unharmed(case, expectation, index)
+    found = suspects(case, index, (), result, steps_of(case, oracle, result), steps)
+    return structs.replace(known, facts=tuple(s.fact for s in found), suspects=found)
 
 
-def _without_result(known: Explanation, located: Located) -> Explanation:
-    """What a trace of memory alone tells."""
-    ranked = _taking_part(located, ())
-    return structs.replace(known, facts=tuple(s.fact for s in ranked), suspects=ranked)
+def steps_of(case: Case, oracle: Oracle, result: Result | None) -> Callable[[Place], Iterator[Told]]:
+    """Tells the steps of a result's own instruction, for one element."""
+    reached = None if result is None else oracle.reached(case, result.index)
+
+    def steps(place: Place) -> Iterator[Told]:
+        assert result is not None
+        trace = trace_of(case, oracle, result, reached, place, depth=1)
+        return (Told(s.fact, s.what, s.value, s.idle, s.instruction) for s in trace.steps)
+
+    return steps

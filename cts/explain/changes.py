@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
+from cts.explain.facts import facts_of
 from cts.model import (
     AnyInstruction,
     Arithmetic,
@@ -21,7 +22,6 @@ from cts.model import (
     EndIf,
     EndLoop,
     If,
-    Instruction,
     Interpretation,
     LayoutInstruction,
     Loop,
@@ -48,15 +48,7 @@ from cts.model import (
     Scalar,
     SpecNumber,
     TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
     TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
     Use,
     VectorArithmetic,
     VectorConstruct,
@@ -80,29 +72,6 @@ class Change(NamedTuple):
     what: str
     facts: tuple[str, ...]
     case: Case
-
-
-#: The facts behind the operands of an instruction.
-FACTS: dict[type[Instruction], tuple[str, ...]] = {
-    TensorLayout: ("TA-035", "TA-010"),
-    TensorLayoutSetBlockSize: ("TA-013",),
-    TensorLayoutSetDimension: ("TA-014",),
-    TensorLayoutSetStride: ("TA-015",),
-    TensorLayoutSlice: ("TA-016",),
-    TensorLayoutSetClampValue: ("TA-017", "TA-038"),
-    TensorView: ("TA-033", "TA-011"),
-    TensorViewSetDimension: ("TA-019", "TA-033"),
-    TensorViewSetStride: ("TA-020", "TA-033"),
-    TensorViewSetClip: ("TA-032", "TA-021"),
-    MatrixLoadTensor: ("TA-036", "CM-010"),
-    MatrixStoreTensor: ("TA-036", "CM-011"),
-    MatrixLoad: ("KM-013",),
-    MatrixStore: ("KM-013",),
-    Pointer: ("KM-013",),
-    PointerSelect: ("KM-013",),
-    MatrixPerElement: ("CM-030",),
-    VectorMatrixMul: ("CV-018",),
-}
 
 
 def changes(case: Case, index: int) -> Iterator[Change]:
@@ -137,10 +106,6 @@ def _behind(case: Case, index: int) -> list[int]:
     return sorted(found, reverse=True)
 
 
-def _facts(instruction: Instruction) -> tuple[str, ...]:
-    return FACTS.get(type(instruction), ())
-
-
 #: Fields that are no numbers an address or a sum is made of.
 _NO_NUMBERS = frozenset({"dim", "permutation", "m", "k", "rows", "cols", "type"})
 
@@ -158,11 +123,11 @@ def _numbers(case: Case, j: int) -> Iterator[Change]:
             for text, other in _others(item):
                 new = (*items[:n], other, *items[n + 1 :]) if isinstance(value, tuple) else other
                 changed = _with(case, j, structs.replace(instruction, **{field: new}))
-                yield Change(f"program[{j}].{at} were {text}", _facts(instruction), changed)
+                yield Change(f"program[{j}].{at} were {text}", facts_of(instruction), changed)
         if isinstance(value, tuple) and len(value) > 1 and all(isinstance(v, (int, Scalar)) for v in value):
             for text, new in (("all 0", (0,) * len(value)), ("in reverse order", value[::-1])):
                 changed = _with(case, j, structs.replace(instruction, **{field: new}))
-                yield Change(f"program[{j}].{field} were {text}", _facts(instruction), changed)
+                yield Change(f"program[{j}].{field} were {text}", facts_of(instruction), changed)
 
 
 def _others(item: Any) -> Iterator[tuple[str, Any]]:
@@ -203,12 +168,12 @@ def _bypassed(case: Case, j: int) -> Iterator[Change]:
     if isinstance(source, str) and isinstance(name, str):
         program = case.program[:j] + tuple(renamed(i, name, source) for i in case.program[j + 1 :])
         what = f"program[{j}] {type(instruction).__name__} did nothing"
-        yield Change(what, _facts(instruction), structs.replace(case, program=program))
+        yield Change(what, facts_of(instruction), structs.replace(case, program=program))
     if isinstance(instruction, PointerSelect):
         for arm in (instruction.a, instruction.b):
             program = case.program[:j] + tuple(renamed(i, instruction.id, arm) for i in case.program[j + 1 :])
             what = f"program[{j}] PointerSelect always gave {arm!r}"
-            yield Change(what, _facts(instruction), structs.replace(case, program=program))
+            yield Change(what, facts_of(instruction), structs.replace(case, program=program))
 
 
 def _instead(case: Case, j: int) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import structs
 
 from cts.errors import BadInput
@@ -9,7 +11,7 @@ from cts.expectation import Oracle
 from cts.explain.instrument import instrumented, points
 from cts.explain.model import SHORTENED, Explanation
 from cts.judge import Attempt, OpenDriver, judge, refusal
-from cts.model import Case, Else, EndIf, EndLoop, If, Loop
+from cts.model import AnyInstruction, Case, EndIf, EndLoop, If, Loop
 
 
 def shortest(plain: Explanation, case: Case, driver: OpenDriver, oracle: Oracle, attempt: Attempt) -> Explanation:
@@ -34,16 +36,17 @@ def shortest(plain: Explanation, case: Case, driver: OpenDriver, oracle: Oracle,
     return structs.replace(plain, notes=tuple(notes))
 
 
-def _beginnings(case: Case) -> list[tuple[int, Case]]:
-    """Programs that end outside of all blocks, the shortest first, without conversions that come after."""
-    found, depth = [], 0
+def _beginnings(case: Case) -> Iterator[tuple[int, Case]]:
+    """Programs that end behind each instruction, the shortest first, without conversions that come after."""
     conversions = tuple(c for c in case.conversions if not c.after)
+    opened: list[AnyInstruction] = []
     for index, instruction in enumerate(case.program):
-        depth += isinstance(instruction, (Loop, If)) - isinstance(instruction, (EndLoop, EndIf))
-        if not depth and not isinstance(instruction, Else):
-            program = case.program[: index + 1]
-            found.append((index, structs.replace(case, program=program, conversions=conversions)))
-    return found
+        if isinstance(instruction, (Loop, If)):
+            opened.append(instruction)
+        elif isinstance(instruction, (EndLoop, EndIf)):
+            opened.pop()
+        ends = [EndLoop(tuple(c.id for c in i.carry)) if isinstance(i, Loop) else EndIf() for i in reversed(opened)]
+        yield index, structs.replace(case, program=(*case.program[: index + 1], *ends), conversions=conversions)
 
 
 def _stored(case: Case, oracle: Oracle, driver: OpenDriver) -> Case | None:

@@ -12,7 +12,7 @@ from cts.errors import BadInput
 from cts.expectation import Expectation, Freedom, Oracle, Reach, Reached, Trace
 from cts.explain.locate import Located
 from cts.explain.model import Element, Told
-from cts.explain.results import Result
+from cts.explain.results import Result, compared
 from cts.model import (
     Case,
     ComponentType,
@@ -22,6 +22,7 @@ from cts.model import (
     MatrixStore,
     MatrixStoreTensor,
     VectorLoad,
+    VectorReduceSumAccumulate,
     VectorShape,
     VectorStore,
     initial_bits,
@@ -33,10 +34,22 @@ from cts.patterns import value_text
 Place = tuple[int, int, int]
 
 _NAMES = {Reach.MEMORY: "memory", Reach.CLIPPED: "clipped", Reach.CLAMPED: "clamped", Reach.INACTIVE: "not reached"}
-_STORES = (MatrixStore, MatrixStoreTensor, VectorStore)
+_STORES = (MatrixStore, MatrixStoreTensor, VectorStore, VectorReduceSumAccumulate)
 
 #: Elements that are looked at unless others are asked for.
 MOST = 3
+
+
+def unharmed(case: Case, expectation: Expectation, index: int) -> Result | None:
+    """What an instruction gives, or stores, with nothing wrong in it: for instructions that harm elsewhere."""
+    instruction: Any = case.program[index]
+    fields = ("matrix", "vector") if isinstance(instruction, _STORES) else ("id",)
+    name = next((n for n in (getattr(instruction, f, None) for f in fields) if n in expectation.matrices), None)
+    shape = types_of(case).get(name) if name is not None else None
+    if name is None or not isinstance(shape, (MatrixShape, VectorShape)):
+        return None
+    values = expectation.matrices[name]
+    return compared(index, name, shape.component, values, values)
 
 
 def worst(result: Result, reached: Reached | None) -> list[Place]:

@@ -1,14 +1,15 @@
 """A case that also stores what its instructions give, so that any driver shows its intermediate results.
 
 Behind each instruction that makes a matrix or a vector comes a store of it, to a slot of its own in a
-buffer that the case did not have: one for each instance and for each turn of the loops around it.
+buffer that the case did not have: one for each instance and for each turn of the loops around it. What
+an instruction uses and is used again is stored behind it once more, for a bug may overwrite it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,15 @@ from cts.model import (
     Scalar,
     ScalarType,
     Scope,
+    VectorConstruct,
     VectorShape,
     VectorStore,
+    VectorType,
     base_of,
+    encode,
     factors_of,
     modulus_of,
+    references,
     types_of,
 )
 from cts.model.operand import Operand
@@ -57,14 +62,17 @@ ALIGNMENT = 16
 class Point:
     """A result to be stored: `name`, defined by program[index], with a store behind program[after].
 
-    `loops` are the loops around it, outermost first: index and most turns of each.
+    `loops` are the loops around the store, outermost first: index and most turns of each. `block` is the
+    innermost Loop or If around it. It is `kept` where the store is behind an instruction that uses it.
     """
 
     index: int
     name: str
     after: int
-    shape: MatrixShape | VectorShape
+    shape: MatrixShape | VectorShape | ScalarType
     loops: tuple[tuple[int, int], ...]
+    block: int | None
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,8 +124,17 @@ class Instrumented:
                 arrays = [a.view(component.bits_dtype)[at] for a in (allowed.exact, actual)]
                 spread = None if wide is None else Spread(wide.lo[at], wide.hi[at], wide.flags[at])
                 result = compared(point.index, point.name, component, arrays[0], arrays[1], spread, turns)
-                found.append((_moment(point, turns), result))
+                after = point.after if point.kept else None
+                block = point.block if _otherwise_taken(result) else None
+                found.append((_moment(point, turns), replace(result, after=after, block=block)))
         return [result for _, result in sorted(found, key=lambda f: f[0])]
+
+
+def _otherwise_taken(result: Result) -> bool:
+    """Whether an instance stored what it should not have come to, or did not store what it should have."""
+    before = encode(result.component, [BEFORE])[0]
+    stored = [(a != before).any(axis=(1, 2)) for a in (result.expected, result.actual)]
+    return bool((stored[0] != stored[1]).any())
 
 
 def _spread_of(exact: npt.NDArray[np.uint8], intervals: Sequence[Any], component: ComponentType) -> Spread | None:
@@ -154,19 +171,20 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
     opened: list[tuple[int, AnyInstruction]] = []
     found: list[Point] = []
     left: list[str] = []
+    defined: dict[str, int] = {}
 
-    def add(index: int, names: Sequence[str], after: int) -> None:
+    def add(index: int, names: Sequence[str], after: int, *, kept: bool = False) -> None:
         for name in names:
             shape = types.get(name)
-            if isinstance(shape, ScalarType):
-                left.append(f"{name!r} is not stored: it is a scalar")
-            if not isinstance(shape, (MatrixShape, VectorShape)):
+            if not isinstance(shape, (MatrixShape, VectorShape, ScalarType)):
                 continue
+            defined.setdefault(name, index)
             if len(loops) > 2 or any(count > MOST_TURNS for _, count in loops):
                 why = "more than two loops" if len(loops) > 2 else f"a loop of more than {MOST_TURNS} turns"
                 left.append(f"{name!r} is not stored: it is in {why}")
             else:
-                found.append(Point(index, name, after, shape, tuple(loops)))
+                block = opened[-1][0] if opened else None
+                found.append(Point(index, name, after, shape, tuple(loops), block, kept))
 
     for index, instruction in enumerate(case.program):
         match instruction:
@@ -185,8 +203,17 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
                 opened.pop()
                 add(index, [m.id for m in instruction.merge], index)
             case _:
+                for name in dict.fromkeys(references(instruction)):
+                    in_next_turn = bool(loops) and defined.get(name, index) <= loops[-1][0]
+                    if name in defined and (in_next_turn or _again(case, name, index)):
+                        add(defined[name], [name], index, kept=True)
                 add(index, [getattr(instruction, "id", "")], index)
     return found, left
+
+
+def _again(case: Case, name: str, index: int) -> bool:
+    """Whether a result is used behind an instruction as well."""
+    return any(name in references(i) for i in case.program[index + 1 :])
 
 
 def _most_turns(case: Case, count: Operand, loops: Sequence[tuple[int, int]]) -> int:
@@ -213,7 +240,7 @@ def instrumented(case: Case, chosen: Sequence[Point]) -> Instrumented:
         raise ValueError(f"intermediate results take {sum(ends.values())} bytes, more than {MOST_BYTES}")
     stores: dict[int, list[AnyInstruction]] = {}
     for slot in slots:
-        stores.setdefault(slot.point.after, []).append(_store(case, slot))
+        stores.setdefault(slot.point.after, []).extend(_stores(case, slot))
     program: list[AnyInstruction] = []
     for index, instruction in enumerate(case.program):
         program += [instruction, *stores.get(index, ())]
@@ -234,29 +261,36 @@ def _buffer_name(case: Case, component: ComponentType) -> str:
 
 def _slots(case: Case, point: Point, start: int) -> Slots:
     shape = point.shape
-    rows, cols = (shape.rows, shape.cols) if isinstance(shape, MatrixShape) else (1, shape.length)
-    pitch = -(-cols * shape.component.size // ALIGNMENT) * ALIGNMENT
+    rows, cols = (shape.rows, shape.cols) if isinstance(shape, MatrixShape) else (1, getattr(shape, "length", 1))
+    # Between rows is a gap, so that a store which writes too much is not taken for a wrong result.
+    pitch = (-(-cols * shape.component.size // ALIGNMENT) + 1) * ALIGNMENT
     each = case.dispatch.invocations or (case.dispatch.subgroups if _by_subgroup(shape) else 1)
     instances = math.prod(case.dispatch.workgroups) * each
     return Slots(point, _buffer_name(case, shape.component), start, rows, cols, pitch, instances)
 
 
-def _by_subgroup(shape: MatrixShape | VectorShape) -> bool:
+def _by_subgroup(shape: MatrixShape | VectorShape | ScalarType) -> bool:
     return isinstance(shape, MatrixShape) and shape.scope is Scope.Subgroup
 
 
-def _store(case: Case, slots: Slots) -> AnyInstruction:
+def _stores(case: Case, slots: Slots) -> list[AnyInstruction]:
+    """The store of a point; of a scalar, as a vector of one component."""
     point = slots.point
+    if isinstance(point.shape, MatrixShape):
+        size = point.shape.component.size
+        return [MatrixStore(point.name, slots.buffer, slots.pitch // size, offset=_offset(case, slots, size))]
+    store = VectorStore(vector=point.name, buffer=slots.buffer, offset=_offset(case, slots, 1))
     if isinstance(point.shape, VectorShape):
-        return VectorStore(vector=point.name, buffer=slots.buffer, offset=_offset(case, slots, 1))
-    size = point.shape.component.size
-    return MatrixStore(point.name, slots.buffer, slots.pitch // size, offset=_offset(case, slots, size))
+        return [store]
+    name = f"debug_{point.name}_{point.after}"
+    made = VectorConstruct(id=name, type=VectorType(point.shape.component, 1), parts=(point.name,))
+    return [made, structs.replace(store, vector=name)]
 
 
 def _offset(case: Case, slots: Slots, unit: int) -> Operand:
     """Where the slot of an instance and turn begins, in units of so many bytes."""
     x, y, _ = case.dispatch.workgroups
-    vector = isinstance(slots.point.shape, VectorShape)
+    vector = not isinstance(slots.point.shape, MatrixShape)
     each = case.dispatch.invocations or (case.dispatch.subgroups if _by_subgroup(slots.point.shape) else 1)
     one = slots.rows * slots.pitch // unit
     turn = slots.bytes_per_turn // unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,24 +17,30 @@ from cts.explain.results import Result, definitions, first_wrong, shown
 from cts.judge import Attempt, OpenDriver, judge
 from cts.model import (
     GUARD_BYTES,
+    AnyInstruction,
     Case,
+    If,
     Loop,
     MatrixLoad,
     MatrixLoadTensor,
     MatrixShape,
     MatrixStore,
     MatrixStoreTensor,
+    ScalarType,
     VectorLoad,
     VectorMatrixMul,
+    VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
     VectorShape,
     VectorStore,
     encode,
     initial_bits,
+    references,
     types_of,
 )
 from cts.verdict import Verdict
 
+_PLAIN_STORES = (MatrixStore, MatrixStoreTensor, VectorStore)
 _STORES = (MatrixStore, MatrixStoreTensor, VectorStore, VectorReduceSumAccumulate)
 _LOADS = (MatrixLoad, MatrixLoadTensor, VectorLoad, VectorMatrixMul)
 
@@ -56,61 +62,109 @@ class Located:
 
 @dataclass(eq=False)
 class _Search:
+    """`shown` are the results that the driver shows of the case itself, by name."""
+
     case: Case
     driver: OpenDriver
     oracle: Oracle
+    shown: dict[str, Result]
     notes: list[str] = field(default_factory=list)
 
     def found(self, how: str, result: Result) -> Located:
         return Located(result.index, how, result, tuple(self.notes))
 
+    def stored(self, result: Result) -> Located:
+        """Where the first wrong one of the results that were stored speaks of."""
+        name = f"{result.name!r}, of program[{result.index}],"
+        if result.block is not None:
+            kind = type(self.case.program[result.block]).__name__
+            self.notes.append(f"{name} is come to, or not, otherwise than the {kind} of program[{result.block}] says")
+            return Located(result.block, model.INSTRUMENTED, result, tuple(self.notes))
+        if result.after is not None:
+            kind = type(self.case.program[result.after]).__name__
+            self.notes.append(f"{name} is right at first and wrong behind program[{result.after}], which only reads it")
+            return Located(result.after, model.INSTRUMENTED, result, tuple(self.notes))
+        return self.found(model.INSTRUMENTED, result)
+
 
 def locate(case: Case, driver: OpenDriver, oracle: Oracle, expectation: Expectation, attempt: Attempt) -> Located:
     """Where a failing attempt goes wrong first."""
     assert attempt.outcome is not None and attempt.divergence is not None
-    search = _Search(case, driver, oracle)
     results = shown(case, expectation, attempt.outcome.matrices)
+    search = _Search(case, driver, oracle, {r.name: r for r in results})
     first = first_wrong(results)
     complete = len(results) == sum(1 for _ in definitions(case))
-    loops = any(isinstance(i, Loop) for i in case.program)
-    if first is not None and not loops:
-        return search.found(model.SHOWN, first)
-    if loops or not complete:
-        # A driver shows the last turn of loops only.
-        found = _instrumented(search)
-        if found is not None:
-            return found
-        if first is not None:
-            search.notes.append("of loops, the driver shows the last turn only")
-            return search.found(model.SHOWN, first)
     how = model.SHOWN if complete else model.MEMORY
+    if not complete or _at_the_end_only(case, first):
+        every_right = _instrumented(search)
+        if isinstance(every_right, Located):
+            return every_right
+        if first is not None:
+            search.notes.append("the driver shows results as they are in the end")
+        elif every_right:
+            how = model.INSTRUMENTED
+    if first is not None:
+        return search.found(model.SHOWN, first)
     return _in_memory(search, expectation, attempt.divergence, attempt.outcome.memory, how)
 
 
-def _instrumented(search: _Search) -> Located | None:
-    """With every result stored, or one at a time where that makes the bug disappear; None where nothing is wrong."""
+def _at_the_end_only(case: Case, first: Result | None) -> bool:
+    """Whether what a driver shows in the end may not tell which instruction is the first.
+
+    There are loops and conditions; or what is wrong is used more than once, so that a use may have
+    changed it; or it is made of scalars, which are not shown.
+    """
+    if any(isinstance(i, (Loop, If)) for i in case.program):
+        return True
+    if first is None:
+        return False
+    types = types_of(case)
+    scalars = any(isinstance(types.get(name), ScalarType) for name in references(case.program[first.index]))
+    return scalars or sum(first.name in references(i) for i in case.program) > 1
+
+
+def _instrumented(search: _Search) -> Located | bool:
+    """With every result stored, or one at a time where that makes the bug disappear.
+
+    Where nothing is wrong then, whether the bug was there and every result was right.
+    """
     every, left = points(search.case)
     search.notes += left
     chosen = [p for p in every if _valid(search, p)]
     if not chosen:
-        return None
+        return False
     results, fails = _run(search, chosen)
     first = first_wrong(results)
-    if first is not None:
-        return search.found(model.INSTRUMENTED, first)
-    if fails:
-        return None
+    if first is not None and _believed(search, first, results):
+        return search.stored(first)
+    if fails or first is not None:
+        return fails and first is None
     search.notes.append("the bug disappears when every intermediate result is stored: each was stored alone")
     persists = 0
     for point in chosen:
         results, fails = _run(search, [point])
         first = first_wrong(results)
         persists += fails
-        if first is not None:
-            return search.found(model.INSTRUMENTED, first)
+        if first is not None and _believed(search, first, results):
+            return search.stored(first)
     if not persists:
         search.notes.append("it disappears as well whichever one of them is stored")
-    return None
+    return False
+
+
+def _believed(search: _Search, first: Result, results: Sequence[Result]) -> bool:
+    """Whether a wrong result that was stored may be what was computed: not where the driver shows a right one.
+
+    A driver shows the last turn of loops, so that is compared.
+    """
+    known = search.shown.get(first.name)
+    if known is None or known.wrong.any() or first.block is not None:
+        return True
+    last = max((r for r in results if r.name == first.name and r.after == first.after), key=lambda r: r.turns)
+    if not last.wrong.any():
+        return True
+    search.notes.append(f"{first.name!r} is wrong only where it is stored: the store is wrong")
+    return False
 
 
 def _valid(search: _Search, point: Point) -> bool:
@@ -161,9 +215,8 @@ def _in_memory(
     offset = int(first.offsets[0])
     trace = search.oracle.trace(search.case, first.buffer, offset, detail=True, depth=0)
     index = trace.instruction
-    if index is None and trace.row is not None:
-        search.notes.append("a conversion of a matrix wrote what is wrong, or what it converted is wrong")
-        return Located(None, how, None, tuple(search.notes), trace)
+    if trace.conversion is not None:
+        return _converted(search, trace, how)
     if index is None:
         index = _nearest(search, first, offset)
         if index is None:
@@ -173,10 +226,36 @@ def _in_memory(
             f"no instruction may write byte {offset} of {first.buffer!r}: "
             f"program[{index}] ({type(search.case.program[index]).__name__}) comes nearest to it"
         )
-        how = how or model.MEMORY
     if how == model.MEMORY:
         search.notes.append("no intermediate result could be seen to differ: what was stored is assumed to be right")
-    return Located(index, how, _stored(search, expectation, divergence, memory, index), tuple(search.notes), trace)
+    result = _stored(search, expectation, divergence, memory, index)
+    known = None if result is None else search.shown.get(result.name)
+    if result is not None and known is not None and _as_shown(search.case.program[index], result, known):
+        search.notes.append(f"program[{index}] stores {result.name!r} as the driver shows it")
+        return Located(known.index, how, replace(known, wrong=result.wrong), tuple(search.notes), trace)
+    return Located(index, how, result, tuple(search.notes), trace)
+
+
+def _as_shown(store: AnyInstruction, stored: Result, known: Result) -> bool:
+    """Whether a store put in memory what the driver shows, so that its operand was wrong: equal within its freedom."""
+    if not isinstance(store, _PLAIN_STORES) or not stored.wrong.any() or known.actual.shape != stored.wrong.shape:
+        return False
+    return bool((known.actual[stored.wrong] == stored.actual[stored.wrong]).all())
+
+
+def _converted(search: _Search, trace: Trace, how: str) -> Located:
+    """A conversion wrote what is wrong: it is to blame, or what accumulates into the matrix that it reads."""
+    assert trace.conversion is not None
+    source = search.case.conversions[trace.conversion].source.of
+    adding = [
+        n
+        for n, i in enumerate(search.case.program)
+        if isinstance(i, VectorOuterProductAccumulate) and i.matrix == source
+    ]
+    if not adding:
+        return Located(None, how, None, tuple(search.notes), trace)
+    search.notes.append(f"conversions[{trace.conversion}] wrote what is wrong: it, or what was added to {source!r}")
+    return Located(adding[-1], model.MEMORY, None, tuple(search.notes), trace)
 
 
 def _nearest(search: _Search, first: Differing, offset: int) -> int | None:

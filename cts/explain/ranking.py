@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from cts.compare import compare
 from cts.errors import BadInput
-from cts.expectation import Expectation, Oracle
+from cts.expectation import Expectation, Freedom, Oracle, TraceStep
 from cts.explain.changes import changes
+from cts.explain.facts import facts_of
 from cts.explain.model import AsIf, Suspect, Told
 from cts.explain.results import Mask, Result, compared
 from cts.model import Case, types_of
@@ -90,8 +91,18 @@ def _given(case: Case, expectation: Expectation, result: Result) -> tuple[int, b
         return 0, False
     spread = expectation.spreads.get(result.name)
     other = compared(result.index, result.name, result.component, wanted, actual, spread)
-    given = int((result.wrong & ~other.wrong).sum())
-    return given, not other.wrong.any()
+    # What may be anything says nothing.
+    wrong = other.wrong if spread is None else other.wrong | _anything(other)
+    given = int((result.wrong & ~wrong).sum())
+    return given, given == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any()
+
+
+def _anything(result: Result) -> Mask:
+    """The elements that may have any value."""
+    if result.spread is None:
+        return np.zeros(result.wrong.shape, bool)
+    found: Mask = (result.spread.flags & np.uint8(Freedom.ANY)) != 0
+    return found
 
 
 @dataclass(frozen=True)
@@ -105,26 +116,38 @@ class _Seen:
 
 
 def suspects(
+    case: Case,
+    index: int | None,
     as_if: Sequence[AsIf],
     result: Result | None,
     told: Callable[[Place], Iterable[Told]],
+    steps: Iterable[TraceStep] = (),
 ) -> tuple[Suspect, ...]:
     """Facts in the order of suspicion, each once, with what speaks for it.
 
-    First those of changes that explain every element; then by Ochiai's measure: the steps that do
-    something in the wrong elements and not in the right ones. Last those that only take part.
+    First those of changes that explain every element, and those of program[`index`] where another
+    instruction gave the result; then by Ochiai's measure: the steps that do something in the wrong
+    elements and not in the right ones. Last `steps`, and facts that only take part.
     """
     found: dict[str, str] = {}
+    own = () if index is None else facts_of(case.program[index])
+    kind = "" if index is None else f"what program[{index}] {type(case.program[index]).__name__} does"
+    if result is not None and result.index != index:
+        found |= dict.fromkeys(own, kind)
     for change in as_if:
         if change.exact:
             for fact in change.facts:
                 found.setdefault(fact, f"all {change.wrong} wrong elements are as if {change.what}")
     if result is not None:
         for fact, seen in _by_elements(result, told):
-            found.setdefault(fact, _why(seen))
+            found.setdefault(fact, _why(seen) if result.wrong.any() else f"takes part: {seen.what}")
+    for step in steps:
+        found.setdefault(step.fact, f"takes part: {step.what}")
     for change in as_if:
         for fact in change.facts:
             found.setdefault(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}")
+    for fact in own:
+        found.setdefault(fact, kind)
     return tuple(Suspect(fact, why) for fact, why in found.items())
 
 
@@ -136,10 +159,16 @@ def _why(seen: _Seen) -> str:
 
 def _by_elements(result: Result, told: Callable[[Place], Iterable[Told]]) -> list[tuple[str, _Seen]]:
     wrong, right = sample(result.wrong), sample(_beside(result))
+    if not wrong:
+        # Harm is done elsewhere: every element takes part in it as well as any other.
+        wrong, right = sample(np.ones(result.wrong.shape, bool)), []
     weight = (~result.wrong).sum() / max(1, len(right)) / max(1.0, result.wrong.sum() / max(1, len(wrong)))
     does: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     idle: dict[str, str] = {}
     examples: dict[tuple[str, str], str] = {}
+    # The facts of what made layouts and views, which come after those of the instruction itself.
+    behind: set[str] = set()
+    own: set[str] = set()
     for column, places in enumerate((wrong, right)):
         for place in places:
             steps = list(told(place))
@@ -149,6 +178,11 @@ def _by_elements(result: Result, told: Callable[[Place], Iterable[Told]]) -> lis
                 examples.setdefault(key, what)
             for s in steps:
                 idle.setdefault(s.fact, s.what)
+                if s.instruction == result.index:
+                    behind.discard(s.fact)
+                elif s.fact not in own:
+                    behind.add(s.fact)
+            own |= {s.fact for s in steps if s.instruction == result.index}
     best: dict[str, _Seen] = {}
     for (fact, kind), (bad, good) in does.items():
         score = bad / sqrt(max(1, len(wrong)) * (bad + weight * good)) if bad else 0.0
@@ -157,7 +191,7 @@ def _by_elements(result: Result, told: Callable[[Place], Iterable[Told]]) -> lis
     for fact, what in idle.items():
         best.setdefault(fact, _Seen(0, 0, 0.0, what))
     order = list(idle)
-    return sorted(best.items(), key=lambda item: (-round(item[1].score, 6), order.index(item[0])))
+    return sorted(best.items(), key=lambda item: (-round(item[1].score, 6), item[0] in behind, order.index(item[0])))
 
 
 def _kind(step: Told) -> str:

@@ -31,7 +31,10 @@ class Result:
     """What an instruction gave, once: `name` as program[`index`] defines or stores it, in turn `turns`.
 
     Arrays are (instances, rows, cols); a vector is one row. `expected` holds one allowed value of each
-    element, `actual` what a driver has; `wrong` says where that is not allowed.
+    element, `actual` what a driver has; `wrong` says where that is not allowed. Of a result that was
+    stored again behind an instruction which uses it, `after` is the index of that one. Where an instance
+    came to it that should not have, or one did not that should, `block` is the innermost Loop or If
+    around it.
     """
 
     index: int
@@ -42,6 +45,8 @@ class Result:
     wrong: Mask
     turns: tuple[int, ...] = ()
     spread: Spread | None = None
+    after: int | None = None
+    block: int | None = None
 
 
 def definitions(case: Case) -> Iterator[tuple[int, str]]:

@@ -56,6 +56,8 @@ def test_conversions_name_the_products_behind_an_element() -> None:
     trace = ORACLE.trace(case, "d", 48 + 8)
     assert (trace.instruction, trace.row, trace.col) == (None, 1, 2)
     assert "conversions[1] of 'g', float32 to float32: element (1, 2)" in trace.steps[0].what
-    assert [s.what for s in trace.steps[1:]] == [
+    assert trace.conversion == 1
+    assert [(s.fact, s.value) for s in trace.steps[1:3]] == [("VK-053", "read"), ("VK-055", "written at byte 56")]
+    assert [s.what for s in trace.steps[3:]] == [
         f"program[4], workgroup (0, 0, 0), invocation {n}, adds 'v'[1] * 'v'[2]" for n in range(4)
     ]
