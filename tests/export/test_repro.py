@@ -182,7 +182,7 @@ program:
 def test_text_of_a_case_cannot_end_a_comment_or_a_string() -> None:
     case = loads_case(HOSTILE_TEXT)
     text = c(case, registry.oracle().expect(case), 32)
-    head, _, rest = text.partition("*/")
+    _, _, rest = text.partition("*/")
     assert rest.startswith("\n#include")
     for compiler in COMPILERS:
         command = [compiler, *WARNINGS, "-fsyntax-only", "-x", "c", "-"]

@@ -53,11 +53,17 @@ STRUCTURES = {
     "barrier2": "MemoryBarrier2",
     "dependency_info": "DependencyInfo",
 }
-LIMITS = (
-    "maxUniformBufferRange maxStorageBufferRange maxPushConstantsSize maxPerStageDescriptorUniformBuffers"
-    " maxPerStageDescriptorStorageBuffers maxComputeSharedMemorySize maxComputeWorkGroupCount"
-    " maxComputeWorkGroupInvocations maxComputeWorkGroupSize"
-).split()
+LIMITS = [
+    "maxUniformBufferRange",
+    "maxStorageBufferRange",
+    "maxPushConstantsSize",
+    "maxPerStageDescriptorUniformBuffers",
+    "maxPerStageDescriptorStorageBuffers",
+    "maxComputeSharedMemorySize",
+    "maxComputeWorkGroupCount",
+    "maxComputeWorkGroupInvocations",
+    "maxComputeWorkGroupSize",
+]
 MEMBERS = {
     "properties11.subgroupSize": "PhysicalDeviceVulkan11Properties.subgroupSize",
     "properties11.operations": "PhysicalDeviceVulkan11Properties.subgroupSupportedOperations",

@@ -147,6 +147,8 @@ static void fill(unsigned char *to, const struct data *data, size_t size) {
 static void *open_loader(void) {
     const char *names[] = {"libvulkan.so.1", "libvulkan.so", "libvulkan.dylib", "libvulkan.1.dylib"};
     void *loader = NULL;
+    /* Drivers that compile for the processor may look for the functions of libm in the program itself. */
+    (void)dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
     for (size_t i = 0; i < COUNT(names) && loader == NULL; i++) loader = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (loader == NULL) stop(UNSUPPORTED, "there is no Vulkan loader");
     *(void **)&vkGetInstanceProcAddr = dlsym(loader, "vkGetInstanceProcAddr");
