@@ -17,7 +17,7 @@
         (wanted.verdict && data.verdict !== wanted.verdict) ||
         (wanted.status && data.status !== wanted.status) ||
         (text && !data.name.toLowerCase().includes(text));
-      shown[data.row] = (shown[data.row] || 0) + !row.hidden;
+      if (data.row) shown[data.row] = (shown[data.row] || 0) + !row.hidden;
     }
     told.textContent = Object.entries(shown).map(([kind, count]) => `${count} ${kind}`).join(", ") + " shown";
     const used = fields.filter((field) => field.value).map((field) => [field.name, field.value]);

@@ -56,7 +56,10 @@ class Rectangle:
 
 @dataclass(frozen=True)
 class Picture:
-    """What to draw. `scale` says how many rows and columns of elements are one unit; `legend` has name, text and count."""
+    """What to draw.
+
+    `scale` says how many rows and columns of elements are one unit; `legend` has class, meaning and count.
+    """
 
     title: str
     rows: int
@@ -71,7 +74,8 @@ def of_explanation(explanation: Explanation) -> Picture | None:
     """The picture of the first result that differs, or None where there is none."""
     if not explanation.picture:
         return None
-    return _drawn(explanation.picture_of or explanation.result, explanation.picture, explanation.scale)
+    title = ", ".join(part for part in (explanation.result, explanation.picture_of) if part)
+    return _drawn(title, explanation.picture, explanation.scale)
 
 
 def of_finding(finding: Finding) -> Picture | None:
