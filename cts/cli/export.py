@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 
 def export(
-    target: Annotated[str, typer.Argument(help="A case file, the name of a corpus case, a bundle, or a journal of a crash.", metavar="CASE")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="A case file, the name of a corpus case, a bundle, or a journal of a crash.", metavar="CASE"
+        ),
+    ],
     format_name: Annotated[
         str,
         typer.Option(
