@@ -81,9 +81,8 @@ def main() -> int:
         if found:
             print(f"{name}: {found}", flush=True)
     device.close()
-    print(
-        f"{len(entries)} cases: {agreed} agreed, {sum(cannot.values())} cannot be expressed or run, {wrong} rejected or failed"
-    )
+    left_out = sum(cannot.values())
+    print(f"{len(entries)} cases: {agreed} agreed, {left_out} cannot be expressed or run, {wrong} rejected or failed")
     for what, count in cannot.most_common():
         print(f"{count:5}  {what}")
     print(f"{time.perf_counter() - start:.0f} s")
