@@ -21,7 +21,9 @@ Bits = npt.NDArray[np.unsignedinteger[Any]]
 Bytes = npt.NDArray[np.uint8]
 
 #: What elements break that lie within their interval, but between the numbers that roundings can give.
-_UNROUNDED = "nothing between: the program makes a rounding binding (NU-019)"
+UNROUNDED = "nothing between: the program makes a rounding binding (NU-019)"
+#: What elements break that are not the same as others of their group.
+EQUAL = "as another element: equal by definition, so of one bit pattern (CM-021, CM-023)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +186,7 @@ def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Ite
         yield from _differing(name, intervals, found, wrong_here, intervals.lo, intervals.hi)
         below, above = _multiples(intervals, found)
         between = ~wrong_here & (below != above)
-        yield from _differing(name, intervals, found, between, below, above, _UNROUNDED)
+        yield from _differing(name, intervals, found, between, below, above, UNROUNDED)
     for identical in allowed.identical:
         yield from _unlike(name, identical, actual)
     if wrong.any():
@@ -229,7 +231,7 @@ def _unlike(name: str, identical: Identical, actual: Bytes) -> Iterator[Differin
         bad = bad[np.argsort(identical.offsets[bad], kind="stable")]
         flags = np.zeros(bad.size, np.uint8)
         offsets, want = identical.offsets[bad], wanted[bad]
-        rule = "as another element: equal by definition, so of one bit pattern (CM-021, CM-023)"
+        rule = EQUAL
         yield Differing(name, False, component, offsets, found[bad], want, want, flags, len(found), rule)
 
 

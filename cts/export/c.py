@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 import cts
 from cts import registry
+from cts.compare import EQUAL, UNROUNDED
 from cts.errors import HarnessTrouble
 from cts.expectation import Allowed, Expectation, Identical, Intervals
 from cts.export.c_tables import codes, comment, data, identifier, string, table, words
@@ -28,10 +29,6 @@ _FLOATS = {
     ComponentType.float8_e4m3fn: (4, 3, False),
     ComponentType.float8_e5m2: (5, 2, True),
 }
-#: What cts.compare says of elements that break a rule beside their own interval.
-UNROUNDED = "nothing between: the program makes a rounding binding (NU-019)"
-EQUAL = "as another element: equal by definition, so of one bit pattern (CM-021, CM-023)"
-
 _ACCUMULATIONS = {0: "float16", 1: "float32"}
 
 #: The properties of Vulkan 1.2 that execution modes ask for, in the order of VkPhysicalDeviceVulkan12Properties.
