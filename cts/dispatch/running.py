@@ -31,6 +31,10 @@ _VERDICTS = {
 }
 
 
+#: Codes of faults that tell of the module what a comparison would: its behaviour is undefined.
+_UNDEFINED = frozenset({"misuse", "race", "uninitialised"})
+
+
 @dataclass(frozen=True)
 class Ran:
     """What became of the dispatch on one driver. `outputs` are in their buffers' shapes where it ran to its end."""
@@ -109,6 +113,8 @@ def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Resul
             done[label] = outcome
             outputs = {name: values(dispatch, outcome.memory, name) for name in dispatch.outputs}
             verdict = Verdict.FAIL if differences else Verdict.PASS
+        elif outcome.fault is not None and outcome.fault.code in _UNDEFINED:
+            verdict = Verdict.FAIL
         runs.append(Ran(label, verdict, outcome, tuple(differences), outputs))
     return Result(dispatch, tuple(runs))
 
@@ -143,7 +149,9 @@ def _check_trace(dispatch: Dispatch, name: str) -> None:
         return
     if not (number.isascii() and number.isdigit() and 0 < int(number) < int(words[3])):
         close = difflib.get_close_matches(number, known.names, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else "the name that OpName gives to a function or a result, or %ID"
+        remedy = (
+            f"did you mean {close[0]!r}?" if close else "the name that OpName gives to a function or a result, or %ID"
+        )
         raise BadInput("trace", f"the module has nothing named {name!r}", f"--trace {name}", remedy)
 
 

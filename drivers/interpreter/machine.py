@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -245,6 +246,18 @@ class Machine:
             watched.scatter(addresses, values)
 
         return scatter
+
+    @contextmanager
+    def atomically(self) -> Iterator[None]:
+        """Loads and stores within are atomic."""
+        if self.watched is None:
+            yield
+            return
+        self.watched.atomic = True
+        try:
+            yield
+        finally:
+            self.watched.atomic = False
 
     def of_instances(self, scope: int, numbers: Array | None) -> AddressSpace:
         """The memory, for an access by instances (n,) of a scope (None: by all that are active)."""

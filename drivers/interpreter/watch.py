@@ -1,8 +1,9 @@
 """Watching for data races and for reads of what was never written, on request.
 
 Detection is by what happens in this one run: two accesses of different invocations to one byte, at least
-one of them a write, are a race unless a barrier of their workgroup lies between them, or a barrier of
-their subgroup. Nothing orders workgroups. Atomics and accumulations are not looked at.
+one of them a write and not both of them atomic, are a race unless a barrier of their workgroup lies
+between them, or a barrier of their subgroup. Nothing orders workgroups: what atomics order is not seen.
+Accumulations of cooperative vectors are not looked at.
 """
 
 from __future__ import annotations
@@ -24,15 +25,43 @@ from cts.drivers.interpreter.values import SUBGROUP, WORKGROUP, Array, Lanes, Pl
 _LOCAL = 20
 
 
+class _Trail:
+    """Of each byte of a segment: who accessed it last in one way, as owner + 1, and at which clocks."""
+
+    def __init__(self, size: int) -> None:
+        self.owner = np.zeros(size, np.int64)
+        self.clock = np.zeros((2, size), np.int32)
+        #: Whether, at that clock, others of its workgroup did so, too, and whether other workgroups ever did.
+        self.others, self.foreign = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+
+    def note(self, at: Array, by: Array, clocks: Array) -> None:
+        """Owners `by` (n,) access the bytes `at` (n,), of which some may be the same."""
+        last = self.owner[at] - 1
+        same = (last >> _LOCAL == by >> _LOCAL) & (last >= 0)
+        now = same & (self.clock[0, at] == clocks[0])
+        self.foreign[at] |= (last >= 0) & ~same
+        self.others[at] = now & (self.others[at] | (last != by))
+        self.owner[at], self.clock[:, at] = by + 1, clocks
+        self.others[at] |= self.owner[at] != by + 1
+        self.foreign[at] |= (self.owner[at] - 1) >> _LOCAL != by >> _LOCAL
+
+
 class _Shadow:
-    """Of each byte of a segment: who wrote and who read it last, as owner + 1, and at which clocks."""
+    """What is known of a segment: the bytes that were written, and a trail for each way to access them."""
 
     def __init__(self, size: int) -> None:
         self.written = np.zeros(size, np.bool_)
-        self.writer, self.reader = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        self.write_clock, self.read_clock = np.zeros((2, size), np.int32), np.zeros((2, size), np.int32)
-        #: Whether, at the reader's clock, others of its workgroup read it too, and whether other workgroups did.
-        self.others, self.foreign = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+        self.trails = {way: _Trail(size) for way in _RIVALS}
+
+
+#: Ways to access memory, with those that must be ordered with them. What a trail of each tells of others.
+_READ, _WRITE, _ATOMIC_READ, _ATOMIC_WRITE = "read", "wrote", "read atomically", "changed atomically"
+_RIVALS = {
+    _READ: (_WRITE, _ATOMIC_WRITE),
+    _WRITE: (_WRITE, _READ, _ATOMIC_READ, _ATOMIC_WRITE),
+    _ATOMIC_READ: (_WRITE,),
+    _ATOMIC_WRITE: (_WRITE, _READ),
+}
 
 
 class WatchedSpace(AddressSpace):
@@ -45,6 +74,8 @@ class WatchedSpace(AddressSpace):
         self._fresh: set[int] = set()
         self._owners: Array | None = None
         self._quiet = False
+        #: Whether accesses are atomic at the moment.
+        self.atomic = False
 
     def begin(self, topology: Topology, first: int, lasting: int) -> None:
         """A batch begins at workgroup `first`; segments from number `lasting` on are its own and hold nothing."""
@@ -65,6 +96,15 @@ class WatchedSpace(AddressSpace):
         first = t.scopes[scope].first[numbers]
         local = t.local_index[first].astype(np.int64) + (scope << _LOCAL - 3)
         self._owners = ((t.workgroup[first] + self._first) << _LOCAL) + local
+
+    def changed_atomically(self, addresses: Array, size: int, lanes: Array) -> None:
+        """Lanes (n,) have changed numbers of `size` bytes at addresses (n,), each in its turn."""
+        self.owned_by_lanes(lanes)
+        owners, self._owners, self.atomic = self._owners, None, True
+        try:
+            self._note(addresses, size, owners, writes=True)
+        finally:
+            self.atomic = False
 
     def barrier(self, scope: int, mask: Array | None) -> None:
         """Instances of a scope have met."""
@@ -124,47 +164,24 @@ class WatchedSpace(AddressSpace):
         if by is None or RACES not in self.checks:
             return
         clocks = self._clock_of(by)
-        if writes:
-            self._check(shadow.writer, shadow.write_clock, at, by, clocks, segment, "wrote")
-            self._check(shadow.reader, shadow.read_clock, at, by, clocks, segment, "read", shadow)
-            shadow.writer[at], shadow.write_clock[:, at] = by + 1, clocks
-            together = shadow.writer[at] != by + 1
-            if together.any():
-                k = int(np.argmax(together))
-                self._race(segment, int(at[k]), int(by[k]), int(shadow.writer[at[k]]) - 1, "writes")
-            return
-        self._check(shadow.writer, shadow.write_clock, at, by, clocks, segment, "wrote")
-        last = shadow.reader[at] - 1
-        same = (last >> _LOCAL == by >> _LOCAL) & (last >= 0)
-        now = same & (shadow.read_clock[0, at] == clocks[0])
-        shadow.foreign[at] |= (last >= 0) & ~same
-        shadow.others[at] = now & (shadow.others[at] | (last != by))
-        shadow.reader[at], shadow.read_clock[:, at] = by + 1, clocks
-        shadow.others[at] |= shadow.reader[at] != by + 1
-        shadow.foreign[at] |= (shadow.reader[at] - 1) >> _LOCAL != by >> _LOCAL
+        way = (_ATOMIC_WRITE if writes else _ATOMIC_READ) if self.atomic else _WRITE if writes else _READ
+        for rival in _RIVALS[way]:
+            self._check(shadow.trails[rival], rival, at, by, clocks, segment)
+        trail = shadow.trails[way]
+        trail.note(at, by, clocks)
+        if way == _WRITE and (together := trail.owner[at] != by + 1).any():
+            k = int(np.argmax(together))
+            self._race(segment, int(at[k]), int(by[k]), int(trail.owner[at[k]]) - 1, "writes")
 
-    def _check(
-        self,
-        owners: Array,
-        owner_clocks: Array,
-        at: Array,
-        by: Array,
-        clocks: Array,
-        segment: Segment,
-        did: str,
-        readers: _Shadow | None = None,
-    ) -> None:
+    def _check(self, trail: _Trail, did: str, at: Array, by: Array, clocks: Array, segment: Segment) -> None:
         """Raise Race where an earlier access to the bytes was by somebody else and nothing lies between."""
-        last = owners[at] - 1
-        elsewhere = last >> _LOCAL != by >> _LOCAL
+        last = trail.owner[at] - 1
+        elsewhere = (last >> _LOCAL != by >> _LOCAL) | trail.foreign[at]
         size = self._subgroup_size()
         local = (1 << _LOCAL) - 1
         met = (last & local) // size == (by & local) // size
-        ordered = (owner_clocks[0, at] != clocks[0]) | met & (owner_clocks[1, at] != clocks[1])
-        somebody = last != by
-        if readers is not None:
-            somebody |= readers.others[at]
-            elsewhere |= readers.foreign[at]
+        ordered = (trail.clock[0, at] != clocks[0]) | met & (trail.clock[1, at] != clocks[1])
+        somebody = (last != by) | trail.others[at]
         wrong = (last >= 0) & (elsewhere | ~ordered & somebody)
         if wrong.any():
             k = int(np.argmax(wrong))

@@ -124,6 +124,26 @@ def test_two_invocations_that_write_one_word_race(tmp_path: Path) -> None:
     assert outcome(tmp_path, ADD, "interpreter:check=races").status is Status.DONE
 
 
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("%y = OpAtomicIAdd %uint %first %u1 %u0 %u1", ""),
+        (f"OpAtomicStore %first %u2 %u0 %lane\n{BARRIER}\n%y = OpLoad %uint %first", ""),
+        ("OpAtomicStore %first %u2 %u0 %lane\n%y = OpAtomicLoad %uint %first %u2 %u0", ""),
+        ("%s = OpAtomicIAdd %uint %first %u1 %u0 %u1\n%y = OpLoad %uint %first", "changed atomically"),
+        ("OpAtomicStore %first %u2 %u0 %lane\nOpStore %at %lane\n%y = OpLoad %uint %at", "changed atomically"),
+        ("%y = OpAtomicLoad %uint %first %u2 %u0\nOpStore %at %lane", "read atomically"),
+        ("OpStore %at %lane\n%y = OpAtomicIAdd %uint %first %u1 %u0 %u1", "wrote"),
+        ("%y = OpLoad %uint %at\n%s = OpAtomicIAdd %uint %first %u1 %u0 %u1", "read"),
+    ],
+)
+def test_atomics_race_with_what_is_not_atomic(tmp_path: Path, body: str, what: str) -> None:
+    text = shared("%first = OpAccessChain %shared_word %shared %u0\n" + body)
+    result = run(write(tmp_path, assembly=text), options={"check": "races"})
+    assert result.status == (1 if what else 0), said(result)
+    assert f"{what} with nothing between" in said(result) if what else not result.runs[0].outcome.fault
+
+
 def test_uninitialised_workgroup_memory(tmp_path: Path) -> None:
     text = shared("%y = OpLoad %uint %at")
     assert outcome(tmp_path, text).status is Status.DONE

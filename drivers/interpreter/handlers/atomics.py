@@ -96,6 +96,8 @@ def _atomic(c: Compiler, i: Instruction, change: Change, operands: Callable[[Mac
         flat = [np.broadcast_to(a, shape)[active].reshape(-1) for a in (addresses, *operands(m, dtype))]
         found = np.zeros(shape, dtype)
         found[active] = serial(m.memory, flat[0], flat[1:], dtype, change).reshape(-1, *offsets.shape)
+        if m.watched is not None:
+            m.watched.changed_atomically(flat[0], dtype.itemsize, np.repeat(active, max(offsets.size, 1)))
         m.registers[result] = found
 
     return change_in_turn
@@ -153,10 +155,20 @@ def compare_exchange(c: Compiler, i: Instruction) -> Step:
 @step("OpAtomicLoad")
 def atomic_load(c: Compiler, i: Instruction) -> Step:
     result, read = i.result, reader(c, i.id(0))
-    return lambda m: m.registers.__setitem__(result, read(m))
+
+    def load(m: Machine) -> None:
+        with m.atomically():
+            m.registers[result] = read(m)
+
+    return load
 
 
 @step("OpAtomicStore")
 def atomic_store(c: Compiler, i: Instruction) -> Step:
     write, value = writer(c, i.id(0)), i.id(3)
-    return lambda m: write(m, m.registers[value])
+
+    def store(m: Machine) -> None:
+        with m.atomically():
+            write(m, m.registers[value])
+
+    return store

@@ -18,6 +18,7 @@ import numpy as np
 
 from cts import registry
 from cts.dispatch.comparing import values
+from cts.dispatch.elements import Array
 from cts.dispatch.loading import load
 from cts.driver import ModuleDriver, Status
 
@@ -25,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
-    found = {}
+    found: dict[str, Array] = {}
     (results := HERE / "results.npz").unlink(missing_ok=True)
     with closing(registry.driver(sys.argv[1])) as driver:
         assert isinstance(driver, ModuleDriver)
