@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -143,6 +144,62 @@ def test_what_cannot_be_said_is_named(name: str) -> None:
     with pytest.raises(CannotExpress) as error:
         glsl(loads_case(_case(program)), SUBGROUP_SIZE)
     assert (error.value.what, error.value.where) == (what, where)
+
+
+#: Names that mean something in GLSL, to its preprocessor or to the shader around them, or are no identifiers there.
+_ODD = """
+float half main vector lane VULKAN GL_core_profile gl_WorkGroupID __LINE__ defined parameters words data addresses turn
+workgroup identity matrix f16vec4 fe4m3vec4 mat4x3 sampler2D uint8_t coopmat length precise Matrix_float_8x8_A
+Layout_2D_Undefined workgroupBarrier component block Holder größe a__b _ 0 x-y result table lanes min
+"""
+ODD = _ODD.split()
+
+
+def _odd_case() -> str:
+    """A case in which everything has a name of ODD: results, buffers, functions, their parameters and fields."""
+    source, target, matrix, tile, layout = ODD[:5]
+    extras = [n for n in ODD if n.isidentifier() and n not in ("min", "block", "lookup")]
+    fields = ", ".join(f"{{name: {n}, type: float16}}" for n in extras if n.isascii())
+    odd = "\n".join(
+        f"  - {{op: MatrixCopy, id: {name!r}, matrix: {matrix}, through: {through}}}"
+        for name, through in zip(ODD[5:], ["Variable", "Function", "Array", "Struct", "Component"] * 9, strict=False)
+    )
+    scalars = ", ".join(["1"] * len([n for n in extras if n.isascii()]))
+    return f"""
+schema: 1
+name: odd names
+functions:
+  table: {{kind: PerElement, type: float16, extras: [{fields}], body: 'value + float + half + result + main'}}
+  lanes: {{kind: Decode, returns: float16, dim: 2, block: [{fields}], body: 'block.float + block.half + block.length'}}
+buffers:
+  {source}: {{type: float16, shape: [4096], data: {{fill: 1}}}}
+  {target}: {{type: float16, shape: [8, 8], data: {{fill: 0}}}}
+program:
+  - {{op: MatrixNull, id: {matrix}, type: {{component: float16, scope: Subgroup, rows: 8, cols: 8, use: Accumulator}}}}
+  - {{op: TensorLayout, id: {layout}, dim: 2}}
+  - {{op: TensorLayoutSetDimension, id: L, of: {layout}, dims: [8, 8]}}
+  - {{op: MatrixLoadTensor, id: {tile}, object: {matrix}, buffer: {source}, layout: L, decode: lanes}}
+{odd}
+  - {{op: MatrixPerElement, id: P, matrix: {tile}, function: table, scalars: [{scalars}]}}
+  - {{op: MatrixStore, matrix: P, buffer: {target}, stride: 8}}
+"""
+
+
+def test_odd_names() -> None:
+    text = glsl(loads_case(_odd_case()), SUBGROUP_SIZE)
+    declared = re.findall(r"^    Matrix_float16_8x8_Accumulator (\w+) =", text, re.MULTILINE)
+    assert len(declared) == len(set(declared)) > len(ODD) - 5
+    assert not {"VULKAN", "float", "half", "main", "sampler2D", "parameters"} & set(declared)
+    assert text.isascii() and "__" not in text
+
+
+@pytest.mark.skipif(GLSLANG is None, reason="no glslang: set CTS_TEST_GLSLANG to a command that runs it")
+def test_odd_names_compile() -> None:
+    assert GLSLANG is not None
+    case = loads_case(_odd_case())
+    (result,) = compiled(GLSLANG, [glsl(case, SUBGROUP_SIZE)])
+    assert result.words is not None, result.message
+    assert not wrong(case, result.words)
 
 
 def test_every_instruction_is_written() -> None:

@@ -33,7 +33,9 @@ def tensor_layout(instruction: TensorLayout, shader: Shader) -> None:
         clamp = type_constant(shader, instruction.clamp, "clamp")
         mode = constant_of(instruction.clamp)
         assert isinstance(mode, ClampMode)
-        name = shader.type_name(f"Layout_{constant_of(instruction.dim)}D_{mode.value}", f"tensorLayoutNV<{dim}, {clamp}>")
+        name = shader.type_name(
+            f"Layout_{constant_of(instruction.dim)}D_{mode.value}", f"tensorLayoutNV<{dim}, {clamp}>"
+        )
         shader.matrix_types[key] = Declared(name, {"arguments": f"{dim}, {clamp}"})
     type_ = shader.matrix_types[key]
     shader.define(instruction.id, type_, f"createTensorLayoutNV({type_.constants['arguments']})")

@@ -15,7 +15,7 @@ float double common partition active asm class union enum typedef template this 
 public static extern external interface long short half fixed unsigned superp input output hvec2 hvec3 hvec4
 fvec2 fvec3 fvec4 filter sizeof cast namespace using sampler texture image tensor spirv_literal nonprivate
 workgroupcoherent subgroupcoherent devicecoherent queuefamilycoherent shadercallcoherent nonuniformEXT
-demote terminateInvocation vector coopmat coopvecNV fcoopmatNV icoopmatNV ucoopmatNV tensorLayoutNV tensorViewNV
+demote terminateInvocation VULKAN vector coopmat coopvecNV fcoopmatNV icoopmatNV ucoopmatNV tensorLayoutNV tensorViewNV
 """
 _FUNCTIONS = """
 main min max abs exp log tanh atan step clamp fma mix barrier controlBarrier memoryBarrier any all not equal mod sin
@@ -44,7 +44,7 @@ class Names:
         ['tile', 'tile_2', 'buffer_', 'x0', 'x_gl_a_b']
         """
         name = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", wanted)).strip("_") or "x"
-        if name.startswith("gl_"):
+        if name.lower().startswith("gl_"):
             name = f"x_{name}"
         elif name[0].isdigit():
             name = f"x{name}"
