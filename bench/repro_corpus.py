@@ -1,11 +1,10 @@
 """Whether repro.c says the same of every case as the driver does, and shows the same first wrong element.
 
-    python bench/repro_corpus.py --driver vulkan [--cc "gcc -O1"] [--runner "chroot /srv/sid"
-        --folder /srv/sid/tmp --inside /tmp] [--every N] [TARGET...]
+    python bench/repro_corpus.py [--worker "chroot /srv/sid python3"] [--cc "gcc -O1"] [--every N] [TARGET...]
 
-Every case is run by the driver, then written as a C program, compiled with warnings as errors, and run where the
-driver's device is: by `--runner`, from `--folder`, which the runner knows as `--inside`. TARGETs are names or dotted
-prefixes of the corpus, or case files; the whole corpus without any. Exit status 1 where a verdict differs.
+Every case is run by the vulkan driver with that worker, then written as a C program, compiled with warnings as errors,
+and run where the worker runs. TARGETs are names or dotted prefixes of the corpus, or case files; the whole corpus
+without any. Exit status 1 where a verdict differs.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from collections import Counter
 from pathlib import Path
 
 from cts import corpus, registry
-from cts.corpus import Entry
 from cts.events import Result
 from cts.export.c import c
 from cts.judge import OpenDriver
@@ -32,6 +30,20 @@ from cts.verdict import Verdict
 #: What the exit status of repro.c must be.
 STATUS = {Verdict.PASS: 0, Verdict.UNSUPPORTED: 77}
 
+#: What stands for a program that a signal has ended.
+CRASHED = 99
+
+#: Runs the program on its input, on the machine where this is run.
+BESIDE = f"""
+import os, subprocess, sys, tempfile
+with tempfile.NamedTemporaryFile(delete=False) as file:
+    file.write(sys.stdin.buffer.read())
+os.chmod(file.name, 0o755)
+ended = subprocess.run([file.name]).returncode
+os.unlink(file.name)
+sys.exit(ended if ended >= 0 else {CRASHED})
+"""
+
 #: Cases that the driver gets at a time.
 BLOCK = 32
 
@@ -42,11 +54,8 @@ def main() -> int:
     """Sweep; 1 where repro.c and the driver disagree."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*")
-    parser.add_argument("--driver", default="vulkan")
+    parser.add_argument("--worker", default="python3", help="the Python of the machine with the device")
     parser.add_argument("--cc", default="cc -O1")
-    parser.add_argument("--runner", default="", help="what runs a program where the device is")
-    parser.add_argument("--folder", type=Path, help="where programs go; default: a temporary folder")
-    parser.add_argument("--inside", type=Path, help="what the runner calls that folder; default: the same")
     parser.add_argument("--every", type=int, default=1, help="only every Nth case")
     args = parser.parse_args()
     entries, errors = corpus.select(args.targets)
@@ -54,17 +63,16 @@ def main() -> int:
         raise errors[0]
     entries = entries[:: args.every]
     oracle = registry.oracle()
-    driver = open_driver(args.driver)
+    driver = open_driver(f"vulkan:worker={args.worker}")
+    beside = [*shlex.split(args.worker), "-c", BESIDE]
     counts: Counter[str] = Counter()
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
-        program = (args.folder or Path(scratch)) / "repro"
-        runner = [*shlex.split(args.runner), str((args.inside or program.parent) / program.name)]
         for at in range(0, len(entries), BLOCK):
             block = [(entry, corpus.read(entry, oracle)) for entry in entries[at : at + BLOCK]]
             results = [result for (result,) in run_entries(block, [driver], oracle)]
             for (entry, case), result in zip(block, results, strict=True):
-                wrong = check(entry, case, result, driver, args.cc, program, runner)
+                wrong = check(case, result, driver, args.cc, Path(scratch) / "repro", beside)
                 counts[f"{result.verdict.value}{', but not repro.c' if wrong else ''}"] += 1
                 if wrong:
                     print(f"{entry.name}: {wrong}", flush=True)
@@ -73,24 +81,23 @@ def main() -> int:
     return int(any("repro" in what for what in counts))
 
 
-def check(
-    entry: Entry, case: Case, result: Result, driver: OpenDriver, compiler: str, program: Path, runner: list[str]
-) -> str:
+def check(case: Case, result: Result, driver: OpenDriver, compiler: str, program: Path, beside: list[str]) -> str:
     """What repro.c does that the driver does not; "" where they agree."""
     source = c(case, registry.oracle().expect(case), driver.capabilities.subgroup_size)
     command = [*shlex.split(compiler), *WARNINGS, "-x", "c", "-o", str(program), "-", "-ldl"]
     built = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     if built.returncode:
         return f"does not compile:\n{built.stderr}"
-    ran = subprocess.run(runner, capture_output=True, text=True, check=False)
+    ran = subprocess.run(beside, input=program.read_bytes(), capture_output=True, check=False)
+    said = (ran.stdout + ran.stderr).decode(errors="replace")
     status = STATUS.get(result.verdict, 1)
     # Where the driver crashes, so does the program.
-    crashed = result.verdict is Verdict.CRASH and ran.returncode < 0
+    crashed = result.verdict is Verdict.CRASH and ran.returncode == CRASHED
     if ran.returncode != status and not crashed:
-        return f"{result.verdict.value}, but exit status {ran.returncode}:\n{ran.stdout}{ran.stderr}"
+        return f"{result.verdict.value}, but exit status {ran.returncode}:\n{said}"
     listed = result.finding.listed if result.finding else ()
-    if listed and not all(text in ran.stdout for text in (f"first: {place(listed[0])}", listed[0].actual)):
-        return f"another first element than {place(listed[0])}, {listed[0].actual}:\n{ran.stdout}"
+    if listed and not all(text in said for text in (f"first: {place(listed[0])}", listed[0].actual)):
+        return f"another first element than {place(listed[0])}, {listed[0].actual}:\n{said}"
     return ""
 
 

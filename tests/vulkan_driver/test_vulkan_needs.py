@@ -1,0 +1,52 @@
+"""What a module asks of any device is what the driver asks of one device."""
+
+from __future__ import annotations
+
+import pytest
+from vulkan_devices import LAVAPIPE
+
+from cts import corpus, registry
+from cts.drivers.vulkan import module, support
+from cts.drivers.vulkan.needs import needs
+from cts.errors import HarnessTrouble
+from cts.job import ModuleJob
+from cts.judge import job
+from cts.model import load_case
+
+#: Enabled only on devices that need them.
+AS_NEEDED = {"cooperativeMatrixFlexibleDimensions", "cooperativeMatrixProperties2", "subgroupSizeControl"}
+
+
+def jobs() -> list[tuple[str, ModuleJob]]:
+    return [(e.name, job(load_case(e.path), 32).module()) for e in corpus.entries()[::20]]
+
+
+def test_features_are_those_that_the_driver_enables() -> None:
+    for name, candidate in jobs():
+        facts = module.facts(candidate.words, candidate.entry, candidate.spec_constants)
+        asked = support.examine(LAVAPIPE, facts, candidate).features
+        assert {f.name for f in needs(candidate).features} == asked - AS_NEEDED, name
+
+
+def test_every_feature_has_its_place() -> None:
+    from cts.drivers.vulkan.worker.tables import FEATURES
+
+    tables = {t.name: t for t in FEATURES}
+    for _, candidate in jobs():
+        found = needs(candidate)
+        for feature in (*found.features, found.required_size, *filter(None, [found.flexible])):
+            structure = found.structures[feature.structure]
+            assert tables[structure.name].members[feature.member] == feature.name
+            own = tables[structure.name].extension
+            assert structure.extensions[:1] == ((own,) if own else ())
+
+
+def test_the_registry_has_it() -> None:
+    (_, candidate), *_ = jobs()
+    assert registry.needs()(candidate) == needs(candidate)
+
+
+def test_what_is_no_module_is_trouble() -> None:
+    (_, candidate), *_ = jobs()
+    with pytest.raises(HarnessTrouble, match="module-unreadable"):
+        needs(ModuleJob(candidate.words[:20], (1, 1, 1), {}, {}))
