@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from cts.generators.known import PRECISION, Known, anything, limits, reread
-from cts.model import ComponentType, Conversion, Use, decode, encode
+from cts.model import ComponentType, Conversion, Use, decode
 
 _C = ComponentType
 
@@ -136,14 +137,20 @@ def sound(source: ComponentType, known: Known, step: Step) -> bool:
 def interesting(source: ComponentType, step: Step, seed: int) -> tuple[float, ...]:
     """Numbers of the source type that matter to a step, in an order that `seed` chooses."""
     read = _read(source, step.operation)
-    target = step.component
-    candidates = [*(_for_float(source, target) if target.is_float else _for_integer(target))]
-    fitting = [x for x in dict.fromkeys(candidates) if _represents(read, x) and _clear(x, target)]
+    fitting = _fitting(source, read, step.component)
     chosen = random.Random(seed).sample(fitting, min(_CYCLE, len(fitting)))
     if source.is_float:
         return tuple(chosen)
     whole = np.array([int(x) for x in chosen]).astype(read.dtype).astype(source.dtype)
     return tuple(int(x) for x in whole)
+
+
+@lru_cache(maxsize=512)
+def _fitting(source: ComponentType, read: ComponentType, target: ComponentType) -> tuple[float, ...]:
+    """Numbers that matter, that the source has, read as `read`, and whose conversion is defined and clear."""
+    candidates = dict.fromkeys(_for_float(source, target) if target.is_float else _for_integer(target))
+    held = _represented(read, np.array([*candidates], np.float64))
+    return tuple(x for x, holds in zip(candidates, held, strict=True) if holds and _clear(x, target))
 
 
 def _clear(x: float, target: ComponentType) -> bool:
@@ -156,12 +163,13 @@ def _clear(x: float, target: ComponentType) -> bool:
     return abs(x) <= LARGEST[target]
 
 
-def _represents(component: ComponentType, x: float) -> bool:
-    try:
-        encode(component, [x if component.is_float else int(x)])
-    except ValueError:
-        return False
-    return component.is_float or x == int(x)
+def _represented(component: ComponentType, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which numbers a component type has."""
+    if component.is_float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(numbers.astype(component.dtype).astype(np.float64) == numbers)
+    least, most = limits(component)
+    return np.asarray((numbers == np.trunc(numbers)) & (numbers >= least) & (numbers <= most))
 
 
 @lru_cache(maxsize=256)
