@@ -216,7 +216,7 @@ def _in_memory(
     trace = search.oracle.trace(search.case, first.buffer, offset, detail=True, depth=0)
     index = trace.instruction
     if trace.conversion is not None:
-        return _converted(search, trace, how)
+        return _converted(search, trace)
     if index is None:
         index = _nearest(search, first, offset)
         if index is None:
@@ -243,7 +243,7 @@ def _as_shown(store: AnyInstruction, stored: Result, known: Result) -> bool:
     return bool((known.actual[stored.wrong] == stored.actual[stored.wrong]).all())
 
 
-def _converted(search: _Search, trace: Trace, how: str) -> Located:
+def _converted(search: _Search, trace: Trace) -> Located:
     """A conversion wrote what is wrong: it is to blame, or what accumulates into the matrix that it reads."""
     assert trace.conversion is not None
     source = search.case.conversions[trace.conversion].source.of
@@ -253,7 +253,7 @@ def _converted(search: _Search, trace: Trace, how: str) -> Located:
         if isinstance(i, VectorOuterProductAccumulate) and i.matrix == source
     ]
     if not adding:
-        return Located(None, how, None, tuple(search.notes), trace)
+        return Located(None, model.MEMORY, None, tuple(search.notes), trace)
     search.notes.append(f"conversions[{trace.conversion}] wrote what is wrong: it, or what was added to {source!r}")
     return Located(adding[-1], model.MEMORY, None, tuple(search.notes), trace)
 
