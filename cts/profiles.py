@@ -21,7 +21,7 @@ class Profile:
 PROFILES = {
     p.name: p
     for p in (
-        Profile("smoke", 50, 0),
+        Profile("smoke", 20, 0),
         Profile("default", 500, None),
         Profile("nightly", 10_000, None),
     )

@@ -43,7 +43,7 @@ def run(
         bool | None, typer.Option("--generate/--no-generate", help="Generate cases. Default: unless CASEs are given.")
     ] = None,
     profile: Annotated[
-        str, typer.Option("--profile", help="smoke (50 examples, seed 0), default (500) or nightly (10000).")
+        str, typer.Option("--profile", help="smoke (20 examples, seed 0), default (500) or nightly (10000).")
     ] = "default",
     max_examples: Annotated[
         int | None, typer.Option("--max-examples", help="Generated cases per area and driver.", metavar="N")

@@ -160,6 +160,8 @@ def test_other_yaml_is_left_alone_unless_it_is_named(session: pytest.Pytester) -
         (["--cts-driver", "emulater"], "did you mean 'emulator'?"),
         (["--cts-driver", "fake", "--cts-profile", "smok"], "did you mean 'smoke'?"),
         (["--cts-driver", "fake", "--cts-max-examples", "0"], "at least 1"),
+        (["--cts-driver", "fake", "--cts-reruns", "-1"], "0 or more"),
+        (["--cts-driver", "fake", "--cts-baseline", "nowhere.yaml"], "nowhere.yaml"),
     ],
 )
 def test_wrong_options_are_usage_errors(session: pytest.Pytester, arguments: list[str], words: str) -> None:
@@ -182,7 +184,7 @@ def test_generated_cases(session: pytest.Pytester) -> None:
 
 def test_smoke_profile_has_a_fixed_seed(session: pytest.Pytester) -> None:
     result = run(session, "--cts-driver", "fake", "--cts-profile", "smoke")
-    result.stdout.fnmatch_lines(["cts: profile smoke, 50 examples per area, seed 0, drivers fake"])
+    result.stdout.fnmatch_lines(["cts: profile smoke, 20 examples per area, seed 0, drivers fake"])
 
 
 def test_under_xdist(session: pytest.Pytester) -> None:
