@@ -23,7 +23,8 @@ def path(name: str) -> Path:
 
 
 def test_every_shader_has_its_files() -> None:
-    assert NAMES == sorted(p.stem for p in SHADERS.glob("*.comp")) == sorted(p.stem for p in SHADERS.glob("*.spv"))
+    sources = sorted(p.stem for p in (*SHADERS.glob("*.comp"), *SHADERS.glob("*.slang")))
+    assert NAMES == sources == sorted(p.stem for p in SHADERS.glob("*.spv"))
     assert len(NAMES) > 50
 
 
