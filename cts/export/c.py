@@ -267,10 +267,11 @@ def _reference(t: ComponentType) -> str:
 def _buffer(prefix: str, name: str, buffer: Buffer, allowed: Allowed) -> tuple[list[str], str]:
     """The declarations behind a buffer of the case, and its row."""
     initial, expected = initial_bits(buffer), allowed.exact.view(buffer.type.bits_dtype)
-    declaration, reference = data(f"{prefix}_initial", initial)
+    row_length = buffer.shape[-1] * buffer.components
+    declaration, reference = data(f"{prefix}_initial", initial, row_length)
     declarations, after = [declaration], "{0, NULL, NULL}"
     if not np.array_equal(initial, expected):
-        declaration, after = data(f"{prefix}_expected", expected)
+        declaration, after = data(f"{prefix}_expected", expected, row_length)
         declarations.append(declaration)
     intervals = identical = "NULL"
     if allowed.intervals:
