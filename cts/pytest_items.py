@@ -13,12 +13,12 @@ import pytest
 import cts
 from cts import baseline, corpus, registry, store
 from cts import events as ev
-from cts.baseline import NO_BASELINE, Baseline
+from cts.baseline import NO_BASELINE
 from cts.errors import BadInput, CtsError
 from cts.events import Result, RunStarted
 from cts.judge import OpenDriver
 from cts.model import load_case
-from cts.profiles import Profile, profile
+from cts.profiles import profile
 from cts.quarantine import NO_RULES, Quarantine, load
 from cts.report.bundles import Bundles
 from cts.report.failure import failure
@@ -43,20 +43,17 @@ class Session:
     def __init__(
         self,
         config: pytest.Config,
-        drivers: tuple[str, ...],
-        settings: Profile,
+        plan: Plan,
         save_dir: Path,
-        quarantine: Quarantine,
-        known: Baseline,
         run: Path | None,
     ) -> None:
         self.config = config
-        self.drivers = drivers
-        self.settings = settings
-        self.areas = tuple(registry.names("cts.areas"))
+        self.plan = plan
+        self.drivers = drivers = plan.drivers
+        self.settings = settings = plan.profile
+        self.areas = plan.areas
         self.save_dir = save_dir
-        self.quarantine = quarantine
-        self.baseline = known
+        self.quarantine = plan.quarantine
         assert settings.seed is not None, "profile() settles the seed"
         self.header = RunStarted(
             cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0
@@ -69,7 +66,7 @@ class Session:
         self.saver = Saver(self.run)
         self.saver(self.header)
         bundle_dir: str | None = config.getoption("--cts-bundle-dir")
-        self.bundles = Bundles(Path(bundle_dir), quarantine) if bundle_dir else None
+        self.bundles = Bundles(Path(bundle_dir), plan.quarantine) if bundle_dir else None
         #: Events that no test's report has taken along yet.
         self.happened: list[ev.Event] = []
         self._open: dict[str, OpenDriver] = {}
@@ -95,13 +92,15 @@ class Session:
             quarantine = load(Path(options.cts_quarantine)) if options.cts_quarantine else NO_RULES
             known, kept = baseline.load(Path(options.cts_baseline)) if options.cts_baseline else (NO_BASELINE, NO_RULES)
             quarantine = Quarantine((*quarantine.rules, *kept.rules))
+            if options.cts_reruns < 0:
+                raise BadInput("reruns", f"{options.cts_reruns} runs more", "--cts-reruns", "0 or more")
         except BadInput as e:
             raise pytest.UsageError(str(e)) from None
+        areas = tuple(registry.names("cts.areas"))
+        plan = Plan(specs, settings, areas=areas, quarantine=quarantine, baseline=known, reruns=options.cts_reruns)
         run = getattr(config, "workerinput", {}).get("cts_run")
         try:
-            session = cls(
-                config, specs, settings, Path(options.cts_save_dir), quarantine, known, Path(run) if run else None
-            )
+            session = cls(config, plan, Path(options.cts_save_dir), Path(run) if run else None)
         except CtsError as e:
             raise pytest.UsageError(str(e)) from None
         config.add_cleanup(session.close)
@@ -110,7 +109,7 @@ class Session:
     def driver(self, spec: str) -> OpenDriver:
         """The driver, opened now if it is not. Raises CtsError where that fails."""
         if spec not in self._open:
-            self._open[spec] = open_driver(spec, self.quarantine, self.baseline)
+            self._open[spec] = open_driver(spec, self.quarantine, self.plan.baseline)
             opened = described(self._open[spec])
             self.happened.append(opened)
             if self.bundles is not None:
@@ -128,9 +127,8 @@ class Session:
         return said
 
     def _new_folder(self) -> RunFolder:
-        plan = Plan(self.drivers, self.settings, areas=self.areas, quarantine=self.quarantine, baseline=self.baseline)
         command = ["pytest", *self.config.invocation_params.args]
-        folder = store.create(self.save_dir, store.Manifest.of(plan, "pytest", list(map(str, command))))
+        folder = store.create(self.save_dir, store.Manifest.of(self.plan, "pytest", list(map(str, command))))
         folder(self.header)
         return folder
 
@@ -311,7 +309,8 @@ class CaseItem(_Item):
     def result(self, driver: OpenDriver) -> Result:
         oracle = registry.oracle()
         entry = corpus.of_path(self.path)
-        (result,) = run_entry(entry, corpus.read(entry, oracle), [driver], oracle)
+        reruns = self.session_of_cts.plan.reruns
+        (result,) = run_entry(entry, corpus.read(entry, oracle), [driver], oracle, reruns)
         return result
 
     def is_last(self) -> bool:
@@ -332,7 +331,7 @@ class AreaItem(_Item):
 
     def result(self, driver: OpenDriver) -> Result:
         ours = self.session_of_cts
-        (result,) = run_area(self.area, [driver], registry.oracle(), ours.settings)
+        (result,) = run_area(self.area, [driver], registry.oracle(), ours.settings, reruns=ours.plan.reruns)
         return result
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
