@@ -18,6 +18,7 @@ REDUCTIONS: tuple[Callable[[Case], Iterator[Case]], ...] = (
     numbers.surroundings,
     ranks.merged,
     ranks.ranks,
+    ranks.extents,
     bodies.bodies,
     numbers.operands,
     numbers.buffers,

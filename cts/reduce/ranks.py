@@ -1,4 +1,4 @@
-"""Tensors of fewer dimensions, and instructions that do at once what two did."""
+"""Matrices of fewer rows or columns, tensors of fewer dimensions, and one instruction that does what two did."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from cts.model import (
     LayoutType,
     MatrixLoad,
     MatrixLoadTensor,
+    MatrixReduce,
+    MatrixShape,
     MatrixStore,
     MatrixStoreTensor,
     Pointer,
@@ -26,9 +28,28 @@ from cts.model import (
 )
 from cts.reduce.blocks import Program
 from cts.reduce.form import formed, tidy
+from cts.reduce.numbers import less
+from cts.reduce.structure import with_types
 
 #: The operands that have one item for each dimension.
 _BY_DIMENSION = ("dims", "strides", "offset", "span", "block_size")
+
+
+def extents(case: Case) -> Iterator[Case]:
+    """Fewer rows, fewer columns, or fewer of both, wherever there are as many; results of reductions as well."""
+    shapes = [t for t in types_of(case).values() if isinstance(t, MatrixShape)]
+    for fields in (("rows", "cols"), ("rows",), ("cols",)):
+        for extent in sorted({getattr(t, f) for t in shapes for f in fields}, reverse=True):
+            for smaller in filter(None, less(extent)):
+                yield from formed(_shrunk(case, fields, extent, smaller), case)
+
+
+def _shrunk(case: Case, fields: tuple[str, ...], extent: int, smaller: int) -> Case:
+    def shrunk(value: Any) -> Any:
+        return structs.replace(value, **{f: smaller for f in fields if constant_of(getattr(value, f)) == extent})
+
+    reduced = tuple(shrunk(i) if isinstance(i, MatrixReduce) else i for i in case.program)
+    return with_types(structs.replace(case, program=reduced), shrunk)
 
 
 def ranks(case: Case) -> Iterator[Case]:

@@ -156,7 +156,7 @@ def _in_storage_buffers(case: Case) -> Case:
 
 
 def _in_subgroups(case: Case) -> Case:
-    return _with_types(case, lambda t: msgspec.structs.replace(t, scope=Scope.Subgroup))
+    return with_types(case, lambda t: msgspec.structs.replace(t, scope=Scope.Subgroup))
 
 
 def _extents(case: Case) -> set[int]:
@@ -171,7 +171,7 @@ def _halved(case: Case, extent: int) -> Case:
     def half(value: Any) -> Any:
         return extent // 2 if constant_of(value) == extent else value
 
-    smaller = _with_types(case, lambda t: msgspec.structs.replace(t, rows=half(t.rows), cols=half(t.cols)))
+    smaller = with_types(case, lambda t: msgspec.structs.replace(t, rows=half(t.rows), cols=half(t.cols)))
     program = tuple(
         msgspec.structs.replace(i, rows=half(i.rows), cols=half(i.cols)) if isinstance(i, MatrixReduce) else i
         for i in smaller.program
@@ -179,7 +179,7 @@ def _halved(case: Case, extent: int) -> Case:
     return msgspec.structs.replace(smaller, program=program)
 
 
-def _with_types(case: Case, change: Callable[[Any], Any]) -> Case:
+def with_types(case: Case, change: Callable[[Any], Any]) -> Case:
     """The case with every matrix type that it writes down changed."""
     program = []
     for i in case.program:

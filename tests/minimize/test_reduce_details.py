@@ -11,6 +11,7 @@ import pytest
 from cts.model import (
     Case,
     MatrixPerElement,
+    MatrixShape,
     TensorLayout,
     TensorLayoutSetDimension,
     TensorLayoutSlice,
@@ -153,3 +154,14 @@ def decode_all(case: Case) -> npt.NDArray[np.float64]:
     """The numbers of `src`."""
     buffer = case.buffers["src"]
     return decode(buffer.type, initial_bits(buffer)).astype(np.float64)
+
+
+def test_rows_and_columns_go_on_their_own() -> None:
+    """A failure of matrices with more than 5 rows needs no columns."""
+
+    def tall(case: Case) -> bool:
+        shapes = [t for t in types_of(case).values() if isinstance(t, MatrixShape)]
+        return has(case, MatrixPerElement) and all(t.rows > 5 for t in shapes)
+
+    smallest = reduced(CASE, tall)
+    assert {(t.rows, t.cols) for t in types_of(smallest).values() if isinstance(t, MatrixShape)} == {(6, 1)}
