@@ -16,6 +16,7 @@ from cts import events as ev
 from cts.baseline import NO_BASELINE
 from cts.errors import BadInput, CtsError
 from cts.events import Result, RunStarted
+from cts.export.archive import is_bundle
 from cts.judge import OpenDriver
 from cts.model import load_case
 from cts.profiles import profile
@@ -157,7 +158,7 @@ class Session:
         """Corpus files, files named on the command line, and what has a case's `program` but no run has saved."""
         if corpus.of_path(path).in_corpus or parent.session.isinitpath(path):
             return True
-        if path.resolve().is_relative_to(self.save_dir.resolve()):
+        if path.resolve().is_relative_to(self.save_dir.resolve()) or is_bundle(path.parent):
             return False
         text = path.read_text(encoding="utf-8", errors="replace")
         return text.startswith("program:") or "\nprogram:" in text
