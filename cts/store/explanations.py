@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cts.errors import CtsError, HarnessTrouble
+from cts.errors import BadInput, CtsError, HarnessTrouble
 from cts.store.run import Run
 
 if TYPE_CHECKING:
@@ -27,7 +27,13 @@ def read(run: Run) -> dict[Key, Explanation]:
 
     path = run.path / NAME
     text = path.read_bytes() if path.is_file() else b""
-    found = [msgspec.json.decode(line, type=Explanation) for line in text[: text.rfind(b"\n") + 1].splitlines()]
+    found = []
+    for number, line in enumerate(text[: text.rfind(b"\n") + 1].splitlines(), 1):
+        try:
+            found.append(msgspec.json.decode(line, type=Explanation))
+        except msgspec.DecodeError as e:
+            remedy = "a file that `--explain` wrote; without it, all is explained anew"
+            raise BadInput("run-explanations", str(e), f"{path}:{number}", remedy) from e
     return {(e.driver, e.content_hash): e for e in found}
 
 

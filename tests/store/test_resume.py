@@ -18,7 +18,7 @@ from cts.errors import BadInput
 from cts.events import CaseJudged, Result, encode
 from cts.profiles import Profile
 from cts.runner import Plan, run
-from cts.store import Manifest, Run, create, load, resume
+from cts.store import Manifest, Run, create, explanations, latest, load, locate, resume
 from cts.store.journal import Journal, read
 from cts.verdict import Verdict
 
@@ -207,3 +207,25 @@ def test_two_processes_do_not_write_one_run(one: Path) -> None:
         resume(one)
     journal.close()
     run_again(one)
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "explanations.jsonl"])
+def test_files_that_no_run_wrote_are_refused_with_their_line(one: Path, name: str) -> None:
+    with (one / name).open("ab") as file:
+        file.write(b'{"event": "surprise"}\n')
+    number = len((one / name).read_bytes().splitlines())
+    with pytest.raises(BadInput) as e:
+        explanations.read(load(one))
+    assert e.value.where == f"{one / name}:{number}"
+
+
+def test_the_latest_run_of_a_folder(one: Path) -> None:
+    runs = one.parent
+    assert locate(runs) == locate(one) == one
+    (runs / "002").mkdir()  # killed before it had a manifest
+    (runs / "vulkan").mkdir()
+    assert latest(runs) == one and latest(runs, before=one) is None
+    folder = create(runs, load(one).manifest)
+    folder.close()
+    assert folder.path.name == "003"
+    assert latest(runs) == folder.path and latest(runs, before=folder.path) == one
