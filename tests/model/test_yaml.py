@@ -19,6 +19,7 @@ from cts.model import (
     load_case,
     loads_case,
 )
+from cts.model.yaml import parse
 
 GOOD = """\
 schema: 1
@@ -161,3 +162,14 @@ def test_bodies_of_several_lines_survive_a_round_trip(name: str) -> None:
     if name == "several lines":
         body = "    body: |-\n      a = x + y\n      b = a * a\n      b\n"
         assert f"functions:\n  f:\n    kind: Combine\n    type: float32\n{body}  g: {{kind: Combine" in text
+
+
+def test_floats_may_have_an_exponent_and_no_point() -> None:
+    data = parse("[1e-5, -2.5E3, .5e1, 1e5x, 0x1e5]", "here")
+    assert data == [1e-5, -2500.0, 5.0, "1e5x", 0x1E5]
+
+
+@pytest.mark.parametrize("text", ["a: 2001-99-99", "a: " + "1" * 5000, "{[a]: 1}", "? {a: 1}\n: 2"])
+def test_values_that_yaml_has_not(text: str) -> None:
+    with pytest.raises(BadInput, match="yaml"):
+        parse(text, "here")
