@@ -38,11 +38,11 @@ def show(
     typer.echo(f"# {entry.name}, content hash {case.content_hash}")
     typer.echo(dumps_case(case), nl=False)
     if spirv:
+        from cts.spirv.listing import assembly
         from cts.spirv.lower import lower
-        from cts.spirv.tools import disassemble
 
         typer.echo(f"\n# SPIR-V for subgroups of {subgroup_size}")
-        typer.echo(disassemble(lower(case, subgroup_size).words).rstrip())
+        typer.echo(assembly(lower(case, subgroup_size).words).rstrip())
     if expected:
         for line in _expected(case, oracle.expect(case)):
             typer.echo(line)

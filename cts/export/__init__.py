@@ -52,10 +52,10 @@ def _glsl(subject: Subject) -> dict[str, bytes]:
 
 
 def _spvasm(subject: Subject) -> dict[str, bytes]:
+    from cts.spirv.listing import assembly
     from cts.spirv.lower import lower
-    from cts.spirv.tools import disassemble
 
-    return {"module.spvasm": disassemble(lower(subject.case, subject.subgroup_size).words).encode()}
+    return {"module.spvasm": assembly(lower(subject.case, subject.subgroup_size).words).encode()}
 
 
 def _amber(subject: Subject) -> dict[str, bytes]:

@@ -21,7 +21,7 @@ from cts.job import ModuleJob
 from cts.judge import job as job_of
 from cts.model import GUARD_BYTES
 from cts.needs import Needs
-from cts.spirv.tools import disassemble
+from cts.spirv.listing import assembly
 
 #: What Amber calls features of devices, and the extension that it wants named with each.
 _FEATURES = {
@@ -93,7 +93,7 @@ def _lines(subject: Subject, job: ModuleJob, needs: Needs) -> Iterator[str]:
     yield "SET ENGINE_DATA fence_timeout_ms 60000"
     yield ""
     yield "SHADER compute module SPIRV-ASM TARGET_ENV spv1.6"
-    yield disassemble(job.words, friendly_names=False, indent=False).rstrip()
+    yield assembly(job.words, friendly_names=False, indent=False).rstrip()
     yield "END"
     names = {name: f"b{i}_{identifier(name)}" for i, name in enumerate(job.buffers)}
     for name, memory in job.buffers.items():

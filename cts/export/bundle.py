@@ -21,7 +21,7 @@ from cts.export.templates import render
 from cts.judge import job as job_of
 from cts.model import dumps_case
 from cts.report.failure import difference, full
-from cts.spirv.tools import disassemble
+from cts.spirv.listing import assembly
 
 #: The form of a bundle; a change that an old reader would misread makes it a new one.
 FORMAT = 1
@@ -53,7 +53,7 @@ def bundle(subject: Subject) -> dict[str, bytes]:
     files["repro.c"] = c(subject.case, subject.expectation, subject.subgroup_size, about(subject)).encode()
     words = job_of(subject.case, subject.subgroup_size).module().words
     files["module.spv"] = words.tobytes()
-    files["module.spvasm"] = disassemble(words).encode()
+    files["module.spvasm"] = assembly(words).encode()
     files["test_case.py"] = pytest_snippet(subject).encode()
     files |= memory.files(subject)
     left_out = _where_possible(subject, files)
