@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from hypothesis import strategies as st
@@ -12,8 +14,9 @@ from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, cycle, draw_contents, random_integers
-from cts.generators.converting import Step, converted, feasible, interesting, sound
+from cts.generators.converting import LARGEST, Step, converted, feasible, interesting, sound
 from cts.generators.kernels import Kernel, Matrix, draw_float_controls
+from cts.generators.known import Known
 from cts.generators.supports import Supports, draw_dispatch, draw_shape
 from cts.model import (
     Case,
@@ -86,8 +89,9 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     for _ in range(count - 1):
         m = choices.group(partial(_draw_step, kernel=kernel, matrix=m))
     kernel.store(choices, m)
-    if choices.rarely(5):
-        # An implementation may overwrite what is still needed.
+    in_place = first is not None and first.operation is not None and first.component.size == support.component.size
+    if choices.chance(5 if in_place else 2):
+        # An implementation may overwrite what is still needed, above all where the result is as wide.
         kernel.store(choices, source)
     return kernel.case(controls)
 
@@ -126,7 +130,13 @@ def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: Compone
     """To the wider type that floats came from: what strict programs must not drop is seen there (NU-018, NU-019)."""
     steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)
     back = [s for s in steps if s.component is target and s.operation is Conversion.FConvert]
-    return emit_step(kernel, matrix, choices.pick(back)) if back else _copied(kernel, matrix)
+    if not back:
+        return _copied(kernel, matrix)
+    made = emit_step(kernel, matrix, choices.pick(back))
+    if matrix.known.size > LARGEST[matrix.component]:
+        # What was out of range is anything now: no step that follows is sound.
+        made = replace(made, known=Known(-math.inf, math.inf, None))
+    return made
 
 
 def _draw_step(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:

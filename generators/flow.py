@@ -36,15 +36,14 @@ def draw_condition(choices: Choices, kernel: Kernel) -> Varying:
 
 def _draw_factors(choices: Choices, kernel: Kernel, *, uniform: bool) -> Factors:
     """By what a count or a condition grows; nothing varies within an instance of the matrix scope."""
-    along = choices.between(0, 9)
+    along, which = choices.record(9, 5)
     grid = kernel.outer
-    if along in (4, 5, 6) and grid.x > 1:
-        return Factors(wg_x=1)
-    if along == 7 and grid.y > 1:
-        return Factors(wg_y=2)
-    if along >= 8 and grid.sg > 1 and not uniform:
-        return Factors(sg=1)
-    return Factors()
+    options = [
+        *([Factors(wg_x=1)] if grid.x > 1 else []),
+        *([Factors(wg_y=2)] if grid.y > 1 else []),
+        *([Factors(sg=1)] if grid.sg > 1 and not uniform else []),
+    ]
+    return options[which % len(options)] if along >= 4 and options else Factors()
 
 
 def draw_loop(

@@ -120,7 +120,16 @@ def _draw_converted(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     uses = Feature.CONVERSIONS in kernel.features
     steps = feasible(matrix.component, matrix.rows, matrix.cols, matrix.use, kernel.admits, uses=uses)
     clear = [s for s in steps if sound(matrix.component, matrix.known, s)]
-    return emit_step(kernel, matrix, choices.pick(clear)) if clear else matrix
+    if not clear:
+        return matrix
+    alike = [s for s in clear if s.operation is not None and s.component.size == matrix.component.size]
+    wanted, kept = choices.record(2, 9)
+    step = choices.pick(alike if alike and wanted == 2 else clear)
+    made = emit_step(kernel, matrix, step)
+    if step in alike and kept >= 6:
+        # What is as wide as the result may be overwritten by it.
+        kernel.store(choices, matrix)
+    return made
 
 
 def _draw_second(choices: Choices, kernel: Kernel, row: MulAddSupport, matrix: Matrix) -> Matrix:
@@ -206,20 +215,28 @@ class _Flow:
         return self.add(matrix, self.load(choices))
 
     def _loop(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
-        """Acc = acc + x; or, with two carried, a and b change places before one of them grows."""
+        """Acc = acc + x; or, with two carried, a and b change places, and perhaps one of them grows.
+
+        Only what the next turn gets as it is shows an update of one after the other.
+        """
         two = choices.chance(4)
+        swap, result = choices.record(2, 1) if two else (0, 0)
         inner = choices.chance(3) and depth == 0
         others = [self.load(choices)] if two else []
         inits = [replace(m, known=self.known) for m in (matrix, *others)]
 
         def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+            if two and swap == 1:
+                return [carried[1], carried[0]]
             if inner:
                 grown = c.group(partial(self._loop, matrix=carried[0], depth=depth + 1))
             else:
                 grown = self.add(carried[0], self.load(c))
-            return [carried[1], grown] if two else [grown]
+            if two:
+                return [grown, carried[0]] if swap == 2 else [carried[1], grown]
+            return [grown]
 
-        return draw_loop(choices, self.kernel, inits, turn)[0]
+        return draw_loop(choices, self.kernel, inits, turn)[result]
 
     def _if(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Either arm computes or stores."""

@@ -61,14 +61,20 @@ Row = TypeVar("Row", MatrixSupport, MulAddSupport)
 
 
 def draw_row(choices: Choices, rows: Sequence[Row]) -> Row:
-    """A row, of integers or of floats as often, however many types there are of either."""
+    """A row: of integers or of floats as often, and of each type of either, however many rows there are of it."""
     floats = choices.chance(5)
-    kind = [row for row in rows if _component(row).is_float == floats]
-    return choices.pick(kind or rows)
+    kind = [row for row in rows if _component(row).is_float == floats] or rows
+    types = list(dict.fromkeys(_first(row) for row in kind))
+    first = choices.pick(types)
+    return choices.pick([row for row in kind if _first(row) is first])
 
 
 def _component(row: MatrixSupport | MulAddSupport) -> ComponentType:
     return row.component if isinstance(row, MatrixSupport) else row.result
+
+
+def _first(row: MatrixSupport | MulAddSupport) -> ComponentType:
+    return row.component if isinstance(row, MatrixSupport) else row.a
 
 
 def usable(capabilities: Capabilities) -> list[MatrixSupport]:
