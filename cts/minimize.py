@@ -194,8 +194,8 @@ def report(minimized: Minimized) -> str:
     """One line: what became of the case and why the search ended."""
     before, after = minimized.before, minimized.after
     text = (
-        f"{minimized.steps} runs in {minimized.seconds:.1f} s; {minimized.verdict.value} with {after[0]} of {before[0]} "
-        f"instructions, extents {after[1]} of {before[1]}, length {after[2]} of {before[2]}"
+        f"{minimized.steps} runs in {minimized.seconds:.1f} s; {minimized.verdict.value} with "
+        f"{after[0]} of {before[0]} instructions, extents {after[1]} of {before[1]}, length {after[2]} of {before[2]}"
     )
     if minimized.flaky:
         text += f"; {minimized.flaky} smaller cases were flaky and not taken"

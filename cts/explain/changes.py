@@ -76,6 +76,11 @@ class Change(NamedTuple):
 
 def changes(case: Case, index: int) -> Iterator[Change]:
     """Everything that program[index] may be taken for: it, what made its layout, view and pointer, and its blocks."""
+    return (change for change in _every(case, index) if change.case != case)
+
+
+def _every(case: Case, index: int) -> Iterator[Change]:
+    """The same, and changes to what is there already."""
     for j in (index, *_behind(case, index)):
         yield from _numbers(case, j)
         yield from _bypassed(case, j)
