@@ -31,7 +31,7 @@ def less(number: int) -> Iterator[int]:
     """Numbers nearer to 0, the farthest away first: greedy descent takes a logarithm of them.
 
     >>> list(less(-9)), list(less(1))
-    ([0, -4, -6, -7, -8], [0])
+    ([0, -5, -7, -8], [0])
     """
     sign, size = (-1, -number) if number < 0 else (1, number)
     if size > 1 << 31:
