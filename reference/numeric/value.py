@@ -140,9 +140,9 @@ def with_freedom(
     """A value whose elements are free where `flags` is not 0."""
     if not flags.any():
         return Value(component, bits)
-    flags, lo, hi = (np.broadcast_to(a, bits.shape) for a in (flags, *interval))
+    lo, hi = (np.broadcast_to(bound, bits.shape) for bound in interval)
     step = None if step is None else np.broadcast_to(step, bits.shape)
-    return Value(component, bits, Free(flags, lo, hi, reasons, step=step))
+    return Value(component, bits, Free(np.broadcast_to(flags, bits.shape), lo, hi, reasons, step=step))
 
 
 def anything(component: ComponentType, shape: tuple[int, ...], reasons: tuple[str, ...]) -> Value:

@@ -159,7 +159,7 @@ class _Reader:
         yield i.operation.value
         there = self.made.get(i.matrix)
         both = isinstance(there, m.MatrixConvert) and i.operation is there.operation is m.Conversion.FConvert
-        if both and i.component is self.shape(there.matrix).component:
+        if both and there and i.component is self.shape(there.matrix).component:
             yield f"there and back, {self.case.float_controls.value}"
         kinds = ["float" if c.is_float else "integer" for c in (source, i.component)]
         yield f"{source.value} to {kinds[1]}"
