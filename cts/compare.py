@@ -141,8 +141,9 @@ def _multiples(intervals: Intervals, actual: Bits) -> tuple[Bits, Bits]:
         return actual, actual
     component, step = intervals.component, intervals.step
     judged = (step != 0) & ((intervals.flags & Freedom.ANY) == 0) & ~is_nan(component, actual)
-    number = decode(component, actual).astype(np.float64)
+    # A signalling NaN warns where it is widened.
     with np.errstate(invalid="ignore"):
+        number = decode(component, actual).astype(np.float64)
         between = judged & (np.fmod(np.where(judged, number, 0.0), np.where(judged, step, 1.0)) != 0)
     count = np.where(between, number, 0.0) / np.where(between, step, 1.0)
     below, above = (

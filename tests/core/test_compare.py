@@ -253,6 +253,12 @@ def test_a_nan_is_no_multiple_of_anything() -> None:
     memory = initial_memory(CASE)
     memory["dst"][GUARD_BYTES + 4 : GUARD_BYTES + 6] = np.array([NAN], np.uint16).view(np.uint8)
     assert judged(memory, stepped) is None
+    memory["dst"][GUARD_BYTES + 4 : GUARD_BYTES + 8] = np.array([0x7F800001], np.uint32).view(np.uint8)
+    single = ComponentType.float32
+    signalling = Intervals(
+        single, stepped.offsets, encode(single, [0]), encode(single, [2]), stepped.flags, step=stepped.step
+    )
+    assert judged(memory, signalling) is None
     unnamed = Intervals(
         F16, np.array([4]), encode(F16, [0]), encode(F16, [2]), np.array([0], np.uint8), step=stepped.step
     )
