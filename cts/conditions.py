@@ -17,6 +17,7 @@ from cts.model import (
     ClampMode,
     Conversion,
     Dispatch,
+    FloatControls,
     If,
     LayoutInstruction,
     LayoutType,
@@ -182,6 +183,20 @@ def convert_other_signedness(case: Case) -> bool:
             if any(c.is_signed != signed for c in ends):
                 return True
     return False
+
+
+@condition("matrix-roundings-binding")
+def matrix_roundings_binding(case: Case) -> bool:
+    """Roundings are binding, and the floats that a matrix operation or conversion gives go into another one."""
+    computing = (MatrixArithmetic, MatrixConvert, MatrixTimesScalar)
+    rounded = {i.id for i in case.program if isinstance(i, computing)}
+    types = types_of(case)
+    return case.float_controls is not FloatControls.Undecorated and any(
+        isinstance(shape := types[name], MatrixShape) and shape.component.is_float
+        for i in case.program
+        if isinstance(i, computing)
+        for name in rounded.intersection(references(i))
+    )
 
 
 @condition("integer-negations")

@@ -8,6 +8,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, draw_contents
 from cts.generators.kernels import draw_float_controls
@@ -34,10 +35,10 @@ LENGTHS = (1, 2, 31, 4, 65, 8, 32, 128, 33, 64, 127, 16, 17, 512, 1024)
 
 
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
-    """Valid cases that a device with `capabilities` can run. Raises ValueError when it has no cooperative vectors."""
+    """Valid cases for a device with `capabilities`. Raises NothingToGenerate when it has no cooperative vectors."""
     components = components_of(capabilities)
     if not components:
-        raise ValueError("the driver has no cooperative vectors to compute with")
+        raise NothingToGenerate("the driver has no cooperative vectors to compute with")
 
     @st.composite
     def vector_arithmetic(draw: Draw) -> Case:

@@ -7,6 +7,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, cycle, draw_contents, ramp, random_integers
 from cts.generators.converting import LARGEST, Step, interesting
@@ -41,11 +42,11 @@ _EXTENTS = (1, 16, 2, 8, 3, 31, 33, 64, 5, 65, 17, 128, 7, 200)
 
 
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
-    """Valid cases that a device with `capabilities` can run. Raises ValueError when it converts no matrices."""
+    """Valid cases that a device with `capabilities` can run. Raises NothingToGenerate when it converts no matrices."""
     components = components_of(capabilities)
     addressed = Feature.BUFFER_DEVICE_ADDRESS in capabilities.features
     if not components or not addressed or not capabilities.vector_muls:
-        raise ValueError("the driver converts no matrices of cooperative vectors")
+        raise NothingToGenerate("the driver converts no matrices of cooperative vectors")
 
     @st.composite
     def vector_conversions(draw: Draw) -> Case:

@@ -9,6 +9,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, VectorMulSupport
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents
 from cts.generators.converting import Step, converted
@@ -57,10 +58,10 @@ _LARGEST_INPUT = 64
 
 
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
-    """Valid cases that a device with `capabilities` can run. Raises ValueError when it multiplies no vectors."""
+    """Valid cases that a device with `capabilities` can run. Raises NothingToGenerate when it multiplies no vectors."""
     rows = usable_rows(capabilities)
     if not rows:
-        raise ValueError("the driver multiplies no cooperative vectors")
+        raise NothingToGenerate("the driver multiplies no cooperative vectors")
 
     @st.composite
     def vector_multiply(draw: Draw) -> Case:

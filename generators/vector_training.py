@@ -8,6 +8,7 @@ from functools import partial
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature
+from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, draw_contents, ramp, realistic
 from cts.generators.known import PRECISION
@@ -44,10 +45,10 @@ _MEETING = 2
 
 
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
-    """Valid cases that a device with `capabilities` can run. Raises ValueError when it accumulates nothing."""
+    """Valid cases that a device with `capabilities` can run. Raises NothingToGenerate when it accumulates nothing."""
     accumulators = accumulators_of(capabilities)
     if not accumulators:
-        raise ValueError("the driver has no training with cooperative vectors")
+        raise NothingToGenerate("the driver has no training with cooperative vectors")
 
     @st.composite
     def vector_training(draw: Draw) -> Case:

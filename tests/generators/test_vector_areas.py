@@ -13,6 +13,7 @@ from vector_situations import row_of
 
 from cts import registry
 from cts.capabilities import Capabilities, VectorMulSupport, everything
+from cts.errors import NothingToGenerate
 from cts.model import (
     Case,
     EndLoop,
@@ -86,12 +87,12 @@ def test_cases_survive_yaml(area: str) -> None:
 
 @pytest.mark.parametrize("area", AREAS)
 def test_a_driver_without_vectors_has_no_cases(area: str) -> None:
-    with pytest.raises(ValueError, match="the driver"):
+    with pytest.raises(NothingToGenerate, match="the driver"):
         registry.area(area)(replace(everything(), features=frozenset()))
 
 
 def test_a_driver_without_training_has_no_cases_of_it() -> None:
-    with pytest.raises(ValueError, match="training"):
+    with pytest.raises(NothingToGenerate, match="training"):
         registry.area("vector_training")(LEAST)
 
 
