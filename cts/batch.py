@@ -8,7 +8,18 @@ from dataclasses import dataclass
 
 from cts.driver import BatchDriver
 from cts.expectation import Expectation
-from cts.judge import Attempt, OpenDriver, against_recalled, attempt_of, describe, job, judge, recall, refusal
+from cts.judge import (
+    Attempt,
+    OpenDriver,
+    against_recalled,
+    attempt_of,
+    describe,
+    is_suspect,
+    job,
+    judge,
+    recall,
+    refusal,
+)
 from cts.model import Case
 from cts.verdict import Verdict
 
@@ -78,6 +89,7 @@ def judge_many(driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]]
     attempts: list[Attempt] = []
     if isinstance(driver.driver, BatchDriver) and len(questions) > 1:
         size = driver.capabilities.subgroup_size
+        driver.starting(driver.spec, [case for case, _ in questions])
         start = time.perf_counter()
         try:
             outcomes = driver.driver.run_many([job(case, size) for case, _ in questions])
@@ -113,7 +125,7 @@ def _on_driver(
             attempts[i] = known
         else:
             # What the quarantine does not leave out, it wants alone.
-            (alone if driver.quarantine.find(case) else together)[i] = (case, known)
+            (alone if driver.quarantine.find(case) or is_suspect(driver, case) else together)[i] = (case, known)
     attempts.update(zip(together, judge_many(driver, list(together.values()), told), strict=True))
     for i, (case, expectation) in alone.items():
         attempts[i] = _settle(driver, case, judge(driver, case, expectation), told)

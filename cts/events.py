@@ -77,6 +77,16 @@ class Shrinking(_Event, frozen=True, tag="shrinking"):
     area: str
 
 
+class CasesStarted(_Event, frozen=True, tag="cases-started"):
+    """Cases are given to a driver, by their content hashes: for the journal of a run, should its process die of one.
+
+    Without any, none is on its way any more: the process left the run in order.
+    """
+
+    driver: str
+    hashes: tuple[str, ...]
+
+
 class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
     """One case has run on a driver: for the journal of a run, so that none need run twice.
 
@@ -132,7 +142,8 @@ class Finding(Struct, frozen=True):
     """Everything a person needs of a case that did not pass.
 
     `listed` holds the first differing elements; `matrix` says which matrix element was stored
-    where the first of them is. A generated case is `shrunk` unless a quarantine leaves it for last.
+    where the first of them is. A generated case is `shrunk` unless a quarantine leaves it for last, or
+    the run dies with it.
     """
 
     case: Case
@@ -198,7 +209,17 @@ class RunFinished(_Event, frozen=True, tag="run-finished"):
 
 
 Event: TypeAlias = (
-    RunStarted | DriverOpened | Rejected | Trouble | Progress | Shrinking | CaseJudged | Result | Unused | RunFinished
+    RunStarted
+    | DriverOpened
+    | Rejected
+    | Trouble
+    | Progress
+    | Shrinking
+    | CasesStarted
+    | CaseJudged
+    | Result
+    | Unused
+    | RunFinished
 )
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from cts.batch import Told, block_size, judge_all, nobody
 from cts.errors import HarnessTrouble
 from cts.expectation import Expectation, Oracle
-from cts.judge import Attempt, OpenDriver, describe
+from cts.judge import Attempt, OpenDriver, describe, is_spared
 from cts.model import Case
 from cts.profiles import Profile
 from cts.reduce import reduce
@@ -31,8 +31,9 @@ class Explored:
 
     `examples` counts cases judged until the end or the first finding, without those of shrinking.
     `case` is the shrunk case where the verdict is a finding or ERROR and a case is to blame; what a
-    quarantine leaves for last is not shrunk. `not_run` counts what it leaves out, by reason, and
-    `known` the failures that a baseline lists by a condition, which end nothing.
+    quarantine leaves for last, or what the run dies with, is not shrunk. `not_run` counts what a
+    quarantine leaves out, by reason, and `known` the failures that a baseline lists by a condition,
+    which end nothing.
     """
 
     attempt: Attempt = field(default_factory=lambda: Attempt(Verdict.PASS))
@@ -90,7 +91,7 @@ def explore(
     shrunk: dict[int, Explored] = {}
     for driver in drivers:
         explored = results[driver.spec]
-        if explored.case is None or driver.quarantine.last(explored.case):
+        if explored.case is None or is_spared(driver, explored.case):
             continue
         # Drivers share an attempt where the error is the oracle's or the generator's.
         same = id(explored.attempt)
@@ -186,9 +187,9 @@ def _nothing_ran(explored: Explored) -> Attempt:
 
 
 def _attempt(case: Case, driver: OpenDriver, oracle: Oracle) -> tuple[Attempt, Expectation | None]:
-    """One case on one driver; what a quarantine leaves for last is not run."""
-    if driver.quarantine.last(case):
-        return Attempt(Verdict.NOT_RUN, "left for last by the quarantine"), None
+    """One case on one driver, but for what shrinking keeps away from."""
+    if is_spared(driver, case):
+        return Attempt(Verdict.NOT_RUN, "left for last by the quarantine, or the run dies with it"), None
     (judged,) = judge_all([case], [driver], lambda case: checked_expectation(case, oracle))
     return judged.attempts[0], judged.expectation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -37,14 +37,25 @@ _ENDINGS = {
 class Recalled:
     """What is known of a driver from the part of a run that was interrupted, by the content hash of cases.
 
-    `passed` holds what the driver remarked on those that passed, `failed` the verdicts of those that did not.
+    `passed` holds what the driver remarked on those that passed, `failed` the verdicts of those that did not,
+    and `died` how often the process died while the driver had them.
     """
 
     passed: Mapping[str, str] = field(default_factory=dict)
     failed: Mapping[str, Verdict] = field(default_factory=dict)
+    died: Mapping[str, int] = field(default_factory=dict)
 
 
 NOTHING_RECALLED = Recalled()
+
+#: How often the run must die with a case to be held against it: once may be anything that ends a process.
+DEADLY = 2
+
+Starting = Callable[[str, Sequence[Case]], None]
+
+
+def unwatched(spec: str, cases: Sequence[Case]) -> None:
+    """Hears of cases that are about to be given to a driver, and does nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +63,7 @@ class OpenDriver:
     """A driver in use.
 
     `spec` is the string it was chosen by, `quarantine` and `baseline` have the rules that concern
-    it, and `recalled` what need not run again.
+    it, and `recalled` what need not run again. `starting` is called before cases are given to it.
     """
 
     spec: str
@@ -61,6 +72,7 @@ class OpenDriver:
     quarantine: Quarantine = NO_RULES
     recalled: Recalled = NOTHING_RECALLED
     baseline: Baseline = NO_BASELINE
+    starting: Starting = unwatched
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +106,28 @@ def refusal(driver: OpenDriver, case: Case) -> Attempt | None:
 
 
 def recall(driver: OpenDriver, case: Case) -> Attempt | None:
-    """The verdict of a case that is known to pass, or None."""
+    """The verdict of a case that is known to pass, or to take the run along each time; or None."""
     remark = driver.recalled.passed.get(case.content_hash) if driver.recalled.passed else None
-    return None if remark is None else Attempt(Verdict.PASS, remark)
+    if remark is not None:
+        return Attempt(Verdict.PASS, remark)
+    if is_deadly(driver, case):
+        return Attempt(Verdict.CRASH, f"the run died with it {driver.recalled.died[case.content_hash]} times")
+    return None
+
+
+def is_suspect(driver: OpenDriver, case: Case) -> bool:
+    """Whether the run has died while the driver had this case, so that it goes alone now."""
+    return bool(driver.recalled.died) and case.content_hash in driver.recalled.died
+
+
+def is_deadly(driver: OpenDriver, case: Case) -> bool:
+    """Whether the run has died with this case so often that it is not run again."""
+    return is_suspect(driver, case) and driver.recalled.died[case.content_hash] >= DEADLY
+
+
+def is_spared(driver: OpenDriver, case: Case) -> bool:
+    """Whether shrinking keeps away from a case: a quarantine leaves it for last, or the run dies with it."""
+    return driver.quarantine.last(case) or is_deadly(driver, case)
 
 
 def against_recalled(driver: OpenDriver, case: Case, attempt: Attempt) -> Attempt:
@@ -109,6 +140,7 @@ def against_recalled(driver: OpenDriver, case: Case, attempt: Attempt) -> Attemp
 
 def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
     """Run a case that the driver supports and compare all its memory with what is allowed."""
+    driver.starting(driver.spec, (case,))
     start = time.perf_counter()
     try:
         outcome = driver.driver.run(job(case, driver.capabilities.subgroup_size))

@@ -37,6 +37,8 @@ class Met:
 
     def unused(self, driver: OpenDriver, names: Set[str]) -> Iterator[Unused]:
         """The entries that were not needed on a driver though their cases ran; `names` are those of the corpus."""
+        if not driver.baseline.rules:
+            return
         whole = names >= {e.name for e in corpus.entries()}
         for rule in driver.baseline.rules:
             if self._failed[driver.spec, rule] or self._told(driver.spec, rule):

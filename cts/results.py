@@ -13,7 +13,7 @@ from cts.events import Result
 from cts.expectation import Expectation, Oracle
 from cts.explore import Explored
 from cts.finding import finding
-from cts.judge import Attempt, OpenDriver, judge
+from cts.judge import Attempt, OpenDriver, is_deadly, is_spared, judge
 from cts.model import Case
 from cts.quarantine import Rule
 from cts.verdict import Verdict
@@ -22,6 +22,8 @@ from cts.verdict import Verdict
 def settled(driver: OpenDriver, case: Case, expectation: Expectation | None, attempt: Attempt, reruns: int) -> Attempt:
     """A finding after `reruns` more runs: `flaky`, and never a pass, where one of them ends otherwise."""
     if not attempt.verdict.is_finding or attempt.verdict is Verdict.FLAKY or expectation is None or not reruns:
+        return attempt
+    if is_deadly(driver, case):
         return attempt
     others = [judge(driver, case, expectation).verdict for _ in range(reruns)]
     runs = Counter([attempt.verdict, *others])
@@ -61,7 +63,7 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, r
     found, attempt, known = None, explored.attempt, ""
     if explored.case is not None:
         case = msgspec.structs.replace(explored.case, name=f"generated.{area}.{explored.case.content_hash}")
-        shrunk = not driver.quarantine.last(explored.case)
+        shrunk = not is_spared(driver, explored.case)
         if shrunk:
             attempt = settled(driver, explored.case, explored.expectation, attempt, reruns)
         found = finding(case, attempt, explored.expectation, oracle)

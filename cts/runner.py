@@ -19,6 +19,7 @@ from cts.driver import NamedDriver
 from cts.errors import BadInput, HarnessTrouble, NothingToGenerate
 from cts.events import (
     CaseJudged,
+    CasesStarted,
     DriverOpened,
     Event,
     Progress,
@@ -257,10 +258,14 @@ class _Run:
                 except BadInput:
                     self._close(driver)
                     raise
-                opened.append(replace(driver, recalled=self.plan.past.recalled.get(spec, NOTHING_RECALLED)))
+                recalled = self.plan.past.recalled.get(spec, NOTHING_RECALLED)
+                opened.append(replace(driver, recalled=recalled, starting=self._starting))
             except (BadInput, HarnessTrouble) as e:
                 self._problem(e)
         return opened
+
+    def _starting(self, spec: str, cases: Sequence[Case]) -> None:
+        self.emit(CasesStarted(spec, tuple(c.content_hash for c in cases)))
 
     def _close(self, driver: OpenDriver) -> None:
         try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from cts.errors import BadInput, HarnessTrouble
-from cts.events import DriverOpened, Event
+from cts.events import CasesStarted, DriverOpened, Event, Result
 from cts.store import journal
 from cts.store.manifest import Manifest, encode
 
@@ -25,10 +25,13 @@ class RunFolder:
     path: Path
     manifest: Manifest
     journal: journal.Journal
+    _flying: str = field(default="", init=False)
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, DriverOpened):
             self._opened(event)
+        if isinstance(event, (CasesStarted, Result)):
+            self._flying = event.driver if isinstance(event, CasesStarted) else ""
         self.journal(event)
 
     def _opened(self, driver: DriverOpened) -> None:
@@ -50,8 +53,12 @@ class RunFolder:
             )
 
     def close(self) -> None:
-        """Let others at it."""
-        self.journal.close()
+        """Let others at it. What a driver still has is not to blame for the end of this process."""
+        try:
+            if self._flying:
+                self.journal(CasesStarted(self._flying, ()))
+        finally:
+            self.journal.close()
 
 
 def create(runs: Path, manifest: Manifest) -> RunFolder:

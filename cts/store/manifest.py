@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +18,7 @@ from cts.baseline import Baseline
 from cts.corpus import Entry
 from cts.errors import BadInput
 from cts.events import DriverOpened
-from cts.profiles import Profile
+from cts.profiles import profile
 from cts.quarantine import Quarantine, Rule
 from cts.runner import RERUNS, Plan
 
@@ -90,10 +90,13 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
 
     def plan(self) -> Plan:
         """The plan again. Raises BadInput where a case file is not what it was."""
+        from cts import corpus
+
+        installed = {e.name: e.path for e in corpus.entries()} if any(r.in_corpus for r in self.entries) else {}
         return Plan(
             self.specs,
-            Profile(self.profile, self.max_examples, self.seed),
-            tuple(map(_entry, self.entries)),
+            profile(self.profile, self.max_examples, self.seed),
+            tuple(_entry(r, installed) for r in self.entries),
             self.areas,
             self.stop_at_first,
             quarantine=Quarantine(self.quarantine),
@@ -130,13 +133,9 @@ def decode(text: bytes, where: str) -> Manifest:
         raise BadInput("run-manifest", str(e), where, "a file that `cts run` wrote") from e
 
 
-def _entry(record: EntryRecord) -> Entry:
-    """The entry of a record, whose file must be what it was."""
-    from cts import corpus
-
-    path = Path(record.path)
-    if record.in_corpus:  # wherever the corpus is installed now
-        path = next((e.path for e in corpus.entries() if e.name == record.name), path)
+def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:
+    """The entry of a record, whose file must be what it was; that of the corpus, wherever that is installed now."""
+    path = installed.get(record.name, Path(record.path)) if record.in_corpus else Path(record.path)
     if _digest(path) != record.digest:
         raise BadInput("case-changed", f"{record.name} is not what it was when the run began", str(path), "a new run")
     return Entry(record.name, path, record.in_corpus)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import cts
 from cts.errors import BadInput
-from cts.events import CaseJudged, Event, Rejected, Result, RunFinished, Trouble
+from cts.events import CaseJudged, CasesStarted, DriverOpened, Event, Rejected, Result, RunFinished, Trouble
 from cts.judge import Recalled
 from cts.runner import Past, Plan
 from cts.store import journal
@@ -22,7 +23,8 @@ class Run:
     """A run, ended or not. `results` holds what became of each case or area on each driver, once.
 
     `judged` has the cases that ran, with what was generated and did not pass; `problems` what was
-    rejected and which drivers were in trouble; `footer` is None where the run did not end.
+    rejected and which drivers were in trouble; `footer` is None where the run did not end. `died` counts, by
+    driver and content hash, how often a process died while the driver had a case.
     """
 
     path: Path
@@ -31,6 +33,7 @@ class Run:
     judged: tuple[CaseJudged, ...] = ()
     problems: tuple[Rejected | Trouble, ...] = ()
     footer: RunFinished | None = None
+    died: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def findings(self) -> list[Result]:
         """The results that are neither pass nor left out."""
@@ -50,6 +53,7 @@ def load(path: Path) -> Run:
 
 def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
     """The run that wrote these events."""
+    events = list(events)
     results: dict[tuple[str, str], Result] = {}
     judged: list[CaseJudged] = []
     problems: dict[Rejected | Trouble, None] = {}
@@ -66,7 +70,7 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
                 footer = event
             case _:
                 pass
-    return Run(path, manifest, tuple(results.values()), tuple(judged), tuple(problems), footer)
+    return Run(path, manifest, tuple(results.values()), tuple(judged), tuple(problems), footer, deaths(events))
 
 
 def resume(path: Path) -> tuple[RunFolder, Plan]:
@@ -80,15 +84,44 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
     try:
         run = load(path)
         _check(run)
-        plan = replace(run.manifest.plan(), past=Past(run.results, recalled(run.judged)))
+        plan = replace(run.manifest.plan(), past=Past(run.results, recalled(run.judged, run.died)))
     except BaseException:
         writer.close()
         raise
     return RunFolder(path, run.manifest, writer), plan
 
 
-def recalled(judged: Iterable[CaseJudged]) -> Mapping[str, Recalled]:
-    """What the cases that ran say of each driver."""
+def deaths(events: Iterable[Event]) -> dict[str, dict[str, int]]:
+    """How often a process died while a driver had a case, by driver and content hash.
+
+    Each process opens its drivers; what the one before had still given to a driver then, it died with.
+    """
+    died: dict[str, Counter[str]] = {}
+    spec, flying = "", set[str]()
+
+    def landed() -> None:
+        if flying:
+            died.setdefault(spec, Counter()).update(flying)
+        flying.clear()
+
+    for event in events:
+        match event:
+            case DriverOpened():
+                landed()
+            case CasesStarted():
+                spec, flying = event.driver, set(event.hashes)
+            case CaseJudged():
+                flying.discard(event.hash)
+            case Result():
+                flying.clear()
+            case _:
+                pass
+    landed()
+    return {spec: dict(counts) for spec, counts in died.items()}
+
+
+def recalled(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, int]]) -> Mapping[str, Recalled]:
+    """What the cases that ran, and those that the run died with, say of each driver."""
     passed: dict[str, dict[str, str]] = {}
     failed: dict[str, dict[str, Verdict]] = {}
     for case in judged:
@@ -97,7 +130,8 @@ def recalled(judged: Iterable[CaseJudged]) -> Mapping[str, Recalled]:
         elif case.verdict.is_finding:
             passed.get(case.driver, {}).pop(case.hash, None)
             failed.setdefault(case.driver, {})[case.hash] = case.verdict
-    return {d: Recalled(passed.get(d, {}), failed.get(d, {})) for d in {*passed, *failed}}
+    specs = {*passed, *failed, *died}
+    return {d: Recalled(passed.get(d, {}), failed.get(d, {}), died.get(d, {})) for d in specs}
 
 
 def _check(run: Run) -> None:

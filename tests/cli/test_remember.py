@@ -191,3 +191,15 @@ def test_diff(cts: Cts, fakes: ModuleType) -> None:
     lines = [json.loads(line) for line in cts("diff", wrong, crash, "--json").out.splitlines()]
     assert [(d["change"], d["before"]["verdict"]) for d in lines] == [("changed", "fail"), ("gone", "fail")]
     assert (ran := cts("diff", "nowhere", right)).status == 2 and "error[no-run]" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--resume", "nowhere"], "no-run"),
+        (["--resume", "cts-run", "--driver", "emulator", "--seed", "4"], "resume-options"),
+    ],
+)
+def test_what_cannot_be_resumed(cts: Cts, arguments: list[str], code: str) -> None:
+    ran = cts("run", *arguments)
+    assert (ran.status, f"error[{code}]" in ran.err) == (2, True)

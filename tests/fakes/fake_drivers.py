@@ -132,8 +132,19 @@ class WrongAfter:
         return wrong(job)
 
 
+def end_process() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def deadly(job: Job) -> Outcome:
+    """Right, but for every fifth case or so, which the process does not survive."""
+    if int(job.case.content_hash, 16) % 5 == 0:
+        end_process()
+    return Outcome(Status.DONE, right(job))
+
+
 class Mortal:
-    """Wrong for every seventh case or so. Kills its process at the run that `FAKE_DIES_AT` counts, and logs each run.
+    """Wrong for every seventh case or so. Ends its process at the run that `FAKE_DIES_AT` counts, and logs each run.
 
     The environment is the test's: `FAKE_LOG` names the file that gets the content hash of each case that is run.
     """
@@ -148,7 +159,7 @@ class Mortal:
         with self.log.open("a") as log:
             log.write(f"{identity}\n")
         if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            end_process()
         return wrong(job) if int(identity, 16) % 7 == 0 else Outcome(Status.DONE, right(job))
 
 
@@ -174,6 +185,7 @@ KINDS: dict[str, Callable[[], Callable[[Job], Outcome]]] = {
     "flaky": Flaky,
     "wrong-after": lambda: WrongAfter(5),
     "mortal": Mortal,
+    "deadly": lambda: deadly,
     "crash": lambda: ends(Status.CRASH, "signal 11 in the shader compiler"),
     "timeout": lambda: ends(Status.TIMEOUT, "no answer within 10 s"),
     "device-lost": lambda: ends(Status.DEVICE_LOST, "VK_ERROR_DEVICE_LOST"),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -15,41 +16,67 @@ import pytest
 import cts
 from cts import corpus
 from cts.errors import BadInput
-from cts.events import CaseJudged, Result, encode
+from cts.events import CaseJudged, Event, Result, encode
 from cts.profiles import Profile
 from cts.runner import Plan, run
-from cts.store import Manifest, Run, create, explanations, latest, load, locate, resume
+from cts.store import Manifest, Run, RunFolder, create, explanations, latest, load, locate, resume
 from cts.store.journal import Journal, read
 from cts.verdict import Verdict
 
 FOLDER = "tensor_addressing.clip"
 DRIVERS = ("fake:mortal", "fake:right")
-PLAN = ("run", FOLDER, "--area", "fake_area", "--seed", "3", "--max-examples", "25")
+PROFILE = Profile("default", 25, 3)
+
+
+class Died(BaseException):
+    """In the place of the end of the process: nothing is closed, and nothing else is written."""
 
 
 class Runs:
-    """Runs `cts` in a process of its own, which may be killed; what its driver has run is in `log`."""
+    """Runs a plan in this process, which may die; what its mortal driver has run is in `log`."""
 
-    def __init__(self, folder: Path, fakes_path: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder / "cts-run"
         self.log = folder / "log"
         self.log.touch()
-        root = Path(cts.__file__).parents[1]
-        self.environment = {**os.environ, "PYTHONPATH": f"{fakes_path}:{root}", "FAKE_LOG": str(self.log)}
+        self.monkeypatch = monkeypatch
+        monkeypatch.setenv("FAKE_LOG", str(self.log))
+        monkeypatch.setattr(fakes, "end_process", self._die)
 
-    def __call__(self, *arguments: str, dies_at: int = 0) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "cts", *arguments], cwd=self.folder, capture_output=True, text=True, check=False,
-            env={**self.environment, "FAKE_DIES_AT": str(dies_at)}, timeout=120,
-        )  # fmt: skip
+    def _die(self) -> None:
+        raise Died
+
+    def __call__(
+        self, drivers: Sequence[str] = DRIVERS, cases: str = FOLDER, dies_at: int = 0, profile: Profile = PROFILE
+    ) -> Path:
+        """The folder of a new run, which dies at the run of a case that `dies_at` counts."""
+        plan = Plan(tuple(drivers), profile, tuple(corpus.select([cases])[0][:12]) if cases else (), ("fake_area",))
+        folder = create(self.folder, Manifest.of(plan, "cts run", ["cts", "run"]))
+        self._run(plan, folder, dies_at)
+        return folder.path
+
+    def again(self, path: Path, dies_at: int = 0) -> Run:
+        """The run, resumed."""
+        folder, plan = resume(path)
+        self._run(plan, folder, dies_at)
+        return load(path)
+
+    def _run(self, plan: Plan, folder: RunFolder, dies_at: int) -> None:
+        self.monkeypatch.setenv("FAKE_DIES_AT", str(dies_at))
+        try:
+            run(plan, folder)
+        except Died:
+            folder.journal.close()
+        else:
+            folder.close()
 
     def logged(self) -> list[str]:
         return self.log.read_text().split()
 
 
 @pytest.fixture
-def runs(tmp_path: Path, fakes_path: Path) -> Runs:
-    return Runs(tmp_path, fakes_path)
+def runs(tmp_path: Path, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    return Runs(tmp_path, fakes, monkeypatch)
 
 
 def told(results: tuple[Result, ...]) -> dict[tuple[str, str], tuple[Verdict, int, object]]:
@@ -57,49 +84,98 @@ def told(results: tuple[Result, ...]) -> dict[tuple[str, str], tuple[Verdict, in
     return {(r.driver, r.name): (r.verdict, r.examples, r.finding) for r in results}
 
 
-def plan(batch: str) -> list[str]:
-    return [*PLAN, *(word for d in DRIVERS for word in ("--driver", f"{d}{batch}"))]
+def reported(path: Path) -> int:
+    """How often one result is in the journal, at most."""
+    return max(Counter((e.driver, e.name) for e in read(path / "results.jsonl") if isinstance(e, Result)).values())
 
 
-@pytest.mark.parametrize(
-    ("batch", "moments"),
-    [("", [[1], [5, 7], [28], [35], [-1]]), (",batch=ends", [[7]])],
-)
-def test_killed_at_any_moment(runs: Runs, batch: str, moments: list[list[int]]) -> None:
-    """Killed at the first case, in the corpus, at its end, among generated cases, while shrinking; twice in one run."""
-    whole = runs(*plan(batch))
-    assert whole.returncode == 1, whole.stderr
-    expected = load(runs.folder / "cts-run")
+@pytest.mark.parametrize("batch", ["", ",batch=ends"])
+def test_killed_at_any_moment(runs: Runs, batch: str) -> None:
+    """Killed at each run of a case in the corpus, among generated cases and while shrinking; once or twice."""
+    drivers = [f"{d}{batch}" for d in DRIVERS]
+    expected = load(runs(drivers))
     assert expected.footer is not None
     once = runs.logged()
-    assert len(once) > 40, "the corpus, the examples up to the first failure, and its shrinking"
-    for number, deaths in enumerate(moments, 2):
+    assert len(once) > 60, "the corpus, the examples up to the first failure, and its shrinking"
+    step = 35 if batch else 13
+    for moment in range(3, len(once) + 1, step):
+        # Twice, but not with the same case.
+        deaths = (moment, 3) if moment < 20 and not batch else (moment,)
         runs.log.write_text("")
-        folder = f"cts-run/{number:03}"
-        killed = runs(*plan(batch), dies_at=deaths[0] % (len(once) + 1))
+        path = runs(drivers, dies_at=deaths[0])
         for death in deaths[1:]:
-            assert killed.returncode == -signal.SIGKILL
-            killed = runs("run", "--resume", folder, dies_at=death)
-        assert killed.returncode == -signal.SIGKILL
-        before = load(runs.folder / folder)
+            runs.again(path, dies_at=death)
+        before = load(path)
         assert before.footer is None
-        ended = runs("run", "--resume", folder)
-        assert ended.returncode == 1, ended.stderr
-        after = load(runs.folder / folder)
+        after = runs.again(path)
         assert told(after.results) == told(expected.results)
         assert after.footer is not None and after.footer.verdicts == expected.footer.verdicts
-        reported = Counter((e.driver, e.name) for e in read(after.path / "results.jsonl") if isinstance(e, Result))
-        assert max(reported.values()) == 1
+        assert reported(path) == 1
         # What had passed has not run again: the case in flight alone has, once for each death.
-        passed = {j.hash for j in before.judged if j.driver.startswith("fake:mortal") and j.verdict is Verdict.PASS}
+        passed = {j.hash for j in before.judged if j.driver == drivers[0] and j.verdict is Verdict.PASS}
         again = Counter(runs.logged()) - Counter(once)
         assert sum(again[hash_] for hash_ in passed) < len(deaths)
 
 
+def test_killed_for_good(tmp_path: Path, fakes_path: Path) -> None:
+    """The same with a process that is really killed."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{fakes_path}:{Path(cts.__file__).parents[1]}",
+        "FAKE_LOG": str(tmp_path / "log"),
+    }
+
+    def command(*arguments: str, dies_at: str = "0") -> int:
+        return subprocess.run(
+            [sys.executable, "-m", "cts", *arguments], cwd=tmp_path, capture_output=True, check=False,
+            env={**environment, "FAKE_DIES_AT": dies_at}, timeout=120,
+        ).returncode  # fmt: skip
+
+    assert command("run", FOLDER, "--driver", "fake:mortal", dies_at="7") == -signal.SIGKILL
+    before = load(tmp_path / "cts-run")
+    assert len(before.judged) == 5 and before.footer is None, "one of them failed, and was run again"
+    assert sum(before.died["fake:mortal"].values()) == 1
+    assert command("run", "--resume", "cts-run") == 1
+    after = load(tmp_path / "cts-run")
+    assert after.footer is not None and len(after.results) == len(corpus.select([FOLDER])[0])
+
+
+@pytest.mark.parametrize("batch", ["", ",batch=ends"])
+def test_what_takes_the_run_along_each_time_is_a_crash(runs: Runs, batch: str) -> None:
+    """A case that the run has died with twice is not run a third time, and the others have their verdicts."""
+    driver = f"fake:deadly{batch}"
+    path = runs([driver])
+    resumed, after = 0, load(path)
+    while after.footer is None:
+        after = runs.again(path)
+        resumed += 1
+    crashed = {r.name: r for r in after.results if r.verdict is Verdict.CRASH}
+    assert set(crashed) > {"generated.fake_area"}, "a case of the corpus, too"
+    assert {r.detail for r in crashed.values()} == {"the run died with it 2 times"}
+    assert all(r.verdict is Verdict.PASS for r in after.results if r.name not in crashed)
+    assert max(after.died[driver].values()) == 2
+    assert resumed == 2 * len(crashed) or batch, "each took two processes along; a block may have others behind it"
+    generated = crashed["generated.fake_area"].finding
+    assert generated is not None and not generated.shrunk
+    assert reported(path) == 1
+
+
+def test_a_run_that_is_left_in_order_blames_no_case(runs: Runs) -> None:
+    """Interrupted again and again while a case runs, as whoever waits for a slow one may do."""
+    plan = Plan(("fake:interrupts",), PROFILE, (corpus.one(f"{FOLDER}.outside"),))
+    folder = create(runs.folder, Manifest.of(plan, "cts run", ["cts", "run"]))
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            run(plan, folder)
+        folder.close()
+        assert load(folder.path).died == {}
+        folder, plan = resume(folder.path)
+    folder.close()
+
+
 def test_a_failure_from_before_is_not_lost(runs: Runs) -> None:
     """What failed, and passes when the run is resumed, is flaky: in the corpus and among generated cases."""
-    runs(*plan(""))
-    kept = load(runs.folder / "cts-run")
+    kept = load(runs())
     results = [r for r in kept.results if r.driver == "fake:mortal" and r.verdict is Verdict.PASS and not r.generated]
     name = results[0].name
     path = kept.path / "results.jsonl"
@@ -108,19 +184,15 @@ def test_a_failure_from_before_is_not_lost(runs: Runs) -> None:
     judged = next(e for e in kept.judged if e.driver == "fake:mortal")
     failed = CaseJudged(judged.driver, judged.area, judged.hash, Verdict.CRASH)
     path.write_bytes(b"".join(lines[: first - 1]).replace(encode(judged), encode(failed)))
-    assert runs("run", "--resume", str(kept.path)).returncode == 1
-    result = next(r for r in load(kept.path).results if r.name == name and r.driver == "fake:mortal")
+    result = next(r for r in runs.again(kept.path).results if r.name == name and r.driver == "fake:mortal")
     assert (result.verdict, result.detail) == (Verdict.FLAKY, "crash at first, pass when the run was resumed")
 
 
 def test_a_case_that_took_the_run_along_is_kept(runs: Runs) -> None:
     """A generated case that fails is in the journal before it is shrunk."""
-    runs("run", "--no-corpus", "--area", "fake_area", "--seed", "3", "--max-examples", "25", "--driver", "fake:mortal")
-    shrunk_from = next(j for j in load(runs.folder / "cts-run").judged if j.verdict is Verdict.FAIL)
-    at = runs.logged().index(shrunk_from.hash) + 2
-    runs("run", "--no-corpus", "--area", "fake_area", "--seed", "3", "--max-examples", "25", "--driver", "fake:mortal",
-         dies_at=at)  # fmt: skip
-    (kept,) = [j for j in load(runs.folder / "cts-run" / "002").judged if j.case is not None]
+    shrunk_from = next(j for j in load(runs(["fake:mortal"], "")).judged if j.verdict is Verdict.FAIL)
+    path = runs(["fake:mortal"], "", dies_at=runs.logged().index(shrunk_from.hash) + 2)
+    (kept,) = [j for j in load(path).judged if j.case is not None]
     assert kept.case is not None and kept.case.content_hash == kept.hash == shrunk_from.hash
 
 
@@ -136,11 +208,14 @@ def test_a_torn_line_is_no_line(one: Path) -> None:
 
 
 def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
-    runs(*plan(""))
-    logged = runs.logged()
-    again = runs("run", "--resume", "cts-run/001")
-    assert (again.returncode, runs.logged()) == (1, logged)
-    assert "FAIL fake:mortal generated.fake_area" in again.stdout
+    path = runs()
+    logged, journal = runs.logged(), (path / "results.jsonl").read_bytes()
+    events: list[Event] = []
+    folder, plan = resume(path)
+    assert run(plan, events.append) == 1
+    folder.close()
+    assert (runs.logged(), (path / "results.jsonl").read_bytes()) == (logged, journal)
+    assert tuple(e for e in events if isinstance(e, Result)) == load(path).results
 
 
 @pytest.mark.parametrize(
@@ -162,18 +237,6 @@ def test_what_cannot_be_resumed(one: Path, change: tuple[str, str], code: str) -
     manifest.write_text(text.replace(*change))
     with pytest.raises(BadInput, match=code):
         run_again(one)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["--resume", "nowhere"], "no-run"),
-        (["--resume", "cts-run", "--driver", "emulator", "--seed", "4"], "resume-options"),
-    ],
-)
-def test_wrong_options(runs: Runs, arguments: list[str], code: str) -> None:
-    ran = runs("run", *arguments)
-    assert (ran.returncode, f"error[{code}]" in ran.stderr) == (2, True)
 
 
 @pytest.fixture
