@@ -18,13 +18,15 @@ from cts.errors import BadInput, CtsError
 from cts.events import Result, RunStarted
 from cts.export.archive import is_bundle
 from cts.judge import OpenDriver
+from cts.met import Met
 from cts.model import load_case
 from cts.profiles import profile
 from cts.quarantine import NO_RULES, Quarantine, load
 from cts.report.bundles import Bundles
 from cts.report.failure import failure
 from cts.report.save import Saver
-from cts.runner import Plan, described, exit_status, open_driver, run_area, run_entry
+from cts.report.terminal import known
+from cts.runner import Plan, described, exit_status, open_driver, run_area, run_entries
 from cts.store import RunFolder
 from cts.verdict import Verdict
 
@@ -33,6 +35,9 @@ _NOT_RUN = "cts_not_run"
 
 #: Where a test's report carries events, in JSON, from xdist's workers to the controller.
 _EVENTS = "cts_events"
+
+#: Where it carries which entries of the baseline its cases have met.
+_MET = "cts_met"
 
 #: Exit codes of sessions that have run to their end.
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
@@ -67,9 +72,15 @@ class Session:
         self.saver = Saver(self.run)
         self.saver(self.header)
         bundle_dir: str | None = config.getoption("--cts-bundle-dir")
-        self.bundles = Bundles(Path(bundle_dir), plan.quarantine) if bundle_dir else None
+        seconds: float = config.getoption("--cts-bundle-seconds")
+        self.bundles = Bundles(Path(bundle_dir), plan.quarantine, seconds) if bundle_dir else None
         #: Events that no test's report has taken along yet.
         self.happened: list[ev.Event] = []
+        #: What cases have met that no report has taken along yet.
+        self.met = Met()
+        self._all_met = Met()
+        self._unused: list[ev.Unused] = []
+        self._identities: dict[str, str] = {}
         self._open: dict[str, OpenDriver] = {}
         self._start = time.perf_counter()
         self._results: list[ev.Result] = []
@@ -180,6 +191,7 @@ class Session:
                 self.happened.append(ev.problem(call.excinfo.value))
             report.__dict__[_EVENTS] = [ev.encode(event).decode() for event in self.happened]
             self.happened.clear()
+            report.__dict__[_MET] = self.met.taken(self.plan.baseline.rules)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -187,9 +199,13 @@ class Session:
         for event in map(ev.decode, report.__dict__.get(_EVENTS, ())):
             if isinstance(event, ev.Result):
                 self._results.append(event)
+                self._all_met.result(event)
+            if isinstance(event, ev.DriverOpened):
+                self._identities[event.driver] = event.identity
             self._problems += isinstance(event, (ev.Rejected, ev.Trouble))
             if self.folder is not None:
                 self.folder(event)
+        self._all_met.given(report.__dict__.get(_MET, ()), self.plan.baseline.rules)
         properties = dict(report.user_properties)
         spec = properties.get(_DRIVER)
         if isinstance(spec, str) and report.when == "call":
@@ -214,8 +230,18 @@ class Session:
             return
         if self.untested() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if not (session.shouldstop or session.shouldfail):
+            self._unused = list(self._unneeded())
         if self.folder is not None and session.exitstatus in _ENDED:
+            for unused in self._unused:
+                self.folder(unused)
             self.folder(self._footer())
+
+    def _unneeded(self) -> Iterator[ev.Unused]:
+        """What is in the baseline without need."""
+        names = {r.name for r in self._results if not r.generated}
+        for spec, identity in self._identities.items():
+            yield from self._all_met.unused(spec, self.plan.baseline.on(spec, *filter(None, [identity])), names)
 
     def _footer(self) -> ev.RunFinished:
         verdicts = Counter(r.verdict for r in self._results)
@@ -227,9 +253,20 @@ class Session:
         return ev.RunFinished(counts, examples, 0, self._problems, seconds, status, known.total(), unexpected)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Count what was not run, and name the drivers on which nothing was tested."""
+        """Count what was not run and what is known, and name what passes against the baseline, its unused entries
+        and the drivers on which nothing was tested.
+        """
         for (spec, why), count in self._not_run.items():
             terminalreporter.write_line(f"cts: {count} cases not run on {spec}: {why}", yellow=True)
+        for (spec, why), count in known(self._results).items():
+            terminalreporter.write_line(f"cts: {count} known failures on {spec}: {why}", yellow=True)
+        for r in self._results:
+            if r.unexpected:
+                terminalreporter.write_line(
+                    f"cts: {r.name} passes on {r.driver}, and should fail: {r.unexpected}", red=True
+                )
+        for unused in self._unused:
+            terminalreporter.write_line(f"cts: not seen on {unused.driver}: {unused.entry}: {unused.why}", yellow=True)
         for spec in self.untested():
             terminalreporter.write_line(
                 f"cts: nothing was tested on {spec}: it supports none of the cases, or none may run", red=True
@@ -311,7 +348,8 @@ class CaseItem(_Item):
         oracle = registry.oracle()
         entry = corpus.of_path(self.path)
         reruns = self.session_of_cts.plan.reruns
-        (result,) = run_entry(entry, corpus.read(entry, oracle), [driver], oracle, reruns)
+        case = corpus.read(entry, oracle)
+        (result,) = next(run_entries([(entry, case)], [driver], oracle, self.session_of_cts.met.add, reruns))
         return result
 
     def is_last(self) -> bool:
@@ -332,7 +370,8 @@ class AreaItem(_Item):
 
     def result(self, driver: OpenDriver) -> Result:
         ours = self.session_of_cts
-        (result,) = run_area(self.area, [driver], registry.oracle(), ours.settings, reruns=ours.plan.reruns)
+        reruns = ours.plan.reruns
+        (result,) = run_area(self.area, [driver], registry.oracle(), ours.settings, reruns=reruns, met=ours.met.add)
         return result
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

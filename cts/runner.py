@@ -367,7 +367,7 @@ class _Run:
         if not self.stopped:
             names = {e.name for e in self.plan.entries}
             for driver in drivers:
-                for event in self.met.unused(driver, names):
+                for event in self.met.unused(driver.spec, driver.baseline, names):
                     self.emit(event)
 
     def _problem(self, error: BadInput | HarnessTrouble) -> None:

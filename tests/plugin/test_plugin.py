@@ -11,6 +11,9 @@ import pytest
 import cts
 from cts import registry
 from cts.corpus import entries, one
+from cts.events import Unused
+from cts.store import load
+from cts.store.journal import read
 
 CASE = "tensor_addressing.clamp.edge_low_load"
 GOOD = one(CASE).path.read_text(encoding="utf-8")
@@ -22,8 +25,18 @@ AREAS = sorted({*registry.names("cts.areas"), "fake_area"})
 CONFTEST = 'pytest_plugins = ["cts.pytest_plugin"]\n'
 
 
+@pytest.fixture(scope="module", autouse=True)
+def imported() -> None:
+    """All that a session in this process imports: what is first imported there would be imported by each again."""
+    registry.oracle()
+    for name in registry.names("cts.areas"):
+        registry.area(name)
+
+
 @pytest.fixture
-def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, fakes_path: Path) -> pytest.Pytester:
+def session(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, fakes: ModuleType, fakes_path: Path
+) -> pytest.Pytester:
     root = Path(cts.__file__).parents[1]
     monkeypatch.setenv("PYTHONPATH", f"{fakes_path}:{root}")
     monkeypatch.setenv("COLUMNS", "200")
@@ -35,6 +48,14 @@ def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, fakes_pa
 
 
 def run(session: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """A session in this process, which is quicker; one of xdist's in a process of its own."""
+    if "-n" in arguments:
+        return run_alone(session, *arguments)
+    return session.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+
+
+def run_alone(session: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """A session in a process of its own."""
     return session.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
 
 
@@ -67,7 +88,7 @@ def test_nothing_is_imported():
 
 def test_nothing_is_imported_without_a_driver(session: pytest.Pytester) -> None:
     (session.path / "test_unused.py").write_text(UNUSED)
-    run(session).assert_outcomes(passed=1)
+    run_alone(session).assert_outcomes(passed=1)
 
 
 def test_corpus_is_collected_per_driver_and_area(session: pytest.Pytester) -> None:
@@ -187,20 +208,6 @@ def test_smoke_profile_has_a_fixed_seed(session: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["cts: profile smoke, 20 examples per area, seed 0, drivers fake"])
 
 
-def test_under_xdist(session: pytest.Pytester) -> None:
-    """Workers collect the same items, use the seed of the controller, and a run of skips fails there too."""
-    for name in ("a", "b", "c"):
-        case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
-    case_file(session)
-    result = run(session, "-n", "2", "--cts-driver", "fake:right", "--cts-driver", "fake:wrong")
-    result.assert_outcomes(passed=4, failed=4)
-    for name in ("a", "b", "c"):
-        (session.path / f"{name}.yaml").unlink()
-    result = run(session, "-n", "2", "--cts-driver", "fake:no-features")
-    result.assert_outcomes(skipped=1)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-
-
 SEEDS = """
 import json, os, pathlib
 def pytest_sessionfinish(session):
@@ -210,14 +217,25 @@ def pytest_sessionfinish(session):
 """
 
 
-def test_workers_have_the_seed_of_the_header(session: pytest.Pytester) -> None:
+def test_under_xdist(session: pytest.Pytester) -> None:
+    """Workers collect the same items and use the seed of the controller, which the header names."""
     session.makeconftest(CONFTEST + SEEDS)
+    for name in ("a", "b", "c"):
+        case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
     case_file(session)
-    result = run(session, "-n", "2", "--cts-driver", "fake:right")
-    seeds = {json.loads(path.read_text()) for path in session.path.glob("*.json")}
-    assert len(list(session.path.glob("*.json"))) == 3
-    (seed,) = seeds
-    result.stdout.fnmatch_lines([f"*seed {seed}, drivers fake:right"])
+    result = run(session, "-n", "2", "--cts-driver", "fake:right", "--cts-driver", "fake:wrong")
+    result.assert_outcomes(passed=4, failed=4)
+    kept = [json.loads(path.read_text()) for path in session.path.glob("*.json")]
+    assert len(kept) == 3
+    (seed,) = set(kept)
+    result.stdout.fnmatch_lines([f"*seed {seed}, drivers fake:right, fake:wrong"])
+
+
+def test_a_run_of_skips_fails_under_xdist(session: pytest.Pytester) -> None:
+    case_file(session)
+    result = run(session, "-n", "1", "--cts-driver", "fake:no-features")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 QUARANTINE = """\
@@ -228,7 +246,7 @@ entries:
 """
 
 
-@pytest.mark.parametrize("more", [[], ["-n", "2"]])
+@pytest.mark.parametrize("more", [[], ["-n", "1"]])
 def test_quarantine(session: pytest.Pytester, more: list[str]) -> None:
     for name in ("first", "second", "third"):
         case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
@@ -267,28 +285,49 @@ schema: 1
 entries:
   - {match: {driver: "Fake GPU*", cases: first}, verdict: fail, reason: one is known}
   - {match: {driver: "fake:right", cases: second}, verdict: fail, reason: another is known}
+  - {match: {driver: "Fake GPU*", condition: matrix-extent-256}, verdict: fail, reason: no case is of this kind}
+  - {match: {driver: "Fake GPU*", cases: "*"}, verdict: crash, reason: none crashes}
 """
 
 
-@pytest.mark.parametrize("more", [[], ["-n", "2"]])
+@pytest.mark.parametrize("more", [[], ["-n", "1"]])
 def test_baseline_and_the_folder_of_the_run(session: pytest.Pytester, more: list[str]) -> None:
-    """Known failures are xfailed, a listed case that passes fails; the run is kept as `cts run` keeps it."""
-    from cts.store import load
-
+    """Known failures are xfailed, a listed case that passes fails, and entries without need are named, as by `cts run`."""
     for name in ("first", "second"):
         case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
     (session.path / "known.yaml").write_text(BASELINE)
-    result = run(session, "--cts-driver", "fake:wrong", "--cts-baseline", "known.yaml", "-rx", *more)
-    result.assert_outcomes(xfailed=1, failed=1)
+    drivers = ("--cts-driver", "fake:wrong", "--cts-driver", "fake:right")
+    result = run(session, *drivers, "--cts-baseline", "known.yaml", "-rx", *more)
+    result.assert_outcomes(xfailed=1, failed=3)
     result.stdout.fnmatch_lines(["XFAIL *known to fail on fake:wrong: one is known*"])
-    result = run(session, "--cts-driver", "fake:right", "--cts-baseline", "known.yaml", *more)
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["second.yaml passes on fake:right, and should fail: another is known"])
-    wrong, right = (load(session.path / "cts-run" / number) for number in ("001", "002"))
-    assert wrong.manifest.origin == "pytest" and wrong.manifest.drivers[0].identity == "Fake GPU, fake 3.1"
-    assert {(r.name, r.verdict.value, bool(r.known)) for r in wrong.results} == {
-        ("first.yaml", "fail", True),
-        ("second.yaml", "fail", False),
+    said = sorted({line for line in result.outlines if line.startswith("cts: ")} - {result.outlines[0]})
+    unused = "*: none crashes: 2 cases that it matches ran, and none was crash"
+    assert [line for line in said if "profile" not in line] == [
+        "cts: 1 known failures on fake:wrong: one is known",
+        "cts: first.yaml passes on fake:right, and should fail: one is known",
+        f"cts: not seen on fake:right: {unused}",
+        f"cts: not seen on fake:wrong: {unused}",
+        "cts: second.yaml passes on fake:right, and should fail: another is known",
+    ]
+    kept = load(session.path / "cts-run" / "001")
+    assert kept.manifest.origin == "pytest" and kept.manifest.drivers[0].identity == "Fake GPU, fake 3.1"
+    assert {(r.driver, r.name, r.verdict.value, bool(r.known), bool(r.unexpected)) for r in kept.results} == {
+        ("fake:wrong", "first.yaml", "fail", True, False),
+        ("fake:wrong", "second.yaml", "fail", False, False),
+        ("fake:right", "first.yaml", "pass", False, True),
+        ("fake:right", "second.yaml", "pass", False, True),
     }
-    assert wrong.footer is not None and (wrong.footer.known, wrong.footer.exit_status) == (1, 1)
-    assert right.footer is not None and (right.footer.unexpected, right.footer.exit_status) == (2, 1)
+    footer = kept.footer
+    assert footer is not None and (footer.known, footer.unexpected, footer.exit_status) == (1, 2, 1)
+    events = read(kept.path / "results.jsonl")
+    assert {(e.driver, e.entry) for e in events if isinstance(e, Unused)} == {
+        (driver, "*: none crashes") for driver in ("fake:right", "fake:wrong")
+    }
+
+
+def test_a_session_that_is_cut_short_knows_no_unused_entries(session: pytest.Pytester) -> None:
+    for name in ("first", "second"):
+        case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
+    (session.path / "known.yaml").write_text(BASELINE)
+    result = run(session, "--cts-driver", "fake:wrong", "--cts-baseline", "known.yaml", "-x")
+    assert "not seen" not in result.stdout.str()
