@@ -9,6 +9,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 from command_line import Cts
+from xmlschema import XMLSchema10, XMLSchemaException
 
 WIDTH = "tensor_addressing.clip.width_beyond_the_columns"
 EDGE = "tensor_addressing.clamp.edge_low_load"
@@ -22,34 +23,38 @@ def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return Cts(monkeypatch, capsys, tmp_path)
 
 
-#: Attributes that Surefire's schema (and Jenkins) asks for, and those beside them that it allows.
-REQUIRED = {"testsuite": {"name", "tests", "failures", "errors", "skipped"}, "testcase": {"name", "classname", "time"}}
-ALLOWED = {"testsuite": {"time", "timestamp", "hostname"}, "testcase": set[str]()}
-CHILDREN = {
-    "testsuites": {"testsuite"},
-    "testsuite": {"properties", "testcase"},
-    "properties": {"property"},
-    "testcase": {"failure", "error", "skipped", "system-out"},
-}
+SCHEMA = XMLSchema10(Path(__file__).parent / "junit.xsd")
 ENDINGS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
-def check(root: Xml.Element) -> None:
-    """The form of the schema: elements, attributes, counts, and at most one ending of a test."""
-    for element in root.iter():
-        children = [child.tag for child in element]
-        assert set(children) <= CHILDREN.get(element.tag, set()), element.tag
-        required = REQUIRED.get(element.tag, set())
-        assert required <= set(element.keys()) <= required | ALLOWED.get(element.tag, set(element.keys()))
-        if element.tag == "testcase":
-            assert len(children) <= 1
-            assert float(element.attrib["time"]) >= 0
-        if element.tag == "testsuite":
-            assert children.index("properties") == 0
-            assert int(element.attrib["tests"]) == children.count("testcase")
-        if element.tag in ("testsuite", "testsuites"):
-            for plural, tag in ENDINGS.items():
-                assert int(element.attrib[plural]) == len(list(element.iter(tag)))
+def check(path: Path) -> Xml.Element:
+    """The document, which has the form of the schema, and counts that are those of its tests."""
+    SCHEMA.validate(path)
+    root = Xml.parse(path).getroot()
+    for element in (root, *root):
+        assert int(element.attrib["tests"]) == len(list(element.iter("testcase")))
+        for plural, tag in ENDINGS.items():
+            assert int(element.attrib[plural]) == len(list(element.iter(tag)))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('tests="', 'tests="-'), "non negative"),
+        (('time="', 'time="1e'), "invalid value"),
+        (("testcase", "test"), "testcase"),
+        ((' classname="', ' class="'), "classname"),
+        (("<failure ", "<skipped message='b'/><failure "), "failure"),
+        (('timestamp="', 'timestamp="+'), "timestamp"),
+    ],
+)
+def test_the_schema_refuses_other_forms(cts: Cts, fakes: ModuleType, change: tuple[str, str], words: str) -> None:
+    cts("run", EDGE, "--driver", "fake:wrong", "--junit", "out.xml")
+    text = (cts.folder / "out.xml").read_text()
+    assert SCHEMA.is_valid(text)
+    with pytest.raises(XMLSchemaException, match=words):
+        SCHEMA.validate(text.replace(*change))
 
 
 def test_junit(cts: Cts, fakes: ModuleType) -> None:
@@ -61,8 +66,7 @@ def test_junit(cts: Cts, fakes: ModuleType) -> None:
     drivers = [w for kind in ("wrong", "right", "raises", "no-features", "crash") for w in ("--driver", f"fake:{kind}")]
     ran = cts("run", EDGE, CLIP, "nope", *drivers, "--baseline", "known.yaml", "--junit", "out.xml")
     assert ran.status == 3
-    root = Xml.parse(cts.folder / "out.xml").getroot()
-    check(root)
+    root = check(cts.folder / "out.xml")
     endings = {
         (suite.attrib["name"], test.attrib["name"]): [(c.tag, c.get("type"), c.get("message", "")) for c in test]
         for suite in root

@@ -292,7 +292,7 @@ entries:
 
 @pytest.mark.parametrize("more", [[], ["-n", "1"]])
 def test_baseline_and_the_folder_of_the_run(session: pytest.Pytester, more: list[str]) -> None:
-    """Known failures are xfailed, a listed case that passes fails, and entries without need are named, as by `cts run`."""
+    """Known failures are xfailed, a listed case that passes fails, entries without need are named: as by `cts run`."""
     for name in ("first", "second"):
         case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
     (session.path / "known.yaml").write_text(BASELINE)
