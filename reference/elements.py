@@ -44,7 +44,7 @@ def matrix_elements(
 
     The leading axes are those of the layout and the view, broadcast.
     """
-    layout, view = _without_zero_divisors(layout, view)
+    layout, view = _addressable(layout, view)
     lead = layout.leading_shape if view is None else np.broadcast_shapes(layout.leading_shape, view.leading_shape)
     row, col = np.arange(rows, dtype=np.uint32)[:, None], np.arange(cols, dtype=np.uint32)
     if math.prod(lead) * rows * cols <= BLOCK_ELEMENTS:
@@ -64,7 +64,7 @@ def tensor_coordinates(
     layout: TensorLayoutState, view: TensorViewState | None, rows: int, cols: int, store: bool
 ) -> tuple[Elements, list[U32], list[U32]]:
     """Elements with their blockCoord and coordInBlock, one array per dimension (TA-037)."""
-    layout, view = _without_zero_divisors(layout, view)
+    layout, view = _addressable(layout, view)
     row, col = np.arange(rows, dtype=np.uint32)[:, None], np.arange(cols, dtype=np.uint32)
     tensor = _tensor_coord(layout, view, row, col, store)
     return _elements(layout, tensor), tensor.block_coord, tensor.coord_in_block(layout)
@@ -94,10 +94,13 @@ def _tensor_coord(
     return replace(tensor, status=np.where(skipped, np.uint8(Status.SKIP), tensor.status))
 
 
-def _without_zero_divisors(
+def _addressable(
     layout: TensorLayoutState, view: TensorViewState | None
 ) -> tuple[TensorLayoutState, TensorViewState | None]:
+    """What has an address whatever the rules say of it, as they are told afterwards: a view of another rank is none."""
     layout = replace(layout, span=divisor(layout.span), block_size=divisor(layout.block_size))
+    if view is not None and not view.type.has_dimensions and view.dim != layout.dim:
+        view = None
     return layout, view and replace(view, view_dimension=divisor(view.view_dimension))
 
 

@@ -130,6 +130,11 @@ BREAKING = {
         "TA-065",
         "program[5].view",
     ),
+    "view without dimensions of a rank above the layout's": (
+        load(dims("[32, 32]"), view=view("strides: [1, 1, 1]", has=False, permutation="[0, 1, 2]", setter="SetStride")),
+        "TA-065",
+        "program[5].view",
+    ),
     "clip rows wrap": (load(dims("[32, 32]"), view=clip("1 0xFFFFFFFF 0 16")), "TA-066", "program[5].view"),
     "clip columns wrap": (load(dims("[32, 32]"), view=clip("0 16 16 0xFFFFFFF0")), "TA-066", "program[5].view"),
     "store wraps in a small span": (store(sliced("[0, 0]", "[15, 16]")), "TA-067", "program[4].layout"),
