@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cts.batch import Told, block_size, judge_all, nobody
-from cts.errors import HarnessTrouble
+from cts.errors import BadInput, HarnessTrouble
 from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, describe, is_spared
+from cts.minimize import INTERRUPTED, Budget, minimize
 from cts.model import Case
 from cts.profiles import Profile
-from cts.reduce import reduce
 from cts.seeding import same_examples_everywhere
 from cts.verdict import Verdict
 
@@ -218,7 +218,7 @@ def _shrink(
 ) -> None:
     """Repeat the examples and let Hypothesis shrink the failing one; those that have passed cost generation only.
 
-    What is left is reduced by structure. Both keep to the verdict that shrinking began with, so
+    What is left is minimised, within the profile's `reductions`. Both keep to the verdict that shrinking began with, so
     that it never slips from a driver's failure into an error of ours.
     """
     original, verdict = explored.case, explored.attempt.verdict
@@ -250,11 +250,36 @@ def _shrink(
     if not found:
         attempt, _ = _attempt(original, driver, oracle)
         if attempt.verdict is not verdict:
-            detail = f"{verdict.value} at first, {attempt.verdict.value} when the same case was run again"
-            explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
+            _flaky(explored, verdict, attempt.verdict)
             return
-    if explored.case is not None and verdict is not Verdict.ERROR:
-        reduce(explored.case, lambda case: not oracle.violations(case) and fails(case))
+    if verdict is not Verdict.ERROR:
+        _minimize(driver, oracle, profile, explored)
+
+
+def _minimize(driver: OpenDriver, oracle: Oracle, profile: Profile, explored: Explored) -> None:
+    """Make the case of a finding smaller, away from what is known or left for last. Raises KeyboardInterrupt."""
+    case, verdict = explored.case, explored.attempt.verdict
+    assert case is not None
+
+    def wanted(case: Case) -> bool:
+        return not driver.quarantine.last(case) and driver.baseline.known_by_condition(case, verdict) is None
+
+    try:
+        found = minimize(case, driver, oracle, Budget(steps=profile.reductions), wanted=wanted)
+    except BadInput as e:
+        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=e.what)
+        return
+    if found.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    if found.verdict is not verdict:
+        _flaky(explored, verdict, found.verdict)
+    elif found.after < found.before:
+        explored.attempt, explored.case, explored.expectation = found.attempt, found.case, oracle.expect(found.case)
+
+
+def _flaky(explored: Explored, first: Verdict, again: Verdict) -> None:
+    detail = f"{first.value} at first, {again.value} when the same case was run again"
+    explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
 
 
 def _hypothesis(

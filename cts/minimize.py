@@ -16,6 +16,7 @@ from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case
 from cts.reduce import reduce_all, size
+from cts.telling import Telling, tells_less, telling
 from cts.verdict import Verdict
 
 #: Candidates that a driver with `run_many` gets at a time.
@@ -54,10 +55,18 @@ class Minimized:
 
 
 Watch = Callable[[Minimized], None]
+Wanted = Callable[[Case], bool]
+
+#: Why a search ended that Ctrl-C ended.
+INTERRUPTED = "interrupted"
 
 
 def _unwatched(so_far: Minimized) -> None:
     pass
+
+
+def _any(case: Case) -> bool:
+    return True
 
 
 class _Spent(Exception):
@@ -65,24 +74,29 @@ class _Spent(Exception):
 
 
 def minimize(
-    case: Case, driver: OpenDriver, oracle: Oracle, budget: Budget | None = None, watch: Watch = _unwatched
+    case: Case,
+    driver: OpenDriver,
+    oracle: Oracle,
+    budget: Budget | None = None,
+    watch: Watch = _unwatched,
+    wanted: Wanted = _any,
 ) -> Minimized:
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
 
-    A crash stays a crash (of one fault code, where the driver gives one), a failure a failure. The
-    result is never larger than the case, and depends on nothing but the driver's answers and the
-    budget. `watch` gets what is known after each step; an interruption (Ctrl-C) ends the search and
-    keeps the best so far. Raises BadInput where the case passes, cannot be run or does not end the
+    A crash stays a crash (of one fault code, where the driver gives one), a failure a failure; of as many
+    instructions, a failure goes on telling what it tells (`cts.telling`). The result is never larger than the case, and depends on nothing but the driver's answers and the
+    budget. Only cases that are `wanted` are run. `watch` gets what is known after each step; an
+    interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case passes, cannot be run or does not end the
     same way twice.
     """
-    search = _Search(driver, oracle, budget or Budget(), watch, _original(case, driver, oracle))
+    search = _Search(driver, oracle, budget or Budget(), watch, wanted, _original(case, driver, oracle))
     stopped = ""
     try:
         reduce_all(search.best.case, search.first)
     except _Spent:
         stopped = "the budget is used up"
     except KeyboardInterrupt:
-        stopped = "interrupted"
+        stopped = INTERRUPTED
     return search.state(stopped)
 
 
@@ -111,16 +125,30 @@ def _kind(attempt: Attempt) -> tuple[Verdict, str]:
     return attempt.verdict, "" if fault is None else fault.code
 
 
+def _telling(case: Case, attempt: Attempt) -> Telling | None:
+    return None if attempt.divergence is None else telling(case, attempt.divergence)
+
+
 class _Search:
     """Tries candidates in order and takes the first that still ends the same way; remembers the best."""
 
-    def __init__(self, driver: OpenDriver, oracle: Oracle, budget: Budget, watch: Watch, original: Minimized) -> None:
+    def __init__(
+        self,
+        driver: OpenDriver,
+        oracle: Oracle,
+        budget: Budget,
+        watch: Watch,
+        wanted: Wanted,
+        original: Minimized,
+    ) -> None:
         self.driver = driver
         self.oracle = oracle
         self.budget = budget
         self.watch = watch
+        self.wanted = wanted
         self.best = original
         self.kind = _kind(original.attempt)
+        self.told = _telling(original.case, original.attempt)
         self.steps = original.steps
         self.flaky = 0
         self.start = time.monotonic() - original.seconds
@@ -134,8 +162,9 @@ class _Search:
             attempts = judge_many(self.driver, block)
             for (case, expectation), attempt in zip(block, attempts, strict=True):
                 self.steps += 1
-                if _kind(attempt) == self.kind and self._repeats(case, expectation):
+                if _kind(attempt) == self.kind and self._tells(case, attempt) and self._repeats(case, expectation):
                     self.best = replace(self.best, case=case, attempt=attempt, after=size(case))
+                    self.told = _telling(case, attempt)
                     self.watch(self.state())
                     return case
             self.watch(self.state())
@@ -156,14 +185,14 @@ class _Search:
         return self.together if steps is None else min(self.together, steps - self.steps)
 
     def _questions(self, candidates: Iterator[Case]) -> Iterator[tuple[Case, Expectation]]:
-        """Candidates that are new, valid and supported, with what is allowed."""
+        """Candidates that are new, wanted, valid and supported, with what is allowed."""
         for case in candidates:
             identity = case.content_hash
             if identity in self.tried:
                 continue
             self.tried.add(identity)
             self._left()
-            if refusal(self.driver, case) is None:
+            if self.wanted(case) and refusal(self.driver, case) is None:
                 expectation = self._expectation(case)
                 if expectation is not None:
                     yield case, expectation
@@ -174,6 +203,13 @@ class _Search:
             return None if self.oracle.violations(case) else self.oracle.expect(case)
         except BadInput:
             return None
+
+    def _tells(self, case: Case, attempt: Attempt) -> bool:
+        """Whether a case that fails has fewer instructions than the best, or shows as much of what is wrong."""
+        if self.told is None or size(case)[0] < self.best.after[0]:
+            return True
+        told = _telling(case, attempt)
+        return told is not None and not tells_less(told, self.told)
 
     def _repeats(self, case: Case, expectation: Expectation) -> bool:
         self.steps += 1

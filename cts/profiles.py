@@ -11,17 +11,21 @@ from cts.errors import BadInput
 
 @dataclass(frozen=True)
 class Profile:
-    """`max_examples` per area and driver; `seed` None means a new one for each run."""
+    """`max_examples` per area and driver; `seed` None means a new one for each run.
+
+    `reductions` bounds the runs in which a shrunk finding is reduced further: smaller cases that a driver is given.
+    """
 
     name: str
     max_examples: int
     seed: int | None
+    reductions: int = 2000
 
 
 PROFILES = {
     p.name: p
     for p in (
-        Profile("smoke", 20, 0),
+        Profile("smoke", 20, 0, reductions=500),
         Profile("default", 500, None),
         Profile("nightly", 10_000, None),
     )
@@ -44,4 +48,4 @@ def profile(name: str, max_examples: int | None = None, seed: int | None = None)
     base = PROFILES[name]
     if seed is None:
         seed = base.seed if base.seed is not None else secrets.randbelow(1 << 32)
-    return Profile(name, max_examples or base.max_examples, seed)
+    return Profile(name, max_examples or base.max_examples, seed, base.reductions)

@@ -38,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the folder of runs, which gets one for this session (cts-run)",
     )
     group.addoption("--cts-bundle-dir", metavar="DIR", help="write a bundle of each finding, to be shown to others")
+    group.addoption(
+        "--cts-bundle-seconds", type=float, default=20.0, metavar="S", help="how long a bundle's case is made smaller"
+    )
     group.addoption("--cts-quarantine", metavar="FILE", help="cases that a device cannot stand: left out, or for last")
     group.addoption("--cts-baseline", metavar="FILE", help="failures that are known; a listed case that passes fails")
     group.addoption(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
-WITH_RESUME = ("resume", "json", "junit", "html", "bundle_dir")
+WITH_RESUME = ("resume", "json", "junit", "html", "bundle_dir", "bundle_seconds")
 
 
 def run(
@@ -87,6 +87,15 @@ def run(
         Path | None,
         typer.Option("--bundle-dir", help="Write a bundle of each finding, to be shown to others.", metavar="DIR"),
     ] = None,
+    bundle_seconds: Annotated[
+        float,
+        typer.Option(
+            "--bundle-seconds",
+            help="How long the case of a bundle is made smaller; 0: not at all.",
+            metavar="S",
+            min=0,
+        ),
+    ] = 20,
     resume: Annotated[
         Path | None,
         typer.Option("--resume", help="Continue an interrupted run; its settings are kept.", metavar="RUN"),
@@ -114,7 +123,7 @@ def run(
             folder = store.create(save_dir, store.Manifest.of(plan, "cts run", ["cts", *sys.argv[1:]]))
         stack.callback(folder.close)
         try:
-            status = _run(plan, json, folder, bundle_dir, stack)
+            status = _run(plan, json, folder, (bundle_dir, bundle_seconds), stack)
         except KeyboardInterrupt:
             remedy = f"cts run --resume {folder.path}"
             raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
@@ -218,7 +227,9 @@ def _resumed(path: Path, given: list[str]) -> tuple[RunFolder, Plan]:
     return store.resume(path)
 
 
-def _run(plan: Plan, json: Path | None, folder: RunFolder, bundle_dir: Path | None, stack: ExitStack) -> int:
+def _run(
+    plan: Plan, json: Path | None, folder: RunFolder, bundling: tuple[Path | None, float], stack: ExitStack
+) -> int:
     from hypothesis.configuration import set_hypothesis_home_dir
     from rich.console import Console
 
@@ -244,10 +255,11 @@ def _run(plan: Plan, json: Path | None, folder: RunFolder, bundle_dir: Path | No
         consumers.append(JsonLines(lines))
 
     bundles = None
+    bundle_dir, seconds = bundling
     if bundle_dir is not None:
         from cts.report.bundles import Bundles
 
-        bundles = Bundles(bundle_dir, plan.quarantine)
+        bundles = Bundles(bundle_dir, plan.quarantine, seconds)
         stack.callback(bundles.close)
         consumers.append(bundles)
 

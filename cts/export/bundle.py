@@ -11,12 +11,15 @@ import msgspec
 
 import cts
 from cts.events import Result
+from cts.explain.model import Explanation
+from cts.explain.text import lines
 from cts.export import export, memory
 from cts.export.archive import CASE, MANIFEST
 from cts.export.c import c
 from cts.export.cannot import CannotExpress
 from cts.export.pytest_snippet import pytest_snippet
 from cts.export.subject import Seen, Subject
+from cts.export.summary import summary
 from cts.export.templates import render
 from cts.judge import job as job_of
 from cts.model import dumps_case
@@ -30,6 +33,7 @@ FORMAT = 1
 SHOWN = 8
 
 SHADER, DISPATCH, AMBER = "shader.comp", "dispatch/dispatch.yaml", "case.amber"
+ORIGINAL, EXPLANATION = "original.yaml", "explanation.json"
 
 _WHAT = {
     "repro.c": "one C program that runs the case and says what is wrong; needs only a Vulkan loader",
@@ -38,6 +42,8 @@ _WHAT = {
     SHADER: "a GLSL compute shader that does the same through the same bindings",
     AMBER: "the case for Amber",
     CASE: "the case for this suite",
+    ORIGINAL: "the case that failed first, of which case.yaml is the smaller version",
+    EXPLANATION: "where it goes wrong, as data",
     DISPATCH: "the module, its data and what must come out of it, for `cts dispatch`",
     "test_case.py": "the case as a test for pytest",
     "failure.txt": "the whole report of the failure",
@@ -57,6 +63,10 @@ def bundle(subject: Subject) -> dict[str, bytes]:
     files["test_case.py"] = pytest_snippet(subject).encode()
     files |= memory.files(subject)
     left_out = _where_possible(subject, files)
+    if subject.original is not None:
+        files[ORIGINAL] = dumps_case(subject.original).encode()
+    if isinstance(subject.explanation, Explanation):
+        files[EXPLANATION] = msgspec.json.format(msgspec.json.encode(subject.explanation), indent=2) + b"\n"
     if subject.seen and subject.seen.finding:
         files["failure.txt"] = (full(_result(subject.seen), None) + "\n").encode()
     files["README.md"] = _readme(subject, files, left_out).encode()
@@ -91,6 +101,8 @@ def about(subject: Subject) -> str:
 def _readme(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str, str]) -> str:
     case, seen = subject.case, subject.seen
     shown = seen.finding if seen and seen.finding and seen.finding.counts else None
+    known = subject.explanation if isinstance(subject.explanation, Explanation) else None
+    said = subject.explanation if known is None else "\n".join(line for line, _ in lines(known))
     folders = sorted({name.partition("/")[0] for name in files if "/" in name})
     contents = [(name, _WHAT[name]) for name in sorted({*files, "README.md", MANIFEST}) if name in _WHAT]
     contents += [
@@ -106,7 +118,9 @@ def _readme(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str,
         seen=seen,
         detail=seen.detail if seen else "",
         failure="\n".join(difference(shown, SHOWN)) if shown else "",
-        explanation="\n".join(subject.explanation),
+        summary=summary(known) if known else None,
+        original=subject.original,
+        explanation=said,
         subgroup_size=subject.subgroup_size,
         any_size=case.dispatch.invocations is not None,
         version=cts.__version__,

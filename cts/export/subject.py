@@ -8,6 +8,7 @@ from cts.corpus import Entry
 from cts.driver import NamedDriver
 from cts.events import Finding
 from cts.expectation import Expectation, Oracle
+from cts.explain.model import Explanation
 from cts.judge import OpenDriver, describe
 from cts.model import Case
 from cts.runner import open_driver, run_entry
@@ -32,14 +33,16 @@ class Seen:
 class Subject:
     """One case to export; its module is lowered for subgroups of `subgroup_size`. `seen` is None where nobody ran it.
 
-    `explanation` are lines that say where the driver goes wrong.
+    `explanation` says where the driver goes wrong, or why that is not known. `original` is the case that
+    was found, where this one was made of it.
     """
 
     case: Case
     expectation: Expectation
     subgroup_size: int
     seen: Seen | None = None
-    explanation: tuple[str, ...] = ()
+    explanation: Explanation | str = ""
+    original: Case | None = None
 
 
 def size_for(case: Case, asked: int | None = None) -> int:
@@ -60,17 +63,16 @@ def run(entry: Entry, case: Case, spec: str, oracle: Oracle, asked: int | None =
     return Subject(case, oracle.expect(case), size, seen, said)
 
 
-def explanation(case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict) -> tuple[str, ...]:
-    """Lines that say where the driver goes wrong; none for a case that does not go wrong every time."""
+def explanation(case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict) -> Explanation | str:
+    """Where the driver goes wrong, or why that is not known; nothing of a case that does not go wrong every time."""
     from cts.explain import explain
-    from cts.explain.text import lines
 
     if not verdict.is_finding or verdict is Verdict.FLAKY:
-        return ()
+        return ""
     try:
-        return tuple(line for line, _ in lines(explain(case, driver, oracle)))
+        return explain(case, driver, oracle)
     except Exception as e:  # noqa: BLE001 - what was found must be exported even where it cannot be explained
-        return (f"not explained: {describe(e)}",)
+        return f"not explained: {describe(e)}"
 
 
 def identity(driver: OpenDriver) -> str:

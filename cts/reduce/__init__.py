@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from cts.model import Case
-from cts.reduce import details, structure
+from cts.reduce import data, details, structure
 from cts.reduce.measure import size
 
 __all__ = ["First", "reduce", "reduce_all", "reductions", "size"]
@@ -29,7 +29,12 @@ def reduce(case: Case, still_fails: Callable[[Case], bool]) -> Case:
 
 
 def reduce_all(case: Case, first: First) -> Case:
-    """The same by structure and details, until neither can go further."""
+    """The same by structure and details, until neither can go further.
+
+    What is read counts before anything goes, where that is enough: then what is left can tell what was read.
+    """
+    while (found := first(data.counts(case))) is not None:
+        case = found
     while True:
         case = _by_structure(case, first)
         smaller = _by_details(case, first)

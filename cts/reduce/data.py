@@ -24,6 +24,8 @@ from cts.reduce.form import formed
 
 _Counts = TypeVar("_Counts", Iota, Counter)
 
+_COUNTS = (Data(iota=Iota()), Data(counter=Counter()), *(Data(iota=Iota(modulo=n)) for n in (251, 101, 13, 5, 3)))
+
 #: The most components whose numbers are simplified one by one.
 MOST = 4096
 
@@ -35,9 +37,23 @@ def contents(case: Case) -> Iterator[Case]:
         for data in _plain(buffer.data, name in only_written):
             yield from _with(case, name, data)
     for name, buffer in case.buffers.items():
-        if buffer.data.fill is None and buffer.data.iota is None and buffer.data.counter is None:
+        if _restless(buffer.data):
             for data in _fewer(buffer):
                 yield from _with(case, name, data)
+
+
+def counts(case: Case) -> Iterator[Case]:
+    """Cases in which one buffer that is read counts."""
+    only_written = _written(case)
+    for name, buffer in case.buffers.items():
+        if name not in only_written and _restless(buffer.data):
+            for data in _COUNTS:
+                yield from _with(case, name, data)
+
+
+def _restless(data: Data) -> bool:
+    """Whether it is neither one number nor a count."""
+    return data.fill is None and data.iota is None and data.counter is None
 
 
 def _written(case: Case) -> set[str]:
@@ -61,9 +77,7 @@ def _plain(data: Data, only_written: bool) -> Iterator[Data]:
         yield from (Data(counter=counter) for counter in _fresh(data.counter))
         yield Data(iota=Iota(modulo=data.counter.modulo))
     else:
-        yield Data(iota=Iota())
-        yield Data(counter=Counter())
-        yield from (Data(iota=Iota(modulo=n)) for n in (251, 101, 13, 5, 3))
+        yield from _COUNTS
         yield from (Data(fill=n) for n in (0, 1, 2, 3, -1))
 
 

@@ -165,11 +165,11 @@ def _parts(buffer: Buffer, before: Dispatch, now: Dispatch) -> Buffer:
 
 
 def types(case: Case, simplest: tuple[ComponentType, ...]) -> Iterator[Case]:
-    """Another component type wherever there is one, in the order of `simplest`."""
+    """Another component type of the same kind wherever there is one, in the order of `simplest`."""
     present = [t for t in ComponentType if _mentions(case, t)]
     for old in present:
         for new in simplest:
-            if new is not old:
+            if new is not old and new.is_float == old.is_float:
                 yield from formed(_retyped(case, old, new), case)
 
 

@@ -22,7 +22,8 @@ from cts.errors import BadInput
 from cts.export import FORMATS, export
 from cts.export.archive import zipped
 from cts.export.subject import Subject, run
-from cts.model import dumps_case, loads_case
+from cts.model import dumps_case, load_case, loads_case
+from cts.reduce import size
 
 NAME = "tensor_addressing.clamp.mirrored_two_rows"
 Run = Callable[..., tuple[int, str, str]]
@@ -82,6 +83,7 @@ def test_the_readme_says_it_all(files: dict[str, bytes]) -> None:
     case, _ = case_of(NAME)
     assert text.startswith(f"# {NAME}\n") and case.description in text and dumps_case(case).rstrip() in text
     assert "216 of 256 elements of dst differ" in text and "expected 0x0000 (0.0)" in text
+    assert "`program[4]`, MatrixLoadTensor" in summary_of(text) and "TA-035" in summary_of(text)
     assert "first instruction whose result differs: program[4] MatrixLoadTensor" in text
     assert f"cts run case.yaml --driver {MUTANT}" in text and "cc -std=c11" in text
     assert "`case.amber` is left out: Amber cannot enable the feature cooperativeMatrixTensorAddressing" in text
@@ -151,7 +153,7 @@ def test_the_snippet_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_from_a_run_to_a_bundle_and_back(cts: Run, tmp_path: Path) -> None:
-    status, out, err = cts("run", NAME, "--driver", MUTANT, "--bundle-dir", "bundles")
+    status, out, err = cts("run", NAME, "--driver", MUTANT, "--bundle-dir", "bundles", "--bundle-seconds", "0")
     assert status == 1, err
     (bundle,) = (tmp_path / "bundles").iterdir()
     assert f"bundle: {Path('bundles') / bundle.name}" in out
@@ -162,6 +164,31 @@ def test_from_a_run_to_a_bundle_and_back(cts: Run, tmp_path: Path) -> None:
     for target in (str(bundle), "bundles", "same.zip"):
         status, out, err = cts("run", target, "--driver", "emulator")
         assert status == 0 and "1 pass" in out, out + err
+
+
+def test_a_run_makes_the_case_of_its_bundle_smaller(cts: Run, tmp_path: Path) -> None:
+    status, _, err = cts("run", NAME, "--driver", MUTANT, "--bundle-dir", "bundles")
+    assert status == 1, err
+    (bundle,) = (tmp_path / "bundles").iterdir()
+    assert bundle.name.startswith(f"{NAME}.")
+    original, smaller = (load_case(bundle / f"{name}.yaml") for name in ("original", "case"))
+    assert original == case_of(NAME)[0]
+    assert smaller.name == f"{NAME}.minimized" and size(smaller) < size(original)
+    text = (bundle / "README.md").read_text()
+    assert f"a smaller version of `{NAME}`" in text and "`original.yaml`" in text
+    assert "MatrixLoadTensor" in summary_of(text) and "**TA-035** Coordinate = " in summary_of(text)
+    explanation = json.loads((bundle / "explanation.json").read_bytes())
+    assert explanation["op"] == "MatrixLoadTensor" and "TA-035" in explanation["facts"]
+    assert (
+        cts("run", str(bundle), "--driver", MUTANT)[0] == 1 and cts("run", str(bundle), "--driver", "emulator")[0] == 0
+    )
+
+
+def summary_of(text: str) -> str:
+    """The head of a README."""
+    found, _, _ = text.partition("## Summary\n")[2].partition("\n## ")
+    assert found
+    return found
 
 
 def read(folder: Path) -> dict[str, bytes]:

@@ -210,7 +210,7 @@ def test_data_that_do_not_matter_count() -> None:
         return Outcome(Status.CRASH, detail="signal 11") if crashes else None
 
     found = minimize(loads_case(FILL), opened(ends), ORACLE)
-    assert "src: {type: float32, shape: [16], data: {iota: {}}}" in dumps_case(found.case)
+    assert "src: {type: uint32, shape: [16], data: {iota: {}}}" in dumps_case(found.case)
 
 
 def test_capabilities_bound_what_is_tried() -> None:

@@ -1,0 +1,21 @@
+"""What the facts say that code, cases and traces cite by their IDs: the table of docs/facts.md, which is shipped."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import resources
+
+_ROW = re.compile(r"^\| ([A-Z]{2}-\d{2,3}b?) \| C? ?\| (.+) \|$", re.MULTILINE)
+
+
+@lru_cache(maxsize=1)
+def facts() -> dict[str, str]:
+    """Each fact by its ID, in Markdown."""
+    page = resources.files("cts.docs").joinpath("facts.md").read_text(encoding="utf-8")
+    return {fact: text.replace(r"\|", "|") for fact, text in _ROW.findall(page)}
+
+
+def text_of(fact: str) -> str:
+    """What a fact says; empty where the table does not have it."""
+    return facts().get(fact, "")
