@@ -11,14 +11,14 @@ from cts import registry
 from cts.errors import BadInput
 from cts.expectation import Expectation, Oracle, TraceStep
 from cts.explain.crashes import shortest
-from cts.explain.elements import Place, asked, told, trace_of, unharmed, worst
+from cts.explain.elements import Place, asked, kept_out, told, trace_of, unharmed, worst
 from cts.explain.locate import locate, untouched
 from cts.explain.model import AsIf, Element, Explanation, Suspect, Told
 from cts.explain.picture import picture
-from cts.explain.ranking import explaining, suspects
+from cts.explain.ranking import explaining, likelier, suspects
 from cts.explain.results import Result
 from cts.judge import Attempt, OpenDriver, judge, refusal
-from cts.model import Case
+from cts.model import Case, MatrixStoreTensor
 from cts.verdict import Verdict
 
 __all__ = ["AsIf", "Element", "Explanation", "Suspect", "Told", "explain"]
@@ -74,6 +74,8 @@ def _of_failure(
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
     found = suspects(case, located.index, as_if, result, steps_of(case, oracle, result), steps)
+    if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
+        found = likelier(kept_out(reached), found)
     return structs.replace(
         known,
         result=result.name,

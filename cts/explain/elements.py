@@ -11,7 +11,7 @@ from cts.compare import ulps
 from cts.errors import BadInput
 from cts.expectation import Expectation, Freedom, Oracle, Reach, Reached, Trace
 from cts.explain.locate import Located
-from cts.explain.model import Element, Told
+from cts.explain.model import Element, Suspect, Told
 from cts.explain.results import Result, compared
 from cts.model import (
     Case,
@@ -50,6 +50,22 @@ def unharmed(case: Case, expectation: Expectation, index: int) -> Result | None:
         return None
     values = expectation.matrices[name]
     return compared(index, name, shape.component, values, values)
+
+
+#: Why a tensor store passes an element over.
+_KEPT_OUT = {Reach.CLIPPED: ("TA-032", "outside the clip"), Reach.CLAMPED: ("TA-035", "out of bounds")}
+
+
+def kept_out(reached: Reached | None) -> tuple[Suspect, ...]:
+    """The facts that keep elements of a tensor store from memory: broken where memory changed that no store may."""
+    if reached is None:
+        return ()
+    counts = {fact: (int((reached.status == reach).sum()), why) for reach, (fact, why) in _KEPT_OUT.items()}
+    return tuple(
+        Suspect(fact, f"{count} elements are {why}, and must not be stored")
+        for fact, (count, why) in counts.items()
+        if count
+    )
 
 
 def worst(result: Result, reached: Reached | None) -> list[Place]:

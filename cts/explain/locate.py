@@ -12,6 +12,7 @@ from cts.compare import Differing, Divergence
 from cts.errors import BadInput
 from cts.expectation import Expectation, Oracle, Reach, Reached, Trace
 from cts.explain import model
+from cts.explain.converted import wrongly_converted
 from cts.explain.instrument import BEFORE, Instrumented, Point, instrumented, points
 from cts.explain.results import Result, definitions, first_wrong, shown
 from cts.judge import Attempt, OpenDriver, judge
@@ -19,6 +20,8 @@ from cts.model import (
     GUARD_BYTES,
     AnyInstruction,
     Case,
+    EndIf,
+    EndLoop,
     If,
     Loop,
     MatrixLoad,
@@ -26,6 +29,7 @@ from cts.model import (
     MatrixShape,
     MatrixStore,
     MatrixStoreTensor,
+    Pointer,
     ScalarType,
     VectorLoad,
     VectorMatrixMul,
@@ -71,6 +75,12 @@ class _Search:
     notes: list[str] = field(default_factory=list)
 
     def found(self, how: str, result: Result) -> Located:
+        instruction = self.case.program[result.index]
+        if isinstance(instruction, VectorMatrixMul):
+            trace = wrongly_converted(self.case, self.driver, self.oracle, instruction.matrix)
+            if trace is not None:
+                self.notes.append(f"{instruction.matrix!r} is wrong already where it is converted back")
+                return Located(None, model.INSTRUMENTED, None, tuple(self.notes), trace)
         return Located(result.index, how, result, tuple(self.notes))
 
     def stored(self, result: Result) -> Located:
@@ -218,7 +228,16 @@ def _in_memory(
     if trace.conversion is not None:
         return _converted(search, trace)
     if index is None:
-        index = _nearest(search, first, offset)
+        index = _nearest(search, first, offset, _STORES)
+        if index is None and (passed := _passed_over(search, first.buffer)) is not None:
+            block, store = passed
+            search.notes.append(
+                f"no instruction may write byte {offset} of {first.buffer!r}: program[{store}] "
+                f"({type(search.case.program[store]).__name__}) would, but for program[{block}]"
+            )
+            return Located(block, how, None, tuple(search.notes), trace)
+        if index is None:
+            index = _nearest(search, first, offset, _LOADS)
         if index is None:
             search.notes.append(f"no instruction touches {first.buffer!r}, where byte {offset} differs")
             return Located(None, "", None, tuple(search.notes), trace)
@@ -226,14 +245,39 @@ def _in_memory(
             f"no instruction may write byte {offset} of {first.buffer!r}: "
             f"program[{index}] ({type(search.case.program[index]).__name__}) comes nearest to it"
         )
+    result = _stored(search, expectation, divergence, memory, index)
+    around = _around(search.case, index)
+    if result is not None and around is not None and _not_done(search.case, result, search.oracle):
+        kind = type(search.case.program[around]).__name__
+        search.notes.append(f"program[{index}] stores nothing, within the {kind} of program[{around}]")
+        return Located(around, how, None, tuple(search.notes), trace)
     if how == model.MEMORY:
         search.notes.append("no intermediate result could be seen to differ: what was stored is assumed to be right")
-    result = _stored(search, expectation, divergence, memory, index)
     known = None if result is None else search.shown.get(result.name)
     if result is not None and known is not None and _as_shown(search.case.program[index], result, known):
         search.notes.append(f"program[{index}] stores {result.name!r} as the driver shows it")
         return Located(known.index, how, replace(known, wrong=result.wrong), tuple(search.notes), trace)
     return Located(index, how, result, tuple(search.notes), trace)
+
+
+def _around(case: Case, index: int) -> int | None:
+    """The innermost block around an instruction."""
+    opened: list[int] = []
+    for n, instruction in enumerate(case.program[:index]):
+        if isinstance(instruction, (Loop, If)):
+            opened.append(n)
+        elif isinstance(instruction, (EndLoop, EndIf)):
+            opened.pop()
+    return opened[-1] if opened else None
+
+
+def _not_done(case: Case, result: Result, oracle: Oracle) -> bool:
+    """Whether all that a store should have written is as it was before."""
+    reached = oracle.reached(case, result.index)
+    same = untouched(case, Located(result.index, "", result), reached)
+    if reached is None or same is None or not result.wrong.any():
+        return False
+    return bool(same[reached.status == Reach.MEMORY].all())
 
 
 def _as_shown(store: AnyInstruction, stored: Result, known: Result) -> bool:
@@ -258,17 +302,32 @@ def _converted(search: _Search, trace: Trace) -> Located:
     return Located(adding[-1], model.MEMORY, None, tuple(search.notes), trace)
 
 
-def _nearest(search: _Search, first: Differing, offset: int) -> int | None:
-    """The store to a buffer that comes nearest to a byte; where there is none, such a load."""
-    for kinds in (_STORES, _LOADS):
-        distances = []
-        for n, instruction in enumerate(search.case.program):
-            reached = search.oracle.reached(search.case, n) if isinstance(instruction, kinds) else None
-            if reached is not None and reached.buffer == first.buffer:
-                met = reached.byte[reached.status == Reach.MEMORY]
-                distances.append((int(np.abs(met - offset).min()) if met.size else 1 << 40, n))
-        if distances:
-            return min(distances)[1]
+def _nearest(search: _Search, first: Differing, offset: int, kinds: tuple[type, ...]) -> int | None:
+    """The store to, or load from, a buffer that comes nearest to a byte."""
+    distances = []
+    for n, instruction in enumerate(search.case.program):
+        reached = search.oracle.reached(search.case, n) if isinstance(instruction, kinds) else None
+        if reached is not None and reached.buffer == first.buffer:
+            met = reached.byte[reached.status == Reach.MEMORY]
+            distances.append((int(np.abs(met - offset).min()) if met.size else 1 << 40, n))
+    return min(distances)[1] if distances else None
+
+
+def _passed_over(search: _Search, buffer: str) -> tuple[int, int] | None:
+    """The block around the first store to a buffer that is not come to, and that store."""
+    roots = {name: name for name in search.case.buffers}
+    opened: list[int] = []
+    for n, instruction in enumerate(search.case.program):
+        if isinstance(instruction, (Loop, If)):
+            opened.append(n)
+        elif isinstance(instruction, (EndLoop, EndIf)):
+            opened.pop()
+        elif isinstance(instruction, Pointer):
+            roots[instruction.id] = roots.get(instruction.buffer, "")
+        elif isinstance(instruction, _STORES) and opened and roots.get(instruction.buffer) == buffer:
+            passed = search.oracle.reached(search.case, n) is None
+            if passed:
+                return opened[-1], n
     return None
 
 

@@ -157,6 +157,12 @@ def suspects(
     return tuple(Suspect(fact, why) for fact, why in found.items())
 
 
+def likelier(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect, ...]:
+    """Some suspects before others, each fact once."""
+    facts = {s.fact for s in first}
+    return (*first, *(s for s in then if s.fact not in facts))
+
+
 def _why(seen: _Seen) -> str:
     if not seen.score:
         return "takes part, and changes nothing in the wrong elements that were looked at"
