@@ -16,7 +16,7 @@ from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case
 from cts.reduce import reduce_all, size
-from cts.telling import Telling, tells_less, telling
+from cts.telling import Telling, telling, tells_less
 from cts.verdict import Verdict
 
 #: Candidates that a driver with `run_many` gets at a time.
@@ -83,11 +83,12 @@ def minimize(
 ) -> Minimized:
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
 
-    A crash stays a crash (of one fault code, where the driver gives one), a failure a failure; of as many
-    instructions, a failure goes on telling what it tells (`cts.telling`). The result is never larger than the case, and depends on nothing but the driver's answers and the
+    A crash stays a crash (of one fault code, where the driver gives one), a failure a failure; and as
+    long as no instruction less is left, a failure goes on telling what it tells (`cts.telling`). The
+    result is never larger than the case, and depends on nothing but the driver's answers and the
     budget. Only cases that are `wanted` are run. `watch` gets what is known after each step; an
-    interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case passes, cannot be run or does not end the
-    same way twice.
+    interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case
+    passes, cannot be run or does not end the same way twice.
     """
     search = _Search(driver, oracle, budget or Budget(), watch, wanted, _original(case, driver, oracle))
     stopped = ""
