@@ -36,7 +36,7 @@ def coverage(
     from cts.runner import open_driver
 
     cases = [load_case(entry.path) for entry in corpus.entries()]
-    samples = _samples(examples) if examples else {}
+    samples = sampled(examples)
     drivers: dict[str, Supported] = {}
     for spec in dict.fromkeys(driver or ("emulator", "interpreter")):
         opened = open_driver(spec)
@@ -50,7 +50,10 @@ def coverage(
         _print(rows, gaps, cases, samples, drivers)
 
 
-def _samples(examples: int) -> dict[str, list[Case]]:
+def sampled(examples: int) -> dict[str, list[Case]]:
+    """So many generated cases of each area, always the same; no area where that is 0."""
+    if not examples:
+        return {}
     from cts import registry
     from cts.capabilities import everything
     from cts.explore import drawn

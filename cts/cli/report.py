@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli.coverage import EXAMPLES, sampled
+
 if TYPE_CHECKING:
     from cts.store import Run
 
@@ -30,8 +32,11 @@ def report(
     ] = False,
     coverage: Annotated[
         bool,
-        typer.Option("--coverage/--no-coverage", help="With the table of facts and the corpus cases that test them."),
+        typer.Option("--coverage/--no-coverage", help="With the table of facts, and the cases that test them."),
     ] = True,
+    examples: Annotated[
+        int, typer.Option("--examples", help="Generated cases per area for that table; 0 for none.", metavar="N", min=0)
+    ] = EXAMPLES,
 ) -> None:
     """Write a run as one HTML file that needs nothing else, or as JUnit XML."""
     from cts.cli.triage import explained, runs
@@ -45,7 +50,8 @@ def report(
         from cts.report.html import page
 
         known = explained(this, explain=explain)
-        write(html, page(this, earlier, known, coverage=coverage).encode())
+        samples = sampled(examples) if coverage else {}
+        write(html, page(this, earlier, known, samples, coverage=coverage).encode())
 
 
 def write_junit(run: Run, path: Path) -> None:

@@ -15,10 +15,12 @@ from typing import ClassVar
 import msgspec
 import pytest
 
-from cts import corpus
+from cts import corpus, registry
 from cts.baseline import Baseline
+from cts.capabilities import everything
 from cts.events import Finding, Result
 from cts.explain import explain
+from cts.explore import drawn
 from cts.model import load_case
 from cts.profiles import Profile
 from cts.quarantine import loads_rules
@@ -67,13 +69,15 @@ def two_runs(folder_of_runs: Path) -> tuple[Run, Run]:
 def text(runs: tuple[Run, Run]) -> str:
     explanations = complete(runs[0], lambda line: None)
     assert explanations
-    return page(*runs, explanations)
+    areas = ("tensor_addressing", "reductions")
+    samples = {a: drawn(registry.area(a)(everything()), Profile("sample", 5, 0)) for a in areas}
+    return page(*runs, explanations, samples)
 
 
 class Outline(HTMLParser):
     """The elements of a page: open tags must be closed, ids unique; headings and table cells are kept."""
 
-    VOID: ClassVar[set[str]] = {"meta", "link", "input", "rect"}
+    VOID: ClassVar[set[str]] = {"meta", "link", "input", "rect", "path", "wbr"}
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,6 +157,17 @@ def test_the_page_tells_what_was_found(text: str) -> None:
     assert "No such fact" not in text and ">TA-032<" in text
 
 
+def test_coverage_has_the_share_of_generators(text: str) -> None:
+    """As `cts coverage` counts it: a load of every case of that area, no reduction of tensors."""
+    text = text[text.index('id="coverage"') :]
+    assert "Generated cases are samples of each area (5 at most), the same each time." in text
+    rows = {
+        m[1]: m[2] for m in re.finditer(r"<tr><th scope=\"row\"><code>([A-Z]+-\w+)</code></th>(.*?)</tr>", text, re.S)
+    }
+    assert "5 of tensor_addressing" in rows["TA-030"] and "reductions" not in rows["TA-030"]
+    assert ">none<" in rows["CV-014"] and "cannot be told from a case" in rows["AM-09"]
+
+
 def test_the_numbers_are_those_of_the_run(runs: tuple[Run, Run], text: str) -> None:
     run_ = runs[0]
     assert text.count('data-row="results"') == len(run_.results)
@@ -164,7 +179,6 @@ def test_pictures_of_what_a_run_lists() -> None:
     """Without an explanation: wrong where it is listed, unknown after the last that is, else right."""
     opened = open_driver(MUTANT)
     case = load_case(corpus.one(WIDTH).path)
-    from cts import registry
     from cts.finding import finding
     from cts.judge import judge
 

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cts.report.html.view import view
 from cts.store.run import Run
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from cts.explain import Explanation
+    from cts.model import Case
 
 
 def page(
-    run: Run, earlier: Run | None, explanations: Mapping[tuple[str, str], Explanation], *, coverage: bool = True
+    run: Run,
+    earlier: Run | None,
+    explanations: Mapping[tuple[str, str], Explanation],
+    samples: Mapping[str, Sequence[Case]],
+    *,
+    coverage: bool = True,
 ) -> str:
-    """The page. `earlier` is a run to compare it with; `coverage` adds facts and the cases that test them."""
+    """The page. `earlier` is a run to compare it with.
+
+    `coverage` adds facts and the cases that test them, those of generators by `samples` of each area.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -25,4 +37,13 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.jinja").render(view(run, earlier, explanations, coverage=coverage))
+    environment.filters["parted"] = _parted
+    shown = view(run, earlier, explanations, samples, coverage=coverage)
+    return environment.get_template("report.html.jinja").render(shown)
+
+
+def _parted(name: str) -> Markup:
+    """A name that a narrow window may break between its parts."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([._:=,])", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped before

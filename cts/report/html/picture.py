@@ -69,6 +69,17 @@ class Picture:
     scale: tuple[int, int]
     lines: tuple[str, ...]
 
+    @property
+    def unit(self) -> int:
+        """The side of a square in pixels: larger where there are few."""
+        return max(10, min(24, 384 // self.cols))
+
+    @property
+    def grid(self) -> str:
+        """The lines between squares, as the path of an SVG."""
+        across = (f"M0 {y}H{self.cols}" for y in range(1, self.rows))
+        return "".join((*across, *(f"M{x} 0V{self.rows}" for x in range(1, self.cols))))
+
 
 def of_explanation(explanation: Explanation) -> Picture | None:
     """The picture of the first result that differs, or None where there is none."""

@@ -1,12 +1,13 @@
-"""Facts against the corpus cases of a run: who tests what, and how it went."""
+"""Facts against the corpus cases of a run and generated cases: who tests what, and how it went."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cts import corpus
-from cts.coverage import table
+from cts.coverage import SITUATIONS, table
 from cts.errors import BadInput
 from cts.model import Case, load_case
 from cts.store.run import Run
@@ -14,15 +15,20 @@ from cts.store.run import Run
 
 @dataclass(frozen=True)
 class Tested:
-    """A fact, how many cases of the corpus cover it, and the verdicts of those of the run, by driver."""
+    """A fact, how many cases of the corpus cover it, and the verdicts of those of the run, by driver.
+
+    `areas` counts the generated cases that exercise it; `hidden` are facts of which a generated case does not tell.
+    """
 
     fact: str
     cases: int
     verdicts: dict[str, dict[str, int]]
+    areas: Mapping[str, int]
+    hidden: bool
 
 
-def facts_tested(run: Run) -> list[Tested]:
-    """A row for each fact that the corpus covers."""
+def facts_tested(run: Run, samples: Mapping[str, Sequence[Case]]) -> list[Tested]:
+    """A row for each fact that the corpus covers or generated cases exercise; `samples` has some of each area."""
     cases = _corpus()
     verdicts: dict[str, dict[str, str]] = {}
     for result in run.results:
@@ -36,8 +42,10 @@ def facts_tested(run: Run) -> list[Tested]:
                 driver: dict(Counter(found[name] for name in row.cases if name in found))
                 for driver, found in verdicts.items()
             },
+            row.areas,
+            row.fact in SITUATIONS,
         )
-        for row in table(cases, {}, {})
+        for row in table(cases, samples, {})
     ]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cts.events import Result
@@ -17,13 +16,19 @@ from cts.verdict import Verdict
 
 if TYPE_CHECKING:
     from cts.explain import Explanation
+    from cts.model import Case
 
 #: Wrong elements listed for a failure.
 SHOWN = 24
 
 
 def view(
-    run: Run, earlier: Run | None, explanations: Mapping[tuple[str, str], Explanation], *, coverage: bool
+    run: Run,
+    earlier: Run | None,
+    explanations: Mapping[tuple[str, str], Explanation],
+    samples: Mapping[str, Sequence[Case]],
+    *,
+    coverage: bool,
 ) -> dict[str, Any]:
     """The values of the template."""
     grouped = triage(run, earlier, explanations)
@@ -45,7 +50,8 @@ def view(
         "gone": grouped.gone,
         "failures": [_failure(f, numbers[id(f.result)], run, explanations) for f in _failures(grouped)],
         "results": [_row(r, numbers.get(id(r))) for r in run.results],
-        "facts": facts_tested(run) if coverage else [],
+        "facts": facts_tested(run, samples) if coverage else [],
+        "samples": {area: len(found) for area, found in samples.items()},
         "with_coverage": coverage,
     }
 
@@ -94,22 +100,25 @@ def _failure(
     }
 
 
-def _summary(run: Run) -> list[dict[str, Any]]:
-    rows: dict[tuple[str, str, bool], list[Result]] = {}
+def _summary(run: Run) -> dict[str, list[dict[str, Any]]]:
+    """By driver, a row for each area of the corpus, and one for what was generated of it."""
+    rows: dict[str, dict[tuple[str, bool], list[Result]]] = {}
     for r in run.results:
-        rows.setdefault((r.driver, r.area, r.generated), []).append(r)
-    return [
-        {
-            "driver": driver,
-            "area": area,
-            "cases": "generated" if generated else "corpus",
-            "judged": sum(r.examples for r in group),
-            "unsupported": sum(r.unsupported for r in group),
-            "not_run": sum(sum(r.not_run.values()) for r in group),
-            "verdicts": Counter(r.verdict.value for r in group),
-        }
-        for (driver, area, generated), group in rows.items()
-    ]
+        rows.setdefault(r.driver, {}).setdefault((r.area, r.generated), []).append(r)
+    return {
+        driver: [
+            {
+                "area": area,
+                "cases": "generated" if generated else "corpus",
+                "judged": sum(r.examples for r in group),
+                "unsupported": sum(r.unsupported for r in group),
+                "not_run": sum(sum(r.not_run.values()) for r in group),
+                "verdicts": {v.value: n for v in Verdict if (n := sum(r.verdict is v for r in group))},
+            }
+            for (area, generated), group in sorted(of_driver.items())
+        ]
+        for driver, of_driver in rows.items()
+    }
 
 
 def _row(result: Result, number: str | None) -> dict[str, Any]:
