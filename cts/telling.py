@@ -7,18 +7,50 @@ from typing import NamedTuple
 import numpy as np
 
 from cts.compare import Bits, Differing, Divergence
-from cts.model import Case, MatrixLoad, MatrixLoadTensor, Pointer, VectorLoad, encode, initial_bits
+from cts.model import (
+    Case,
+    MatrixArithmetic,
+    MatrixLoad,
+    MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixTimesScalar,
+    Pointer,
+    VectorArithmetic,
+    VectorLoad,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+    VectorTimesScalar,
+    encode,
+    initial_bits,
+)
 
 _LOADS = (MatrixLoad, MatrixLoadTensor, VectorLoad)
+
+#: What makes new values, which are those of other elements by chance alone.
+_COMPUTE = (
+    MatrixArithmetic,
+    MatrixMulAdd,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixTimesScalar,
+    VectorArithmetic,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+    VectorTimesScalar,
+)
 
 
 class Telling(NamedTuple):
     """More is better in each, for the elements that differ.
 
     `sourced`: each holds the value of just one element of a buffer that counts, which is then what was
-    read instead. `apart`: each was something else before than it must become, and `written`: than it
-    became, so that what was not written, and only that, looks like it. `counting`: how many loads read
-    a buffer that counts.
+    read instead, as nothing is computed. `apart`: each was something else before than it must become,
+    and `written`: than it became, so that what was not written, and only that, looks like it.
+    `counting`: how many loads read a buffer that counts.
     """
 
     sourced: bool
@@ -32,7 +64,7 @@ def telling(case: Case, divergence: Divergence) -> Telling:
     groups = [g for g in divergence.groups if not g.guard]
     whole = bool(groups) and len(groups) == len(divergence.groups)
     return Telling(
-        whole and all(_sourced(case, g) for g in groups),
+        whole and not any(isinstance(i, _COMPUTE) for i in case.program) and all(_sourced(case, g) for g in groups),
         whole and all(_differs(case, g, g.lo) for g in groups),
         whole and all(_differs(case, g, g.actual) for g in groups),
         _counting(case),

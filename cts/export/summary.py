@@ -8,7 +8,7 @@ from cts.explain.model import Explanation
 from cts.facts import text_of
 
 #: Facts whose text is shown.
-SHOWN = 5
+SHOWN = 6
 
 
 class Summary(NamedTuple):
