@@ -12,7 +12,9 @@ from cts import baseline, conditions, corpus, quarantine
 from cts.batch import judge_all
 from cts.errors import BadInput
 from cts.events import Event, Result
-from cts.model import Case, MatrixConstant, load_case, loads_case
+from cts.expectation import Expectation
+from cts.judge import Attempt, OpenDriver, judge
+from cts.model import Case, load_case, loads_case
 from cts.profiles import Profile
 from cts.quarantine import Quarantine
 from cts.registry import oracle
