@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from cts.cli.paths import written
+
 
 def dispatch(
     file: Annotated[Path, typer.Argument(help="A dispatch file, see docs/dispatch.md.", metavar="FILE.yaml")],
@@ -15,7 +17,8 @@ def dispatch(
         typer.Option("--driver", "-d", help="A driver that runs modules. Repeatable. Default: interpreter."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write outputs to DIR/DRIVER/BUFFER.npy.", metavar="DIR")
+        Path | None,
+        typer.Option("--out", help="Write outputs to DIR/DRIVER/BUFFER.npy.", metavar="DIR", callback=written),
     ] = None,
     transform: Annotated[
         list[str] | None,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli.paths import written
+
 if TYPE_CHECKING:
     from cts.export.subject import Subject
 
@@ -34,7 +36,12 @@ def export(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Where to write. Default: what the case is called, or stdout.", metavar="PATH"),
+        typer.Option(
+            "--out",
+            help="Where to write. Default: what the case is called, or stdout.",
+            metavar="PATH",
+            callback=written,
+        ),
     ] = None,
     as_zip: Annotated[bool, typer.Option("--zip", help="Write a folder as one zip file.")] = False,
     subgroup_size: Annotated[

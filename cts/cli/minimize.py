@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli.paths import written
+
 if TYPE_CHECKING:
     from cts.judge import OpenDriver
     from cts.minimize import Budget, Minimized
@@ -21,7 +23,8 @@ def minimize(
     ],
     driver: Annotated[str, typer.Option("--driver", "-d", help="The driver on which the case does not pass.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the case to FILE. Default: print it.", metavar="FILE")
+        Path | None,
+        typer.Option("--out", help="Write the case to FILE. Default: print it.", metavar="FILE", callback=written),
     ] = None,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Stop after so long.", metavar="S", min=0)] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="Stop after so many runs.", metavar="N", min=0)] = None,

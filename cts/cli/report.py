@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cts.cli.coverage import EXAMPLES, sampled
+from cts.cli.paths import written
 
 if TYPE_CHECKING:
     from cts.store import Run
@@ -18,10 +19,11 @@ def report(
         "cts-run"
     ),
     html: Annotated[
-        Path | None, typer.Option("--html", help="Default: report.html in the run's folder.", metavar="FILE")
+        Path | None,
+        typer.Option("--html", help="Default: report.html in the run's folder.", metavar="FILE", callback=written),
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option("--junit", help="JUnit XML instead, or as well.", metavar="FILE")
+        Path | None, typer.Option("--junit", help="JUnit XML instead, or as well.", metavar="FILE", callback=written)
     ] = None,
     against: Annotated[
         Path | None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cts.cli import report
+from cts.cli.paths import written
 
 if TYPE_CHECKING:
     from cts.events import Event
@@ -74,18 +75,30 @@ def run(
         int, typer.Option("--reruns", help="How often a finding is run again, to tell what is flaky.", min=0)
     ] = 1,
     json: Annotated[
-        Path | None, typer.Option("--json", help="Write events as JSON lines to this file; - for stdout.")
+        Path | None,
+        typer.Option("--json", help="Write events as JSON lines to this file; - for stdout.", callback=written),
     ] = None,
     save_dir: Annotated[
-        Path, typer.Option("--save-dir", help="The folder of runs, which gets one for this run.", metavar="DIR")
+        Path,
+        typer.Option(
+            "--save-dir", help="The folder of runs, which gets one for this run.", metavar="DIR", callback=written
+        ),
     ] = Path("cts-run"),
     junit: Annotated[
-        Path | None, typer.Option("--junit", help="Write JUnit XML when the run ends.", metavar="FILE")
+        Path | None,
+        typer.Option("--junit", help="Write JUnit XML when the run ends.", metavar="FILE", callback=written),
     ] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a page when the run ends.", metavar="FILE")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page when the run ends.", metavar="FILE", callback=written)
+    ] = None,
     bundle_dir: Annotated[
         Path | None,
-        typer.Option("--bundle-dir", help="Write a bundle of each finding, to be shown to others.", metavar="DIR"),
+        typer.Option(
+            "--bundle-dir",
+            help="Write a bundle of each finding, to be shown to others.",
+            metavar="DIR",
+            callback=written,
+        ),
     ] = None,
     bundle_seconds: Annotated[
         float,
