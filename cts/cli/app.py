@@ -13,6 +13,7 @@ from cts.cli import (
     coverage,
     diff,
     dispatch,
+    doctor,
     drivers,
     explain,
     export,
@@ -67,5 +68,6 @@ app.command("explain", epilog=EXIT_STATUS)(explain.explain)
 app.command("minimize")(minimize.minimize)
 app.command("export", epilog=EXIT_STATUS)(export.export)
 app.command("drivers")(drivers.drivers)
+app.command("doctor", epilog=EXIT_STATUS)(doctor.doctor)
 app.command("schema")(schema.schema)
 app.command("worker")(worker.worker)

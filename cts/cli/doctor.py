@@ -1,0 +1,155 @@
+"""`cts doctor`: whether a driver can be tested here, by cases so small that a person can check them."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cts.expectation import Oracle
+    from cts.judge import Attempt, OpenDriver
+
+#: What each case is about, and its name in the corpus; where a device lacks one, the next of its line is tried.
+KNOWN = (
+    ("a constant is stored", ("matrix_memory.constants.literal",)),
+    ("rows apart are stored, and nothing between them", ("matrix_memory.strided.padded_store",)),
+    ("what was rows becomes columns", ("matrix_memory.strided.rows_in_columns_out",)),
+    ("specialization constants and parameters arrive", ("matrix_memory.strided.spec_and_dynamic",)),
+    ("workgroups and subgroups have a tile each", ("matrix_memory.dispatch.tiles_of_workgroups_and_subgroups",)),
+    ("A times the identity is A", ("matrix_arithmetic.mul_add.a_times_identity",)),
+    ("integers are multiplied exactly", ("matrix_arithmetic.mul_add.u8", "matrix_arithmetic.mul_add.s8")),
+    ("a load before the edge of a tensor is clamped", ("tensor_addressing.clamp.edge_low_load",)),
+    ("a store ends at the last byte of a buffer", ("tensor_addressing.store.to_the_last_byte",)),
+    ("a vector is multiplied, and a bias added", ("vector_multiply.float.bias", "vector_multiply.integer.bias")),
+)
+
+_GUARDS = (
+    "memory around a buffer has changed: a store out of bounds, or the driver gives other memory than it was given"
+)
+#: What to do, by the verdict of a case.
+REMEDIES = {
+    "fail": "cts explain {name} --driver {spec}",
+    "crash": "a newer driver; what is known to crash can be left out: docs/quarantine.md",
+    "timeout": "a longer limit, such as the option timeout=120 of vulkan: devices on a CPU compile slowly",
+    "device-lost": "the system's log, and a restart of the device; docs/quarantine.md keeps such cases out",
+    "flaky": "cts run {name} --driver {spec} --reruns 20; other programs on the device, its clock, its memory",
+    "error": "what the message asks for; docs/your-own-driver.md where the driver is yours",
+}
+
+
+def doctor(
+    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver to look at, with its options.")],
+) -> None:
+    """Tell whether a driver can be tested: does it start, what does it report, does it pass ten tiny cases.
+
+    Each case runs twice, and all memory is compared, with 1024 guard bytes around each buffer.
+    """
+    from contextlib import closing
+
+    from cts import registry
+    from cts.errors import BadInput, CtsError
+    from cts.runner import BAD_INPUT, TROUBLE, open_driver
+
+    start = time.perf_counter()
+    try:
+        opened = open_driver(driver)
+    except CtsError as e:
+        typer.echo(str(e), err=True)
+        typer.echo(f"no: {driver} does not start")
+        raise typer.Exit(BAD_INPUT if isinstance(e, BadInput) else TROUBLE) from None
+    with closing(opened.driver):
+        typer.echo(driver)
+        _row("starts", f"in {time.perf_counter() - start:.1f} s")
+        for label, text in _reported(opened):
+            _row(label, text)
+        raise typer.Exit(_known(opened, registry.oracle()))
+
+
+def _row(label: str, text: str) -> None:
+    typer.echo(f"  {label:<13} {text}")
+
+
+def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
+    from cts.driver import NamedDriver
+
+    found = opened.capabilities
+    if isinstance(opened.driver, NamedDriver):
+        yield "device", opened.driver.identity()
+    yield "subgroup size", str(found.subgroup_size)
+    yield "matrices", f"{len(found.matrices)} combinations of type, use and scope"
+    yield "features", ", ".join(sorted(f.value for f in found.features)) or "none"
+
+
+def _known(opened: OpenDriver, oracle: Oracle) -> int:
+    """Run the cases; returns the exit status."""
+    from cts.runner import CLEAN, FINDINGS, TROUBLE
+    from cts.verdict import Verdict
+
+    seen: list[Verdict] = []
+    for what, names in KNOWN:
+        name, attempt = _first(opened, oracle, names)
+        seen.append(attempt.verdict)
+        if attempt.verdict is Verdict.UNSUPPORTED:
+            first, *others = attempt.detail.split("; ")
+            more = f", and {len(others)} more" if others else ""
+            _row("-", f"{what}: the device lacks {first}{more}")
+            continue
+        _row(attempt.verdict.value, f"{what} ({name})")
+        if attempt.verdict is not Verdict.PASS:
+            for line in _trouble(opened.spec, name, attempt):
+                typer.echo(f"{'':<16} {line}")
+    passed, ran = seen.count(Verdict.PASS), sum(v is not Verdict.UNSUPPORTED for v in seen)
+    if not ran:
+        typer.echo(f"\nno: {opened.spec} supports none of the {len(KNOWN)} known cases")
+        typer.echo(
+            "  fix:   a device, or a driver of it, with cooperative matrices or vectors: `cts drivers -d` lists all"
+        )
+        return TROUBLE
+    told = f"{passed} of {ran} known cases pass, {len(seen) - ran} are beyond the device"
+    if passed == ran:
+        typer.echo(f"\nyes: {opened.spec} can be tested: {told}")
+        typer.echo(f"next: cts run --profile smoke --driver {shlex.quote(opened.spec)}")
+        return CLEAN
+    typer.echo(f"\nno: {opened.spec} gets wrong what is known: {told}")
+    return TROUBLE if Verdict.ERROR in seen else FINDINGS
+
+
+def _first(opened: OpenDriver, oracle: Oracle, names: tuple[str, ...]) -> tuple[str, Attempt]:
+    """The first case that the driver supports, run twice; else the last."""
+    from cts import corpus
+    from cts.judge import judge, unsupported
+
+    for name in names:
+        case = corpus.read(corpus.one(name), oracle)
+        refused = unsupported(opened, case)
+        if refused is None:
+            expectation = oracle.expect(case)
+            return name, _agreed(*(judge(opened, case, expectation) for _ in range(2)))
+    assert refused is not None, "no line of KNOWN is empty"
+    return names[-1], refused
+
+
+def _agreed(first: Attempt, second: Attempt) -> Attempt:
+    """What two runs of a case come to: `flaky` where they end differently."""
+    from dataclasses import replace
+
+    from cts.verdict import Verdict
+
+    if first.verdict is second.verdict:
+        return first
+    detail = f"{first.verdict.value} at first, {second.verdict.value} when it was run again"
+    return replace(first, verdict=Verdict.FLAKY, detail=detail)
+
+
+def _trouble(spec: str, name: str, attempt: Attempt) -> Iterator[str]:
+    yield from attempt.detail.splitlines()[-3:]
+    groups = attempt.divergence.groups if attempt.divergence is not None else ()
+    for g in groups:
+        yield f"{len(g)} {'bytes around' if g.guard else 'elements of'} {g.buffer} differ"
+    guards = any(g.guard for g in groups)
+    yield "fix: " + (_GUARDS if guards else REMEDIES[attempt.verdict.value].format(name=name, spec=shlex.quote(spec)))
