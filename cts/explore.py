@@ -262,7 +262,7 @@ def _minimize(driver: OpenDriver, oracle: Oracle, profile: Profile, explored: Ex
     assert case is not None
 
     def wanted(case: Case) -> bool:
-        return not driver.quarantine.last(case) and driver.baseline.known_by_condition(case, verdict) is None
+        return not is_spared(driver, case) and driver.baseline.known_by_condition(case, verdict) is None
 
     try:
         found = minimize(case, driver, oracle, Budget(steps=profile.reductions), wanted=wanted)
