@@ -128,19 +128,27 @@ def _draw_expression(
     component: ComponentType,
     pointees: Sequence[ComponentType],
 ) -> tuple[Decoding, Memory]:
-    """A load with a random body over the block's fields and the coordinates."""
+    """A load with a random body over the block's fields and the coordinates.
+
+    Sometimes over block coordinates alone, of blocks of one element: these count far, and no field hides them.
+    """
     dim = sketch.dim
     sizes = choices.record(*(4,) * dim)
     lanes = choices.pick((1, 1, 2, 4, 8))
+    counts_blocks = choices.rarely(4)
+    if counts_blocks:
+        sizes, lanes = (0,) * dim, 1
     block = (*(1 + s for s in sizes[:-1]), (1 + sizes[-1]) * lanes)
     fields = draw_fields(choices, pointees)
     coords: Coordinates = "int32" if choices.chance(3) else "uint32"
     integer = ComponentType(coords)
     terms = []
     for d in reversed(range(dim)):
-        terms.append(Term(f"coordInBlock[{d}]", integer, Known(0, block[d] - 1)))
+        if not counts_blocks:
+            terms.append(Term(f"coordInBlock[{d}]", integer, Known(0, block[d] - 1)))
         terms.append(Term(f"blockCoord[{d}]", integer, Known(0, 1 << 14)))
-    terms = [*field_terms(fields, f"coordInBlock[{dim - 1}]"), *terms]
+    if not counts_blocks:
+        terms = [*field_terms(fields, f"coordInBlock[{dim - 1}]"), *terms]
     body = draw_body(choices, component, terms, inexact=False)
     decode = Decode(returns=component, dim=dim, block=fields, body=body.text, coords=coords)
     memory = Memory(*draw_memory(choices, fields, pointees))
