@@ -1,11 +1,13 @@
 """Many generated cases and the whole corpus on one driver, in several processes; every finding is kept.
 
     python bench/campaign.py --driver vulkan:0,threads=4 --cases 20000 --out DIR [--quarantine FILE]
-        [--like emulator:mutant=NAME ...]
+        [--baseline FILE] [--like emulator:mutant=NAME ...]
 
 Unlike `cts run`, a finding does not end an area: the report counts them all. DIR gets `report.json`
-and, for each case that did not pass, its YAML and what happened. With `--like`, the report says how many
-failures left exactly the memory that these drivers leave. Exit status 0 when all passed.
+and, for each case that did not pass, its YAML and what happened. Failures that the baseline lists by a condition are
+counted by their reasons, not kept. With `--like`, the report says how many
+failures left exactly the memory that these drivers leave. Exit status 0 when
+all passed that is not known to fail.
 
 Each process generates cases, asks the oracle and has a device worker of its own. A GPU shares its time
 among processes and gains little by more than a few; they are for the 12 ms that generation and oracle take.
@@ -28,7 +30,8 @@ import hypothesis
 import numpy as np
 from hypothesis import HealthCheck, Phase
 
-from cts import registry
+from cts import baseline, registry
+from cts.baseline import NO_BASELINE, Baseline
 from cts.batch import judge_all
 from cts.compare import Divergence
 from cts.corpus import entries
@@ -55,6 +58,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--quarantine", type=Path, help="cases that the device cannot stand")
+    parser.add_argument("--baseline", type=Path, help="failures that are known, and a quarantine")
     parser.add_argument("--like", action="append", default=[], help="driver to compare failures with, e.g. a mutant")
     parser.add_argument("--keep", type=int, default=100, help="findings that each process writes; all are counted")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no chunk after so long")
@@ -64,9 +68,11 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     chunks = [(areas[i % len(areas)], options.seed * 1_000_000 + i) for i in range(-(-options.cases // CHUNK))]
     quarantine = load(options.quarantine) if options.quarantine else NO_RULES
+    known, kept = baseline.load(options.baseline) if options.baseline else (NO_BASELINE, NO_RULES)
+    quarantine = Quarantine((*quarantine.rules, *kept.rules))
     shards = [
         Shard(options.driver, chunks[i :: options.processes], options.corpus and i == 0, options.out, options.seconds,
-              quarantine, tuple(options.like), options.keep)
+              quarantine, known, tuple(options.like), options.keep)
         for i in range(options.processes)
     ]  # fmt: skip
     start = time.perf_counter()
@@ -78,15 +84,16 @@ def main() -> int:
     report["seed"] = options.seed
     (options.out / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps({k: v for k, v in report.items() if k != "kinds"}, indent=1))
-    return 0 if set(report["verdicts"]) <= {"pass", "unsupported", "not-run"} else 1
+    return int(report["unexpected"] > 0)
 
 
 def merge(results: list[dict[str, Any]]) -> dict[str, Any]:
     """The shards' counts together."""
     report: dict[str, Any] = {"device": results[0]["device"]}
-    for key in ("verdicts", "not_run", "areas", "kinds", "like"):
+    for key in ("verdicts", "not_run", "known", "areas", "kinds", "like"):
         report[key] = dict(sorted(sum((Counter(r[key]) for r in results), Counter()).items()))
     report["distinct"] = len({h for r in results for h in r["hashes"]})
+    report["unexpected"] = sum(r["unexpected"] for r in results)
     report["restarts"] = sum(r["restarts"] for r in results)
     report["device_seconds"] = round(sum(r["device_seconds"] for r in results), 1)
     return report
@@ -102,6 +109,7 @@ class Shard:
     out: Path
     seconds: float
     quarantine: Quarantine
+    baseline: Baseline
     like: tuple[str, ...]
     keep: int
 
@@ -113,14 +121,16 @@ class Tally:
     out: Path
     keep: int
     suspects: list[OpenDriver]
+    baseline: Baseline
     verdicts: Counter[str] = field(default_factory=Counter)
     not_run: Counter[str] = field(default_factory=Counter)
     areas: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     like: Counter[str] = field(default_factory=Counter)
     hashes: set[str] = field(default_factory=set)
     device_seconds: float = 0.0
-    kept: int = 0
+    unexpected: int = 0
 
     def add(self, area: str, case: Case, attempt: Attempt) -> None:
         """Count one case, and keep it where it is a finding or an error."""
@@ -137,21 +147,24 @@ class Tally:
         self.hashes.add(case.content_hash)
         if verdict is Verdict.PASS:
             return
+        if (rule := self.baseline.known_by_condition(case, verdict)) is not None:
+            self.known[rule.text] += 1
+            return
         detail = attempt.detail if attempt.divergence is None else differing(attempt.divergence)
         if verdict is Verdict.FAIL:
             alike = ", ".join(d.spec for d in self.suspects if same_memory(d, case, attempt)) or "none"
             self.like[alike] += 1
             detail += f"\nmemory as left by: {alike}"
-        if self.kept < self.keep:
-            self.kept += 1
+        self.unexpected += 1
+        if self.unexpected <= self.keep:
             keep(self.out, case, verdict.value, detail)
 
 
 def shard(part: Shard) -> dict[str, Any]:
     """Run one process's part."""
-    opened, oracle = open_driver(part.driver, part.quarantine), registry.oracle()
+    opened, oracle = open_driver(part.driver, part.quarantine, part.baseline), registry.oracle()
     suspects = [open_driver(spec) for spec in part.like]
-    tally, begin = Tally(part.out, part.keep, suspects), time.perf_counter()
+    tally, begin = Tally(part.out, part.keep, suspects, opened.baseline), time.perf_counter()
     last: list[tuple[str, Case]] = []
     try:
         for area, cases in drawn(opened, part.chunks, part.corpus):
@@ -172,7 +185,9 @@ def shard(part: Shard) -> dict[str, Any]:
         "device": opened.driver.identity() if isinstance(opened.driver, NamedDriver) else part.driver,
         **{
             key: getattr(tally, key)
-            for key in ("verdicts", "not_run", "areas", "kinds", "like", "hashes", "device_seconds")
+            for key in (
+                "verdicts", "not_run", "known", "unexpected", "areas", "kinds", "like", "hashes", "device_seconds",
+            )
         },
         "restarts": session.restarts if session is not None else 0,
     }

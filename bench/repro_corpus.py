@@ -1,6 +1,7 @@
 """Whether repro.c says the same of every case as the driver does, and shows the same first wrong element.
 
-    python bench/repro_corpus.py [--worker "chroot /srv/sid python3"] [--cc "gcc -O1"] [--every N] [TARGET...]
+    python bench/repro_corpus.py [--worker "chroot /srv/sid python3"] [--cc "gcc -O1"] [--every N]
+        [--quarantine FILE] [TARGET...]
 
 Every case is run by the vulkan driver with that worker, then written as a C program, compiled with warnings as errors,
 and run where the worker runs. TARGETs are names or dotted prefixes of the corpus, or case files; the whole corpus
@@ -23,6 +24,7 @@ from cts.events import Result
 from cts.export.c import c
 from cts.judge import OpenDriver
 from cts.model import Case
+from cts.quarantine import NO_RULES, load
 from cts.report.failure import place
 from cts.runner import open_driver, run_entries
 from cts.verdict import Verdict
@@ -57,13 +59,14 @@ def main() -> int:
     parser.add_argument("--worker", default="python3", help="the Python of the machine with the device")
     parser.add_argument("--cc", default="cc -O1")
     parser.add_argument("--every", type=int, default=1, help="only every Nth case")
+    parser.add_argument("--quarantine", type=Path, help="cases that neither of the two may run")
     args = parser.parse_args()
     entries, errors = corpus.select(args.targets)
     if errors:
         raise errors[0]
     entries = entries[:: args.every]
     oracle = registry.oracle()
-    driver = open_driver(f"vulkan:worker={args.worker}")
+    driver = open_driver(f"vulkan:worker={args.worker}", load(args.quarantine) if args.quarantine else NO_RULES)
     beside = [*shlex.split(args.worker), "-c", BESIDE]
     counts: Counter[str] = Counter()
     start = time.monotonic()
@@ -72,6 +75,9 @@ def main() -> int:
             block = [(entry, corpus.read(entry, oracle)) for entry in entries[at : at + BLOCK]]
             results = [result for (result,) in run_entries(block, [driver], oracle)]
             for (entry, case), result in zip(block, results, strict=True):
+                if result.verdict is Verdict.NOT_RUN:
+                    counts[result.verdict.value] += 1
+                    continue
                 wrong = check(case, result, driver, args.cc, Path(scratch) / "repro", beside)
                 counts[f"{result.verdict.value}{', but not repro.c' if wrong else ''}"] += 1
                 if wrong:

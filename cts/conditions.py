@@ -25,6 +25,7 @@ from cts.model import (
     MatrixArithmetic,
     MatrixConvert,
     MatrixCopy,
+    MatrixLoadTensor,
     MatrixMulAdd,
     MatrixReduce,
     MatrixShape,
@@ -36,10 +37,15 @@ from cts.model import (
     TensorLayoutSetBlockSize,
     TensorLayoutSetDimension,
     TensorLayoutSetStride,
+    TensorLayoutSlice,
     Through,
+    VectorConstruct,
+    VectorMatrixMul,
     VectorShape,
     base_of,
+    constant_of,
     factors_of,
+    interpretation_of,
     references,
     types_of,
 )
@@ -131,6 +137,26 @@ def layout_innermost_stride(case: Case) -> bool:
     )
 
 
+@condition("layout-span-runs-out")
+def layout_span_runs_out(case: Case) -> bool:
+    """A matrix without a view is loaded from a 2-D layout whose span has its columns, but not all its rows."""
+    types = types_of(case)
+    spans: dict[str, tuple[Operand, ...]] = {}
+    for i in case.program:
+        if isinstance(i, LayoutInstruction):
+            spans[i.id] = spans[i.of]
+            if isinstance(i, (TensorLayoutSetDimension, TensorLayoutSlice)):
+                spans[i.id] = i.dims if isinstance(i, TensorLayoutSetDimension) else i.span
+        elif isinstance(i, TensorLayout):
+            spans[i.id] = ()
+        elif isinstance(i, MatrixLoadTensor) and i.view is None and len(spans[i.layout]) == 2:
+            shape, (rows, cols) = types[i.id], (values(o, case.dispatch) for o in spans[i.layout])
+            assert isinstance(shape, MatrixShape)
+            if any(r < shape.rows and c == shape.cols for r, c in product(rows, cols)):
+                return True
+    return False
+
+
 @condition("reduce-beyond-8")
 def reduce_beyond_8(case: Case) -> bool:
     """A Row or Column reduction, not both at once, of a matrix of more than 8 rows or columns."""
@@ -208,6 +234,37 @@ def integer_negations(case: Case) -> bool:
     )
     divides = any(isinstance(i, MatrixArithmetic) and i.operation is Arithmetic.SDiv for i in case.program)
     return negates and divides
+
+
+@condition("vector-float8-by-command")
+def vector_float8_by_command(case: Case) -> bool:
+    """A command, not the host function, converts a matrix to or from an optimal layout of float8."""
+    float8 = {name for name, m in case.opaque.items() if m.component.is_float and m.component.size == 1}
+    return any(not c.host and not float8.isdisjoint((c.source.of, c.destination.of)) for c in case.conversions)
+
+
+@condition("vector-packed-surplus")
+def vector_packed_surplus(case: Case) -> bool:
+    """The packed input of a multiplication has more lanes than the matrix has columns."""
+    types = types_of(case)
+    for i in case.program:
+        if isinstance(i, VectorMatrixMul) and interpretation_of(i.input_interpretation).packed:
+            shape, k = types[i.input], constant_of(i.k)
+            assert isinstance(shape, VectorShape)
+            assert isinstance(k, int)
+            if shape.length * 4 > k:
+                return True
+    return False
+
+
+@condition("vector-construct-whole")
+def vector_construct_whole(case: Case) -> bool:
+    """A cooperative vector is constructed of one part, which is a whole vector."""
+    types = types_of(case)
+    return any(
+        isinstance(i, VectorConstruct) and len(i.parts) == 1 and isinstance(types[i.parts[0]], VectorShape)
+        for i in case.program
+    )
 
 
 def beyond_8(shape: MatrixShape) -> bool:
