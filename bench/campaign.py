@@ -186,7 +186,15 @@ def shard(part: Shard) -> dict[str, Any]:
         **{
             key: getattr(tally, key)
             for key in (
-                "verdicts", "not_run", "known", "unexpected", "areas", "kinds", "like", "hashes", "device_seconds",
+                "verdicts",
+                "not_run",
+                "known",
+                "unexpected",
+                "areas",
+                "kinds",
+                "like",
+                "hashes",
+                "device_seconds",
             )
         },
         "restarts": session.restarts if session is not None else 0,

@@ -46,6 +46,7 @@ from cts.model import (
     constant_of,
     factors_of,
     interpretation_of,
+    layout_of,
     references,
     types_of,
 )
@@ -143,12 +144,14 @@ def layout_span_runs_out(case: Case) -> bool:
     types = types_of(case)
     spans: dict[str, tuple[Operand, ...]] = {}
     for i in case.program:
-        if isinstance(i, LayoutInstruction):
-            spans[i.id] = spans[i.of]
-            if isinstance(i, (TensorLayoutSetDimension, TensorLayoutSlice)):
-                spans[i.id] = i.dims if isinstance(i, TensorLayoutSetDimension) else i.span
-        elif isinstance(i, TensorLayout):
+        if isinstance(i, TensorLayout):
             spans[i.id] = ()
+        elif isinstance(i, TensorLayoutSetDimension):
+            spans[i.id] = i.dims
+        elif isinstance(i, TensorLayoutSlice):
+            spans[i.id] = i.span
+        elif isinstance(i, LayoutInstruction):
+            spans[i.id] = spans[i.of]
         elif isinstance(i, MatrixLoadTensor) and i.view is None and len(spans[i.layout]) == 2:
             shape, (rows, cols) = types[i.id], (values(o, case.dispatch) for o in spans[i.layout])
             assert isinstance(shape, MatrixShape)
@@ -264,6 +267,34 @@ def vector_construct_whole(case: Case) -> bool:
     return any(
         isinstance(i, VectorConstruct) and len(i.parts) == 1 and isinstance(types[i.parts[0]], VectorShape)
         for i in case.program
+    )
+
+
+@condition("vector-stride-partial-subgroup")
+def vector_stride_partial_subgroup(case: Case) -> bool:
+    """A multiplication reads its matrix' stride at run time, in a dispatch whose last 32 invocations are fewer."""
+    partial = case.dispatch.invocations is not None and case.dispatch.invocations % 32 != 0
+    return partial and any(
+        isinstance(i, VectorMatrixMul)
+        and not layout_of(i.layout).optimal
+        and isinstance(i.stride, Scalar)
+        and (i.stride.dynamic is not None or i.stride.factors.any_set)
+        for i in case.program
+    )
+
+
+@condition("conversion-of-conversion")
+def conversion_of_conversion(case: Case) -> bool:
+    """Roundings are binding, and the floats that a matrix conversion gives are converted to another float type."""
+    types = types_of(case)
+    converted = {i.id for i in case.program if isinstance(i, MatrixConvert) and i.component.is_float}
+    return case.float_controls is not FloatControls.Undecorated and any(
+        i.matrix in converted
+        and i.component.is_float
+        and isinstance(shape := types[i.matrix], MatrixShape)
+        and shape.component.is_float
+        for i in case.program
+        if isinstance(i, MatrixConvert)
     )
 
 
