@@ -3,11 +3,10 @@
     python bench/campaign.py --driver vulkan:0,threads=4 --cases 20000 --out DIR [--quarantine FILE]
         [--baseline FILE] [--like emulator:mutant=NAME ...]
 
-Unlike `cts run`, a finding does not end an area: the report counts them all. DIR gets `report.json`
-and, for each case that did not pass, its YAML and what happened. Failures that the baseline lists by a condition are
-counted by their reasons, not kept. With `--like`, the report says how many
-failures left exactly the memory that these drivers leave. Exit status 0 when
-all passed that is not known to fail.
+Unlike `cts run`, a finding does not end an area: the report counts them all. DIR gets `report.json`, always of what
+is done, and, for each case that did not pass, its YAML and what happened. Failures that the baseline lists by a
+condition are counted by their reasons, not kept. With `--like`, the report says how many failures left exactly the
+memory that these drivers leave. Exit status 0 when all passed that is not known to fail.
 
 Each process generates cases, asks the oracle and has a device worker of its own. A GPU shares its time
 among processes and gains little by more than a few; they are for the 12 ms that generation and oracle take.
@@ -18,10 +17,11 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import multiprocessing.util
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ CHUNK = 250
 
 def main() -> int:
     """Run the campaign; 1 when something did not pass."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--driver", default="vulkan:threads=4")
     parser.add_argument("--area", action="append", help="default: all areas")
     parser.add_argument("--cases", type=int, default=1000, help="generated, all areas together")
@@ -61,155 +61,191 @@ def main() -> int:
     parser.add_argument("--baseline", type=Path, help="failures that are known, and a quarantine")
     parser.add_argument("--like", action="append", default=[], help="driver to compare failures with, e.g. a mutant")
     parser.add_argument("--keep", type=int, default=100, help="findings that each process writes; all are counted")
-    parser.add_argument("--seconds", type=float, default=1e9, help="begin no chunk after so long")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing after so long")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     areas = options.area or registry.names("cts.areas")
     options.out.mkdir(parents=True, exist_ok=True)
-    chunks = [(areas[i % len(areas)], options.seed * 1_000_000 + i) for i in range(-(-options.cases // CHUNK))]
     quarantine = load(options.quarantine) if options.quarantine else NO_RULES
     known, kept = baseline.load(options.baseline) if options.baseline else (NO_BASELINE, NO_RULES)
-    quarantine = Quarantine((*quarantine.rules, *kept.rules))
-    shards = [
-        Shard(options.driver, chunks[i :: options.processes], options.corpus and i == 0, options.out, options.seconds,
-              quarantine, known, tuple(options.like), options.keep)
-        for i in range(options.processes)
-    ]  # fmt: skip
-    start = time.perf_counter()
-    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        results = pool.map(shard, shards, chunksize=1)
-    report = merge(results)
-    report["seconds"] = round(time.perf_counter() - start, 1)
-    report["processes"] = options.processes
-    report["seed"] = options.seed
+    start = time.time()
+    setting = Setting(
+        options.driver, options.out, start + options.seconds, Quarantine((*quarantine.rules, *kept.rules)), known,
+        tuple(options.like), options.keep,
+    )  # fmt: skip
+    chunks: list[Chunk] = []
+    if options.corpus:
+        paths = [entry.path for entry in entries()]
+        chunks = [Chunk("corpus", paths=tuple(paths[i : i + CHUNK])) for i in range(0, len(paths), CHUNK)]
+    drawn = -(-options.cases // CHUNK)
+    chunks += [Chunk(areas[i % len(areas)], seed=options.seed * 1_000_000 + i) for i in range(drawn)]
+    total = Tally()
+    settings = {"seconds": 0.0, "processes": options.processes, "seed": options.seed}
+    with multiprocessing.get_context("spawn").Pool(options.processes, begin, (setting,)) as pool:
+        last: list[Chunk] = []
+        for tally in pool.imap_unordered(work, chunks):
+            total += tally
+            last += tally.last
+            settings["seconds"] = round(time.time() - start, 1)
+            (options.out / "report.json").write_text(json.dumps({**total.report(), **settings}, indent=1) + "\n")
+            print(f"{settings['seconds']:6} s {dict(total.verdicts)}", file=sys.stderr, flush=True)
+        for tally in pool.imap_unordered(work, last):
+            total += tally
+    report = {**total.report(), **settings, "seconds": round(time.time() - start, 1)}
     (options.out / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps({k: v for k, v in report.items() if k != "kinds"}, indent=1))
-    return int(report["unexpected"] > 0)
-
-
-def merge(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """The shards' counts together."""
-    report: dict[str, Any] = {"device": results[0]["device"]}
-    for key in ("verdicts", "not_run", "known", "areas", "kinds", "like"):
-        report[key] = dict(sorted(sum((Counter(r[key]) for r in results), Counter()).items()))
-    report["distinct"] = len({h for r in results for h in r["hashes"]})
-    report["unexpected"] = sum(r["unexpected"] for r in results)
-    report["restarts"] = sum(r["restarts"] for r in results)
-    report["device_seconds"] = round(sum(r["device_seconds"] for r in results), 1)
-    return report
+    return int(total.unexpected > 0)
 
 
 @dataclass(frozen=True)
-class Shard:
-    """One process's part of a campaign. `chunks` are areas and seeds."""
+class Setting:
+    """What all processes share. `until`: the time after which nothing is begun."""
 
     driver: str
-    chunks: list[tuple[str, int]]
-    corpus: bool
     out: Path
-    seconds: float
+    until: float
     quarantine: Quarantine
     baseline: Baseline
     like: tuple[str, ...]
     keep: int
 
 
+@dataclass(frozen=True)
+class Chunk:
+    """What a process does at a time: cases drawn with a seed, cases of the corpus, or those that were left for last."""
+
+    area: str
+    seed: int = 0
+    paths: tuple[Path, ...] = ()
+    left: tuple[Case, ...] = ()
+
+
 @dataclass
 class Tally:
-    """What became of the cases of a shard; findings are written as they come."""
+    """What became of cases. `last` are chunks of those that are to run after everything else."""
 
-    out: Path
-    keep: int
-    suspects: list[OpenDriver]
-    baseline: Baseline
+    device: str = ""
     verdicts: Counter[str] = field(default_factory=Counter)
     not_run: Counter[str] = field(default_factory=Counter)
-    areas: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
+    areas: Counter[str] = field(default_factory=Counter)
     like: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
     hashes: set[str] = field(default_factory=set)
-    device_seconds: float = 0.0
     unexpected: int = 0
+    restarts: int = 0
+    device_seconds: float = 0.0
+    last: list[Chunk] = field(default_factory=list)
 
-    def add(self, area: str, case: Case, attempt: Attempt) -> None:
+    def __iadd__(self, other: Tally) -> Tally:
+        """Both together; what is left for last is not kept."""
+        self.device = other.device or self.device
+        for name in ("verdicts", "not_run", "known", "areas", "like", "kinds"):
+            getattr(self, name).update(getattr(other, name))
+        self.hashes |= other.hashes
+        self.unexpected += other.unexpected
+        self.restarts += other.restarts
+        self.device_seconds += other.device_seconds
+        return self
+
+    def report(self) -> dict[str, Any]:
+        """The counts, for JSON."""
+        counters = ("verdicts", "not_run", "known", "areas", "like", "kinds")
+        return {
+            "device": self.device,
+            **{name: dict(sorted(getattr(self, name).items())) for name in counters},
+            "distinct": len(self.hashes),
+            "unexpected": self.unexpected,
+            "restarts": self.restarts,
+            "device_seconds": round(self.device_seconds, 1),
+        }
+
+
+class Worker:
+    """A process of the campaign: a driver, the oracle, and how many findings it has written."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.opened = open_driver(setting.driver, setting.quarantine, setting.baseline)
+        self.oracle = registry.oracle()
+        self.suspects = [open_driver(spec) for spec in setting.like]
+        self.written = 0
+
+    def run(self, chunk: Chunk) -> Tally:
+        """Judge the cases of a chunk, unless it is too late; those left for last become chunks of their own."""
+        driver = self.opened.driver
+        tally = Tally(driver.identity() if isinstance(driver, NamedDriver) else self.setting.driver)
+        if time.time() > self.setting.until:
+            return tally
+        cases = list(self.cases(chunk))
+        if not chunk.left:
+            last = [c for c in cases if self.opened.quarantine.last(c)]
+            tally.last = [Chunk(chunk.area, left=(c,)) for c in last]
+            cases = [c for c in cases if c not in last]
+        before = self.restarts
+        for judged in judge_all(cases, [self.opened], self.oracle.expect):
+            self.add(tally, chunk.area, judged.case, judged.attempts[0])
+        tally.restarts = self.restarts - before
+        return tally
+
+    def cases(self, chunk: Chunk) -> Sequence[Case]:
+        """Those of the chunk, without generated ones that break a rule."""
+        if chunk.left:
+            return chunk.left
+        if chunk.paths:
+            return [load_case(path) for path in chunk.paths]
+        cases: list[Case] = []
+        draw(registry.area(chunk.area)(self.opened.capabilities), chunk.seed, cases)
+        return [c for c in cases if not violates(self.oracle, c)]
+
+    @property
+    def restarts(self) -> int:
+        """How often the device's process was started again."""
+        session = getattr(self.opened.driver, "session", None)
+        return session.restarts if session is not None else 0
+
+    def add(self, tally: Tally, area: str, case: Case, attempt: Attempt) -> None:
         """Count one case, and keep it where it is a finding or an error."""
         verdict = attempt.verdict
-        self.verdicts[verdict.value] += 1
-        self.device_seconds += attempt.seconds
+        tally.verdicts[verdict.value] += 1
+        tally.device_seconds += attempt.seconds
         if verdict is Verdict.UNSUPPORTED:
             return
         if verdict is Verdict.NOT_RUN:
-            self.not_run[attempt.detail] += 1
+            tally.not_run[attempt.detail] += 1
             return
-        self.areas[f"{area}: {verdict.value}"] += 1
-        self.kinds.update(f"{kind}: {verdict.value}" for kind in kinds(case))
-        self.hashes.add(case.content_hash)
+        tally.areas[f"{area}: {verdict.value}"] += 1
+        tally.kinds.update(f"{kind}: {verdict.value}" for kind in kinds(case))
+        tally.hashes.add(case.content_hash)
         if verdict is Verdict.PASS:
             return
-        if (rule := self.baseline.known_by_condition(case, verdict)) is not None:
-            self.known[rule.text] += 1
+        if (rule := self.opened.baseline.known_by_condition(case, verdict)) is not None:
+            tally.known[rule.text] += 1
             return
         detail = attempt.detail if attempt.divergence is None else differing(attempt.divergence)
         if verdict is Verdict.FAIL:
             alike = ", ".join(d.spec for d in self.suspects if same_memory(d, case, attempt)) or "none"
-            self.like[alike] += 1
+            tally.like[alike] += 1
             detail += f"\nmemory as left by: {alike}"
-        self.unexpected += 1
-        if self.unexpected <= self.keep:
-            keep(self.out, case, verdict.value, detail)
+        tally.unexpected += 1
+        if self.written < self.setting.keep:
+            self.written += 1
+            keep(self.setting.out, case, verdict.value, detail)
 
 
-def shard(part: Shard) -> dict[str, Any]:
-    """Run one process's part."""
-    opened, oracle = open_driver(part.driver, part.quarantine, part.baseline), registry.oracle()
-    suspects = [open_driver(spec) for spec in part.like]
-    tally, begin = Tally(part.out, part.keep, suspects, opened.baseline), time.perf_counter()
-    last: list[tuple[str, Case]] = []
-    try:
-        for area, cases in drawn(opened, part.chunks, part.corpus):
-            if time.perf_counter() - begin > part.seconds:
-                break
-            last += [(area, c) for c in cases if opened.quarantine.last(c)]
-            now = [c for c in cases if not opened.quarantine.last(c)]
-            for judged in judge_all(now, [opened], oracle.expect):
-                tally.add(area, judged.case, judged.attempts[0])
-            print(f"{area} {tally.verdicts.total()} {dict(tally.verdicts)}", file=sys.stderr, flush=True)
-        for area, case in last:
-            (judged,) = judge_all([case], [opened], oracle.expect)
-            tally.add(area, case, judged.attempts[0])
-    finally:
-        opened.driver.close()
-    session = getattr(opened.driver, "session", None)
-    return {
-        "device": opened.driver.identity() if isinstance(opened.driver, NamedDriver) else part.driver,
-        **{
-            key: getattr(tally, key)
-            for key in (
-                "verdicts",
-                "not_run",
-                "known",
-                "unexpected",
-                "areas",
-                "kinds",
-                "like",
-                "hashes",
-                "device_seconds",
-            )
-        },
-        "restarts": session.restarts if session is not None else 0,
-    }
+_worker: Worker
 
 
-def drawn(driver: OpenDriver, chunks: list[tuple[str, int]], corpus: bool) -> Iterator[tuple[str, list[Case]]]:
-    """The corpus, then chunks of generated cases."""
-    if corpus:
-        yield "corpus", [load_case(entry.path) for entry in entries()]
-    oracle = registry.oracle()
-    for area, seed in chunks:
-        cases: list[Case] = []
-        draw(registry.area(area)(driver.capabilities), seed, cases)
-        yield area, [c for c in cases if not violates(oracle, c)]
+def begin(setting: Setting) -> None:
+    """Make this process a worker, whose device is given back when the process ends."""
+    global _worker
+    _worker = Worker(setting)
+    multiprocessing.util.Finalize(None, _worker.opened.driver.close, exitpriority=1)
+
+
+def work(chunk: Chunk) -> Tally:
+    """Run a chunk in this process."""
+    return _worker.run(chunk)
 
 
 def draw(strategy: hypothesis.strategies.SearchStrategy[Case], seed: int, cases: list[Case]) -> None:

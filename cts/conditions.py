@@ -6,6 +6,7 @@ A condition is a function of a case with a name and, as its docstring, one sente
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -17,6 +18,8 @@ from cts.model import (
     ClampMode,
     Conversion,
     Dispatch,
+    EndIf,
+    EndLoop,
     FloatControls,
     If,
     LayoutInstruction,
@@ -40,6 +43,7 @@ from cts.model import (
     TensorLayoutSlice,
     Through,
     VectorConstruct,
+    VectorConvert,
     VectorMatrixMul,
     VectorShape,
     base_of,
@@ -270,32 +274,45 @@ def vector_construct_whole(case: Case) -> bool:
     )
 
 
-@condition("vector-stride-partial-subgroup")
-def vector_stride_partial_subgroup(case: Case) -> bool:
-    """A multiplication reads its matrix' stride at run time, in a dispatch whose last 32 invocations are fewer."""
+@condition("vector-stride-per-invocation")
+def vector_stride_per_invocation(case: Case) -> bool:
+    """A multiplication reads its stride at run time, where invocations of a subgroup are inactive or differ in it.
+
+    Inactive are those of a subgroup of 32 that is not full, and any under an If or in a Loop.
+    """
     partial = case.dispatch.invocations is not None and case.dispatch.invocations % 32 != 0
-    return partial and any(
-        isinstance(i, VectorMatrixMul)
-        and not layout_of(i.layout).optimal
-        and isinstance(i.stride, Scalar)
-        and (i.stride.dynamic is not None or i.stride.factors.any_set)
-        for i in case.program
-    )
+    depth = 0
+    for i in case.program:
+        depth += isinstance(i, (If, Loop)) - isinstance(i, (EndIf, EndLoop))
+        if isinstance(i, VectorMatrixMul) and not layout_of(i.layout).optimal and isinstance(i.stride, Scalar):
+            varies = i.stride.factors.inv != 0
+            read = i.stride.dynamic is not None or i.stride.factors.any_set
+            if varies or (read and (partial or depth)):
+                return True
+    return False
 
 
 @condition("conversion-of-conversion")
 def conversion_of_conversion(case: Case) -> bool:
-    """Roundings are binding, and the floats that a matrix conversion gives are converted to another float type."""
+    """Roundings are binding, and what a conversion between floats gives, in a function too, is converted to another."""
+    if case.float_controls is FloatControls.Undecorated:
+        return False
     types = types_of(case)
-    converted = {i.id for i in case.program if isinstance(i, MatrixConvert) and i.component.is_float}
-    return case.float_controls is not FloatControls.Undecorated and any(
-        i.matrix in converted
-        and i.component.is_float
-        and isinstance(shape := types[i.matrix], MatrixShape)
-        and shape.component.is_float
-        for i in case.program
-        if isinstance(i, MatrixConvert)
-    )
+    converted: set[str] = set()
+    for i in case.program:
+        if not isinstance(i, (MatrixConvert, VectorConvert)) or not i.component.is_float:
+            continue
+        source = i.matrix if isinstance(i, MatrixConvert) else i.vector
+        shape = types[source]
+        assert isinstance(shape, (MatrixShape, VectorShape))
+        if shape.component.is_float:
+            if source in converted:
+                return True
+            converted.add(i.id)
+    return any(_CAST_OF_CAST.search(f.body) for f in case.functions.values())
+
+
+_CAST_OF_CAST = re.compile(r"float\w+\(\s*b?float\w+\(")
 
 
 def beyond_8(shape: MatrixShape) -> bool:

@@ -22,7 +22,7 @@ from cts.generators.vector_flow import draw_if, draw_loop
 from cts.generators.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.vector_matrices import Stored, draw_stored
 from cts.generators.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, written
-from cts.generators.vector_operations import ARITHMETIC
+from cts.generators.vector_operations import ARITHMETIC, EXPONENTS
 from cts.generators.vector_parts import convert, feasible
 from cts.generators.vector_products import (
     draw_bias,
@@ -282,19 +282,19 @@ def as_read(row: VectorMulSupport, vector: Vector) -> Vector:
 
 
 def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector:
-    """Relu, a clamp, or tanh: of floats what keeps them small enough for a next layer."""
+    """Relu, a clamp, or tanh where it is portable: of floats what keeps them small enough for a next layer."""
     kind = choices.between(0, 9)
     component = vector.component
     if component not in ARITHMETIC:
         return vector
     if component.is_float and vector.range.size > 64:
-        kind = 4 if kind < 8 else 9
+        kind = 4
     if kind < 4:
         operation = VectorOperation.FMax if component.is_float else VectorOperation.SMax
         zero = _constant(kernel, vector, 0)
         known = Known(max(vector.range.low, 0), max(vector.range.high, 0), vector.range.grain)
         return _apply(kernel, operation, (vector, zero), known if component.is_float else anything(component))
-    if kind >= 8 and component.is_float:
+    if kind >= 8 and component.is_float and vector.range.size <= EXPONENTS[component]:
         return _apply(kernel, VectorOperation.Tanh, (vector,), Known(-1, 1, None))
     low, high = _constant(kernel, vector, 0 if kind < 6 or not component.is_float else -2), _constant(kernel, vector, 3)
     operation = VectorOperation.FClamp if component.is_float else VectorOperation.UClamp

@@ -31,8 +31,8 @@ _FLOAT = (
     _O.FDiv, *2 * (_O.Tanh, _O.Exp, _O.Log, _O.Atan),
 )  # fmt: skip
 
-#: Beyond these exp overflows, or its precision is of no use.
-_EXPONENTS = {_C.float16: 8.0, _C.float32: 60.0}
+#: Beyond these exp overflows, and with it tanh, or its precision is of no use.
+EXPONENTS = {_C.float16: 8.0, _C.float32: 60.0}
 
 _NUMBERS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, 4097, 300, 100, -0.25, 0, 65537, 1)
 
@@ -212,10 +212,19 @@ def _fma(o: Operands) -> Known | None:
 
 
 def _exp(o: Operands) -> Known:
-    most = _EXPONENTS[o.component]
+    _portable_exp(o)
+    return Known(0, 2.0 ** (1.5 * max(o.a.high, 0) + 1), None)
+
+
+def _tanh(o: Operands) -> Known:
+    _portable_exp(o)
+    return Known(-1, 1, None)
+
+
+def _portable_exp(o: Operands) -> None:
+    most = EXPONENTS[o.component]
     if o.a.size > most:
         o.instead(Wanted(size=most))
-    return Known(0, 2.0 ** (1.5 * max(o.a.high, 0) + 1), None)
 
 
 def _log(o: Operands) -> Known:
@@ -244,7 +253,7 @@ _RULES: dict[VectorOperation, Rule] = {
     _O.Step: _step,
     _O.Fma: _fma,
     _O.FDiv: _float_divide,
-    _O.Tanh: _within(-1, 1),
+    _O.Tanh: _tanh,
     _O.Exp: _exp,
     _O.Log: _log,
     _O.Atan: _within(-1.75, 1.75),
