@@ -16,6 +16,7 @@ from cts.model import (
     Arithmetic,
     Case,
     ClampMode,
+    Combine,
     Conversion,
     Dispatch,
     EndIf,
@@ -27,12 +28,14 @@ from cts.model import (
     Loop,
     MatrixArithmetic,
     MatrixConvert,
+    MatrixConvertUse,
     MatrixCopy,
     MatrixLoadTensor,
     MatrixMulAdd,
     MatrixReduce,
     MatrixShape,
     MatrixTimesScalar,
+    MatrixTranspose,
     Operand,
     ReduceMode,
     Scalar,
@@ -170,6 +173,13 @@ def reduce_beyond_8(case: Case) -> bool:
     return any(len(i.mode) == 1 and i.mode[0] is not ReduceMode.Square and beyond_8(s) for i, s in _reductions(case))
 
 
+@condition("reduce-negated-max")
+def reduce_negated_max(case: Case) -> bool:
+    """A reduction combines by `-max(-x, -y)`, which is the minimum."""
+    names = {i.combine for i, _ in _reductions(case)}
+    return any(isinstance(f, Combine) and n in names and f.body == "-max(-x, -y)" for n, f in case.functions.items())
+
+
 @condition("reduce-inexact-sum")
 def reduce_inexact_sum(case: Case) -> bool:
     """A reduction adds floats of which the sum may depend on the order: the data is random in a range."""
@@ -300,6 +310,8 @@ def conversion_of_conversion(case: Case) -> bool:
     types = types_of(case)
     converted: set[str] = set()
     for i in case.program:
+        if isinstance(i, (MatrixConvertUse, MatrixTranspose)) and i.matrix in converted:
+            converted.add(i.id)
         if not isinstance(i, (MatrixConvert, VectorConvert)) or not i.component.is_float:
             continue
         source = i.matrix if isinstance(i, MatrixConvert) else i.vector
