@@ -36,6 +36,7 @@ from cts.batch import judge_all
 from cts.compare import Divergence
 from cts.corpus import entries
 from cts.driver import NamedDriver, Status
+from cts.errors import NothingToGenerate
 from cts.expectation import Oracle
 from cts.judge import Attempt, OpenDriver, job
 from cts.model import Case, ClampMode, MatrixType, Scope, Use, constant_of, dumps_case, load_case
@@ -64,7 +65,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing after so long")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    areas = options.area or registry.names("cts.areas")
+    areas, left_out = drawable(options.area or registry.names("cts.areas"), options.driver)
     options.out.mkdir(parents=True, exist_ok=True)
     quarantine = load(options.quarantine) if options.quarantine else NO_RULES
     known, kept = baseline.load(options.baseline) if options.baseline else (NO_BASELINE, NO_RULES)
@@ -77,10 +78,10 @@ def main() -> int:
     if options.corpus:
         paths = [entry.path for entry in entries()]
         chunks = [Chunk("corpus", paths=tuple(paths[i : i + CHUNK])) for i in range(0, len(paths), CHUNK)]
-    drawn = -(-options.cases // CHUNK)
+    drawn = -(-options.cases // CHUNK) if areas else 0
     chunks += [Chunk(areas[i % len(areas)], seed=options.seed * 1_000_000 + i) for i in range(drawn)]
     total = Tally()
-    settings = {"seconds": 0.0, "processes": options.processes, "seed": options.seed}
+    settings: dict[str, Any] = {"processes": options.processes, "seed": options.seed, "nothing_to_generate": left_out}
     with multiprocessing.get_context("spawn").Pool(options.processes, begin, (setting,)) as pool:
         last: list[Chunk] = []
         for tally in pool.imap_unordered(work, chunks):
@@ -95,6 +96,22 @@ def main() -> int:
     (options.out / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps({k: v for k, v in report.items() if k != "kinds"}, indent=1))
     return int(total.unexpected > 0)
+
+
+def drawable(areas: Sequence[str], driver: str) -> tuple[list[str], dict[str, str]]:
+    """The areas that have cases for the driver, and why the others have none."""
+    opened = open_driver(driver, NO_RULES)
+    drawable, left_out = [], {}
+    try:
+        for area in areas:
+            try:
+                registry.area(area)(opened.capabilities)
+                drawable.append(area)
+            except NothingToGenerate as e:
+                left_out[area] = str(e)
+    finally:
+        opened.driver.close()
+    return drawable, left_out
 
 
 @dataclass(frozen=True)

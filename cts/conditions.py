@@ -19,6 +19,7 @@ from cts.model import (
     Combine,
     Conversion,
     Dispatch,
+    Else,
     EndIf,
     EndLoop,
     FloatControls,
@@ -48,6 +49,7 @@ from cts.model import (
     VectorConstruct,
     VectorConvert,
     VectorMatrixMul,
+    VectorOuterProductAccumulate,
     VectorShape,
     base_of,
     constant_of,
@@ -299,6 +301,26 @@ def vector_stride_per_invocation(case: Case) -> bool:
             read = i.stride.dynamic is not None or i.stride.factors.any_set
             if varies or (read and (partial or depth)):
                 return True
+    return False
+
+
+@condition("vector-outer-products-in-arms")
+def vector_outer_products_in_arms(case: Case) -> bool:
+    """Both arms of an If accumulate an outer product, each under the other's inactive invocations."""
+    arms: list[list[bool]] = []
+    for i in case.program:
+        if isinstance(i, If):
+            arms.append([False])
+        elif isinstance(i, Else):
+            arms[-1].append(False)
+        elif isinstance(i, EndIf):
+            arm = arms.pop()
+            if len(arm) == 2 and all(arm):
+                return True
+            if arms and any(arm):
+                arms[-1][-1] = True
+        elif isinstance(i, VectorOuterProductAccumulate) and arms:
+            arms[-1][-1] = True
     return False
 
 

@@ -226,18 +226,29 @@ def test_shipped_files_are_well_formed(path: Path) -> None:
     assert quarantine.load(path).rules
 
 
-def test_the_shipped_baseline_knows_what_the_quarantine_leaves_out() -> None:
-    """The same conditions and reasons; each that is wrong, and crashes nothing, has a case that must fail."""
+@pytest.mark.parametrize("name", ["mesa-26.1.yaml", "nvidia-580.yaml"])
+def test_a_shipped_baseline_knows_what_the_quarantine_leaves_out(name: str) -> None:
+    """Its conditions and reasons are among the baseline's; each case that must fail has the condition that says why."""
+    known, kept = baseline.load(ROOT / "docs" / "baseline" / name)
+    left_out = quarantine.load(ROOT / "docs" / "quarantine" / name).rules
+    by_condition = {(r.match, r.reason) for r in (*known.rules, *kept.rules) if r.match.condition is not None}
+    assert by_condition >= {(r.match, r.reason) for r in left_out}
+    named = {str(r.match.cases): r for r in known.rules if r.match.cases is not None}
+    assert named
+    for case_name, rule in named.items():
+        found = known.known_by_condition(load_case(corpus.one(case_name).path), Verdict(*rule.verdicts))
+        assert found is not None
+        assert found.reason == rule.reason
+
+
+def test_the_shipped_baseline_of_mesa_lists_all_of_the_quarantine() -> None:
+    """Each bug that crashes nothing has a case that must fail."""
     known, kept = baseline.load(ROOT / "docs" / "baseline" / "mesa-26.1.yaml")
     left_out = quarantine.load(ROOT / "docs" / "quarantine" / "mesa-26.1.yaml").rules
-    by_condition = [r for r in (*known.rules, *kept.rules) if r.match.condition is not None]
-    assert {(r.match, r.reason) for r in by_condition} == {(r.match, r.reason) for r in left_out}
-    named = {r.match.cases: r for r in known.rules if r.match.cases is not None}
-    assert set(named) <= {e.name for e in corpus.entries()}
-    assert sorted(r.reason for r in named.values()) == sorted(r.reason for r in known.rules if r.match.condition)
-    for name, rule in named.items():
-        found = known.known_by_condition(load_case(corpus.one(str(name)).path), Verdict.FAIL)
-        assert found is not None and found.reason == rule.reason
+    conditions_of = [{r.match.condition for r in rules} - {None} for rules in ((*known.rules, *kept.rules), left_out)]
+    assert conditions_of[0] == conditions_of[1]
+    named = sorted(r.reason for r in known.rules if r.match.cases is not None)
+    assert named == sorted(r.reason for r in known.rules if r.match.condition is not None)
 
 
 def test_the_shipped_file_for_nvidia_concerns_that_driver_and_case() -> None:
@@ -247,12 +258,6 @@ def test_the_shipped_file_for_nvidia_concerns_that_driver_and_case() -> None:
     assert found is not None and found.when == "never"
     assert not given.on("vulkan", "NVIDIA H200, NVIDIA 590.10").rules
     assert not given.on("vulkan", "llvmpipe (LLVM 20.1.8, 256 bits), llvmpipe Mesa 26.1.0").rules
-
-
-@pytest.mark.parametrize(("name", "holds"), [("layout.padded_rows", False), ("wrap.stride_of_32_bits", True)])
-def test_far_strides(name: str, holds: bool) -> None:
-    path = ROOT / "cases" / "tensor_addressing" / f"{name.replace('.', '/')}.yaml"
-    assert conditions.find("layout-stride-far")(load_case(path)) == holds
 
 
 def test_every_condition_is_documented() -> None:

@@ -1,0 +1,125 @@
+"""Each condition holds for a case of the corpus, and not for a neighbour that differs in the one thing it asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from cts import conditions, corpus
+from cts.model import Case, loads_case
+
+#: Condition, case, and what to change in its text.
+NEIGHBOURS = [
+    (
+        "clamp-mirrored-dimension-one",
+        "tensor_addressing.clamp.mirrored_one_row_in_bounds",
+        "dims: [1, 7]",
+        "dims: [2, 7]",
+    ),
+    ("layout-stride-far", "tensor_addressing.wrap.stride_of_32_bits", "{dynamic: 2148007936}", "16777215"),
+    ("vector-of-32-bytes", "vector_multiply.integer.saturated_input", "int32, length: 8}", "int16, length: 8}"),
+    ("layout-blocks-uneven", "tensor_addressing.block.not_powers_of_two", "dims: [20, 23]", "dims: [20, 25]"),
+    ("layout-innermost-stride", "tensor_addressing.layout.inner_stride", "strides: [48, 3]", "strides: [48, 1]"),
+    ("layout-span-runs-out", "tensor_addressing.slice.full_rows_run_out", "span: [4, 16]", "span: [16, 16]"),
+    ("layout-span-runs-out", "tensor_addressing.slice.full_rows_run_out", "span: [4, 16]", "span: [4, 64]"),
+    ("reduce-beyond-8", "reductions.add.column_f32", "rows: 16, cols: 16", "rows: 8, cols: 8"),
+    ("reduce-beyond-8", "reductions.add.column_f32", "mode: [Column]", "mode: [Row, Column]"),
+    ("reduce-inexact-sum", "reductions.add.column_f32", "random: {seed: 1, low: -60, high: 55}", "iota: {}"),
+    ("reduce-negated-max", "reductions.functions.negated_max", "-max(-x, -y)", "min(x, y)"),
+    ("mul-add-c-again", "matrix_arithmetic.mul_add.c_is_kept", "matrix: c0", "matrix: d0"),
+    ("matrix-in-struct", "matrix_memory.copies.struct_uint8", "through: Struct", "through: Array"),
+    ("matrix-extent-256", "matrix_memory.sizes.largest_dimension", "cols: 256,", "cols: 128,"),
+    ("if-literal-condition", "matrix_programs.condition.literal_true", "condition: 1", "condition: {spec: 1}"),
+    ("convert-other-signedness", "conversions.mixed.unsigned_type_read_as_signed", "ConvertSToF", "ConvertUToF"),
+    ("matrix-roundings-binding", "matrix_arithmetic.environment.add_and_subtract_strict", "a: s, b: k", "a: x0, b: k"),
+    (
+        "matrix-roundings-binding",
+        "matrix_arithmetic.environment.add_and_subtract_strict",
+        "NoContraction",
+        "Undecorated",
+    ),
+    ("integer-negations", "matrix_arithmetic.elements.negated_quotient", "operation: SDiv", "operation: ISub"),
+    (
+        "vector-float8-by-command",
+        "vector_multiply.float8.by_command",
+        "rows: 1, cols: 1}",
+        "rows: 1, cols: 1, host: true}",
+    ),
+    ("vector-packed-surplus", "vector_multiply.packed.spare", "k: 6", "k: 16"),
+    (
+        "vector-construct-whole",
+        "vector_arithmetic.parts.construct_of_one_vector",
+        "length: 2}, parts: [x]",
+        "length: 4}, parts: [x, x]",
+    ),
+    ("vector-stride-per-invocation", "vector_multiply.memory.stride_read_by_two", "{dynamic: 16}", "16"),
+    (
+        "vector-stride-per-invocation",
+        "vector_multiply.memory.stride_read_by_two",
+        "invocations: 2}",
+        "invocations: 32}",
+    ),
+    ("vector-stride-per-invocation", "vector_multiply.memory.strides_by_invocation", "inv: 16, mod: 32", "wg.x: 16"),
+    ("vector-outer-products-in-arms", "vector_training.outer.in_both_arms", "  - {op: Else}\n", ""),
+    (
+        "conversion-of-conversion",
+        "vector_arithmetic.conversions.round_trip_strict",
+        "h, operation: FConvert, component: float32",
+        "h, operation: ConvertFToS, component: int32",
+    ),
+    ("conversion-of-conversion", "vector_arithmetic.conversions.round_trip_strict", "FastMathNone", "Undecorated"),
+    ("conversion-of-conversion", "per_element.body.through_float16_strict", "float16(value)", "value"),
+    ("conversion-of-conversion", "conversions.float.f32_to_bf16_through_f16_strict", "matrix: h", "matrix: x0"),
+]
+
+
+@pytest.mark.parametrize(("name", "case", "old", "new"), NEIGHBOURS)
+def test_a_condition_holds_for_a_case_and_not_for_its_neighbour(name: str, case: str, old: str, new: str) -> None:
+    text = corpus.one(case).path.read_text(encoding="utf-8")
+    assert old in text
+    holds = conditions.find(name)
+    assert holds(loads_case(text))
+    assert not holds(loads_case(text.replace(old, new)))
+
+
+def test_every_condition_has_a_neighbour() -> None:
+    assert {name for name, *_ in NEIGHBOURS} == set(conditions.CONDITIONS)
+
+
+ARMS = """
+schema: 1
+name: arms
+dispatch: {{invocations: 4}}
+opaque:
+  g: {{component: float16, rows: 2, cols: 2, layout: TrainingOptimal, zero: true}}
+buffers:
+  a: {{type: float16, shape: [8], data: {{iota: {{}}}}}}
+program:
+  - {{op: VectorLoad, id: t, type: {{component: float16, length: 2}}, buffer: a}}
+{program}
+"""
+OPERATIONS = {
+    "if": "{op: If, condition: {literal: 0, inv: 1}}",
+    "else": "{op: Else}",
+    "end": "{op: EndIf}",
+    "outer": "{op: VectorOuterProductAccumulate, a: t, b: t, matrix: g, interpretation: float16}",
+}
+
+
+def arms(program: str) -> Case:
+    return loads_case(ARMS.format(program="\n".join(f"  - {OPERATIONS[word]}" for word in program.split())))
+
+
+@pytest.mark.parametrize(
+    ("program", "holds"),
+    [
+        ("outer if outer end outer", False),
+        ("if else outer end", False),
+        ("if outer else end if outer end", False),
+        ("if outer else outer end", True),
+        ("if outer else if outer end end", True),
+        ("if if else outer end else outer end", True),
+        ("if else if outer end end", False),
+    ],
+)
+def test_outer_products_in_nested_arms(program: str, holds: bool) -> None:
+    assert conditions.find("vector-outer-products-in-arms")(arms(program)) == holds
