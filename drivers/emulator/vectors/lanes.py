@@ -37,6 +37,13 @@ class Lanes:
         """What a subgroup's first active invocation has, for all of its invocations."""
         return values[self.first_active(active)]
 
+    def of_lane(self, values: Ints, lane: int, active: Active) -> Ints:
+        """What one lane of a subgroup has, for all of its invocations; 0 where that lane is not active."""
+        found = np.zeros(self.count, np.int64)
+        chosen = np.flatnonzero(active & (self.lane == lane))
+        found[self.first[chosen]] = values[chosen]
+        return found[self.first]
+
     def last_sharing(self, active: Active, key: Ints) -> Active:
         """(count,): the last of the active invocations that share a subgroup and a key (count,)."""
         found = np.zeros(self.count, bool)

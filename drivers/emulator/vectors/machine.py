@@ -211,7 +211,10 @@ class VectorMachine:
             bias_offset[:] = 0
         elif bug == v.VECTOR_BIAS_OFFSET_IN_ELEMENTS and i.bias_interpretation is not None:
             bias_offset *= interpretation_of(i.bias_interpretation).component.size
-        where = Where(self._memory.start(i.matrix) + offset, self._value(i.stride), GUARD_BYTES + bias_offset)
+        stride = self._value(i.stride)
+        if bug == v.VECTOR_STRIDE_OF_LANE_FOUR and isinstance(i.stride, Scalar) and i.stride.dynamic is not None:
+            stride = lanes.of_lane(stride, 4, active)
+        where = Where(self._memory.start(i.matrix) + offset, stride, GUARD_BYTES + bias_offset)
         if bug == v.VECTOR_WATERFALL_ENDS_EARLY:
             active = active & self._among_first_two(where.matrix, active)
         made = Vector(i.type.component, self._multiplier.run(i, source, where, active))

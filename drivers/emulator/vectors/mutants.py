@@ -158,6 +158,10 @@ VECTOR_DIVERGENT_LOST = multiply(
 )
 VECTOR_STRIDE_IN_ELEMENTS = multiply("vector-stride-in-elements", "MatrixStride counts elements instead of bytes")
 VECTOR_STRIDE_IGNORED = multiply("vector-stride-ignored", "rows and columns are taken to be dense")
+VECTOR_STRIDE_OF_LANE_FOUR = multiply(
+    "vector-stride-of-lane-four",
+    "a stride read at run time is that of the subgroup's lane 4, and 0 where that one does not run",
+)
 VECTOR_COLUMN_MAJOR_IGNORED = multiply(
     "vector-column-major-ignored", "column-major matrices are read as if they were row-major"
 )
