@@ -11,9 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import product
 
+import ml_dtypes
+import numpy as np
+
 from cts.errors import BadInput
 from cts.model import (
     Arithmetic,
+    Buffer,
     Case,
     ClampMode,
     Combine,
@@ -53,9 +57,11 @@ from cts.model import (
     VectorShape,
     base_of,
     constant_of,
+    encode,
     factors_of,
     interpretation_of,
     layout_of,
+    number_of,
     references,
     types_of,
 )
@@ -184,9 +190,21 @@ def reduce_negated_max(case: Case) -> bool:
 
 @condition("reduce-inexact-sum")
 def reduce_inexact_sum(case: Case) -> bool:
-    """A reduction adds floats of which the sum may depend on the order: the data is random in a range."""
-    inexact = any(b.data.random is not None for b in case.buffers.values())
+    """A reduction of floats from random numbers, or a cycle of too many magnitudes: sums depend on the order."""
+    inexact = any(_sums_depend_on_the_order(b) for b in case.buffers.values())
     return inexact and any(s.component.is_float for _, s in _reductions(case))
+
+
+def _sums_depend_on_the_order(buffer: Buffer) -> bool:
+    """Whether the numbers are random in a range, or span more bits than one of them has."""
+    if not buffer.type.is_float or buffer.data.cycle is None:
+        return buffer.data.random is not None
+    dtype = buffer.type.dtype
+    numbers = encode(buffer.type, [number_of(n) for n in buffer.data.cycle]).view(dtype).astype(np.float64)
+    magnitudes = np.abs(numbers[numbers != 0])
+    return bool(magnitudes.size) and bool(
+        magnitudes.max() >= magnitudes.min() * 2.0 ** (ml_dtypes.finfo(dtype).nmant + 1)
+    )
 
 
 @condition("mul-add-c-again")

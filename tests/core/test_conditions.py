@@ -24,6 +24,12 @@ NEIGHBOURS = [
     ("reduce-beyond-8", "reductions.add.column_f32", "rows: 16, cols: 16", "rows: 8, cols: 8"),
     ("reduce-beyond-8", "reductions.add.column_f32", "mode: [Column]", "mode: [Row, Column]"),
     ("reduce-inexact-sum", "reductions.add.column_f32", "random: {seed: 1, low: -60, high: 55}", "iota: {}"),
+    (
+        "reduce-inexact-sum",
+        "reductions.add.inexact_row",
+        "[16777216, 1, -16777216, 3, 0.5, 1]",
+        "[16, 1, -16, 3, 0.5, 1]",
+    ),
     ("reduce-negated-max", "reductions.functions.negated_max", "-max(-x, -y)", "min(x, y)"),
     ("mul-add-c-again", "matrix_arithmetic.mul_add.c_is_kept", "matrix: c0", "matrix: d0"),
     ("matrix-in-struct", "matrix_memory.copies.struct_uint8", "through: Struct", "through: Array"),
