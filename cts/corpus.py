@@ -131,6 +131,9 @@ def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
         return named
     if "/" in target or path.suffix in (".yaml", ".yml", archive.SUFFIX):
         raise BadInput("case-unreadable", "no such file", target, "the path of a case file")
+    if target.startswith("generated."):
+        remedy = f"cts run --area {target.split('.')[1]} generates cases; what it finds is a file in the run's folder"
+        raise BadInput("unknown-case", "generated cases are not kept by name", target, remedy)
     close = difflib.get_close_matches(target, [e.name for e in corpus], n=1)
     remedy = f"did you mean {close[0]!r}?" if close else "a path, or a name that `cts list` prints"
     raise BadInput("unknown-case", "neither a file nor a case of the corpus", target, remedy)

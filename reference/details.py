@@ -31,7 +31,7 @@ from cts.model import (
     mul_add_types,
 )
 from cts.model import expression as ast
-from cts.reference.element import Element, at_element, element_of, number_text
+from cts.reference.element import Element, at_element, decimal, element_of, number_text
 from cts.reference.numeric.formats import real
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value
@@ -62,9 +62,9 @@ def products(history: History, i: MatrixMulAdd, number: int, element: Element) -
     c = history.value(i.c, number, element)
     if c is not None:
         addend = _number(c, types[2])
-        whole = "the sum so far" if depth > TERMS else f"{total:.9g}"
-        end = "" if depth > TERMS else f"{total + addend:.9g}"
-        yield TraceStep(rule, f"{whole} + {i.c!r}[{element.row}, {element.col}] = {addend:.9g}", end, addend == 0)
+        whole = "the sum so far" if depth > TERMS else decimal(total)
+        end = "" if depth > TERMS else decimal(total + addend)
+        yield TraceStep(rule, f"{whole} + {i.c!r}[{element.row}, {element.col}] = {decimal(addend)}", end, addend == 0)
     signed = ", ".join(o.value for o in i.operands if o is not MulAddOperand.SaturatingAccumulation)
     if not shapes[2].component.is_float:
         read = ", ".join(t.value for t in types)
@@ -81,8 +81,8 @@ def _term(
         return total, TraceStep(rule, f"k = {k}: {at}", "not recorded")
     x, y = _number(a[0], a[1]), _number(b[0], b[1])
     total += x * y
-    what = f"k = {k}: {at} = {x:.9g} * {y:.9g} = {x * y:.9g}"
-    return total, TraceStep(rule, what, f"so far {total:.9g}", x * y == 0)
+    what = f"k = {k}: {at} = {decimal(x)} * {decimal(y)} = {decimal(x * y)}"
+    return total, TraceStep(rule, what, f"so far {decimal(total)}", x * y == 0)
 
 
 def _rest(rule: str, depth: int) -> Iterator[TraceStep]:
@@ -195,18 +195,18 @@ def conversion(source: Value | None, target: ComponentType) -> Iterator[TraceSte
         largest = 448.0 if target is ComponentType.float8_e4m3fn else 57344.0
         outside = not abs(number) <= largest
         yield TraceStep(
-            "NU-033", f"{number:.9g}, of at most {largest:g}", "out of range" if outside else "", not outside
+            "NU-033", f"{decimal(number)}, of at most {largest:g}", "out of range" if outside else "", not outside
         )
     for component in (source.component, target):
         if component in _FLOAT8:
             rule = "NU-030" if component is ComponentType.float8_e4m3fn else "NU-031"
-            yield TraceStep(rule, f"the format of {component.value}", f"{number:.9g}", component is target)
+            yield TraceStep(rule, f"the format of {component.value}", decimal(number), component is target)
         if component is ComponentType.bfloat16:
-            yield TraceStep("NU-032", "bfloat16 is the upper half of a float32", f"{number:.9g}")
+            yield TraceStep("NU-032", "bfloat16 is the upper half of a float32", decimal(number))
     if source.component in _FLOAT8:
         least = 2.0**-6 if source.component is ComponentType.float8_e4m3fn else 2.0**-14
         denormal = 0 < abs(number) < least
-        yield TraceStep("NU-015", "denormals of float8 are kept", f"{number:.9g}", not denormal)
+        yield TraceStep("NU-015", "denormals of float8 are kept", decimal(number), not denormal)
 
 
 def rule_of_conversion(source: ComponentType, target: ComponentType) -> str:

@@ -46,14 +46,23 @@ def show(value: Value) -> str:
         return f"anything ({reasons})"
     if flags & Freedom.NAN:
         return f"a NaN ({reasons})"
-    return f"{text}, of [{value.free.lo.item():.9g}, {value.free.hi.item():.9g}] ({reasons})"
+    return f"{text}, of [{decimal(value.free.lo.item())}, {decimal(value.free.hi.item())}] ({reasons})"
 
 
 def number_text(value: Value | None, component: ComponentType) -> str:
     """The element as a number of a type."""
     if value is None:
         return "?"
-    number = real(component, value.bits).item()
-    if value.free is not None and value.free.flags.any():
-        return f"~{number:.9g}"
+    text = decimal(real(component, value.bits).item())
+    return f"~{text}" if value.free is not None and value.free.flags.any() else text
+
+
+def decimal(number: float) -> str:
+    """A number of a program: whole ones in full where a double holds them all, others to nine digits.
+
+    >>> decimal(4294967293.0), decimal(0.1), decimal(-0.0), decimal(1e300), decimal(float("inf"))
+    ('4294967293', '0.1', '-0', '1e+300', 'inf')
+    """
+    if number and abs(number) < 2**53 and number == int(number):
+        return str(int(number))
     return f"{number:.9g}"

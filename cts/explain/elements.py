@@ -18,10 +18,12 @@ from cts.model import (
     ComponentType,
     MatrixLoad,
     MatrixLoadTensor,
+    MatrixMulAdd,
     MatrixShape,
     MatrixStore,
     MatrixStoreTensor,
     VectorLoad,
+    VectorMatrixMul,
     VectorReduceSumAccumulate,
     VectorShape,
     VectorStore,
@@ -160,7 +162,10 @@ def expected_text(result: Result, place: Place) -> str:
 
 
 def read_instead(case: Case, expectation: Expectation, result: Result, reached: Reached | None, place: Place) -> str:
-    """Which element has the actual value, if just one of what the instruction reads has it."""
+    """Which element has the actual value, if just one of what the instruction reads has it.
+
+    A product takes its value from no element of its factors; that it has the value of one says nothing.
+    """
     actual = int(result.actual[place])
     instruction: Any = case.program[result.index]
     plain = isinstance(instruction, (MatrixLoad, VectorLoad)) or (
@@ -170,7 +175,13 @@ def read_instead(case: Case, expectation: Expectation, result: Result, reached: 
         found = _in_buffer(case, reached.buffer, result.component, actual)
         if found:
             return found
-    names = list(dict.fromkeys((*references(instruction), result.name)))
+    match instruction:
+        case VectorMatrixMul():
+            names = []
+        case MatrixMulAdd(c=c):
+            names = [c]
+        case _:
+            names = list(dict.fromkeys((*references(instruction), result.name)))
     for name in names:
         if name in expectation.matrices and (name != result.name or isinstance(instruction, _STORES)):
             found = _in_result(case, expectation, name, result.component, actual, place[0])

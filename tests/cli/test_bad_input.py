@@ -104,3 +104,10 @@ def test_usage(cts: Cts, arguments: list[str]) -> None:
     ran = cts(*arguments)
     assert ran.status == 2
     assert ran.err
+
+
+def test_the_name_of_generated_cases_leads_to_their_area(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("run", "generated.reductions.0123456789abcdef", "-d", "fake:right")
+    assert ran.status == 2
+    assert "generated cases are not kept by name" in ran.err
+    assert "cts run --area reductions generates cases" in ran.err

@@ -63,6 +63,15 @@ def test_a_wrong_load() -> None:
     assert found.picture[0] == "XXX.XXXX...XXXX."
 
 
+def test_a_product_is_read_from_none_of_its_factors() -> None:
+    """Element (0, 1) is 2, as one of the inputs is, by chance; the sum is that of row 0."""
+    found = explained("vector_multiply.memory.stride_read_by_two", "emulator:mutant=vector-stride-of-lane-four")
+    assert (found.op, found.elements[0].actual) == ("VectorMatrixMul", "0x4000 (2.0)")
+    assert {e.read_instead for e in found.elements} == {""}
+    assert "would be right if\n  program[1].stride were 0: CV-018" in text(found)
+    assert found.facts[0] == "CV-018"
+
+
 def test_everything_survives_json() -> None:
     found = explained(MIRRORED, "emulator:mutant=mirror-edge-twice")
     assert msgspec.json.decode(msgspec.json.encode(found), type=Explanation) == found
