@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.emulator import mutants as m
+from cts.drivers.emulator.access import MemoryFault
 from cts.drivers.emulator.operands import Operands
 from cts.model import Else, EndIf, EndLoop, If, Instruction, Loop
 
@@ -37,8 +38,8 @@ class Steps(Protocol[V]):
 
     matrices: dict[str, V]
 
-    def step(self, index: int) -> None:
-        """Run instruction `index` in the active subgroups."""
+    def step(self, i: Instruction) -> None:
+        """Run an instruction in the active subgroups. Raises MemoryFault."""
 
     def define(self, name: str, matrix: V) -> None:
         """Give a matrix its name, in the active subgroups."""
@@ -68,7 +69,7 @@ class Flow(Generic[V]):
         self.active: Active = np.ones(operands.subgroups, bool)
 
     def run(self) -> None:
-        """The whole program."""
+        """The whole program. Raises MemoryFault, which names the instruction."""
         self._block(0, len(self._program))
 
     def _block(self, start: int, stop: int) -> None:
@@ -79,9 +80,15 @@ class Flow(Generic[V]):
                     index = self._loop(index, loop)
                 case If() as condition:
                     index = self._if(index, condition)
-                case _:
-                    self._steps.step(index)
+                case instruction:
+                    self._step(index, instruction)
             index += 1
+
+    def _step(self, index: int, instruction: Instruction) -> None:
+        try:
+            self._steps.step(instruction)
+        except MemoryFault as fault:
+            raise MemoryFault(f"program[{index}] {instruction.spirv}: {fault}") from None
 
     def _loop(self, index: int, loop: Loop) -> int:
         """Run a loop; returns where it ends."""

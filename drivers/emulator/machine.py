@@ -72,16 +72,8 @@ class Machine:
         self._flow = Flow(case.program, self._operands, self, options.mutant)
 
     def run(self) -> None:
-        """Run the whole program. Raises MemoryFault."""
+        """Run the whole program. Raises MemoryFault, which names the instruction."""
         self._flow.run()
-
-    def step(self, index: int) -> None:
-        """Run one instruction in the active subgroups. Raises MemoryFault."""
-        instruction = self._case.program[index]
-        try:
-            self._step(instruction)
-        except MemoryFault as fault:
-            raise MemoryFault(f"program[{index}] {instruction.spirv}: {fault}") from None
 
     def define(self, name: str, matrix: Matrix) -> None:
         """Give a matrix its name; in instances that are not active, one that has it already stays."""
@@ -90,7 +82,8 @@ class Machine:
             matrix = matrix.where(active, self.matrices[name])
         self.matrices[name] = matrix
 
-    def _step(self, i: Instruction) -> None:
+    def step(self, i: Instruction) -> None:
+        """Run an instruction in the active subgroups. Raises MemoryFault."""
         match i:
             case TensorLayout():
                 self._layouts[i.id] = create_layout(i, self._operands.subgroups)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from cts.drivers.emulator import control
-from cts.drivers.emulator.access import MemoryFault
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.scalar import elides, settings_of
@@ -71,16 +70,8 @@ class VectorMachine:
         self._flow = _Flow(self, case, self._operands, lanes, options.mutant)
 
     def run(self) -> None:
-        """Run the whole program. Raises MemoryFault."""
+        """Run the whole program. Raises MemoryFault, which names the instruction."""
         self._flow.run()
-
-    def step(self, index: int) -> None:
-        """Run one instruction in the active invocations. Raises MemoryFault."""
-        instruction = self._case.program[index]
-        try:
-            self._step(instruction)
-        except MemoryFault as fault:
-            raise MemoryFault(f"program[{index}] {instruction.spirv}: {fault}") from None
 
     def define(self, name: str, matrix: Vector) -> None:
         """Give a vector its name; in invocations that are not active, one that has it already stays."""
@@ -88,7 +79,8 @@ class VectorMachine:
             matrix = matrix.where(self._flow.active, self.matrices[name])
         self.matrices[name] = matrix
 
-    def _step(self, i: Instruction) -> None:
+    def step(self, i: Instruction) -> None:
+        """Run an instruction in the active invocations. Raises MemoryFault."""
         match i:
             case VectorStore():
                 self._store(i)
