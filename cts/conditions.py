@@ -202,9 +202,8 @@ def _sums_depend_on_the_order(buffer: Buffer) -> bool:
     dtype = buffer.type.dtype
     numbers = encode(buffer.type, [number_of(n) for n in buffer.data.cycle]).view(dtype).astype(np.float64)
     magnitudes = np.abs(numbers[numbers != 0])
-    return bool(magnitudes.size) and bool(
-        magnitudes.max() >= magnitudes.min() * 2.0 ** (ml_dtypes.finfo(dtype).nmant + 1)
-    )
+    bits = 1 - np.log2(float(ml_dtypes.finfo(dtype).eps))
+    return bool(magnitudes.size) and bool(magnitudes.max() >= magnitudes.min() * 2.0**bits)
 
 
 @condition("mul-add-c-again")

@@ -15,12 +15,14 @@ SEED = 1
 
 
 @cache
-def sample(count: int, capabilities: Capabilities | None = None, area: str = "tensor_addressing") -> tuple[Case, ...]:
-    """The first `count` examples of an area for a driver with `capabilities` (default: everything)."""
+def sample(
+    count: int, capabilities: Capabilities | None = None, area: str = "tensor_addressing", number: int = SEED
+) -> tuple[Case, ...]:
+    """The first `count` examples of an area for a driver with `capabilities` (default: everything), by a seed."""
     collected: list[Case] = []
 
     # A seed of our own: Hypothesis would derive one from the text of this function.
-    @seed(SEED)
+    @seed(number)
     @settings(
         max_examples=count,
         database=None,
