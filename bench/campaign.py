@@ -101,17 +101,17 @@ def main() -> int:
 def drawable(areas: Sequence[str], driver: str) -> tuple[list[str], dict[str, str]]:
     """The areas that have cases for the driver, and why the others have none."""
     opened = open_driver(driver, NO_RULES)
-    drawable, left_out = [], {}
+    found, left_out = [], {}
     try:
         for area in areas:
             try:
                 registry.area(area)(opened.capabilities)
-                drawable.append(area)
+                found.append(area)
             except NothingToGenerate as e:
                 left_out[area] = str(e)
     finally:
         opened.driver.close()
-    return drawable, left_out
+    return found, left_out
 
 
 @dataclass(frozen=True)

@@ -323,21 +323,19 @@ def vector_stride_per_invocation(case: Case) -> bool:
 
 @condition("vector-outer-products-in-arms")
 def vector_outer_products_in_arms(case: Case) -> bool:
-    """Both arms of an If accumulate an outer product, each under the other's inactive invocations."""
-    arms: list[list[bool]] = []
+    """Both arms of an If accumulate an outer product."""
+    opened: list[list[bool]] = []  # of each If around an instruction, which arms accumulate
     for i in case.program:
         if isinstance(i, If):
-            arms.append([False])
+            opened.append([False])
         elif isinstance(i, Else):
-            arms[-1].append(False)
+            opened[-1].append(False)
         elif isinstance(i, EndIf):
-            arm = arms.pop()
-            if len(arm) == 2 and all(arm):
+            if opened.pop() == [True, True]:
                 return True
-            if arms and any(arm):
-                arms[-1][-1] = True
-        elif isinstance(i, VectorOuterProductAccumulate) and arms:
-            arms[-1][-1] = True
+        elif isinstance(i, VectorOuterProductAccumulate):
+            for arms in opened:
+                arms[-1] = True
     return False
 
 
