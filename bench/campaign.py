@@ -8,7 +8,8 @@ is done, and, for each case that did not pass, its YAML and what happened. Failu
 condition are counted by their reasons, not kept. With `--like`, the report says how many failures left exactly the
 memory that these drivers leave. Exit status 0 when all passed that is not known to fail.
 
-Each process generates cases, asks the oracle and has a device worker of its own. A GPU shares its time
+Each process generates cases, asks the oracle and has a device worker of its own; a case that it has judged before is
+not run again, but counted as repeated. A GPU shares its time
 among processes and gains little by more than a few; they are for the 12 ms that generation and oracle take.
 """
 
@@ -149,6 +150,7 @@ class Tally:
     like: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     hashes: set[str] = field(default_factory=set)
+    repeated: int = 0
     unexpected: int = 0
     restarts: int = 0
     device_seconds: float = 0.0
@@ -160,6 +162,7 @@ class Tally:
         for name in ("verdicts", "not_run", "known", "areas", "like", "kinds"):
             getattr(self, name).update(getattr(other, name))
         self.hashes |= other.hashes
+        self.repeated += other.repeated
         self.unexpected += other.unexpected
         self.restarts += other.restarts
         self.device_seconds += other.device_seconds
@@ -172,6 +175,7 @@ class Tally:
             "device": self.device,
             **{name: dict(sorted(getattr(self, name).items())) for name in counters},
             "distinct": len(self.hashes),
+            "repeated": self.repeated,
             "unexpected": self.unexpected,
             "restarts": self.restarts,
             "device_seconds": round(self.device_seconds, 1),
@@ -187,6 +191,7 @@ class Worker:
         self.oracle = registry.oracle()
         self.suspects = [open_driver(spec) for spec in setting.like]
         self.written = 0
+        self.seen: set[str] = set()
 
     def run(self, chunk: Chunk) -> Tally:
         """Judge the cases of a chunk, unless it is too late; those left for last become chunks of their own."""
@@ -196,6 +201,9 @@ class Worker:
             return tally
         cases = list(self.cases(chunk))
         if not chunk.left:
+            drawn = len(cases)
+            cases = self.new(cases)
+            tally.repeated = drawn - len(cases)
             last = [c for c in cases if self.opened.quarantine.last(c)]
             tally.last = [Chunk(chunk.area, left=(c,)) for c in last]
             cases = [c for c in cases if c not in last]
@@ -214,6 +222,12 @@ class Worker:
         cases: list[Case] = []
         draw(registry.area(chunk.area)(self.opened.capabilities), chunk.seed, cases)
         return [c for c in cases if not violates(self.oracle, c)]
+
+    def new(self, cases: Sequence[Case]) -> list[Case]:
+        """Those that this process has not judged yet, each once."""
+        new = {case.content_hash: case for case in cases if case.content_hash not in self.seen}
+        self.seen |= new.keys()
+        return list(new.values())
 
     @property
     def restarts(self) -> int:
