@@ -49,7 +49,6 @@ from cts.model import (
     TensorLayoutSetStride,
     TensorLayoutSlice,
     Through,
-    VectorConstruct,
     VectorConvert,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
@@ -291,16 +290,6 @@ def vector_packed_surplus(case: Case) -> bool:
             if shape.length * 4 > k:
                 return True
     return False
-
-
-@condition("vector-construct-whole")
-def vector_construct_whole(case: Case) -> bool:
-    """A cooperative vector is constructed of one part, which is a whole vector."""
-    types = types_of(case)
-    return any(
-        isinstance(i, VectorConstruct) and len(i.parts) == 1 and isinstance(types[i.parts[0]], VectorShape)
-        for i in case.program
-    )
 
 
 @condition("vector-stride-per-invocation")

@@ -84,7 +84,11 @@ def draw_construct(choices: Choices, kernel: VectorKernel, vectors: Sequence[Vec
         elif kind == 1 and length + source.length <= most:
             parts.append(source)
             length += source.length
-    if not parts or kernel.spec_lengths:
+    if len(parts) == 1 and isinstance(parts[0], Vector) and length < most:
+        parts.append(draw_extract(choices, kernel, vectors[-1]))
+        length += 1
+    whole = len(parts) == 1 and isinstance(parts[0], Vector)  # CV-011: no vector by itself
+    if not parts or whole or kernel.spec_lengths:
         return None
     known = parts[0].known
     for part in parts:

@@ -51,12 +51,6 @@ NEIGHBOURS = [
         "rows: 1, cols: 1, host: true}",
     ),
     ("vector-packed-surplus", "vector_multiply.packed.spare", "k: 6", "k: 16"),
-    (
-        "vector-construct-whole",
-        "vector_arithmetic.parts.construct_of_one_vector",
-        "length: 2}, parts: [x]",
-        "length: 4}, parts: [x, x]",
-    ),
     ("vector-stride-per-invocation", "vector_multiply.memory.stride_read_by_two", "{dynamic: 16}", "16"),
     (
         "vector-stride-per-invocation",
