@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cts.generators.choices import Choices
+from cts.generators.contents import consecutive
 from cts.generators.converting import LARGEST, Step, converted
 from cts.generators.known import Known, anything, multiplied, negated, reread, within
 from cts.generators.vector_kernels import Vector, VectorKernel
@@ -170,6 +171,27 @@ def convert(kernel: VectorKernel, vector: Vector, step: Step) -> Vector:
     operation = VectorConversion(step.operation.value)
     kernel.program.emit(VectorConvert(id=name, vector=vector.id, operation=operation, component=step.component))
     return replace(vector, id=name, component=step.component, known=known, fresh=False)
+
+
+def draw_wrapped(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
+    """Narrow integers from the least one on, negated, which wraps, and widened with their sign (NU-004, NU-005).
+
+    As many as `vector` has; None where the device has no such types.
+    """
+    available = [c for c in ARITHMETIC if c in kernel.capabilities.vector_components]
+    narrow = [c for c in (_C.int8, _C.uint8, _C.int16) if c in available]
+    narrow_one, period, which = choices.record(2, 7, 3)
+    component = narrow[narrow_one % len(narrow)] if narrow else vector.component
+    wider = [c for c in available if not c.is_float and c.is_signed and c.size > component.size]
+    if not narrow or not wider:
+        return None
+    least = -(1 << 8 * component.size - 1)
+    contents = consecutive(least if component.is_signed else -least, 3 + period)
+    loaded = kernel.load(choices, component, vector.length, contents)
+    name = kernel.name("v")
+    kernel.program.emit(VectorArithmetic(id=name, operation=VectorOperation.SNegate, a=loaded.id))
+    wrapped = replace(loaded, id=name, known=negated(component, loaded.range), fresh=False)
+    return convert(kernel, wrapped, Step(wider[which % len(wider)], Conversion.SConvert))
 
 
 def draw_bitcast(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
