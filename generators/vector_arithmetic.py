@@ -151,6 +151,7 @@ class _Steps:
             # Of numbers that unsigned integers hold as well.
             contents = draw_contents(choices, vector.component, Wanted(size=200, sign="nonnegative"))
             vector = kernel.load(choices, vector.component, vector.length, contents)
+            return draw_conversion(choices, kernel, vector, unsigned=True)
         if kind == 17 and not vector.component.is_float:
             return draw_wrapped(choices, kernel, vector)
         if kind <= 18:

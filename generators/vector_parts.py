@@ -152,9 +152,14 @@ def _operations(source: ComponentType, target: ComponentType) -> Sequence[Conver
     return (Conversion.SConvert, Conversion.UConvert) if unsigned else (Conversion.SConvert,)
 
 
-def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
-    """A conversion, of integers mostly to wider ones or to floats, which tell the sign; None where none is defined."""
+def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector, *, unsigned: bool = False) -> Vector | None:
+    """A conversion, of integers mostly to wider ones or to floats, which tell the sign; None where none is defined.
+
+    Of floats with `unsigned` to unsigned integers, if they fit in some.
+    """
     steps = feasible(kernel, vector)
+    if unsigned:
+        steps = [s for s in steps if s.operation is Conversion.ConvertFToU] or steps
     which, kind = choices.record(31, 3)
     wide = [s for s in steps if not s.component.is_float and s.component.size > vector.component.size]
     floats = [s for s in steps if s.component.is_float]
