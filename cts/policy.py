@@ -9,18 +9,21 @@ from __future__ import annotations
 import numpy as np
 
 from cts.compare import Differing, Divergence, is_nan
-from cts.model import Case, MatrixMulAdd, MatrixShape, VectorMatrixMul, VectorShape, decode, types_of
+from cts.model import Case, ComponentType, MatrixMulAdd, MatrixShape, VectorMatrixMul, VectorShape, decode, types_of
 
-#: Relative errors up to this one may be those of a multiply-add with few bits: bfloat16 has 8.
+#: Errors up to this part of a sum's magnitude may be those of few bits: bfloat16 has 8.
 FEW_BITS = 2.0**-7
 
 EXACT = "exact in any order, so judged exactly: the specifications promise no precision of a multiply-add (NU-010)"
+
+#: Bits behind the point of the results of multiply-adds and sums.
+_FRACTION = {ComponentType.float16: 10, ComponentType.float32: 23, ComponentType.bfloat16: 7}
 
 
 def policy_of(case: Case, divergence: Divergence) -> str:
     """What policy a failure rests on; empty where anything that differs breaks a sentence of a specification."""
     multiplies = _multiplies_floats(case)
-    found = [g.policy or (EXACT if multiplies and _near(g) else "") for g in divergence.groups]
+    found = [(g.policy or (EXACT if multiplies else "")) if _few_bits_explain(g) else "" for g in divergence.groups]
     return "; ".join(dict.fromkeys(found)) if all(found) else ""
 
 
@@ -30,13 +33,19 @@ def _multiplies_floats(case: Case) -> bool:
     return any(isinstance(t, (MatrixShape, VectorShape)) and t.component.is_float for t in results)
 
 
-def _near(group: Differing) -> bool:
-    """Whether floats that have one allowed value each are off by no more than few bits would explain."""
+def _few_bits_explain(group: Differing) -> bool:
+    """Whether elements are sums of floats, and off by no more than an accumulation in few bits would be.
+
+    Half a policy's interval is some times 2^-bits of the sum's magnitude, which is at least that of its result.
+    """
     component = group.component
-    if not component.is_float or group.guard or group.rule or (group.lo != group.hi).any():
+    exact = (group.lo == group.hi).all()
+    if component not in _FRACTION or group.guard or group.rule or not (exact or group.policy):
         return False
-    if is_nan(component, group.actual).any() or is_nan(component, group.lo).any():
+    if any(is_nan(component, bits).any() for bits in (group.actual, group.lo, group.hi)):
         return False
-    actual, wanted = (decode(component, bits).astype(np.float64) for bits in (group.actual, group.lo))
-    near = np.isfinite(actual) & np.isfinite(wanted) & (np.abs(actual - wanted) <= FEW_BITS * np.abs(wanted))
-    return bool(near.all())
+    actual, low, high = (decode(component, bits).astype(np.float64) for bits in (group.actual, group.lo, group.hi))
+    if not (np.isfinite(actual) & np.isfinite(low) & np.isfinite(high)).all():
+        return False
+    magnitude = np.maximum(np.maximum(np.abs(low), np.abs(high)), (high - low) / 2 * 2.0 ** _FRACTION[component])
+    return bool((np.maximum(low - actual, actual - high) <= FEW_BITS * magnitude).all())

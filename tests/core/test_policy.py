@@ -95,6 +95,17 @@ def test_what_a_text_fixes_is_no_policy(name: str, buffer: str) -> None:
     assert says(name, beyond(name, buffer, 3)) == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "buffer"), [("matrix_arithmetic.mul_add.realistic_f32", "d"), ("vector_multiply.float.rounded_sum", "y")]
+)
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, -1e4, 3e4])
+def test_what_few_bits_do_not_explain_is_no_policy(name: str, buffer: str, number: float) -> None:
+    memory, component = right(name), expected(name)[0].buffers[buffer].type
+    contents = memory[buffer][GUARD_BYTES:-GUARD_BYTES].view(component.dtype)
+    contents[0] = number
+    assert says(name, memory) == ""
+
+
 def test_one_element_that_a_text_fixes_is_enough() -> None:
     name = "matrix_arithmetic.mul_add.realistic_f32"
     memory = beyond(name, "d", 1)
