@@ -34,6 +34,7 @@ class Differing:
     the end in guard bytes. `actual`, `lo` and `hi` are bit patterns of `component`, shape (n,);
     `flags` are `Freedom` bits. `total` counts the elements compared. `rule` says what the elements
     break where it is not their own interval: then `lo` and `hi` are the bits of another element.
+    `policy` names the policy of this suite that their interval follows from, if one does.
     """
 
     buffer: str
@@ -46,6 +47,7 @@ class Differing:
     flags: npt.NDArray[np.uint8]
     total: int
     rule: str = ""
+    policy: str = ""
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -217,6 +219,7 @@ def _differing(
             intervals.flags[bad],
             total,
             rule,
+            "" if rule else intervals.policy,
         )
 
 

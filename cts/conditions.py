@@ -20,6 +20,7 @@ from cts.model import (
     Case,
     ClampMode,
     Combine,
+    ComponentType,
     Conversion,
     Dispatch,
     Else,
@@ -49,9 +50,11 @@ from cts.model import (
     TensorLayoutSetStride,
     TensorLayoutSlice,
     Through,
-    VectorConstruct,
+    VectorArithmetic,
+    VectorConversion,
     VectorConvert,
     VectorMatrixMul,
+    VectorOperation,
     VectorOuterProductAccumulate,
     VectorShape,
     base_of,
@@ -249,15 +252,13 @@ def convert_other_signedness(case: Case) -> bool:
 
 @condition("matrix-roundings-binding")
 def matrix_roundings_binding(case: Case) -> bool:
-    """Roundings are binding, and the floats that a matrix operation or conversion gives go into another one."""
+    """Roundings bind, and the floats that a matrix operation or conversion gives, but for bfloat16, go into another."""
     computing = (MatrixArithmetic, MatrixConvert, MatrixTimesScalar)
-    rounded = {i.id for i in case.program if isinstance(i, computing)}
-    types = types_of(case)
+    floats = {n for n, t in types_of(case).items() if isinstance(t, MatrixShape) and t.component.is_float}
+    free = {i.id for i in case.program if isinstance(i, MatrixConvert) and i.component is ComponentType.bfloat16}
+    rounded = floats.intersection(i.id for i in case.program if isinstance(i, computing)) - free
     return case.float_controls is not FloatControls.Undecorated and any(
-        isinstance(shape := types[name], MatrixShape) and shape.component.is_float
-        for i in case.program
-        if isinstance(i, computing)
-        for name in rounded.intersection(references(i))
+        isinstance(i, computing) and not rounded.isdisjoint(references(i)) for i in case.program
     )
 
 
@@ -291,16 +292,6 @@ def vector_packed_surplus(case: Case) -> bool:
             if shape.length * 4 > k:
                 return True
     return False
-
-
-@condition("vector-construct-whole")
-def vector_construct_whole(case: Case) -> bool:
-    """A cooperative vector is constructed of one part, which is a whole vector."""
-    types = types_of(case)
-    return any(
-        isinstance(i, VectorConstruct) and len(i.parts) == 1 and isinstance(types[i.parts[0]], VectorShape)
-        for i in case.program
-    )
 
 
 @condition("vector-stride-per-invocation")
@@ -339,9 +330,19 @@ def vector_outer_products_in_arms(case: Case) -> bool:
     return False
 
 
+@condition("vector-negation-widened")
+def vector_negation_widened(case: Case) -> bool:
+    """An 8-bit vector is negated by SNegate, and one is converted by SConvert to a wider type."""
+    narrow = {n for n, t in types_of(case).items() if isinstance(t, VectorShape) and t.component.size == 1}
+    negated = (i.id for i in case.program if isinstance(i, VectorArithmetic) and i.operation is VectorOperation.SNegate)
+    conversions = (i for i in case.program if isinstance(i, VectorConvert))
+    widened = (i.vector for i in conversions if i.operation is VectorConversion.SConvert)
+    return not narrow.isdisjoint(negated) and not narrow.isdisjoint(widened)
+
+
 @condition("conversion-of-conversion")
 def conversion_of_conversion(case: Case) -> bool:
-    """Roundings are binding, and what a conversion between floats gives, in a function too, is converted to another."""
+    """Roundings bind, and what a conversion to another float than bfloat16 gives, in functions too, is converted."""
     if case.float_controls is FloatControls.Undecorated:
         return False
     types = types_of(case)
@@ -357,11 +358,12 @@ def conversion_of_conversion(case: Case) -> bool:
         if shape.component.is_float:
             if source in converted:
                 return True
-            converted.add(i.id)
+            if i.component is not ComponentType.bfloat16:
+                converted.add(i.id)
     return any(_CAST_OF_CAST.search(f.body) for f in case.functions.values())
 
 
-_CAST_OF_CAST = re.compile(r"float\w+\(\s*b?float\w+\(")
+_CAST_OF_CAST = re.compile(r"float\w+\(\s*float\w+\(")
 
 
 def beyond_8(shape: MatrixShape) -> bool:

@@ -142,7 +142,8 @@ class Finding(Struct, frozen=True):
     """Everything a person needs of a case that did not pass.
 
     `listed` holds the first differing elements; `matrix` says which matrix element was stored
-    where the first of them is. A generated case is `shrunk` unless a quarantine leaves it for last, or
+    where the first of them is. `policy` says which policy of this suite the failure rests on, where no
+    specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or
     the run dies with it.
     """
 
@@ -153,6 +154,7 @@ class Finding(Struct, frozen=True):
     matrix: str = ""
     steps: tuple[Step, ...] = ()
     shrunk: bool = True
+    policy: str = ""
 
     @property
     def differing(self) -> int:

@@ -10,6 +10,7 @@ from cts.expectation import Expectation, Freedom, Oracle
 from cts.judge import Attempt, describe
 from cts.model import Case, VectorInstruction
 from cts.patterns import guesses, value_text
+from cts.policy import policy_of
 
 #: Differing elements listed one by one.
 LISTED = 256
@@ -30,6 +31,7 @@ def finding(
         guesses(case, expectation, divergence, outcome.memory, outcome.matrices),
         matrix,
         steps,
+        policy=policy_of(case, divergence),
     )
 
 

@@ -24,6 +24,7 @@ from cts.generators.vector_parts import (
     draw_conversion,
     draw_insert,
     draw_times_scalar,
+    draw_wrapped,
 )
 from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation, references
 
@@ -150,6 +151,9 @@ class _Steps:
             # Of numbers that unsigned integers hold as well.
             contents = draw_contents(choices, vector.component, Wanted(size=200, sign="nonnegative"))
             vector = kernel.load(choices, vector.component, vector.length, contents)
+            return draw_conversion(choices, kernel, vector, unsigned=True)
+        if kind == 17 and not vector.component.is_float:
+            return draw_wrapped(choices, kernel, vector)
         if kind <= 18:
             return draw_conversion(choices, kernel, vector)
         if vector.component.is_float and other.known is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cts.generators.choices import Choices
+from cts.generators.contents import consecutive
 from cts.generators.converting import LARGEST, Step, converted
 from cts.generators.known import Known, anything, multiplied, negated, reread, within
 from cts.generators.vector_kernels import Vector, VectorKernel
@@ -84,7 +85,11 @@ def draw_construct(choices: Choices, kernel: VectorKernel, vectors: Sequence[Vec
         elif kind == 1 and length + source.length <= most:
             parts.append(source)
             length += source.length
-    if not parts or kernel.spec_lengths:
+    if len(parts) == 1 and isinstance(parts[0], Vector) and length < most:
+        parts.append(draw_extract(choices, kernel, vectors[-1]))
+        length += 1
+    whole = len(parts) == 1 and isinstance(parts[0], Vector)  # CV-011: no vector by itself
+    if not parts or whole or kernel.spec_lengths:
         return None
     known = parts[0].known
     for part in parts:
@@ -147,9 +152,14 @@ def _operations(source: ComponentType, target: ComponentType) -> Sequence[Conver
     return (Conversion.SConvert, Conversion.UConvert) if unsigned else (Conversion.SConvert,)
 
 
-def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
-    """A conversion, of integers mostly to wider ones or to floats, which tell the sign; None where none is defined."""
+def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector, *, unsigned: bool = False) -> Vector | None:
+    """A conversion, of integers mostly to wider ones or to floats, which tell the sign; None where none is defined.
+
+    Of floats with `unsigned` to unsigned integers, if they fit in some.
+    """
     steps = feasible(kernel, vector)
+    if unsigned:
+        steps = [s for s in steps if s.operation is Conversion.ConvertFToU] or steps
     which, kind = choices.record(31, 3)
     wide = [s for s in steps if not s.component.is_float and s.component.size > vector.component.size]
     floats = [s for s in steps if s.component.is_float]
@@ -166,6 +176,27 @@ def convert(kernel: VectorKernel, vector: Vector, step: Step) -> Vector:
     operation = VectorConversion(step.operation.value)
     kernel.program.emit(VectorConvert(id=name, vector=vector.id, operation=operation, component=step.component))
     return replace(vector, id=name, component=step.component, known=known, fresh=False)
+
+
+def draw_wrapped(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
+    """Narrow integers from the least one on, negated, which wraps, and widened with their sign (NU-004, NU-005).
+
+    As many as `vector` has; None where the device has no such types.
+    """
+    available = [c for c in ARITHMETIC if c in kernel.capabilities.vector_components]
+    narrow = [c for c in (_C.int8, _C.uint8, _C.int16) if c in available]
+    narrow_one, period, which = choices.record(2, 7, 3)
+    component = narrow[narrow_one % len(narrow)] if narrow else vector.component
+    wider = [c for c in available if not c.is_float and c.is_signed and c.size > component.size]
+    if not narrow or not wider:
+        return None
+    least = -(1 << 8 * component.size - 1)
+    contents = consecutive(least if component.is_signed else -least, 3 + period)
+    loaded = kernel.load(choices, component, vector.length, contents)
+    name = kernel.name("v")
+    kernel.program.emit(VectorArithmetic(id=name, operation=VectorOperation.SNegate, a=loaded.id))
+    wrapped = replace(loaded, id=name, known=negated(component, loaded.range), fresh=False)
+    return convert(kernel, wrapped, Step(wider[which % len(wider)], Conversion.SConvert))
 
 
 def draw_bitcast(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:

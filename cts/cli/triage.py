@@ -71,7 +71,8 @@ def _print(found: Triage, run: Run, earlier: Run | None) -> None:
         for failure in group.failures[:SHOWN]:
             result = failure.result
             name = result.finding.case.name if result.generated and result.finding else result.name
-            typer.echo(f"  {failure.status:<8} {name}")
+            policy = " (by policy)" if result.finding and result.finding.policy else ""
+            typer.echo(f"  {failure.status:<8} {name}{policy}")
         if len(group.failures) > SHOWN:
             typer.echo(f"  and {len(group.failures) - SHOWN} more")
     for word, results in (("fixed", found.fixed), ("gone", found.gone)):

@@ -129,6 +129,9 @@ def _construct(i: vec.VectorConstruct, vectors: Vectors) -> Found:
         if part.component is not i.type.component:
             right = i.type.component.value
             yield Problem(f"parts[{n}]", f"components {part.component.value}", right, "CV-011")
+    if len(i.parts) == 1 and i.parts[0] in vectors.shapes:
+        right = "two parts at least, or a scalar for each component"
+        yield Problem("parts", "one whole vector and nothing else", right, "CV-011")
     if length != constant_of(i.type.length):
         yield Problem("parts", f"{length} components", f"{constant_of(i.type.length)}, as the type has", "CV-011")
     if isinstance(i.type.length, SpecInt):

@@ -180,7 +180,7 @@ class VectorStore(Instruction, frozen=True):
 
 
 class VectorConstruct(Instruction, frozen=True):
-    """CV-011: scalars and vectors, one after the other."""
+    """CV-011: scalars and vectors, one after the other; never a single vector."""
 
     opcode: ClassVar[str] = "OpCompositeConstruct"
     refers: ClassVar[tuple[str, ...]] = ("parts",)

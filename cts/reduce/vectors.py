@@ -111,15 +111,13 @@ def simpler(instruction: AnyInstruction, types: dict[str, Any]) -> Iterator[AnyI
         yield structs.replace(instruction, values=None, value=instruction.values[0])
     if isinstance(instruction, VectorConstruct) and len(instruction.parts) > 1:
         for n, name in enumerate(instruction.parts):
-            part = types[name]
+            part, parts = types[name], instruction.parts[:n] + instruction.parts[n + 1 :]
+            if len(parts) == 1 and isinstance(types[parts[0]], VectorShape):
+                continue  # CV-011: no vector by itself
             length = constant_of(instruction.type.length)
             assert isinstance(length, int)
             left = length - (1 if isinstance(part, ScalarType) else part.length)
-            yield structs.replace(
-                instruction,
-                parts=instruction.parts[:n] + instruction.parts[n + 1 :],
-                type=structs.replace(instruction.type, length=left),
-            )
+            yield structs.replace(instruction, parts=parts, type=structs.replace(instruction.type, length=left))
 
 
 def loaded(case: Case, instruction: AnyInstruction, types: dict[str, Any]) -> Iterator[AnyInstruction]:

@@ -91,6 +91,8 @@ def difference(finding: Finding, most: int | None) -> Iterator[str]:
     yield f"  {finding.matrix}"
     yield f"  expected {first.expected}"
     yield f"  actual   {first.actual}{_ulp(first)}"
+    if finding.policy:
+        yield f"by this suite's policy, not by the specifications' text: {finding.policy}"
     for guess in finding.guesses:
         yield f"looks like: {guess}"
     shown = others if most is None else others[: most - 1]

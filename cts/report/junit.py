@@ -78,7 +78,8 @@ def _test(result: Result, run: Run) -> Xml.Element:
     elif verdict is Verdict.ERROR:
         _ending(test, "error", verdict.value, full(result, run.path))
     elif verdict is not Verdict.PASS:
-        _ending(test, "failure", verdict.value, full(result, run.path))
+        policy = result.finding is not None and result.finding.policy
+        _ending(test, "failure", f"{verdict.value} by policy" if policy else verdict.value, full(result, run.path))
     elif result.detail:
         Xml.SubElement(test, "system-out").text = _text(result.detail)
     return test

@@ -97,6 +97,23 @@ def test_what_xml_cannot_say_is_replaced(cts: Cts, fakes: ModuleType, monkeypatc
     assert failure.text is not None and "a\ufffdb\ufffd[31m" in failure.text
 
 
+def test_every_report_says_what_rests_on_policy(cts: Cts) -> None:
+    names = ("vector_multiply.float.float32", "vector_multiply.float.wide_result")
+    driver = "emulator:mutant=vector-accumulator-float16"
+    ran = cts("run", *names, "--driver", driver, "--junit", "out.xml", "--bundle-dir", "bundles")
+    assert ran.out.count("by this suite's policy, not by the specifications' text: exact in any order") == 1
+    by_policy, by_text = (cts.folder / "bundles" / f"{n}.emulator_mutant=vector-accumulator-float16" for n in names)
+    assert "By the suite's policy, not by the" in (by_policy / "README.md").read_text(encoding="utf-8")
+    assert "policy" not in (by_text / "README.md").read_text(encoding="utf-8")
+    types = [f.get("type") for f in check(cts.folder / "out.xml").iter("failure")]
+    assert types == ["fail by policy", "fail"]
+    triage = cts("triage").out
+    assert f"{names[0]} (by policy)\n" in triage and f"{names[1]}\n" in triage
+    assert cts("report", "--examples", "0").status == 0
+    (page,) = cts.folder.glob("cts-run/*/report.html")
+    assert page.read_text(encoding="utf-8").count("By this suite's policy") == 1
+
+
 def test_triage_groups_by_cause(cts: Cts) -> None:
     assert cts("run", WIDTH, EDGE, "--driver", MUTANT).status == 1
     ran = cts("triage", "--json")

@@ -51,12 +51,6 @@ NEIGHBOURS = [
         "rows: 1, cols: 1, host: true}",
     ),
     ("vector-packed-surplus", "vector_multiply.packed.spare", "k: 6", "k: 16"),
-    (
-        "vector-construct-whole",
-        "vector_arithmetic.parts.construct_of_one_vector",
-        "length: 2}, parts: [x]",
-        "length: 4}, parts: [x, x]",
-    ),
     ("vector-stride-per-invocation", "vector_multiply.memory.stride_read_by_two", "{dynamic: 16}", "16"),
     (
         "vector-stride-per-invocation",
@@ -75,6 +69,25 @@ NEIGHBOURS = [
     ("conversion-of-conversion", "vector_arithmetic.conversions.round_trip_strict", "FastMathNone", "Undecorated"),
     ("conversion-of-conversion", "per_element.body.through_float16_strict", "float16(value)", "value"),
     ("conversion-of-conversion", "conversions.float.f32_to_bf16_through_f16_strict", "matrix: h", "matrix: x0"),
+    (
+        "conversion-of-conversion",
+        "vector_arithmetic.conversions.round_trip_strict",
+        "FConvert, component: float16",
+        "FConvert, component: bfloat16",
+    ),
+    ("conversion-of-conversion", "per_element.body.through_float16_strict", "float16(value)", "bfloat16(value)"),
+    (
+        "matrix-roundings-binding",
+        "matrix_arithmetic.environment.round_trip_strict",
+        "component: float16",
+        "component: bfloat16",
+    ),
+    (
+        "vector-negation-widened",
+        "vector_arithmetic.integers.negated_and_widened",
+        "operation: SNegate",
+        "operation: Not",
+    ),
 ]
 
 

@@ -99,6 +99,13 @@ def test_construct_of_ordinary_vectors() -> None:
     assert np.array_equal(found, [[lane, lane, 7, 9] for lane in range(LANES)])
 
 
+def test_construct_of_one_whole_vector_is_for_long_vectors() -> None:
+    """SPV_EXT_long_vector removes the sentence that asks for two constituents."""
+    head = "OpCapability !5425\n"
+    found = one("%result = OpCompositeConstruct %half_v4 %a", Vec("half", 4), head=head, checked=False)
+    assert np.array_equal(found, DEFAULT)
+
+
 def test_replicate_extract_and_insert() -> None:
     body = """
 %third = OpCompositeExtract %half %a 2

@@ -183,6 +183,28 @@ def test_ill_typed_programs_are_refused_with_place_fact_and_remedy(name: str) ->
     assert len(str(error).splitlines()) <= 5
 
 
+def test_a_vector_is_not_made_of_one_whole_vector() -> None:
+    """CV-011: core SPIR-V's "at least two Constituent operands", or one for each component."""
+    text = """\
+schema: 1
+name: whole
+dispatch: {{invocations: 1}}
+buffers:
+  x: {{type: float16, shape: [8], data: {{fill: 0}}}}
+program:
+  - {{op: VectorLoad, id: v, type: {{component: float16, length: {length}}}, buffer: x}}
+  - {{op: VectorExtract, id: e, vector: v, index: 0}}
+  - {{op: VectorConstruct, id: c, type: {{component: float16, length: {made}}}, parts: [{parts}]}}
+  - {{op: VectorStore, vector: c, buffer: x}}
+"""
+    for length in (1, 2, 5):
+        with pytest.raises(BadInput, match=r"one whole vector and nothing else") as refused:
+            types_of(loads_case(text.format(length=length, made=length, parts="v")))
+        assert "program[2].parts" in refused.value.where and "two parts at least" in refused.value.remedy
+    for made, parts in ((1, "e"), (3, "e, v"), (4, "v, v")):
+        types_of(loads_case(text.format(length=2, made=made, parts=parts)))
+
+
 def test_zero_rows_are_named_at_their_place() -> None:
     with pytest.raises(BadInput, match="KM-010"):
         loads_case(

@@ -58,24 +58,20 @@ def vector_store(instruction: VectorStore, shader: Shader) -> None:
 
 @write_instruction.register
 def vector_construct(instruction: VectorConstruct, shader: Shader) -> None:
-    """CV-011: of scalars and ordinary vectors; cooperative vectors are taken apart.
-
-    Of one ordinary vector glslang makes a bitcast, which is not valid (docs/findings/glslang-16.6-whole-vectors.md).
-    """
+    """CV-011: of scalars and ordinary vectors; cooperative vectors are taken apart."""
     type_ = vector_type(shader, instruction.type)
-    whole = len(instruction.parts) > 1
-    parts = ", ".join(part for name in instruction.parts for part in _parts(shader, name, whole=whole))
+    parts = ", ".join(part for name in instruction.parts for part in _parts(shader, name))
     shader.define(instruction.id, type_, f"{type_.name}({parts})")
 
 
-def _parts(shader: Shader, name: str, *, whole: bool) -> Iterator[str]:
-    """A scalar itself; a vector as an ordinary one where there are such and it is to be whole, or as its components."""
+def _parts(shader: Shader, name: str) -> Iterator[str]:
+    """A scalar itself; a vector as an ordinary one where there are such, or else as its components."""
     shape, text = shader.types[name], shader.results[name]
     if not isinstance(shape, VectorShape):
         yield text
         return
     components = [f"{text}[{n}]" for n in range(shape.length)]
-    if whole and 2 <= shape.length <= 4:
+    if 2 <= shape.length <= 4:
         yield f"{shader.component(shape.component, shape.length)}({', '.join(components)})"
     else:
         yield from components

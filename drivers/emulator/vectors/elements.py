@@ -55,6 +55,8 @@ class Elements:
             made = self._of_floats(i.operation, operands)
         else:
             made = first.with_registers(self._of_ints(i.operation, operands))
+            if self.bug == v.VECTOR_NEGATION_UNWRAPPED and i.operation is _O.SNegate and first.component.size == 1:
+                made = replace(made, wide=-first.ints(True).astype(np.float64))
         return self._unless_skipped(made, first)
 
     def _unless_skipped(self, made: Vector, first: Vector) -> Vector:
@@ -126,7 +128,8 @@ class Elements:
             signed = operation is VectorConversion.SConvert
             if self.bug == v.VECTOR_SCONVERT_ZERO_EXTENDS and wider:
                 signed = False
-            return replace(source, component=target, registers=wrapped_bits(source.ints(signed), target))
+            values = source.ints(signed) if source.wide is None or not wider else source.wide.astype(np.int64)
+            return replace(source, component=target, registers=wrapped_bits(values, target), wide=None)
         if operation in (VectorConversion.ConvertFToS, VectorConversion.ConvertFToU):
             return replace(source, component=target, registers=self._to_ints(source, target), wide=None)
         if operation is VectorConversion.FConvert:

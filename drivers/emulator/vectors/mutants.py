@@ -62,6 +62,9 @@ VECTOR_FMA_ROTATED = arithmetic("vector-fma-rotated", "Fma gives a + b * c")
 VECTOR_SHIFT_LOGICAL = arithmetic("vector-shift-logical", "ShiftRightArithmetic fills with zeros")
 VECTOR_SHIFT_ARITHMETIC = arithmetic("vector-shift-arithmetic", "ShiftRightLogical fills with the sign")
 VECTOR_NARROW_UNWRAPPED = arithmetic("vector-narrow-unwrapped", "8- and 16-bit arithmetic is done in 32 bits")
+VECTOR_NEGATION_UNWRAPPED = arithmetic(
+    "vector-negation-unwrapped", "SConvert of a negated 8-bit vector has 128 for -(-128), which 8 bits cannot hold"
+)
 VECTOR_MINIMUM_UNSIGNED = arithmetic(
     "vector-minimum-unsigned", "minima, maxima and clamps of signed integers compare as unsigned"
 )

@@ -18,13 +18,14 @@ from cts.drivers.interpreter.values import Array, Matrix, Value, stack, zero
 
 @step("OpCompositeConstruct")
 def construct(c: Compiler, i: Instruction) -> Step:
-    """Of a vector's parts some may be vectors; a cooperative matrix takes one scalar (KM-016)."""
+    """Of a vector's parts some may be vectors, but not its only one; a cooperative matrix takes one scalar (KM-016)."""
     t = c.declared.result_type(i)
     if isinstance(t, ty.CooperativeMatrix):
         return _splat(i, t)
     result, operands = i.result, i.ids
     if isinstance(t, ty.Vector):
         dtype, count = t.component.dtype, t.count
+        _refuse_whole(c.declared, i)
 
         def vector(m: Machine) -> None:
             parts: list[Array] = []
@@ -41,6 +42,13 @@ def construct(c: Compiler, i: Instruction) -> Step:
         m.registers[result] = assemble(t, [m.registers[id_] for id_ in operands])
 
     return composite
+
+
+def _refuse_whole(d: Declarations, i: Instruction) -> None:
+    """CV-011: "there must be at least two Constituent operands", a sentence that SPV_EXT_long_vector removes."""
+    whole = len(i.ids) == 1 and isinstance(d.type_of.get(i.id(0)), ty.Vector)
+    if whole and "LongVectorEXT" not in d.module.capabilities:
+        raise Malformed("a vector of one whole vector; it takes two constituents at least, or one for each component")
 
 
 def _splat(i: Instruction, t: ty.CooperativeMatrix) -> Step:
