@@ -31,7 +31,7 @@ def read(run: Run) -> dict[Key, Explanation]:
     for number, line in enumerate(text[: text.rfind(b"\n") + 1].splitlines(), 1):
         try:
             found.append(msgspec.json.decode(line, type=Explanation))
-        except msgspec.DecodeError as e:
+        except (msgspec.DecodeError, RecursionError) as e:
             remedy = "a file that `--explain` wrote; without it, all is explained anew"
             raise BadInput("run-explanations", str(e), f"{path}:{number}", remedy) from e
     return {(e.driver, e.content_hash): e for e in found}

@@ -129,7 +129,7 @@ def decode(text: bytes, where: str) -> Manifest:
                 "run-format", f"format {head['format']} is newer than {FORMAT}", where, "the suite that wrote it"
             )
         return msgspec.json.decode(text, type=Manifest)
-    except msgspec.DecodeError as e:
+    except (msgspec.DecodeError, RecursionError) as e:
         raise BadInput("run-manifest", str(e), where, "a file that `cts run` wrote") from e
 
 
