@@ -24,7 +24,7 @@ def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 
 def baseline(cts: Cts, *entries: str) -> None:
-    (cts.folder / "known.yaml").write_text("schema: 1\nentries:\n" + "".join(f"  - {e}\n" for e in entries))
+    (cts.folder / "known.yaml").write_text("schema: 1\nhashes: 2\nentries:\n" + "".join(f"  - {e}\n" for e in entries))
 
 
 def entry(match: str, verdict: str = "fail", more: str = "") -> str:
@@ -47,7 +47,7 @@ def unused(cts: Cts, kind: str, *arguments: str) -> list[str]:
         (entry(f"cases: {EDGE}"), "right", 1),
         (entry(f"cases: {EDGE}"), "crash", 1),
         (entry(f"cases: {EDGE}", "[fail, crash]"), "crash", 0),
-        (entry("cases: ['18938100c510fea7']"), "wrong", 0),
+        (entry("cases: ['8b7d248dbaf6ed04']"), "wrong", 0),
         (entry("cases: ['0000000000000000']"), "wrong", 1),
         (entry(f"cases: {CLIP}"), "wrong", 1),
         (entry("cases: '*', driver: 'Fake GPU*', version: '>=3, <4'"), "wrong", 0),
@@ -136,7 +136,7 @@ def test_a_baseline_of_a_run(cts: Cts, fakes: ModuleType) -> None:
     [
         ("{match: {cases: a}, reason: r}", "missing required field `when`, or `verdict` of a known failure"),
         ("{match: {cases: a}, reason: r, when: never, verdict: fail}", "what runs never has no `verdict`"),
-        ("{match: {cases: a}, reason: r, verdict: pass}", "known.yaml:3: entries[0].verdict"),
+        ("{match: {cases: a}, reason: r, verdict: pass}", "known.yaml:4: entries[0].verdict"),
         ("{match: {cases: a, version: '580'}, reason: r, verdict: fail}", "no range of versions"),
         ("{match: {condition: evn}, reason: r, verdict: fail}", "no condition named 'evn'"),
     ],

@@ -131,7 +131,7 @@ def test_killed_for_good(tmp_path: Path, fakes_path: Path) -> None:
             env={**environment, "FAKE_DIES_AT": dies_at}, timeout=120,
         ).returncode  # fmt: skip
 
-    assert command("run", FOLDER, "--driver", "fake:mortal", dies_at="7") == -signal.SIGKILL
+    assert command("run", FOLDER, "--driver", "fake:mortal", dies_at="9") == -signal.SIGKILL
     before = load(tmp_path / "cts-run")
     assert len(before.judged) == 5 and before.footer is None, "one of them failed, and was run again"
     assert sum(before.died["fake:mortal"].values()) == 1
@@ -225,7 +225,7 @@ def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
         (('"hypothesis": "', '"hypothesis": "0'), "run-versions"),
         (('"digest": "', '"digest": "0'), "case-changed"),
         (('"origin": "cts run"', '"origin": "pytest"'), "run-of-pytest"),
-        (('"format": 1', '"format": 2'), "run-format"),
+        (('"format": 2', '"format": 3'), "run-format"),
         (('"seed"', '"sead"'), "run-manifest"),
         (('"identity": "Fake GPU, fake 3.1"', '"identity": "Fake GPU, fake 3.0"'), "driver-changed"),
     ],
