@@ -93,14 +93,15 @@ def _opaque(case: Case, name: str) -> str:
 
 
 def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
-    from cts.model import initial_bits
+    from cts.model import StorageClass, initial_bits
 
     contents = allowed.exact.view(buffer.type.bits_dtype)
     if not allowed.intervals and not allowed.identical and (contents == initial_bits(buffer)).all():
         yield f"\n# expected buffer {name}: as before the run"
         return
     extents = (*buffer.shape, buffer.components) if buffer.components > 1 else buffer.shape
-    yield f"\n# expected buffer {name} ({buffer.type.value}, {buffer.storage.value})"
+    where = "" if buffer.storage is StorageClass.StorageBuffer else f", {buffer.storage.value}"
+    yield f"\n# expected buffer {name} ({buffer.type.value}{where})"
     yield _array(buffer.type, contents.reshape(extents))
     for intervals in allowed.intervals:
         reason = f": {intervals.reason}" if intervals.reason else ""
@@ -141,9 +142,9 @@ def _array(component: ComponentType, bits: npt.NDArray[Any]) -> str:
     from cts.model import decode
 
     values = decode(component, bits)
-    texts = [f"{float(v):g}" if component.is_float else str(v) for v in np.unique(values)]
-    width = max(map(len, texts))
-    shown = values.astype(np.float64) if component.is_float else values
+    with np.errstate(invalid="ignore"):  # some processors raise it for signalling NaNs
+        shown = values.astype(np.float64) if component.is_float else values
+    width = max(len(f"{v:g}" if component.is_float else str(v)) for v in np.unique(shown))
     return np.array2string(
         shown,
         max_line_width=WIDTH,
