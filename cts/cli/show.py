@@ -55,7 +55,8 @@ def _expected(case: Case, expectation: Expectation) -> Iterator[str]:
     for name, bits in expectation.matrices.items():
         yield from _result(case, name, bits)
         if name in expectation.spreads:
-            yield f"# {_choices(expectation.spreads[name])} of its {bits.size} elements have more than one allowed value"
+            several = _choices(expectation.spreads[name])
+            yield f"# {several} of its {bits.size} elements have more than one allowed value"
     for name in case.opaque:
         yield _opaque(case, name)
     for name, buffer in case.buffers.items():

@@ -47,7 +47,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def write_folder(files: Mapping[str, bytes], folder: Path) -> None:
-    """The files in a folder, which may hold an earlier bundle, or files of these names. Raises BadInput and HarnessTrouble."""
+    """The files in a folder, which may hold an earlier bundle or these files. Raises BadInput and HarnessTrouble."""
     if folder.exists() and not folder.is_dir():
         raise BadInput("export-exists", "a file is in the way", str(folder), "--out with the name of a new folder")
     others = [p for p in folder.rglob("*") if p.is_file() and p.relative_to(folder).as_posix() not in files]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -119,6 +120,26 @@ def test_known_failures_do_not_end_an_area(cts: Cts, fakes: ModuleType, monkeypa
     assert (result.verdict, result.known_examples) == (Verdict.PASS, {"it is known": 20})
 
 
+def test_a_baseline_of_an_older_run_has_the_names_of_today(cts: Cts, fakes: ModuleType) -> None:
+    arguments = ("--no-corpus", "--area", "fake_area", "--max-examples", "10", "--seed", "7", "--driver", "fake:wrong")
+    assert cts("run", *arguments).status == 1
+    right = cts("baseline", "cts-run").out
+    (name,) = re.findall(r"generated\.fake_area\.[0-9a-f]{16}", right)
+    for file, changes in {"manifest.json": [("2", "1", "format"), ("2", "1", "hashes")], "results.jsonl": []}.items():
+        path = cts.folder / "cts-run" / "001" / file
+        text = path.read_text().replace(name, "generated.fake_area.0123456789abcdef")
+        for old, new, field in changes:
+            text = text.replace(f'"{field}": {old}', f'"{field}": {new}')
+        path.write_text(text)
+    older = cts("baseline", "cts-run")
+    assert older.out == right
+    assert "note: cts-run/001 has content hashes of kind 1, this suite of kind 2" in older.err
+    assert "kind 1" in cts("diff", "cts-run", "cts-run").err
+    (cts.folder / "known.yaml").write_text(older.out.replace("hashes: 2\n", ""))
+    ran = cts("run", *arguments, "--baseline", "known.yaml")
+    assert ran.status == 2 and "it would match nothing" in ran.err and "known.yaml:3: entries[0].match.cases" in ran.err
+
+
 def test_a_baseline_of_a_run(cts: Cts, fakes: ModuleType) -> None:
     arguments = (EDGE, CLIP, "--area", "fake_area", "--max-examples", "10")
     assert cts("run", *arguments, "--driver", "fake:wrong", "--seed", "7").status == 1
@@ -128,7 +149,7 @@ def test_a_baseline_of_a_run(cts: Cts, fakes: ModuleType) -> None:
     assert printed.out.count("driver: 'Fake GPU, fake 3.1'") == 3
     assert run(cts, "wrong", *arguments) == 0
     assert run(cts, "right", *arguments) == 1
-    assert cts("baseline", "cts-run").out == "schema: 1\nentries: []\n"
+    assert cts("baseline", "cts-run").out == "schema: 1\nhashes: 2\nentries: []\n"
 
 
 @pytest.mark.parametrize(
