@@ -24,7 +24,9 @@ RANGES_SHOWN = 8
 
 
 def show(
-    target: Annotated[str, typer.Argument(help="A case file, or the name of a corpus case.", metavar="CASE")],
+    target: Annotated[
+        str, typer.Argument(help="A case file, the name of a corpus case, or the journal of a crash.", metavar="CASE")
+    ],
     spirv: Annotated[bool, typer.Option("--spirv/--no-spirv", help="Disassemble the SPIR-V module.")] = True,
     expected: Annotated[
         bool, typer.Option("--expected/--no-expected", help="Print expected matrices and memory.")
@@ -32,13 +34,13 @@ def show(
     subgroup_size: Annotated[int, typer.Option("--subgroup-size", help="Subgroup size to lower for.")] = 32,
 ) -> None:
     """Show a case in canonical form, its SPIR-V module, and what it must leave behind."""
-    from cts import corpus, registry
+    from cts import registry
+    from cts.cli.target import read
     from cts.model import dumps_case
 
-    entry = corpus.one(target)
     oracle = registry.oracle()
-    case = corpus.read(entry, oracle)
-    typer.echo(f"# {entry.name}, content hash {case.content_hash}")
+    case = read(target, oracle)
+    typer.echo(f"# {target}, content hash {case.content_hash}")
     typer.echo(dumps_case(case), nl=False)
     if spirv:
         from cts.spirv.listing import assembly
