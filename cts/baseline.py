@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from cts.model import Case
+from cts.model.identity import HASHES
 from cts.quarantine import Quarantine, Rule, rules
 from cts.verdict import Verdict
 
@@ -72,13 +73,21 @@ def document(results: Sequence[Result], identities: Mapping[str, str], reason: s
         if not result.verdict.is_finding:
             continue
         case = result.finding.case.name if result.finding is not None else result.name
+        if result.generated and result.finding is not None:
+            case = generated_name(result.area, result.finding.case)
         match = {"driver": glob(identities.get(result.driver) or result.driver), "cases": glob(case)}
         entry = {"match": match, "verdict": result.verdict.value, "reason": reason}
         entries.append({**entry, "link": link} if link else entry)
+    head = f"schema: 1\nhashes: {HASHES}\n"
     lines = [yaml.safe_dump(e, default_flow_style=True, sort_keys=False, width=1 << 16).rstrip() for e in entries]
     if not lines:
-        return "schema: 1\nentries: []\n"
-    return "\n".join(["schema: 1", "entries:", *(f"  - {line}" for line in lines)]) + "\n"
+        return f"{head}entries: []\n"
+    return head + "\n".join(["entries:", *(f"  - {line}" for line in lines)]) + "\n"
+
+
+def generated_name(area: str, case: Case) -> str:
+    """What a generated case is called: after its area and what it does."""
+    return f"generated.{area}.{case.content_hash}"
 
 
 def glob(text: str) -> str:

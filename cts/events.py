@@ -233,7 +233,7 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: str | bytes) -> Event:
-    """The event of a line. Raises msgspec.DecodeError for anything else."""
+    """The event of a line. Raises msgspec.DecodeError, or RecursionError, for anything else."""
     return _decoder.decode(line)
 
 
@@ -249,7 +249,7 @@ def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:
     for number, line in enumerate(lines, 1):
         try:
             events.append(decode(line))
-        except msgspec.DecodeError as e:
+        except (msgspec.DecodeError, RecursionError) as e:
             raise BadInput("events", str(e), f"{where}:{number}", "a line that `cts run --json` wrote") from e
     if not events or not isinstance(events[0], RunStarted):
         raise BadInput("events-header", "the first line is no run-started event", where, "the whole output of a run")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+import msgspec
 from msgspec import structs
 
 from cts.batch import judge_many
@@ -15,6 +16,7 @@ from cts.errors import BadInput
 from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case
+from cts.model.plain import plain
 from cts.reduce import reduce_all, size
 from cts.telling import Telling, telling, tells_less
 from cts.verdict import Verdict
@@ -130,6 +132,10 @@ def _telling(case: Case, attempt: Attempt) -> Telling | None:
     return None if attempt.divergence is None else telling(case, attempt.divergence)
 
 
+def _written(case: Case) -> bytes:
+    return msgspec.json.encode(plain(case))
+
+
 class _Search:
     """Tries candidates in order and takes the first that still ends the same way; remembers the best."""
 
@@ -153,7 +159,8 @@ class _Search:
         self.steps = original.steps
         self.flaky = 0
         self.start = time.monotonic() - original.seconds
-        self.tried = {original.case.content_hash}
+        #: Cases as they are written: some reductions write the same thing shorter.
+        self.tried = {_written(original.case)}
         self.together = TOGETHER if isinstance(driver.driver, BatchDriver) else 1
 
     def first(self, candidates: Iterator[Case]) -> Case | None:
@@ -188,10 +195,10 @@ class _Search:
     def _questions(self, candidates: Iterator[Case]) -> Iterator[tuple[Case, Expectation]]:
         """Candidates that are new, wanted, valid and supported, with what is allowed."""
         for case in candidates:
-            identity = case.content_hash
-            if identity in self.tried:
+            written = _written(case)
+            if written in self.tried:
                 continue
-            self.tried.add(identity)
+            self.tried.add(written)
             self._left()
             if self.wanted(case) and refusal(self.driver, case) is None:
                 expectation = self._expectation(case)

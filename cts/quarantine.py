@@ -5,6 +5,7 @@ The file has known failures, too: entries with `verdict`, which `cts.baseline` r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,6 +18,7 @@ from msgspec import Meta, Struct
 from cts import conditions
 from cts.errors import BadInput
 from cts.model import Case
+from cts.model.identity import HASHES
 from cts.model.yaml import MAX_FILE_BYTES, locate, parse
 from cts.versions import comparisons, holds
 
@@ -29,6 +31,9 @@ _STRICTEST: tuple[When, ...] = ("never", "last", "alone")
 
 #: Verdicts of a device that may be known.
 Failure: TypeAlias = Literal["fail", "crash", "timeout", "device-lost", "flaky"]
+
+#: How the name of a generated case ends.
+_HASHED = re.compile(r"\bgenerated\..*\b[0-9a-f]{16}$")
 
 Hash: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
@@ -55,6 +60,11 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
         if not any(fnmatchcase(n, self.driver) for n in names):
             return False
         return not self.version or holds(self.version, names[-1] if len(names) > 1 else "")
+
+    @property
+    def by_hash(self) -> bool:
+        """Whether cases are named by content hash: in a list, or by what a generated case is called."""
+        return isinstance(self.cases, tuple) or bool(self.cases and _HASHED.search(self.cases))
 
     def of(self, case: Case) -> bool:
         """Whether cases and condition hold of a case."""
@@ -92,8 +102,11 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    """`hashes` is how the content hashes of its entries were computed; files of before do not say."""
+
     schema: Literal[1]
     entries: tuple[Rule, ...]
+    hashes: int = 1
 
 
 @dataclass(frozen=True)
@@ -168,6 +181,14 @@ def loads_rules(text: str, where: str = "<string>") -> tuple[Rule, ...]:
         place = locate(where, text, path.rstrip("`").lstrip("."))
         raise BadInput("quarantine-invalid", message, place, f"what the message asks for, see {PAGE}") from e
     for i, rule in enumerate(file.entries):
+        if rule.match.by_hash and file.hashes != HASHES:
+            raise BadInput(
+                "quarantine-hashes",
+                f"the entry names a case by a content hash of kind {file.hashes}, this suite computes kind {HASHES}: "
+                "it would match nothing",
+                locate(where, text, f"entries[{i}].match.cases"),
+                f"the hash that `cts show CASE` or `cts baseline RUN` prints, and `hashes: {HASHES}` in the file",
+            )
         if rule.match.condition is not None:
             conditions.find(rule.match.condition, locate(where, text, f"entries[{i}].match.condition"))
     return file.entries

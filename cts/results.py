@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
+from cts.baseline import generated_name
 from cts.batch import Judged
 from cts.corpus import Entry
 from cts.events import Result
@@ -62,7 +63,7 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, r
     """The result of the generated cases of an area on one driver."""
     found, attempt, known = None, explored.attempt, ""
     if explored.case is not None:
-        case = msgspec.structs.replace(explored.case, name=f"generated.{area}.{explored.case.content_hash}")
+        case = msgspec.structs.replace(explored.case, name=generated_name(area, explored.case))
         shrunk = not is_spared(driver, explored.case)
         if shrunk:
             attempt = settled(driver, explored.case, explored.expectation, attempt, reruns)

@@ -17,10 +17,10 @@ def baseline(
 
     Errors of the suite or of a driver are no failures of a device, and are not listed.
     """
-    from cts import store
     from cts.baseline import document
+    from cts.cli.stored import stored
 
-    found = store.load(run)
+    found = stored(run)
     typer.echo(
         document(found.findings(), {d.driver: d.identity for d in found.manifest.drivers}, reason, link), nl=False
     )

@@ -23,11 +23,11 @@ def diff(
     """
     import msgspec
 
-    from cts import store
+    from cts.cli.stored import stored
     from cts.store.diff import Change
     from cts.store.diff import diff as compare
 
-    found = compare(store.load(before), store.load(after))
+    found = compare(stored(before), stored(after))
     for difference in found:
         if json:
             line = {"change": difference.change, "before": difference.before, "after": difference.after}

@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from cts.expectation import Allowed, Expectation
-    from cts.model import Case, ComponentType
+    from cts.expectation import Allowed, Expectation, Intervals, Spread
+    from cts.model import Buffer, Case, ComponentType
 
 #: Characters a row of a matrix may take.
 WIDTH = 160
@@ -19,9 +19,14 @@ WIDTH = 160
 #: Elements printed of an array; larger ones are shown by their corners.
 MOST_SHOWN = 4096
 
+#: Elements with several allowed values whose range is printed, of each kind of freedom of a buffer.
+RANGES_SHOWN = 8
+
 
 def show(
-    target: Annotated[str, typer.Argument(help="A case file, or the name of a corpus case.", metavar="CASE")],
+    target: Annotated[
+        str, typer.Argument(help="A case file, the name of a corpus case, or the journal of a crash.", metavar="CASE")
+    ],
     spirv: Annotated[bool, typer.Option("--spirv/--no-spirv", help="Disassemble the SPIR-V module.")] = True,
     expected: Annotated[
         bool, typer.Option("--expected/--no-expected", help="Print expected matrices and memory.")
@@ -29,13 +34,13 @@ def show(
     subgroup_size: Annotated[int, typer.Option("--subgroup-size", help="Subgroup size to lower for.")] = 32,
 ) -> None:
     """Show a case in canonical form, its SPIR-V module, and what it must leave behind."""
-    from cts import corpus, registry
+    from cts import registry
+    from cts.cli.target import read
     from cts.model import dumps_case
 
-    entry = corpus.one(target)
     oracle = registry.oracle()
-    case = corpus.read(entry, oracle)
-    typer.echo(f"# {entry.name}, content hash {case.content_hash}")
+    case = read(target, oracle)
+    typer.echo(f"# {target}, content hash {case.content_hash}")
     typer.echo(dumps_case(case), nl=False)
     if spirv:
         from cts.spirv.listing import assembly
@@ -49,26 +54,89 @@ def show(
 
 
 def _expected(case: Case, expectation: Expectation) -> Iterator[str]:
-    from cts.model import MatrixShape, initial_bits, types_of
-
-    types = types_of(case)
     for name, bits in expectation.matrices.items():
-        shape = types[name]
-        assert isinstance(shape, MatrixShape)
+        yield from _result(case, name, bits)
+        if name in expectation.spreads:
+            several = _choices(expectation.spreads[name])
+            yield f"# {several} of its {bits.size} elements have more than one allowed value"
+    for name in case.opaque:
+        yield _opaque(case, name)
+    for name, buffer in case.buffers.items():
+        yield from _buffer(name, buffer, expectation.buffers[name])
+
+
+def _result(case: Case, name: str, bits: npt.NDArray[Any]) -> Iterator[str]:
+    """A matrix in each instance of its scope, or a vector in each invocation, a row for each."""
+    from cts.model import MatrixShape, VectorShape, types_of
+
+    shape = types_of(case)[name]
+    if isinstance(shape, MatrixShape):
         what = f"{shape.rows}x{shape.cols} {shape.component.value} {shape.use.value}, {shape.scope.value} scope"
         for instance, matrix in enumerate(bits):
             yield f"\n# expected matrix {name}, instance {instance} of {len(bits)} ({what})"
             yield _array(shape.component, matrix)
-    for name, buffer in case.buffers.items():
-        allowed = expectation.buffers[name]
-        contents = allowed.exact.view(buffer.type.bits_dtype)
-        if not allowed.intervals and (contents == initial_bits(buffer)).all():
-            yield f"\n# expected buffer {name}: as before the run"
+        return
+    assert isinstance(shape, VectorShape), "an expectation has matrices and vectors"
+    what = f"{shape.length} components of {shape.component.value}"
+    yield f"\n# expected vector {name} ({what}), a row for each of {len(bits)} invocations"
+    yield _array(shape.component, bits)
+
+
+def _opaque(case: Case, name: str) -> str:
+    """A matrix whose bytes nobody may look at: what is known of it, and what becomes of it."""
+    matrix = case.opaque[name]
+    what = f"{matrix.rows}x{matrix.cols} {matrix.component.value}, {matrix.layout.value}, {matrix.storage.value}"
+    parts = ["zeros at first"] if matrix.zero else []
+    for n, conversion in enumerate(case.conversions):
+        if conversion.destination.of == name:
+            parts.append(f"converted from {conversion.source.of} by conversions[{n}]")
+        if conversion.source.of == name:
+            parts.append(f"converted to {conversion.destination.of} by conversions[{n}]")
+    return f"\n# opaque matrix {name} ({what}): only the device knows its bytes; {', '.join(parts) or 'never read'}"
+
+
+def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
+    from cts.model import StorageClass, initial_bits
+
+    contents = allowed.exact.view(buffer.type.bits_dtype)
+    if not allowed.intervals and not allowed.identical and (contents == initial_bits(buffer)).all():
+        yield f"\n# expected buffer {name}: as before the run"
+        return
+    extents = (*buffer.shape, buffer.components) if buffer.components > 1 else buffer.shape
+    where = "" if buffer.storage is StorageClass.StorageBuffer else f", {buffer.storage.value}"
+    yield f"\n# expected buffer {name} ({buffer.type.value}{where})"
+    yield _array(buffer.type, contents.reshape(extents))
+    for intervals in allowed.intervals:
+        reason = f": {intervals.reason}" if intervals.reason else ""
+        yield f"# of it {len(intervals.offsets)} elements have more than one allowed value{reason}"
+        yield from _ranges(intervals)
+    for identical in allowed.identical:
+        groups = len(set(identical.group.tolist()))
+        yield f"# of it {len(identical.offsets)} elements in {groups} groups have the same bits within their group"
+
+
+def _ranges(intervals: Intervals) -> Iterator[str]:
+    """What the first of several elements may be, for those where that is not just anything."""
+    from cts.expectation import Freedom
+    from cts.patterns import value_text
+
+    named = 0
+    for offset, lo, hi, flags in zip(intervals.offsets, intervals.lo, intervals.hi, intervals.flags, strict=True):
+        if Freedom(int(flags)) & Freedom.ANY:
             continue
-        extents = (*buffer.shape, buffer.components) if buffer.components > 1 else buffer.shape
-        yield f"\n# expected buffer {name} ({buffer.type.value})"
-        yield _array(buffer.type, contents.reshape(extents))
-        yield from _freedoms(allowed)
+        if named == RANGES_SHOWN:
+            yield "#   ..."
+            return
+        named += 1
+        ends = [value_text(intervals.component, int(bits)) for bits in (lo, hi)]
+        zero = " or either zero" if Freedom(int(flags)) & Freedom.EITHER_ZERO else ""
+        nan = " or NaN" if Freedom(int(flags)) & Freedom.NAN else ""
+        yield f"#   byte {int(offset)}: {' to '.join(dict.fromkeys(ends))}{nan}{zero}"
+
+
+def _choices(spread: Spread) -> int:
+    """How many elements have more than one allowed value."""
+    return int(((spread.lo != spread.hi) | (spread.flags != 0)).sum())
 
 
 def _array(component: ComponentType, bits: npt.NDArray[Any]) -> str:
@@ -77,17 +145,12 @@ def _array(component: ComponentType, bits: npt.NDArray[Any]) -> str:
     from cts.model import decode
 
     values = decode(component, bits)
-    texts = [f"{float(v):g}" if component.is_float else str(v) for v in np.unique(values)]
-    width = max(map(len, texts))
-    shown = values.astype(np.float64) if component.is_float else values
+    with np.errstate(invalid="ignore"):  # some processors raise it for signalling NaNs
+        shown = values.astype(np.float64) if component.is_float else values
+    width = max(len(f"{v:g}" if component.is_float else str(v)) for v in np.unique(shown))
     return np.array2string(
         shown,
         max_line_width=WIDTH,
         threshold=MOST_SHOWN,
         formatter={"float_kind": lambda v: f"{v:{width}g}", "int_kind": lambda v: f"{v:{width}d}"},
     )
-
-
-def _freedoms(allowed: Allowed) -> Iterator[str]:
-    for intervals in allowed.intervals:
-        yield f"# of it {len(intervals.offsets)} elements have more than one allowed value"

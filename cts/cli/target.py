@@ -42,7 +42,7 @@ def _of_journal(path: Path, oracle: Oracle) -> Case:
                 begun[entry["begin"]] = entry.get("case")
             elif entry["status"] in _WELL:
                 begun.pop(entry["end"], None)
-        except (msgspec.DecodeError, KeyError, TypeError) as e:
+        except (msgspec.DecodeError, RecursionError, KeyError, TypeError) as e:
             if number < len(lines):
                 raise BadInput("journal-malformed", f"no entry of a journal: {e}", f"{path}:{number}", remedy) from e
     cases = [c for c in begun.values() if c is not None]

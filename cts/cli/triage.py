@@ -49,10 +49,11 @@ def triage(
 def runs(path: Path, against: Path | None) -> tuple[Run, Run | None]:
     """A run, and the one to compare it with: that given, or the one before it, or None."""
     from cts import store
+    from cts.cli.stored import stored
 
-    run = store.load(path)
+    run = stored(path)
     earlier = store.locate(against) if against is not None else store.latest(run.path.parent, before=run.path)
-    return run, store.load(earlier) if earlier is not None else None
+    return run, stored(earlier) if earlier is not None else None
 
 
 def explained(run: Run, *, explain: bool) -> dict[tuple[str, str], Explanation]:

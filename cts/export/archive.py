@@ -47,11 +47,12 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def write_folder(files: Mapping[str, bytes], folder: Path) -> None:
-    """The files in a folder, which may hold an earlier bundle and nothing else. Raises BadInput and HarnessTrouble."""
+    """The files in a folder, which may hold an earlier bundle or these files. Raises BadInput and HarnessTrouble."""
     if folder.exists() and not folder.is_dir():
         raise BadInput("export-exists", "a file is in the way", str(folder), "--out with the name of a new folder")
-    if folder.is_dir() and any(folder.iterdir()) and not is_bundle(folder):
-        what = "the folder holds something else than a bundle"
+    others = [p for p in folder.rglob("*") if p.is_file() and p.relative_to(folder).as_posix() not in files]
+    if others and not is_bundle(folder):
+        what = f"the folder holds something else than what is exported: {others[0].relative_to(folder)}"
         raise BadInput("export-exists", what, str(folder), "--out with the name of a new folder")
     try:
         for name, data in files.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated
 
 import msgspec
@@ -61,9 +60,10 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
     @property
     def content_hash(self) -> str:
-        """Stable identity of what the case does: 16 hex digits of SHA-256 over canonical JSON."""
-        plain = msgspec.structs.replace(self, name="", covers=(), description="")
-        return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()[:16]
+        """Stable identity of what the case does, however it is written: see `cts.model.identity`."""
+        from cts.model.identity import content_hash  # which must know the types of results, and so all of the model
+
+        return content_hash(self)
 
 
 def guard_pattern() -> npt.NDArray[np.uint8]:

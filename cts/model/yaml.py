@@ -14,10 +14,14 @@ from cts.errors import BadInput
 from cts.model.buffer import Buffer
 from cts.model.case import SCHEMA_VERSION, Case
 from cts.model.functions import AnyFunction
+from cts.model.plain import plain
 from cts.model.resolve import resolve
 
 #: The largest case file read, in bytes.
 MAX_FILE_BYTES = 4 << 20
+
+#: Lists and mappings within each other, in any file of YAML. A case needs 7.
+MAX_DEPTH = 32
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -27,13 +31,7 @@ _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
 
 
 class _Loader(_Base):  # type: ignore[misc]
-    """Safe YAML without aliases (few bytes can stand for gigabytes) and duplicate keys (one would be lost)."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark
-            raise yaml.MarkedYAMLError(problem="aliases are not part of a case", problem_mark=mark)
-        return super().compose_node(parent, index)
+    """Safe YAML without duplicate keys (one would be lost)."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen = set()
@@ -93,22 +91,41 @@ def loads_case(text: str, where: str = "<string>") -> Case:
 
 
 def parse(text: str, where: str, page: str = "docs/writing-a-case.md") -> Any:
-    """Plain data of YAML without aliases and duplicate keys. Raises BadInput, which refers to `page`."""
+    """Plain data of YAML without aliases, deep nesting and duplicate keys. Raises BadInput, which refers to `page`."""
     try:
+        _check(text, where, page)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - CSafeLoader or SafeLoader
     except yaml.YAMLError as e:
         mark = getattr(e, "problem_mark", None)
         line = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         raise BadInput("yaml", f"not YAML: {getattr(e, 'problem', None) or e}", where + line, f"see {page}") from e
-    except RecursionError as e:
-        raise BadInput("yaml", "nested too deeply", where, f"see {page}") from e
     except ValueError as e:  # dates of no calendar, integers of thousands of digits
         raise BadInput("yaml", f"not a value: {e}", where, f"see {page}") from e
 
 
+def _check(text: str, where: str, page: str) -> None:
+    """Raises BadInput for nesting that the loader, which recurses in C, may not survive, and for aliases.
+
+    With aliases, few bytes can stand for gigabytes. The loader has hooks for both, which that of libyaml
+    does not call.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, (yaml.CollectionStartEvent, yaml.AliasEvent)):
+            depth += 1
+            place = f"{where}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+            if isinstance(event, yaml.AliasEvent):
+                raise BadInput("yaml", "an alias, which no file of the suite may have", place, "what it stands for")
+            if depth > MAX_DEPTH:
+                what = f"more than {MAX_DEPTH} lists and mappings within each other"
+                raise BadInput("yaml-depth", what, place, f"fewer brackets or less indentation, see {page}")
+
+
 def dumps_case(case: Case) -> str:
     """The canonical YAML of a case: fixed field order, defaults left out, one instruction a line."""
-    data = msgspec.to_builtins(case)
+    data = plain(case)
     lines = [f"{key}: {_flow(data[key])}" for key in ("schema", "name") if key in data]
     lines += [
         f"{key}: {_flow(data[key])}" for key in ("description", "covers", "dispatch", "float_controls") if key in data

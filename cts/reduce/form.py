@@ -10,14 +10,9 @@ from cts.model import AnyInstruction, Case, references
 from cts.reduce.blocks import Program
 from cts.reduce.measure import size
 
-#: The very object that YAML leaves out, as another of the same value it would not.
-_DISPATCH = next(f.default for f in msgspec.structs.fields(Case) if f.name == "dispatch")
-
 
 def formed(smaller: Case, case: Case) -> Iterator[Case]:
     """`smaller`, if it is well-formed and has less in it."""
-    if smaller.dispatch == _DISPATCH:
-        smaller = msgspec.structs.replace(smaller, dispatch=_DISPATCH)
     try:
         if smaller.program and size(smaller) < size(case):
             yield smaller

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from cts.model import Case, ComponentType, MatrixShape, types_of
+from cts.model.plain import plain
 from cts.reduce.vectors import extents
 
 #: Component types, the simplest first.
@@ -38,7 +37,7 @@ def size(case: Case) -> tuple[int, int, int]:
 
 def cost(case: Case) -> int:
     """Characters of names, and bits of numbers: what makes a case long to read."""
-    found: dict[str, Any] = msgspec.to_builtins(case)
+    found: dict[str, Any] = plain(case)
     return sum(_cost(key, value) for key, value in found.items() if key not in _NOT_COUNTED)
 
 

@@ -22,7 +22,10 @@ Key = tuple[str, str]
 
 
 def read(run: Run) -> dict[Key, Explanation]:
-    """What is known already, by driver and content hash; a line that was cut is none."""
+    """What is known already, by driver and content hash; a line that was cut is none.
+
+    In a run whose hashes are of another kind, explanations belong to its failures by name.
+    """
     from cts.explain import Explanation
 
     path = run.path / NAME
@@ -31,10 +34,14 @@ def read(run: Run) -> dict[Key, Explanation]:
     for number, line in enumerate(text[: text.rfind(b"\n") + 1].splitlines(), 1):
         try:
             found.append(msgspec.json.decode(line, type=Explanation))
-        except msgspec.DecodeError as e:
+        except (msgspec.DecodeError, RecursionError) as e:
             remedy = "a file that `--explain` wrote; without it, all is explained anew"
             raise BadInput("run-explanations", str(e), f"{path}:{number}", remedy) from e
-    return {(e.driver, e.content_hash): e for e in found}
+    renamed = {}
+    if run.older:
+        failures = [(r.driver, r.finding.case) for r in run.findings() if r.finding is not None]
+        renamed = {(driver, case.name): case.content_hash for driver, case in failures}
+    return {(e.driver, renamed.get((e.driver, e.case), e.content_hash)): e for e in found}
 
 
 def complete(run: Run, told: Callable[[str], None]) -> dict[Key, Explanation]:

@@ -79,7 +79,7 @@ def _events(text: bytes, where: str) -> Iterator[Event]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             yield decode(line)
-        except msgspec.DecodeError as e:
+        except (msgspec.DecodeError, RecursionError) as e:
             raise BadInput("run-events", str(e), f"{where}:{number}", "a line that `cts run` wrote") from e
 
 

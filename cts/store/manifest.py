@@ -18,11 +18,12 @@ from cts.baseline import Baseline
 from cts.corpus import Entry
 from cts.errors import BadInput
 from cts.events import DriverOpened
+from cts.model.identity import HASHES
 from cts.profiles import profile
 from cts.quarantine import Quarantine, Rule
 from cts.runner import RERUNS, Plan
 
-FORMAT = 1
+FORMAT = 2
 
 #: Distributions whose version decides which cases a seed generates, or what is expected of them.
 _VERSIONS = ("hypothesis", "ml_dtypes", "msgspec", "numba", "numpy")
@@ -41,6 +42,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     """The plan of a run and where it ran. `drivers` are those that have been opened, `specs` those asked for.
 
     `command` is what was typed; `started` is a time in UTC. A run of pytest has `origin` "pytest" and no `entries`.
+    `hashes` is how its content hashes were computed (`cts.model.identity.HASHES`); runs of format 1 do not say.
     """
 
     format: int
@@ -62,6 +64,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     quarantine: tuple[Rule, ...] = ()
     baseline: tuple[Rule, ...] = ()
     drivers: tuple[DriverOpened, ...] = ()
+    hashes: int = 1
 
     @classmethod
     def of(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:
@@ -86,6 +89,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             plan.reruns,
             plan.quarantine.rules,
             plan.baseline.rules,
+            hashes=HASHES,
         )
 
     def plan(self) -> Plan:
@@ -129,7 +133,7 @@ def decode(text: bytes, where: str) -> Manifest:
                 "run-format", f"format {head['format']} is newer than {FORMAT}", where, "the suite that wrote it"
             )
         return msgspec.json.decode(text, type=Manifest)
-    except msgspec.DecodeError as e:
+    except (msgspec.DecodeError, RecursionError) as e:
         raise BadInput("run-manifest", str(e), where, "a file that `cts run` wrote") from e
 
 

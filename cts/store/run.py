@@ -11,6 +11,7 @@ import cts
 from cts.errors import BadInput
 from cts.events import CaseJudged, CasesStarted, DriverOpened, Event, Rejected, Result, RunFinished, Trouble
 from cts.judge import Recalled
+from cts.model.identity import HASHES
 from cts.runner import Past, Plan
 from cts.store import journal
 from cts.store.folder import MANIFEST, RunFolder, locate
@@ -38,6 +39,16 @@ class Run:
     def findings(self) -> list[Result]:
         """The results that are neither pass nor left out."""
         return [r for r in self.results if r.verdict.is_finding or r.verdict is Verdict.ERROR]
+
+    @property
+    def older(self) -> str:
+        """Where its content hashes are of another kind than this suite's: what follows from that, else ""."""
+        if self.manifest.hashes == HASHES:
+            return ""
+        return (
+            f"{self.path} has content hashes of kind {self.manifest.hashes}, this suite of kind {HASHES}: "
+            "it can be read and compared, but not resumed, and its generated cases have other names here"
+        )
 
 
 def load(path: Path) -> Run:
@@ -138,6 +149,8 @@ def _check(run: Run) -> None:
     manifest, where = run.manifest, str(run.path)
     if manifest.origin != "cts run":
         raise BadInput("run-of-pytest", "a session of pytest cannot be resumed", where, "pytest again")
+    if run.older:
+        raise BadInput("run-hashes", run.older, where, "a new run, or the suite that began this one")
     now = {"coopmat-cts": cts.__version__, **versions()}
     for name, version in {"coopmat-cts": manifest.suite, **manifest.versions}.items():
         if now.get(name) != version:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import io
 import os
 import re
 import sys
@@ -9,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import typer.main
 
 from cts.cli import main
 
@@ -63,3 +67,21 @@ class Cts:
         text = re.sub(r'File "[^"]*/([^/"]+)", line \d+', r'File "\1", line N', text)
         text = re.sub(r"\S*/(\w+\.py):\d+", r"\1:N", text)
         return re.sub(r"[ ^~]+$", "", text, flags=re.MULTILINE)
+
+
+#: Typer reads the signatures of all verbs each time, which takes longer than most verbs.
+_command = functools.cache(typer.main.get_command)
+
+
+def ran_in(folder: Path, *arguments: str) -> Ran:
+    """What `cts` with arguments leaves behind in a folder, for tests that share it: without pytest's capturing."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    streams = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err))
+    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder), streams[0], streams[1]:
+        patch.setattr(sys, "argv", ["cts", *arguments])
+        patch.setattr("typer.main.get_command", _command)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert ended.value.code is None or isinstance(ended.value.code, int)
+    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    return Ran(ended.value.code or 0, *texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -24,7 +25,7 @@ def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 
 def baseline(cts: Cts, *entries: str) -> None:
-    (cts.folder / "known.yaml").write_text("schema: 1\nentries:\n" + "".join(f"  - {e}\n" for e in entries))
+    (cts.folder / "known.yaml").write_text("schema: 1\nhashes: 2\nentries:\n" + "".join(f"  - {e}\n" for e in entries))
 
 
 def entry(match: str, verdict: str = "fail", more: str = "") -> str:
@@ -47,7 +48,7 @@ def unused(cts: Cts, kind: str, *arguments: str) -> list[str]:
         (entry(f"cases: {EDGE}"), "right", 1),
         (entry(f"cases: {EDGE}"), "crash", 1),
         (entry(f"cases: {EDGE}", "[fail, crash]"), "crash", 0),
-        (entry("cases: ['18938100c510fea7']"), "wrong", 0),
+        (entry("cases: ['8b7d248dbaf6ed04']"), "wrong", 0),
         (entry("cases: ['0000000000000000']"), "wrong", 1),
         (entry(f"cases: {CLIP}"), "wrong", 1),
         (entry("cases: '*', driver: 'Fake GPU*', version: '>=3, <4'"), "wrong", 0),
@@ -119,6 +120,26 @@ def test_known_failures_do_not_end_an_area(cts: Cts, fakes: ModuleType, monkeypa
     assert (result.verdict, result.known_examples) == (Verdict.PASS, {"it is known": 20})
 
 
+def test_a_baseline_of_an_older_run_has_the_names_of_today(cts: Cts, fakes: ModuleType) -> None:
+    arguments = ("--no-corpus", "--area", "fake_area", "--max-examples", "10", "--seed", "7", "--driver", "fake:wrong")
+    assert cts("run", *arguments).status == 1
+    right = cts("baseline", "cts-run").out
+    (name,) = re.findall(r"generated\.fake_area\.[0-9a-f]{16}", right)
+    for file, changes in {"manifest.json": [("2", "1", "format"), ("2", "1", "hashes")], "results.jsonl": []}.items():
+        path = cts.folder / "cts-run" / "001" / file
+        text = path.read_text().replace(name, "generated.fake_area.0123456789abcdef")
+        for old, new, field in changes:
+            text = text.replace(f'"{field}": {old}', f'"{field}": {new}')
+        path.write_text(text)
+    older = cts("baseline", "cts-run")
+    assert older.out == right
+    assert "note: cts-run/001 has content hashes of kind 1, this suite of kind 2" in older.err
+    assert "kind 1" in cts("diff", "cts-run", "cts-run").err
+    (cts.folder / "known.yaml").write_text(older.out.replace("hashes: 2\n", ""))
+    ran = cts("run", *arguments, "--baseline", "known.yaml")
+    assert ran.status == 2 and "it would match nothing" in ran.err and "known.yaml:3: entries[0].match.cases" in ran.err
+
+
 def test_a_baseline_of_a_run(cts: Cts, fakes: ModuleType) -> None:
     arguments = (EDGE, CLIP, "--area", "fake_area", "--max-examples", "10")
     assert cts("run", *arguments, "--driver", "fake:wrong", "--seed", "7").status == 1
@@ -128,7 +149,7 @@ def test_a_baseline_of_a_run(cts: Cts, fakes: ModuleType) -> None:
     assert printed.out.count("driver: 'Fake GPU, fake 3.1'") == 3
     assert run(cts, "wrong", *arguments) == 0
     assert run(cts, "right", *arguments) == 1
-    assert cts("baseline", "cts-run").out == "schema: 1\nentries: []\n"
+    assert cts("baseline", "cts-run").out == "schema: 1\nhashes: 2\nentries: []\n"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +157,7 @@ def test_a_baseline_of_a_run(cts: Cts, fakes: ModuleType) -> None:
     [
         ("{match: {cases: a}, reason: r}", "missing required field `when`, or `verdict` of a known failure"),
         ("{match: {cases: a}, reason: r, when: never, verdict: fail}", "what runs never has no `verdict`"),
-        ("{match: {cases: a}, reason: r, verdict: pass}", "known.yaml:3: entries[0].verdict"),
+        ("{match: {cases: a}, reason: r, verdict: pass}", "known.yaml:4: entries[0].verdict"),
         ("{match: {cases: a, version: '580'}, reason: r, verdict: fail}", "no range of versions"),
         ("{match: {condition: evn}, reason: r, verdict: fail}", "no condition named 'evn'"),
     ],

@@ -46,6 +46,19 @@ def test_show_integers_and_vectors(cts: Cts) -> None:
     assert cts.snapshot("show_vectors", "show", "vectors.yaml", "--no-spirv").status == 0
 
 
+def test_show_cooperative_vectors_and_opaque_matrices(cts: Cts) -> None:
+    assert cts.snapshot("show_opaque", "show", "vector_training.outer.in_a_loop", "--no-spirv").status == 0
+
+
+def test_show_elements_that_may_be_several_things(cts: Cts) -> None:
+    out = cts("show", "vector_networks.backpropagation", "--no-spirv").out
+    assert "# 26 of its 40 elements have more than one allowed value\n" in out
+    assert (
+        "# of it 5 elements have more than one allowed value: either zero (NU-013)\n#   byte 8: 0x80000000 (-0.0)"
+        in out
+    )
+
+
 VECTORS = """\
 schema: 1
 name: vectors

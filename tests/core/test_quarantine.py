@@ -29,7 +29,7 @@ NAMES = [f"{PREFIX}.{name}" for name in ("edge_high_load", "edge_low_load", "mir
 
 
 def rules(*entries: str) -> Quarantine:
-    return quarantine.loads("schema: 1\nentries:\n" + "".join(f"  - {e}\n" for e in entries))
+    return quarantine.loads("schema: 1\nhashes: 2\nentries:\n" + "".join(f"  - {e}\n" for e in entries))
 
 
 def rule(match: str, when: str, reason: str = "it hangs") -> str:
@@ -203,6 +203,14 @@ def test_mirrored_dimension_of_one(clamp: str, dim: str, holds: bool) -> None:
         (
             "schema: 1\nentries:\n  - " + rule("condition: clamp-mirored-dimension-one", "never"),
             ["q.yaml:3: entries[0].match.condition", "did you mean 'clamp-mirrored-dimension-one'?"],
+        ),
+        (
+            "schema: 1\nentries:\n  - " + rule("cases: ['0123456789abcdef']", "never"),
+            ["q.yaml:3: entries[0].match.cases", "hash of kind 1, this suite computes kind 2", "`hashes: 2`"],
+        ),
+        (
+            "schema: 1\nhashes: 9\nentries:\n  - " + rule("cases: generated.*.0123456789abcdef", "never"),
+            ["q.yaml:4: entries[0].match.cases", "hash of kind 9, this suite computes kind 2"],
         ),
     ],
 )

@@ -161,7 +161,10 @@ def test_a_folder_holds_this_bundle_and_nothing_of_another(tmp_path: Path) -> No
 
 def test_what_is_no_bundle_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    for folder, said in ((tmp_path, "something else than a bundle"), (tmp_path / "mine.txt", "a file is in the way")):
+    for folder, said in (
+        (tmp_path, "something else than what is exported"),
+        (tmp_path / "mine.txt", "a file is in the way"),
+    ):
         with pytest.raises(BadInput, match=said):
             write_folder({"case.yaml": CASE}, folder)
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]

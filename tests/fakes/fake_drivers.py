@@ -44,6 +44,13 @@ def wrong(job: Job) -> Outcome:
     return Outcome(Status.DONE, memory)
 
 
+def inverted(job: Job) -> Outcome:
+    """Every bit of the last buffer: wrong in any case, as not all of it may be anything."""
+    memory = right(job)
+    last(memory)[GUARD_BYTES:-GUARD_BYTES] ^= 0xFF
+    return Outcome(Status.DONE, memory)
+
+
 def guard_before(job: Job) -> Outcome:
     memory = right(job)
     last(memory)[GUARD_BYTES - 2 : GUARD_BYTES] ^= 0xFF
@@ -170,6 +177,7 @@ def ends(status: Status, detail: str = "") -> Callable[[Job], Outcome]:
 KINDS: dict[str, Callable[[], Callable[[Job], Outcome]]] = {
     "right": lambda: lambda job: Outcome(Status.DONE, right(job)),
     "wrong": lambda: wrong,
+    "inverted": lambda: inverted,
     "remarks": lambda: lambda job: Outcome(Status.DONE, right(job), "warning: VUID-1"),
     "guard-before": lambda: guard_before,
     "guard-after": lambda: guard_after,

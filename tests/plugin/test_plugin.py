@@ -263,7 +263,9 @@ def test_quarantine(session: pytest.Pytester, more: list[str]) -> None:
 def test_generated_cases_in_quarantine_are_counted(session: pytest.Pytester, fakes: ModuleType) -> None:
     rule = "{match: {cases: [HASH]}, when: never, reason: it hangs}"
     hashes = ", ".join(f"'{fakes.fixed_case(v).content_hash}'" for v in range(2, 500))
-    (session.path / "quarantine.yaml").write_text(f"schema: 1\nentries:\n  - {rule.replace('HASH', hashes)}\n")
+    (session.path / "quarantine.yaml").write_text(
+        f"schema: 1\nhashes: 2\nentries:\n  - {rule.replace('HASH', hashes)}\n"
+    )
     result = run(
         session, "--pyargs", "cts.cases", "-k", "generated.fake_area", "--cts-max-examples", "20",
         "--cts-driver", "fake:right", "--cts-quarantine", "quarantine.yaml",

@@ -20,6 +20,7 @@ from cts.events import CaseJudged, Event, Result, encode
 from cts.profiles import Profile
 from cts.runner import Plan, run
 from cts.store import Manifest, Run, RunFolder, create, explanations, latest, load, locate, resume
+from cts.store.diff import Change, diff
 from cts.store.journal import Journal, read
 from cts.verdict import Verdict
 
@@ -131,9 +132,9 @@ def test_killed_for_good(tmp_path: Path, fakes_path: Path) -> None:
             env={**environment, "FAKE_DIES_AT": dies_at}, timeout=120,
         ).returncode  # fmt: skip
 
-    assert command("run", FOLDER, "--driver", "fake:mortal", dies_at="7") == -signal.SIGKILL
+    assert command("run", FOLDER, "--driver", "fake:mortal", dies_at="13") == -signal.SIGKILL
     before = load(tmp_path / "cts-run")
-    assert len(before.judged) == 5 and before.footer is None, "one of them failed, and was run again"
+    assert len(before.judged) == 11 and before.footer is None, "one of them failed, and was run again"
     assert sum(before.died["fake:mortal"].values()) == 1
     assert command("run", "--resume", "cts-run") == 1
     after = load(tmp_path / "cts-run")
@@ -225,7 +226,9 @@ def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
         (('"hypothesis": "', '"hypothesis": "0'), "run-versions"),
         (('"digest": "', '"digest": "0'), "case-changed"),
         (('"origin": "cts run"', '"origin": "pytest"'), "run-of-pytest"),
-        (('"format": 1', '"format": 2'), "run-format"),
+        (('"format": 2', '"format": 3'), "run-format"),
+        (('"format": 2', '"format": ' + "[" * 100_000), "run-manifest"),
+        (('"hashes": 2', '"hashes": 1'), "run-hashes"),
         (('"seed"', '"sead"'), "run-manifest"),
         (('"identity": "Fake GPU, fake 3.1"', '"identity": "Fake GPU, fake 3.0"'), "driver-changed"),
     ],
@@ -237,6 +240,26 @@ def test_what_cannot_be_resumed(one: Path, change: tuple[str, str], code: str) -
     manifest.write_text(text.replace(*change))
     with pytest.raises(BadInput, match=code):
         run_again(one)
+
+
+def test_a_run_of_an_older_suite_is_read_and_says_that_it_is_older(runs: Runs) -> None:
+    """Its manifest does not say how its hashes were computed, and what was explained is known by other hashes."""
+    path = runs(["fake:wrong"])
+    told = explanations.complete(load(path), lambda text: None)
+    assert told and load(path).older == ""
+    manifest = path / "manifest.json"
+    text = manifest.read_text().replace('"format": 2', '"format": 1')
+    manifest.write_text(text.replace(',\n "hashes": 2', ""))
+    for file in (path / "results.jsonl", path / "explanations.jsonl"):
+        for _, identity in told:
+            file.write_text(file.read_text().replace(identity, identity[::-1]))
+    older = load(path)
+    assert "content hashes of kind 1, this suite of kind 2" in older.older and "not resumed" in older.older
+    assert explanations.read(older).keys() == told.keys()
+    assert all(d.change is Change.SAME for d in diff(older, load(path)))
+    with pytest.raises(BadInput, match="run-hashes") as caught:
+        resume(path)
+    assert "a new run" in caught.value.remedy
 
 
 @pytest.fixture

@@ -1,0 +1,21 @@
+"""The folder of a run for a verb that reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.store import Run
+
+
+def stored(path: Path) -> Run:
+    """The run of a folder, or the latest of a folder of runs; on stderr, what is to know of one of an older suite."""
+    from cts import store
+
+    run = store.load(path)
+    if run.older:
+        typer.echo(f"note: {run.older}", err=True)
+    return run

@@ -1,0 +1,235 @@
+"""Each verb of `cts` on cases that have between them everything that cases can have.
+
+The verbs are those that are registered, the cases those that `every_kind` chooses from the corpus: what is added to
+either is exercised here, or fails.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from command_line import Ran, ran_in
+from every_kind import chosen
+
+from cts import corpus, registry
+from cts.cli.app import app
+from cts.export import FORMATS
+from cts.model import Case, dumps_case, loads_case, types_of
+from cts.model.types import MatrixShape, VectorShape
+
+FAKES = Path(__file__).resolve().parents[1] / "fakes"
+
+#: A driver that is wrong in every case, and one that runs modules and is right.
+WRONG, MODULES = "fake:inverted", "interpreter"
+
+#: Formats that have words for every case.
+EVERYTHING = ("bundle", "c", "spvasm", "yaml", "pytest")
+
+
+class World:
+    """A folder, the chosen cases, and runs of them that are made once."""
+
+    def __init__(self, folder: Path, cases: dict[str, Case]) -> None:
+        self.folder = folder
+        self.cases = cases
+
+    def cts(self, *arguments: str, status: int = 0) -> Ran:
+        """Run, which must end so and without a traceback."""
+        ran = ran_in(self.folder, *arguments)
+        assert (ran.status, "Traceback" in ran.err) == (status, False), f"cts {' '.join(arguments)}\n{ran.out}{ran.err}"
+        return ran
+
+    @functools.cached_property
+    def wrong(self) -> str:
+        """The folder of a run in which every case fails."""
+        self.cts("run", *self.cases, "-d", WRONG, "--reruns", "0", "--save-dir", "wrong", status=1)
+        return "wrong/001"
+
+    @functools.cached_property
+    def right(self) -> str:
+        """The folder of a run in which every case passes, on two drivers."""
+        drivers = ("-d", "emulator", "-d", MODULES)
+        self.cts("run", *self.cases, *drivers, "--save-dir", "right")
+        return "right/001"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    cases = chosen()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FAKES))
+        patch.setattr(corpus, "entries", functools.cache(corpus.entries))  # a thousand files, for each command
+        yield World(tmp_path_factory.mktemp("verbs"), cases)
+
+
+EXERCISES: dict[str, Callable[[World], None]] = {}
+
+
+def exercise(function: Callable[[World], None]) -> Callable[[World], None]:
+    EXERCISES[function.__name__.removesuffix("_")] = function
+    return function
+
+
+def test_every_verb_has_an_exercise() -> None:
+    verbs = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    assert not app.registered_groups, "verbs below a verb: exercise them, too"
+    assert verbs == set(EXERCISES)
+
+
+@pytest.mark.parametrize("verb", EXERCISES)
+def test_verb(world: World, verb: str) -> None:
+    EXERCISES[verb](world)
+
+
+@exercise
+def list_(world: World) -> None:
+    lines = world.cts("list", *world.cases).out.splitlines()
+    assert {line.split()[0] for line in lines[:-1:2]} == set(world.cases)
+
+
+@exercise
+def check(world: World) -> None:
+    assert world.cts("check", *world.cases).out == "".join(f"{name}: ok\n" for name in world.cases)
+
+
+@exercise
+def schema(world: World) -> None:
+    for arguments in ((), ("--dispatch",)):
+        assert "$defs" in json.loads(world.cts("schema", *arguments).out)
+
+
+@exercise
+def show(world: World) -> None:
+    for name, case in world.cases.items():
+        text = world.cts("show", name).out
+        assert dumps_case(case) in text and "OpEntryPoint" in text
+        for buffer in case.buffers:
+            assert f"\n# expected buffer {buffer}" in text
+        for matrix in case.opaque:
+            assert f"\n# opaque matrix {matrix} " in text
+        for result, kind in types_of(case).items():
+            if isinstance(kind, (MatrixShape, VectorShape)):
+                what = "matrix" if isinstance(kind, MatrixShape) else "vector"
+                assert f"\n# expected {what} {result}" in text
+
+
+@exercise
+def run(world: World) -> None:
+    results = [json.loads(line) for line in (world.folder / world.right / "results.jsonl").read_text().splitlines()]
+    passed = [(r["driver"], r["name"]) for r in results if r["event"] == "result" and r["verdict"] == "pass"]
+    assert sorted(passed) == sorted((d, n) for d in ("emulator", MODULES) for n in world.cases)
+    generated = world.cts("run", "--no-corpus", "--max-examples", "1", "--seed", "0", "-d", "fake:right").out
+    for area in registry.names("cts.areas"):
+        assert area in generated
+    world.cts("run", "--resume", world.wrong, "--html", "run.html", "--junit", "run.xml", status=1)
+    bundles = world.cts("run", *world.cases, "-d", WRONG, "--bundle-dir", "bundles", "--bundle-seconds", "0", status=1)
+    assert len(list((world.folder / "bundles").iterdir())) == len(world.cases), bundles.out + bundles.err
+
+
+@exercise
+def explain(world: World) -> None:
+    for name, case in world.cases.items():
+        assert world.cts("explain", name, "-d", "emulator").out
+        told = json.loads(world.cts("explain", name, "-d", WRONG, "--json", status=1).out)
+        assert (told["case"], told["content_hash"], told["verdict"]) == (case.name, case.content_hash, "fail")
+
+
+@exercise
+def minimize(world: World) -> None:
+    for name, case in world.cases.items():
+        out = world.cts("minimize", name, "-d", WRONG, "--steps", "6")
+        smaller = loads_case(out.out)
+        assert len(smaller.program) <= len(case.program) and "runs in" in out.err
+
+
+def exported(world: World, name: str, format_name: str) -> Path | None:
+    """A case in a format; None where that has no words for it and says so."""
+    out = f"exported/{format_name}/{name}"
+    ran = ran_in(world.folder, "export", name, "--format", format_name, "--out", out)
+    if ran.status == 2 and format_name not in EVERYTHING:
+        assert ran.err.startswith("error[cannot-express]") and "fix:" in ran.err, ran.err
+        return None
+    assert ran.status == 0, ran.err
+    return world.folder / out
+
+
+@exercise
+def export(world: World) -> None:
+    for format_name in FORMATS:
+        paths = [path for name in world.cases if (path := exported(world, name, format_name)) is not None]
+        assert paths and all(path.exists() for path in paths), format_name
+        if format_name == "bundle":
+            for path, case in zip(paths, world.cases.values(), strict=True):
+                assert corpus.load(path / "case.yaml").case == case
+
+
+@exercise
+def dispatch(world: World) -> None:
+    for name, case in world.cases.items():
+        folder = exported(world, name, "dispatch")
+        assert (folder is None) == bool(case.opaque or case.conversions), name
+        if folder is not None:
+            (file,) = folder.glob("*.yaml")
+            world.cts("dispatch", str(file), "-d", MODULES)
+
+
+@exercise
+def report(world: World) -> None:
+    world.cts("report", world.wrong, "--no-coverage", "--explain", "--html", "page.html", "--junit", "page.xml")
+    for file in ("page.html", "page.xml"):
+        text = (world.folder / file).read_text()
+        assert all(name in text for name in world.cases)
+
+
+@exercise
+def triage(world: World) -> None:
+    found = json.loads(world.cts("triage", world.wrong, "--explain", "--json", status=1).out)
+    failures = [f["result"]["name"] for group in found["groups"] for f in group["failures"]]
+    assert sorted(failures) == sorted(world.cases)
+    assert world.cts("triage", world.wrong, status=1).out
+
+
+@exercise
+def baseline(world: World) -> None:
+    (world.folder / "known.yaml").write_text(world.cts("baseline", world.wrong).out)
+    text = world.cts("run", *world.cases, "-d", WRONG, "--reruns", "0", "--baseline", "known.yaml").out
+    assert f"{len(world.cases)} fail ({len(world.cases)} known, 0 unexpected passes)" in text
+
+
+@exercise
+def diff(world: World) -> None:
+    assert f"0 changed, {len(world.cases)} same" in world.cts("diff", world.wrong, world.wrong).out
+    changes = [
+        json.loads(line) for line in world.cts("diff", world.right, world.wrong, "--json", status=1).out.splitlines()
+    ]
+    assert {c["after"]["name"] for c in changes if c["change"] == "new"} == set(world.cases)
+
+
+@exercise
+def coverage(world: World) -> None:
+    rows = {row["fact"]: row for row in json.loads(world.cts("coverage", "--json", "--examples", "0").out)["facts"]}
+    for name, case in world.cases.items():
+        assert all(name in rows[fact]["cases"] for fact in case.covers)
+
+
+@exercise
+def drivers(world: World) -> None:
+    assert {d["name"] for d in json.loads(world.cts("drivers", "--json").out)} >= {"emulator", "interpreter"}
+    assert WRONG in world.cts("drivers", "-d", WRONG).out
+
+
+@exercise
+def doctor(world: World) -> None:
+    for driver in ("emulator", MODULES):
+        assert "10 of 10 known cases pass" in world.cts("doctor", "-d", driver).out
+    world.cts("doctor", "-d", WRONG, status=1)
+
+
+@exercise
+def worker(world: World) -> None:
+    world.cts("worker", "--zipapp", "worker.pyz")
+    assert (world.folder / "worker.pyz").stat().st_size
