@@ -272,7 +272,7 @@ class _Check:
         return scope != "Workgroup" or any_workgroup or row.workgroup_invocations == self.invocations
 
     def fits(self, sizes: tuple[int, ...], units: tuple[int, ...], row: MatrixRow) -> frozenset[str] | None:
-        """The features that allow these sizes by a row with those (VK-020, VK-021, VK-028)."""
+        """The features that allow these sizes by a row with those (VK-020, VK-021, VK-028b)."""
         queried = frozenset() if row.subgroup_size is None else frozenset({"cooperativeMatrixProperties2"})
         if sizes == units and not row.flexible:
             return queried
