@@ -36,7 +36,7 @@ class Limits:
 
     @classmethod
     def of(cls, description: Description) -> Limits:
-        """The limits that a device reports (VK-003, VK-023, VK-025)."""
+        """The limits that a device reports (VK-003, VK-023b, VK-025)."""
         p = description.properties
         v13, matrix2 = p["VkPhysicalDeviceVulkan13Properties"], p.get(_MATRIX2, {})
 
