@@ -258,11 +258,13 @@ def test_the_shipped_file_for_nvidia_concerns_that_driver_and_case() -> None:
 
 @pytest.mark.parametrize("version", ["26.1.6-1", "26.2.6-1"])
 def test_the_shipped_baseline_of_mesa_concerns_both_versions(version: str) -> None:
-    """All of it, and none of it a Mesa in which nobody has looked."""
+    """All of it, but for what 26.2 has mended; and none of it a Mesa in which nobody has looked."""
     known, kept = baseline.load(ROOT / "docs" / "baseline" / "mesa-26.yaml")
     device = f"llvmpipe (LLVM 21.1.8, 256 bits), llvmpipe Mesa {version} (LLVM 21.1.8)"
     assert known.on("vulkan", device) == known and known.rules
-    assert kept.on("vulkan", device) == kept and kept.rules
+    mended = {"matrix-extent-256"} if version.startswith("26.2.") else set()
+    left_out = {r.match.condition for r in kept.rules}
+    assert mended < left_out == mended | {r.match.condition for r in kept.on("vulkan", device).rules}
     assert not known.on("vulkan", device.replace(version, "26.3.0-1")).rules
     assert not known.on("vulkan", device.replace("llvmpipe", "AMD")).rules
 
