@@ -346,7 +346,7 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
 
 
 def _vector_muls() -> Iterator[VectorMulSupport]:
-    """What every device must list (CV-036), unsigned ones, wider results, and integers as floats, all transposable."""
+    """What every device must list (CV-036b), unsigned ones, wider results, and integers as floats, all transposable."""
     t, r = ComponentType, Interpretation
     f16, f32 = r.float16, r.float32
     for given, reading, matrix, bias, result in (

@@ -129,7 +129,7 @@ INSTRUCTIONS: Mapping[type[Instruction], str] = {
     VectorTimesScalar: "CV-012",
     VectorConvert: "CV-012",
     VectorBitcast: "CV-012",
-    VectorMatrixMul: "CV-014 CV-018 CV-035 VK-050 VK-052",
+    VectorMatrixMul: "CV-014 CV-016b CV-018 CV-035 VK-050 VK-052",
     VectorOuterProductAccumulate: "CV-020 CV-037 CV-038 VK-050",
     VectorReduceSumAccumulate: "CV-021 CV-037 VK-050",
 }

@@ -22,7 +22,7 @@ from cts.model import (
 from cts.model.matrix_rules import effective
 from cts.model.types import ResultType
 
-#: What every device multiplies (CV-036): input, its interpretation, the matrix's, the bias's, the result.
+#: What every device multiplies (CV-036, CV-036b): input, its interpretation, the matrix's, the bias's, the result.
 _EVERYWHERE = frozenset({
     "float16 float16 float16 float16 float16",
     "uint32 int8_packed int8 int32 int32",

@@ -13,7 +13,7 @@ from cts.model import ComponentType, Dispatch, Scope, Use
 #: Most matrix elements, over all instances, that one instruction of a generated case handles.
 MAX_ELEMENTS = 4096
 
-#: Rows or columns that a device with flexible dimensions has at least (VK-023).
+#: Rows or columns that a device with flexible dimensions has at least (VK-023b).
 LONGEST = 256
 
 _SIMPLEST_FIRST = (
@@ -114,7 +114,7 @@ def draw_extent(choices: Choices, granule: int, exact: bool, most: int) -> int:
 
 
 def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> tuple[int, int]:
-    """Mostly up to 16 rows and columns, sometimes up to 64 of one or the 256 that every device has (VK-023).
+    """Mostly up to 16 rows and columns, sometimes up to 64 of one or the 256 that every device has (VK-023b).
 
     Never more than `MAX_ELEMENTS` elements.
     """

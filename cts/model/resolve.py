@@ -115,7 +115,7 @@ def _conversion_problems(case: Case) -> Iterator[Problem]:
         if not matrix.layout.optimal:
             yield Problem(f"{path}.layout", matrix.layout.value, "InferencingOptimal or TrainingOptimal")
         if matrix.storage is StorageClass.Workgroup:
-            yield Problem(f"{path}.storage", "Workgroup", "StorageBuffer or PhysicalStorageBuffer", "CV-016")
+            yield Problem(f"{path}.storage", "Workgroup", "StorageBuffer or PhysicalStorageBuffer", "CV-016b")
     for n, conversion in enumerate(case.conversions):
         for field, place in (("source", conversion.source), ("destination", conversion.destination)):
             path = f"conversions[{n}].{field}"
@@ -303,12 +303,12 @@ class _Resolver:
                 yield from self._vector(instruction.id, result)  # type: ignore[union-attr]
 
     def _global_memory(self, field: str, name: str | None) -> Iterator[Problem]:
-        """What multiplications read and training writes (CV-016, CV-037)."""
+        """What multiplications read and training writes (CV-016b, CV-037)."""
         buffer = None if name is None else self.case.buffers.get(name)
         if buffer is not None and buffer.storage is StorageClass.Workgroup:
-            yield Problem(field, "Workgroup memory", "a StorageBuffer or PhysicalStorageBuffer", "CV-016")
+            yield Problem(field, "Workgroup memory", "a StorageBuffer or PhysicalStorageBuffer", "CV-016b")
         if buffer is not None and buffer.components != 1 and field != "buffer":
-            yield Problem(field, f"elements of {buffer.components} components", "an array of scalars", "CV-016")
+            yield Problem(field, f"elements of {buffer.components} components", "an array of scalars", "CV-016b")
 
     def _vector(self, name: str, declared: vec.VectorType) -> Iterator[Problem]:
         length = constant_of(declared.length)

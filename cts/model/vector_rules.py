@@ -243,7 +243,7 @@ def _multiply(i: vec.VectorMatrixMul, vectors: Vectors) -> Found:
     for field in ("matrix_interpretation", "bias_interpretation"):
         declared = getattr(i, field)
         if declared is not None and interpretation_of(declared).packed:
-            yield Problem(field, "packed", "an unpacked type: only inputs are packed", "CV-036")
+            yield Problem(field, "packed", "an unpacked type: only inputs are packed", "CV-036b")
     if (i.bias is None) != (i.bias_interpretation is None):
         yield Problem("bias_interpretation", "a bias by half", "`bias` and `bias_interpretation`, or neither")
     unknown = set(i.operands) - {MulAddOperand.MatrixBSigned, MulAddOperand.MatrixResultSigned}

@@ -59,7 +59,7 @@ def interpretation(number: int, *, may_be_packed: bool = False) -> Interpretatio
     if found is None:
         raise Malformed(f"{number} is no component type (CV-002)")
     if found.packed and not may_be_packed:
-        raise Malformed(f"{found.name} components are for input vectors only (CV-036)")
+        raise Malformed(f"{found.name} components are for input vectors only (CV-036b)")
     return found
 
 

@@ -48,7 +48,7 @@ _NEEDED = {
 
 _SCOPES = {2: Scope.Workgroup, 3: Scope.Subgroup}
 
-#: The largest dimension a device must support where it reports none (VK-023).
+#: The largest dimension a device must support where it reports none (VK-023b).
 _MATRIX_DIMENSION = 256
 
 
@@ -127,7 +127,7 @@ class _Terms(NamedTuple):
 
 
 def _terms(row: MatrixRow, description: Description, subgroup_size: int) -> _Terms | None:
-    """None for a row that is not about how this driver runs modules (VK-020, VK-021, VK-028)."""
+    """None for a row that is not about how this driver runs modules (VK-020, VK-021, VK-028b)."""
     scope = _SCOPES.get(row.scope)
     if scope is None or not description.features.get("cooperativeMatrix"):
         return None

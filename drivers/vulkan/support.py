@@ -36,7 +36,7 @@ class Limits:
 
     @classmethod
     def of(cls, description: Description) -> Limits:
-        """The limits that a device reports (VK-003, VK-023, VK-025)."""
+        """The limits that a device reports (VK-003, VK-023b, VK-025)."""
         p = description.properties
         v13, matrix2 = p["VkPhysicalDeviceVulkan13Properties"], p.get(_MATRIX2, {})
 
@@ -272,7 +272,7 @@ class _Check:
         return scope != "Workgroup" or any_workgroup or row.workgroup_invocations == self.invocations
 
     def fits(self, sizes: tuple[int, ...], units: tuple[int, ...], row: MatrixRow) -> frozenset[str] | None:
-        """The features that allow these sizes by a row with those (VK-020, VK-021, VK-028)."""
+        """The features that allow these sizes by a row with those (VK-020, VK-021, VK-028b)."""
         queried = frozenset() if row.subgroup_size is None else frozenset({"cooperativeMatrixProperties2"})
         if sizes == units and not row.flexible:
             return queried

@@ -9,7 +9,7 @@ from cts.model import ComponentType, Interpretation
 
 _T, _I = ComponentType, Interpretation
 
-#: CV-036, and nothing more.
+#: CV-036b, and nothing more.
 REQUIRED = tuple(
     VectorMulSupport(given, reading, matrix, bias, result)
     for given, reading, matrix, bias, result in (

@@ -116,6 +116,15 @@ def test_many_jobs_keep_their_order_and_their_memory(open_device: OpenDevice) ->
         assert (contents(outcome.memory["data"]) == iota(8, 10 * i) * factors[i]).all()
 
 
+def test_the_largest_matrix_dimension(open_device: OpenDevice) -> None:
+    """VK-023b."""
+    description = open_device().description
+    if not description.features.get("cooperativeMatrixFlexibleDimensions"):
+        pytest.skip("the device has no flexible dimensions")
+    limits = description.properties["VkPhysicalDeviceCooperativeMatrix2PropertiesNV"]
+    assert limits["cooperativeMatrixFlexibleDimensionsMaxDimension"] >= 256
+
+
 def test_what_the_device_lacks_is_unsupported(open_device: OpenDevice) -> None:
     vulkan = open_device()
     job = scale(iota(8))

@@ -53,7 +53,7 @@ def test_quarantine_by_device(spec: str) -> None:
     assert (found.verdict, found.not_run) == (Verdict.NOT_RUN, {"quarantine: all of it": 30})
 
 
-QUARANTINE = Path(__file__).resolve().parents[2] / "docs" / "quarantine" / "mesa-26.1.yaml"
+BASELINE = Path(__file__).resolve().parents[2] / "docs" / "baseline" / "mesa-26.yaml"
 PIDS = """
 import os, pathlib
 def pytest_sessionfinish(session):
@@ -74,7 +74,7 @@ def test_each_xdist_worker_has_a_worker_of_its_own(
         "-p", "no:cacheprovider", "-n", "2", "--pyargs", "cts.cases",
         "-k", "tensor_addressing and (plain or column_major or generated)",
         "--cts-driver", spec, "--cts-max-examples", "20", "--cts-seed", "1", "--cts-validation",
-        "--cts-quarantine", str(QUARANTINE),
+        "--cts-baseline", str(BASELINE),
     )  # fmt: skip
     outcomes = ran.parseoutcomes()
     assert set(outcomes) <= {"passed", "skipped", "deselected"}, outcomes

@@ -19,7 +19,8 @@ from cts.drivers.vulkan.driver import VulkanDriver
 from cts.job import Address, Conversion, Memory, ModuleJob, OpaqueMemory, Place
 from cts.spirv.tools import assemble
 
-FLOAT16, FLOAT32, SINT8, E4M3 = 0, 1, 3, 1000491002
+FLOAT16, FLOAT32, SINT8, SINT32, UINT32 = 0, 1, 3, 5, 9
+SINT8_PACKED, UINT8_PACKED, E4M3, E5M2 = range(1000491000, 1000491004)
 ROW_MAJOR, COLUMN_MAJOR, INFERENCING, TRAINING = range(4)
 M, K = 24, 8
 OFFSET = 64
@@ -363,10 +364,20 @@ def test_integers_change_their_layout(vectors: Device) -> None:
 
 
 def test_what_the_device_says_of_itself(vectors: Device) -> None:
-    """CV-036, VK-051: what every device with cooperative vectors lists."""
+    """CV-036b, VK-051: what every device with cooperative vectors lists, and that packed types are for inputs only."""
     vulkan = vectors()
     found = vulkan.capabilities()
     assert found.max_vector_length >= 128
     assert found.vector_components and found.vector_muls
-    assert lists(vulkan, FLOAT16, FLOAT16, FLOAT16, FLOAT16)
-    assert lists(vulkan, SINT8, SINT8, SINT8, 5)
+    rows = vulkan.description.vectors
+    listed = {(r.input, r.input_interpretation, r.matrix_interpretation, r.bias_interpretation, r.result) for r in rows}
+    assert {
+        (FLOAT16, FLOAT16, FLOAT16, FLOAT16, FLOAT16),
+        (UINT32, SINT8_PACKED, SINT8, SINT32, SINT32),
+        (SINT8, SINT8, SINT8, SINT32, SINT32),
+        (FLOAT32, SINT8, SINT8, SINT32, SINT32),
+        (FLOAT16, E4M3, E4M3, FLOAT16, FLOAT16),
+        (FLOAT16, E5M2, E5M2, FLOAT16, FLOAT16),
+    } <= listed
+    others = {t for r in rows for t in (r.input, r.matrix_interpretation, r.bias_interpretation, r.result)}
+    assert not others & {SINT8_PACKED, UINT8_PACKED}

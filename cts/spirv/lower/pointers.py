@@ -65,7 +65,7 @@ def element(lowering: Lowering, buffer: BufferStructure, index: Id, type_: Id | 
 
 
 def whole_array(lowering: Lowering, buffer: BufferStructure) -> Id:
-    """A pointer to all elements of a buffer, in the memory where the program has it (CV-013, CV-016)."""
+    """A pointer to all elements of a buffer, in the memory where the program has it (CV-013, CV-016b)."""
     op = lowering.module.op
     if buffer.storage is StorageClass.Workgroup:
         return lowering.parts[buffer.name]

@@ -73,7 +73,7 @@ class Converter:
         self._sizes: dict[Matrix, int] = {}
 
     def required(self, matrix: Matrix) -> int:
-        """Bytes that a matrix takes as a destination, as the device says (VK-053). Raises Refused."""
+        """Bytes that a matrix takes as a destination, as the device says (VK-053b). Raises Refused."""
         if matrix not in self._sizes:
             size = own.new("size_t *")
             infos = own.new("ConvertInfo[1]")
@@ -132,7 +132,7 @@ def _fill(info: Any, source: Side, destination: Side, size: Any) -> None:
 
 def _enough(room: int, required: int) -> int:
     if room < required:
-        raise TooSmall(f"a matrix of {required} bytes in memory that has {max(0, room)} for it (VK-053)")
+        raise TooSmall(f"a matrix of {required} bytes in memory that has {max(0, room)} for it (VK-053b)")
     return room
 
 

@@ -71,7 +71,7 @@ class Memory(Struct, frozen=True):
 
 
 class Opaque(Struct, frozen=True):
-    """Memory for a matrix in a layout whose size the device says, in Vulkan's numbers (VK-005, VK-053).
+    """Memory for a matrix in a layout whose size the device says, in Vulkan's numbers (VK-005, VK-053b).
 
     The matrix begins `offset` bytes into it; all of it is zeros first where `zero`.
     """

@@ -44,7 +44,7 @@ def integers(c: Compiler, id_: int, role: str) -> Numbers:
 
 
 def place(c: Compiler, pointer: int, offset: int, role: str, storage: tuple[str, ...] = STORAGE) -> Numbers:
-    """Byte addresses (lanes or 1,) from a pointer to an array, and a byte offset. Raises Malformed (CV-013, CV-016)."""
+    """Byte addresses (lanes or 1,) from a pointer to an array, and a byte offset. Raises Malformed (CV-013, CV-016b)."""
     found = c.declared.storage(pointer)
     if found not in storage:
         raise Malformed(f"the storage class of {role} is {found}; it must be {' or '.join(storage)}")
@@ -56,10 +56,10 @@ def place(c: Compiler, pointer: int, offset: int, role: str, storage: tuple[str,
 
 
 def scalars_only(c: Compiler, pointer: int, role: str) -> None:
-    """Refuse arrays of vectors (CV-016)."""
+    """Refuse arrays of vectors (CV-016b)."""
     t = c.declared.pointee(pointer)
     if isinstance(t, ty.Array) and isinstance(t.element, ty.Vector):
-        raise Malformed(f"{role} must point to an array of scalars (CV-016)")
+        raise Malformed(f"{role} must point to an array of scalars (CV-016b)")
 
 
 def _plan(t: ty.CooperativeVector) -> layout.Leaf:
