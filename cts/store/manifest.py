@@ -20,7 +20,8 @@ from cts.errors import BadInput
 from cts.events import DriverOpened
 from cts.profiles import profile
 from cts.quarantine import Quarantine, Rule
-from cts.runner import RERUNS, Plan
+from cts.results import RERUNS
+from cts.runner import Plan
 
 FORMAT = 1
 

@@ -286,4 +286,23 @@ def fake_area(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     return st.integers(2, 1000).map(fixed_case)
 
 
+def undefined_case(value: int) -> Case:
+    """The same with undefined behaviour: its second row ends beyond the buffer."""
+    return loads_case(FIXED.replace("VALUE", str(value)).replace("stride: 8", "stride: 9"))
+
+
+def unlucky(value: int) -> Case:
+    """A case that breaks a rule for multiples of 5, none at all for other multiples of 7, and a good one otherwise."""
+    if value % 5 == 0:
+        return undefined_case(value)
+    if value % 7 == 0:
+        raise ArithmeticError(f"no case for {value}")
+    return fixed_case(value)
+
+
+def faulty_area(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """An area whose generator has two bugs."""
+    return st.integers(2, 1000).map(unlucky)
+
+
 factory = Factory()
