@@ -23,7 +23,7 @@ from cts.report.save import Saver
 from cts.runner import Plan, run
 from cts.verdict import Verdict
 
-PROFILE = Profile("default", 20, 7)
+PROFILE = Profile("default", 20, 21)
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def _value(case: object) -> int:
 @pytest.mark.parametrize("batch", ["", ",batch=well"])
 def test_told_once_and_the_others_are_judged(faulty: ModuleType, batch: str) -> None:
     drawn = values(faulty, PROFILE)
-    broken = [v for v in drawn if v % 5 == 0]
-    raising = [v for v in drawn if v % 5 and v % 7 == 0]
-    good = [v for v in drawn if v % 5 and v % 7]
+    broken = [v for v in drawn if v >= 900]
+    raising = [v for v in drawn if 800 <= v < 900]
+    good = [v for v in drawn if v < 800]
     assert broken and raising and len(good) > len(broken) + len(raising), "the seed has all three"
     assert len(broken) + len(raising) < MOST_FAULTS
     status, events = ran(f"fake:right{batch}", f"fake:remarks{batch}")
@@ -91,16 +91,16 @@ def test_what_is_told(faulty: ModuleType, tmp_path: Path) -> None:
     found = {f.code: f for f in faults_of(events)}
     invalid, raised = found["generated-invalid"], found["generator-failed"]
     case = loads_case(invalid.case)
-    assert _value(case) == 5, "shrunk"
-    assert case.name == invalid.name == f"generated.fake_area.{faulty.undefined_case(5).content_hash}"
+    assert _value(case) == 900, "shrunk"
+    assert case.name == invalid.name == f"generated.fake_area.{faulty.undefined_case(900).content_hash}"
     assert registry.oracle().violations(case)[0].rule in invalid.what
-    assert raised.case == "" and "ArithmeticError: no case for 7" in raised.what, "shrunk, too"
+    assert raised.case == "" and "ArithmeticError: no case for 800" in raised.what, "shrunk, too"
     assert "in unlucky" in raised.where and "Traceback" in raised.detail
     for fault in (invalid, raised):
         assert decode(encode(fault)) == fault
         text = fault_text(fault, tmp_path)
         assert str(fault.what) in text
-        assert text.endswith("reproduce: cts check --area fake_area --seed 7 --max-examples 20 --driver fake:right")
+        assert text.endswith("reproduce: cts check --area fake_area --seed 21 --max-examples 20 --driver fake:right")
     saver = Saver(tmp_path)
     saver(invalid)
     saver(raised)
@@ -215,7 +215,7 @@ def test_the_first_fault_stops_a_run_that_stops_at_the_first_finding(faulty: Mod
 
 def test_what_a_driver_does_not_run_is_no_fault(faulty: ModuleType) -> None:
     """Cases that a quarantine leaves out are not looked at."""
-    hashes = ", ".join(f"'{faulty.undefined_case(v).content_hash}'" for v in range(5, 1001, 5))
+    hashes = ", ".join(f"'{faulty.undefined_case(v).content_hash}'" for v in range(900, 1001))
     rules = loads_rules(f"schema: 1\nentries:\n  - {{match: {{cases: [{hashes}]}}, when: never, reason: it hangs}}\n")
     _, events = ran("fake:right", quarantine=Quarantine(rules))
     assert [f.code for f in faults_of(events)] == ["generator-failed"]

@@ -292,10 +292,10 @@ def undefined_case(value: int) -> Case:
 
 
 def unlucky(value: int) -> Case:
-    """A case that breaks a rule for multiples of 5, none at all for other multiples of 7, and a good one otherwise."""
-    if value % 5 == 0:
+    """A case that breaks a rule from 900 on, none at all from 800 on, and a good one of any other number."""
+    if value >= 900:
         return undefined_case(value)
-    if value % 7 == 0:
+    if value >= 800:
         raise ArithmeticError(f"no case for {value}")
     return fixed_case(value)
 
