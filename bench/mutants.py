@@ -54,10 +54,11 @@ def hunt(area: str, mutants: list[str], seed: int, max_examples: int) -> list[Hu
     oracle = registry.oracle()
     drivers = [open_driver(f"emulator:mutant={mutant}") for mutant in mutants]
     strategy = registry.area(area)(drivers[0].capabilities)
-    explored = explore(strategy, drivers, oracle, Profile("mutants", max_examples, seed))
+    exploration = explore(strategy, drivers, oracle, Profile("mutants", max_examples, seed))
+    assert not exploration.faults, list(exploration.faults)
     hunts = []
     for mutant, driver in zip(mutants, drivers, strict=True):
-        result = explored[driver.spec]
+        result = exploration.results[driver.spec]
         if result.case is None:
             hunts.append(Hunt(area, mutant, seed, None, None, ""))
             continue

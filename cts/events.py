@@ -62,6 +62,24 @@ class Trouble(_Event, frozen=True, tag="trouble"):
     remedy: str
 
 
+class GeneratorFault(Trouble, frozen=True, tag="generator-fault"):
+    """Generated examples of an area that are no cases to judge: the suite's own error, and no driver's (exit status 3).
+
+    `kind` tells them apart from others. `case` is the YAML of the shrunk case, "" where there is none, and `name` its
+    name. The first of them is the `example`-th that was drawn, from 1, and there are `count`. `detail` is a traceback
+    or "", and `reproduce` the command that shows them again.
+    """
+
+    area: str
+    kind: str
+    name: str
+    case: str
+    example: int
+    count: int
+    detail: str
+    reproduce: str
+
+
 class Progress(_Event, frozen=True, tag="progress"):
     """Generated examples of an area that have run on a driver since the last such event."""
 
@@ -71,7 +89,10 @@ class Progress(_Event, frozen=True, tag="progress"):
 
 
 class Shrinking(_Event, frozen=True, tag="shrinking"):
-    """A generated case has failed on a driver, and smaller ones are looked for."""
+    """A generated case has failed on a driver, and smaller ones are looked for.
+
+    Without a driver, it is the generator that has failed.
+    """
 
     driver: str
     area: str
@@ -215,6 +236,7 @@ Event: TypeAlias = (
     | DriverOpened
     | Rejected
     | Trouble
+    | GeneratorFault
     | Progress
     | Shrinking
     | CasesStarted

@@ -1,24 +1,26 @@
 """Generated cases on drivers, driven by Hypothesis: find a failing case, shrink it, keep the shrunk one.
 
 Drivers of equal capabilities see the same examples, generated and judged by the oracle once; each
-driver's finding is then shrunk for itself.
+driver's finding is then shrunk for itself. An example that is no case to judge is a fault of the suite's own,
+and no driver's: the next one follows, and of faults of one kind the first is shrunk.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cts.batch import Told, block_size, judge_all, nobody
-from cts.errors import BadInput, HarnessTrouble
+from cts.drawing import Example, Fault, Faults, Faulty, Flaky, Stop, Undrawn, checked_expectation, for_each
+from cts.errors import BadInput
 from cts.expectation import Expectation, Oracle
-from cts.judge import Attempt, OpenDriver, describe, is_spared
+from cts.judge import Attempt, OpenDriver, is_spared
 from cts.minimize import INTERRUPTED, Budget, minimize
 from cts.model import Case
 from cts.profiles import Profile
-from cts.seeding import same_examples_everywhere
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -26,14 +28,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
+class Exploration:
+    """What became of an area: by driver spec, and what is wrong with its examples, by kind."""
+
+    results: dict[str, Explored]
+    faults: dict[str, Faulty]
+
+
+@dataclass(eq=False)
 class Explored:
     """What became of one area on one driver.
 
     `examples` counts cases judged until the end or the first finding, without those of shrinking.
-    `case` is the shrunk case where the verdict is a finding or ERROR and a case is to blame; what a
-    quarantine leaves for last, or what the run dies with, is not shrunk. `not_run` counts what a
-    quarantine leaves out, by reason, and `known` the failures that a baseline lists by a condition,
-    which end nothing.
+    `case` is the shrunk case where the verdict is a finding or ERROR; what a quarantine leaves for last,
+    or what the run dies with, is not shrunk. `not_run` counts what was left out, by reason, and `known`
+    the failures that a baseline lists by a condition, which end nothing.
     """
 
     attempt: Attempt = field(default_factory=lambda: Attempt(Verdict.PASS))
@@ -44,18 +53,6 @@ class Explored:
     seconds: float = 0.0
     not_run: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
-
-
-class _Found(Exception):
-    """A failing example, for Hypothesis to shrink."""
-
-
-class _Enough(Exception):
-    """Nothing is left to explore."""
-
-
-class _Flaky(Exception):
-    """A failing example that passes when it is repeated."""
 
 
 Watch = Callable[[str], None]
@@ -73,48 +70,39 @@ def explore(
     on_example: Watch = _unwatched,
     on_shrink: Watch = _unwatched,
     told: Told = nobody,
-) -> dict[str, Explored]:
-    """Run `profile.max_examples` cases of the strategy on each driver; results by driver spec.
+    known: Set[str] = frozenset(),
+) -> Exploration:
+    """Run `profile.max_examples` cases of the strategy on each driver.
 
     Drivers that can take many cases at once get blocks of them, so that cases after a finding may have run, too.
-    `on_example` is called with the driver's spec after each example, `on_shrink` when shrinking begins;
-    `told` hears of every example that has run, as soon as it is judged.
+    `on_example` is called with the driver's spec after each example, `on_shrink` when shrinking begins, with "" where
+    that is for no driver; `told` hears of every example that has run, as soon as it is judged. A fault whose kind is in
+    `known` already is counted, not shrunk.
     """
     survey = _Survey(drivers, oracle, on_example, told)
-    results = survey.results
-    trouble = _hypothesis(strategy, profile, survey.add, shrink=False)
+    faults, ended = survey.faults, ""
+    try:
+        for_each(strategy, profile, survey.add)
+    except Fault as fault:
+        faults.add(fault, None, survey.drawn + 1)
+        ended = "the generator fails"
     survey.flush()
     survey.quarantined()
-    if trouble is not None:
-        for driver in survey.alive:
-            results[driver.spec].attempt = Attempt(Verdict.ERROR, trouble)
-    shrunk: dict[int, Explored] = {}
+    if faults.too_many and survey.drawn < profile.max_examples:
+        ended = f"{faults.total} of the first {survey.drawn} examples are faults of the generator"
+    if set(faults.by_kind) - known:
+        on_shrink("")
+        faults.shrink(strategy, profile, survey.expect, known)
     for driver in drivers:
-        explored = results[driver.spec]
-        if explored.case is None or is_spared(driver, explored.case):
-            continue
-        # Drivers share an attempt where the error is the oracle's or the generator's.
-        same = id(explored.attempt)
-        if same in shrunk:
-            first = shrunk[same]
-            explored.attempt, explored.case, explored.expectation = first.attempt, first.case, first.expectation
-            continue
-        shrunk[same] = explored
-        on_shrink(driver.spec)
-        _shrink(strategy, driver, oracle, profile, explored, survey.passed[driver.spec])
-    for explored in results.values():
+        explored = survey.results[driver.spec]
+        if ended and driver in survey.alive:
+            explored.not_run[ended] += profile.max_examples - survey.drawn
+        if explored.case is not None and not is_spared(driver, explored.case):
+            on_shrink(driver.spec)
+            _shrink(strategy, driver, oracle, profile, explored, survey.passed[driver.spec])
         if explored.attempt.verdict is Verdict.PASS and not explored.examples:
-            explored.attempt = _nothing_ran(explored)
-    return results
-
-
-def drawn(strategy: SearchStrategy[Case], profile: Profile) -> list[Case]:
-    """The cases that a run of this profile explores. Raises HarnessTrouble where the strategy fails."""
-    found: list[Case] = []
-    trouble = _hypothesis(strategy, profile, found.append, shrink=False)
-    if trouble is not None:
-        raise HarnessTrouble("generator-failed", trouble, f"example {len(found) + 1}", "a strategy of valid cases")
-    return found
+            explored.attempt = _nothing_ran(explored, faults)
+    return Exploration(survey.results, faults.by_kind)
 
 
 class _Survey:
@@ -122,42 +110,65 @@ class _Survey:
 
     def __init__(self, drivers: Sequence[OpenDriver], oracle: Oracle, on_example: Watch, told: Told) -> None:
         self.results = {d.spec: Explored() for d in drivers}
+        self.faults = Faults()
         self.alive = list(drivers)
         self.passed: dict[str, set[str]] = {d.spec: set() for d in drivers}
+        self.drawn = 0
         self._oracle = oracle
         self._on_example = on_example
         self._told = told
         self._size = block_size(drivers)
-        self._block: list[Case] = []
-        self._kept: list[Case] = []
+        self._block: list[tuple[int, Case]] = []
+        self._kept: list[tuple[int, Case]] = []
 
-    def add(self, case: Case) -> None:
-        """Take one example. Raises _Enough when no driver is left."""
-        if not self.alive:
-            raise _Enough
-        if any(d.quarantine.last(case) for d in self.alive):
-            self._kept.append(case)
-            return
-        self._block.append(case)
-        if len(self._block) == self._size:
-            self.flush()
-        if not self.alive:
-            raise _Enough
+    def add(self, example: Example) -> None:
+        """Take one example. Raises Stop when no driver is left, or the generator fails too often."""
+        if not self.alive or self.faults.too_many:
+            raise Stop
+        self.drawn += 1
+        if isinstance(example, Undrawn):
+            self.faults.add(example.fault, None, self.drawn)
+        elif any(d.quarantine.last(example) for d in self.alive):
+            self._kept.append((self.drawn, example))
+        else:
+            self._block.append((self.drawn, example))
+            if len(self._block) == self._size:
+                self.flush()
+        if not self.alive or self.faults.too_many:
+            raise Stop
+
+    def expect(self, case: Case) -> Expectation:
+        """What a case leaves in memory. Raises Fault where it is no case to judge."""
+        return checked_expectation(case, self._oracle)
 
     def quarantined(self) -> None:
         """Run what a quarantine leaves for last, one by one."""
-        for case in self._kept:
-            self._block.append(case)
+        for numbered in self._kept:
+            self._block.append(numbered)
             self.flush()
 
     def flush(self) -> None:
         """Run the examples taken."""
         block, self._block = self._block, []
         drivers = list(self.alive)
-        for judged in judge_all(block, drivers, lambda case: checked_expectation(case, self._oracle), self._told):
+        faults: dict[int, Fault] = {}
+
+        def expect(case: Case) -> Expectation:
+            try:
+                return self.expect(case)
+            except Fault as fault:
+                faults[id(case)] = fault
+                raise
+
+        together = judge_all([case for _, case in block], drivers, expect, self._told)
+        for (number, case), judged in zip(block, together, strict=True):
+            fault = faults.get(id(case))
+            if fault is not None:
+                self.faults.add(fault, case, number)
             for driver, attempt in zip(drivers, judged.attempts, strict=True):
-                if driver in self.alive:
-                    self._count(driver, judged.case, attempt, judged.expectation)
+                # A fault of ours is no driver's error.
+                if driver in self.alive and (fault is None or attempt.verdict is not Verdict.ERROR):
+                    self._count(driver, case, attempt, judged.expectation)
 
     def _count(self, driver: OpenDriver, case: Case, attempt: Attempt, expectation: Expectation | None) -> None:
         explored = self.results[driver.spec]
@@ -178,7 +189,9 @@ class _Survey:
                 self.alive.remove(driver)
 
 
-def _nothing_ran(explored: Explored) -> Attempt:
+def _nothing_ran(explored: Explored, faults: Faults) -> Attempt:
+    if faults.total:
+        return Attempt(Verdict.NOT_RUN, "the generator has faults, and no case for this driver beside them")
     if explored.not_run:
         return Attempt(Verdict.NOT_RUN, "; ".join(explored.not_run))
     if explored.unsupported:
@@ -191,21 +204,10 @@ def _attempt(case: Case, driver: OpenDriver, oracle: Oracle) -> tuple[Attempt, E
     if is_spared(driver, case):
         return Attempt(Verdict.NOT_RUN, "left for last by the quarantine, or the run dies with it"), None
     (judged,) = judge_all([case], [driver], lambda case: checked_expectation(case, oracle))
-    return judged.attempts[0], judged.expectation
-
-
-def checked_expectation(case: Case, oracle: Oracle) -> Expectation:
-    """The expectation of a generated case. Raises HarnessTrouble where the case breaks a rule: the generator's bug."""
-    violations = oracle.violations(case)
-    if violations:
-        first = violations[0]
-        raise HarnessTrouble(
-            "generated-invalid",
-            f"a generated case breaks {first.rule}: {first.what}",
-            first.path,
-            "this is a bug in cts/generators or cts/reference; please report it",
-        )
-    return oracle.expect(case)
+    attempt = judged.attempts[0]
+    if attempt.verdict is Verdict.ERROR and judged.expectation is None:
+        return Attempt(Verdict.NOT_RUN, attempt.detail), None  # a fault of ours
+    return attempt, judged.expectation
 
 
 def _shrink(
@@ -234,18 +236,17 @@ def _shrink(
         explored.attempt, explored.case, explored.expectation = attempt, case, expectation
         return True
 
-    def test(case: Case) -> None:
-        if case.content_hash not in passed and fails(case):
-            raise _Found
+    def test(example: Example) -> None:
+        if not isinstance(example, Undrawn) and example.content_hash not in passed and fails(example):
+            raise Stop
 
     try:
-        trouble = _hypothesis(strategy, profile, test, shrink=True)
-    except _Flaky:
+        # Where generation fails, that has been told; the finding stays as it is.
+        with suppress(Fault):
+            for_each(strategy, profile, test, shrink=True)
+    except Flaky:
         detail = f"{verdict.value} at first, not when the same case was run again"
         explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
-        return
-    if trouble is not None:
-        explored.attempt = Attempt(Verdict.ERROR, trouble)
         return
     if not found:
         attempt, _ = _attempt(original, driver, oracle)
@@ -280,45 +281,3 @@ def _minimize(driver: OpenDriver, oracle: Oracle, profile: Profile, explored: Ex
 def _flaky(explored: Explored, first: Verdict, again: Verdict) -> None:
     detail = f"{first.value} at first, {again.value} when the same case was run again"
     explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
-
-
-def _hypothesis(
-    strategy: SearchStrategy[Case], profile: Profile, test: Callable[[Case], None], *, shrink: bool
-) -> str | None:
-    """Run `test` on examples until it raises. Returns what went wrong with generation itself, in words.
-
-    The same profile and the same behaviour of `test` give the same examples in the same order.
-    Raises _Flaky where a failing example passes when it is repeated.
-    """
-    import hypothesis
-    from hypothesis import HealthCheck, Phase
-    from hypothesis.errors import Flaky
-
-    settings = hypothesis.settings(
-        max_examples=profile.max_examples,
-        phases=(Phase.generate, Phase.shrink) if shrink else (Phase.generate,),
-        database=None,  # a finding is kept as a case file
-        deadline=None,  # drivers have their own time limits
-        derandomize=False,  # the seed is ours, and printed
-        report_multiple_bugs=False,
-        print_blob=False,
-        # How long a driver takes says nothing about the strategies.
-        suppress_health_check=(HealthCheck.too_slow,),
-    )
-
-    @hypothesis.seed(profile.seed)
-    @settings
-    @hypothesis.given(strategy)
-    def generated(case: Case) -> None:
-        test(case)
-
-    try:
-        with same_examples_everywhere():
-            generated()
-    except (_Found, _Enough):
-        return None
-    except Flaky as e:
-        raise _Flaky from e
-    except Exception as e:  # noqa: BLE001 - a bug of a generator: shown as ERROR
-        return describe(e)
-    return None

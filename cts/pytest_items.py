@@ -13,6 +13,7 @@ import pytest
 import cts
 from cts import baseline, corpus, registry, store
 from cts import events as ev
+from cts.areas import run_area
 from cts.baseline import NO_BASELINE
 from cts.errors import BadInput, CtsError
 from cts.events import Result, RunStarted
@@ -23,10 +24,10 @@ from cts.model import load_case
 from cts.profiles import profile
 from cts.quarantine import NO_RULES, Quarantine, load
 from cts.report.bundles import Bundles
-from cts.report.failure import failure
+from cts.report.failure import failure, fault_text
 from cts.report.save import Saver
 from cts.report.terminal import known
-from cts.runner import Plan, described, exit_status, open_driver, run_area, run_entries
+from cts.runner import Plan, described, exit_status, open_driver, run_entries
 from cts.store import RunFolder
 from cts.verdict import Verdict
 
@@ -79,6 +80,9 @@ class Session:
         #: What cases have met that no report has taken along yet.
         self.met = Met()
         self._all_met = Met()
+        #: Kinds of faults of generators that some report has told of or will tell of, by area.
+        self.faults: dict[str, set[str]] = {}
+        self._all_faults: dict[tuple[str, str], ev.GeneratorFault] = {}
         self._unused: list[ev.Unused] = []
         self._identities: dict[str, str] = {}
         self._open: dict[str, OpenDriver] = {}
@@ -197,6 +201,10 @@ class Session:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count and keep what was judged; xdist's controller gets its workers' reports here too."""
         for event in map(ev.decode, report.__dict__.get(_EVENTS, ())):
+            if isinstance(event, ev.GeneratorFault):
+                if (event.area, event.kind) in self._all_faults:
+                    continue  # another of xdist's workers has met it, too
+                self._all_faults[event.area, event.kind] = event
             if isinstance(event, ev.Result):
                 self._results.append(event)
                 self._all_met.result(event)
@@ -225,10 +233,10 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A run in which nothing was tested fails."""
+        """A run in which nothing was tested fails, and one in which a generator did."""
         if hasattr(self.config, "workerinput"):
             return
-        if self.untested() and session.exitstatus == pytest.ExitCode.OK:
+        if (self.untested() or self._all_faults) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if not (session.shouldstop or session.shouldfail):
             self._unused = list(self._unneeded())
@@ -253,8 +261,8 @@ class Session:
         return ev.RunFinished(counts, examples, 0, self._problems, seconds, status, known.total(), unexpected)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Count what was not run and what is known, and name what passes against the baseline, its unused entries
-        and the drivers on which nothing was tested.
+        """Count what was not run and what is known, and name what passes against the baseline, its unused entries,
+        faults of generators, which are no driver's, and the drivers on which nothing was tested.
         """
         for (spec, why), count in self._not_run.items():
             terminalreporter.write_line(f"cts: {count} cases not run on {spec}: {why}", yellow=True)
@@ -267,6 +275,8 @@ class Session:
                 )
         for unused in self._unused:
             terminalreporter.write_line(f"cts: not seen on {unused.driver}: {unused.entry}: {unused.why}", yellow=True)
+        for fault in self._all_faults.values():
+            terminalreporter.write_line(f"cts: {fault_text(fault, self.run, self.header)}", red=True)
         for spec in self.untested():
             terminalreporter.write_line(
                 f"cts: nothing was tested on {spec}: it supports none of the cases, or none may run", red=True
@@ -370,8 +380,14 @@ class AreaItem(_Item):
 
     def result(self, driver: OpenDriver) -> Result:
         ours = self.session_of_cts
-        reruns = ours.plan.reruns
-        (result,) = run_area(self.area, [driver], registry.oracle(), ours.settings, reruns=reruns, met=ours.met.add)
+        told = ours.faults.setdefault(self.area, set())
+        oracle, reruns = registry.oracle(), ours.plan.reruns
+        ran = run_area(self.area, [driver], oracle, ours.settings, reruns=reruns, met=ours.met.add, known=told)
+        told |= set(ran.faults)
+        for fault in ran.faults.values():
+            ours.happened.append(fault)
+            ours.saver(fault)
+        (result,) = ran.results
         return result
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

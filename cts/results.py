@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from dataclasses import replace
 
@@ -10,14 +11,18 @@ import msgspec
 from cts.baseline import generated_name
 from cts.batch import Judged
 from cts.corpus import Entry
-from cts.events import Result
+from cts.drawing import Faulty
+from cts.events import CaseJudged, GeneratorFault, Result
 from cts.expectation import Expectation, Oracle
 from cts.explore import Explored
 from cts.finding import finding
 from cts.judge import Attempt, OpenDriver, is_deadly, is_spared, judge
-from cts.model import Case
+from cts.model import Case, dumps_case
 from cts.quarantine import Rule
 from cts.verdict import Verdict
+
+#: How often a finding is run again, to tell what is flaky.
+RERUNS = 1
 
 
 def settled(driver: OpenDriver, case: Case, expectation: Expectation | None, attempt: Attempt, reruns: int) -> Attempt:
@@ -88,6 +93,34 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, r
     )
 
 
+def check_command(area: str, spec: str, seed: int, max_examples: int) -> str:
+    """The command that draws these examples for what the driver of a spec can do, and checks them."""
+    words = ["cts", "check", "--area", area, "--seed", str(seed), "--max-examples", str(max_examples)]
+    return shlex.join([*words, "--driver", spec])
+
+
+def of_fault(area: str, faulty: Faulty, reproduce: str) -> GeneratorFault:
+    """Faults of one kind among the examples of an area, with the command that shows them again."""
+    fault, case, name = faulty.fault, faulty.case, f"generated.{area}.example-{faulty.number}"
+    if case is not None:
+        name = f"generated.{area}.{case.content_hash}"
+        case = msgspec.structs.replace(case, name=name)
+    return GeneratorFault(
+        fault.code,
+        fault.what,
+        fault.where,
+        fault.remedy,
+        area,
+        fault.kind,
+        name,
+        dumps_case(case) if case is not None else "",
+        faulty.number,
+        faulty.count,
+        fault.detail,
+        reproduce,
+    )
+
+
 def _known(driver: OpenDriver, case: Case, attempt: Attempt) -> str:
     return _text(driver.baseline.known(case, attempt.verdict))
 
@@ -104,3 +137,9 @@ def not_run(driver: OpenDriver, area: str, name: str, *, generated: bool) -> Res
     """What a run that has stopped says of a case or an area."""
     why = "the run stopped at its first finding"
     return Result(driver.spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})
+
+
+def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *, keep: bool = False) -> CaseJudged:
+    """A case that is judged; itself with it where it does not pass and is to be kept."""
+    kept = case if keep and attempt.verdict is not Verdict.PASS else None
+    return CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept)

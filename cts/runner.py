@@ -11,47 +11,44 @@ import msgspec
 
 import cts
 from cts import registry
+from cts.areas import run_area
 from cts.baseline import NO_BASELINE, Baseline
 from cts.batch import Told, block_size, judge_all, nobody
-from cts.capabilities import Capabilities
 from cts.corpus import Entry, read
 from cts.driver import NamedDriver
-from cts.errors import BadInput, HarnessTrouble, NothingToGenerate
+from cts.errors import BadInput, HarnessTrouble
 from cts.events import (
-    CaseJudged,
     CasesStarted,
     DriverOpened,
     Event,
-    Progress,
+    GeneratorFault,
     Result,
     RunFinished,
     RunStarted,
-    Shrinking,
     problem,
 )
 from cts.expectation import Oracle
-from cts.explore import Explored, explore
-from cts.judge import NOTHING_RECALLED, Attempt, OpenDriver, Recalled, describe, trouble
+from cts.judge import NOTHING_RECALLED, Attempt, OpenDriver, Recalled, trouble
 from cts.met import Met
 from cts.model import Case
 from cts.profiles import Profile
 from cts.quarantine import NO_RULES, Quarantine
-from cts.results import not_run, of_area, of_case, settled
+from cts.results import RERUNS, judged_event, not_run, of_case, settled
 from cts.verdict import Verdict
 
 Emit = Callable[[Event], None]
-
-#: How often a finding is run again, to tell what is flaky.
-RERUNS = 1
 
 CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
 class Past:
-    """What an interrupted run has come to: results, which are reported again, and what it knows of drivers, by spec."""
+    """What an interrupted run has come to: results and faults of generators, which are reported again, and what it
+    knows of drivers, by spec.
+    """
 
     results: tuple[Result, ...] = ()
+    faults: tuple[GeneratorFault, ...] = ()
     recalled: Mapping[str, Recalled] = field(default_factory=dict)
 
 
@@ -122,46 +119,6 @@ def run_entries(
             of_case(driver, entry, settled(driver, one.case, one.expectation, attempt, reruns), one, oracle)
             for driver, attempt in zip(drivers, one.attempts, strict=True)
         ]
-
-
-def run_area(
-    area: str,
-    drivers: Sequence[OpenDriver],
-    oracle: Oracle,
-    profile: Profile,
-    emit: Emit = lambda event: None,
-    reruns: int = RERUNS,
-    met: Told = nobody,
-) -> list[Result]:
-    """Generated cases of one area on several drivers, those of equal capabilities together."""
-
-    def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
-        emit(judged_event(driver, area, case, attempt, keep=True))
-        met(driver, case, attempt)
-
-    results = {}
-    for capabilities, group in _by_capabilities(drivers):
-        found: dict[str, Explored]
-        try:
-            strategy = registry.area(area)(capabilities)
-            found = explore(
-                strategy,
-                group,
-                oracle,
-                profile,
-                on_example=lambda spec: emit(Progress(spec, area, 1)),
-                on_shrink=lambda spec: emit(Shrinking(spec, area)),
-                told=told,
-            )
-        except BadInput:
-            raise
-        except NothingToGenerate as e:
-            found = {d.spec: Explored(Attempt(Verdict.UNSUPPORTED, str(e))) for d in group}
-        except Exception as e:  # noqa: BLE001 - the generator's own bug: shown as ERROR
-            found = {d.spec: Explored(Attempt(Verdict.ERROR, describe(e))) for d in group}
-        for driver in group:
-            results[driver.spec] = of_area(area, driver, found[driver.spec], oracle, reruns)
-    return [results[d.spec] for d in drivers]
 
 
 def exit_status(
@@ -278,6 +235,8 @@ class _Run:
         specs = {d.spec for d in drivers}
         results = [r for r in self.plan.past.results if r.driver in specs]
         self.done = {(r.driver, r.name) for r in results}
+        # What is left of an area meets its faults again.
+        self._faults(f for f in self.plan.past.faults if not self._open_questions(f"generated.{f.area}", drivers))
         self._add(results)
 
     def _open_questions(self, name: str, drivers: Sequence[OpenDriver]) -> list[OpenDriver]:
@@ -341,13 +300,14 @@ class _Run:
                 self._add([not_run(d, area, f"generated.{area}", generated=True) for d in some])
                 continue
             try:
-                self._add(
-                    run_area(
-                        area, some, registry.oracle(), self.plan.profile, self.emit, self.plan.reruns, self.met.add
-                    )
+                ran = run_area(
+                    area, some, registry.oracle(), self.plan.profile, self.emit, self.plan.reruns, self.met.add
                 )
             except BadInput as e:
                 self._problem(e)
+            else:
+                self._faults(ran.faults.values())
+                self._add(ran.results)
 
     def _add(self, results: list[Result]) -> None:
         for result in results:
@@ -361,6 +321,12 @@ class _Run:
             finding = result.verdict.is_finding or result.verdict is Verdict.ERROR
             if self.plan.stop_at_first and ((finding and not result.known) or result.unexpected):
                 self.stopped = True
+
+    def _faults(self, faults: Iterable[GeneratorFault]) -> None:
+        for fault in faults:
+            self.troubles += 1
+            self.emit(fault)
+            self.stopped = self.stopped or self.plan.stop_at_first
 
     def _unused(self, drivers: Sequence[OpenDriver]) -> None:
         """Name what is in the baseline without need."""
@@ -387,16 +353,3 @@ def described(driver: OpenDriver) -> DriverOpened:
         for name, value in msgspec.json.decode(msgspec.json.encode(driver.capabilities)).items()
     }
     return DriverOpened(driver.spec, identity, capabilities)
-
-
-def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *, keep: bool = False) -> CaseJudged:
-    """A case that is judged; itself with it where it does not pass and is to be kept."""
-    kept = case if keep and attempt.verdict is not Verdict.PASS else None
-    return CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept)
-
-
-def _by_capabilities(drivers: Sequence[OpenDriver]) -> list[tuple[Capabilities, list[OpenDriver]]]:
-    groups: dict[Capabilities, list[OpenDriver]] = {}
-    for driver in drivers:
-        groups.setdefault(driver.capabilities, []).append(driver)
-    return list(groups.items())

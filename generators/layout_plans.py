@@ -151,10 +151,7 @@ def _geometry(sketch: LayoutSketch, start: LayoutState, purpose: Purpose, wide: 
             geometry.dims[d] = start.dims[d] if keep else max(axis.extent, least)
             _place(sketch, geometry, d, keep)
     if keep and undefined:
-        geometry.span = [min(s, d) for s, d in zip(span, geometry.dims, strict=True)]
-        geometry.offset = [
-            o % (d - s + 1) for o, d, s in zip(geometry.offset, geometry.dims, geometry.span, strict=True)
-        ]
+        _stay_inside(geometry, start, purpose.grid)
     _come_near_wrapping(sketch, geometry, wide, undefined)
     growing = 1 if wide == "stride" else 0
     rest = math.prod(geometry.span) // geometry.span[growing]
@@ -189,6 +186,18 @@ def _place(sketch: LayoutSketch, geometry: _Geometry, d: int, keep: bool) -> Non
         geometry.offset[d] = index % 4
         if not keep:
             geometry.dims[d] = max(extent, geometry.offset[d] + span)
+
+
+def _stay_inside(geometry: _Geometry, start: LayoutState, grid: Grid) -> None:
+    """Change span and offset so that all instances stay in bounds of extents that are kept (TA-060).
+
+    The offset of `start` adds up with this one (TA-016): where it varies, instances keep their distances.
+    """
+    for d, extent in enumerate(geometry.dims):
+        low, high = replace(start.offset[d], base=0).range(grid)
+        room = extent - (high - low)
+        geometry.span[d] = min(geometry.span[d], room)
+        geometry.offset[d] = geometry.offset[d] % (room - geometry.span[d] + 1) - low
 
 
 def _come_near_wrapping(sketch: LayoutSketch, geometry: _Geometry, wide: str, undefined: bool) -> None:

@@ -1,4 +1,4 @@
-"""`cts check`: whether case files are cases."""
+"""`cts check`: whether case files are cases, and generated cases valid."""
 
 from __future__ import annotations
 
@@ -10,19 +10,38 @@ import typer
 if TYPE_CHECKING:
     from cts.corpus import Entry
     from cts.expectation import Oracle
+    from cts.model import Case
 
 
 def check(
     targets: Annotated[
-        list[str], typer.Argument(help="Case files, folders or names of corpus cases.", metavar="CASE...")
-    ],
+        list[str] | None, typer.Argument(help="Case files, folders or names of corpus cases.", metavar="[CASE]...")
+    ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Rewrite files that are not in canonical form.")] = False,
+    area: Annotated[
+        list[str] | None, typer.Option("--area", help="Draw cases of this area and check them. Repeatable.")
+    ] = None,
+    driver: Annotated[
+        str | None, typer.Option("--driver", "-d", help="With --area: the driver whose cases are drawn; runs nothing.")
+    ] = None,
+    max_examples: Annotated[
+        int | None, typer.Option("--max-examples", help="With --area: how many. Default: 500.", metavar="N")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="With --area: the seed of `cts run`.")] = None,
 ) -> None:
-    """Check that files are well-formed cases without undefined behaviour, in canonical form."""
+    """Check that files are well-formed cases without undefined behaviour, in canonical form.
+
+    With --area: that the cases which `cts run` would generate with this seed are valid. None of them is run.
+    """
     from cts import corpus, registry
     from cts.errors import BadInput
 
-    entries, errors = corpus.select(targets)
+    if not targets and not area:
+        raise BadInput("nothing-selected", "no case and no area is selected", "cts check", "CASE... or --area")
+    for option, value in (("--driver", driver), ("--max-examples", max_examples), ("--seed", seed)):
+        if value is not None and not area:
+            raise BadInput("area-option", f"{option} is for generated cases", option, "--area beside it")
+    entries, errors = corpus.select(targets) if targets else ([], [])
     oracle = registry.oracle()
     for entry in entries:
         try:
@@ -31,7 +50,47 @@ def check(
             errors.append(e)
     for error in errors:
         typer.echo(str(error), err=True)
-    raise typer.Exit(2 if errors else 0)
+    faults = _check_areas(area, driver, max_examples, seed, oracle) if area else 0
+    raise typer.Exit(3 if faults else 2 if errors else 0)
+
+
+def _check_areas(areas: list[str], spec: str | None, max_examples: int | None, seed: int | None, oracle: Oracle) -> int:
+    """Draw and check generated cases; returns how many are faults. Raises BadInput where that cannot be done."""
+    from cts import registry
+    from cts.drawing import checked_expectation, examine, within
+    from cts.errors import BadInput, NothingToGenerate
+    from cts.profiles import profile
+    from cts.report.failure import fault_text
+    from cts.results import check_command, of_fault
+    from cts.runner import open_driver
+
+    if spec is None:
+        raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")
+    settings = profile("default", max_examples, seed)
+    assert settings.seed is not None, "profile() settles the seed"
+    generators = {name: registry.area(name) for name in dict.fromkeys(areas)}
+    opened = open_driver(spec)
+    opened.driver.close()
+
+    def check(case: Case) -> None:
+        checked_expectation(case, oracle)
+        within(case, opened.capabilities)
+
+    total = 0
+    for name, cases in generators.items():
+        what = f"{name} for {spec}, seed {settings.seed}"
+        try:
+            found = examine(cases(opened.capabilities), settings, check)
+        except NothingToGenerate as e:
+            typer.echo(f"{what}: nothing to generate: {e}")
+            continue
+        faults = found.faults
+        typer.echo(f"{what}: {found.drawn} examples, {len(found.cases)} distinct: {faults.total or 'no'} faults")
+        for faulty in faults.by_kind.values():
+            command = check_command(name, spec, settings.seed, settings.max_examples)
+            typer.echo(f"\n{fault_text(of_fault(name, faulty, command), None)}", err=True)
+        total += faults.total
+    return total
 
 
 def _check(entry: Entry, oracle: Oracle, *, fix: bool) -> str:

@@ -56,7 +56,7 @@ def sampled(examples: int) -> dict[str, list[Case]]:
         return {}
     from cts import registry
     from cts.capabilities import everything
-    from cts.explore import drawn
+    from cts.drawing import drawn
     from cts.profiles import Profile
 
     profile = Profile("coverage", examples, 0)

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from cts.events import Finding, Mismatch, Result, RunStarted
+from cts.errors import HarnessTrouble
+from cts.events import Finding, GeneratorFault, Mismatch, Result, RunStarted
 from cts.model import dumps_case
 
 #: Differing elements shown after the first; a saved report has more.
@@ -28,6 +29,36 @@ def failure(result: Result, save_dir: Path | None, header: RunStarted | None = N
 def full(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:
     """The same with every differing element that the finding lists."""
     return "\n".join(_lines(result, save_dir, header, None))
+
+
+def fault_text(fault: GeneratorFault, save_dir: Path | None, header: RunStarted | None = None) -> str:
+    """The text of a generator's fault, ending in the command that reproduces it."""
+    return "\n".join(_fault_lines(fault, save_dir, header))
+
+
+def saved_fault(fault: GeneratorFault, save_dir: Path) -> Path:
+    """Where the case of a generator's fault is kept."""
+    return save_dir / f"{file_name(fault.name)}.yaml"
+
+
+def _fault_lines(fault: GeneratorFault, save_dir: Path | None, header: RunStarted | None) -> Iterator[str]:
+    yield f"GENERATOR {fault.name}"
+    seed = f" of seed {header.seed}" if header else ""
+    shrunk = ", then shrunk" if fault.case else ""
+    others = f"; {fault.count} examples are like it" if fault.count > 1 else ""
+    yield f"found at example {fault.example}{seed}{shrunk}{others}"
+    if fault.case:
+        yield ""
+        yield fault.case.rstrip()
+    yield ""
+    yield str(HarnessTrouble(fault.code, fault.what, fault.where, fault.remedy))
+    if fault.detail:
+        yield ""
+        yield fault.detail
+    yield ""
+    if fault.case and save_dir is not None:
+        yield f"the case: cts check {shlex.quote(str(saved_fault(fault, save_dir)))}"
+    yield f"reproduce: {fault.reproduce}"
 
 
 def title(result: Result) -> str:

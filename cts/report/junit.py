@@ -6,8 +6,8 @@ import platform
 import re
 from xml.etree import ElementTree as Xml
 
-from cts.events import Rejected, Result, Trouble
-from cts.report.failure import full
+from cts.events import GeneratorFault, Rejected, Result, Trouble
+from cts.report.failure import fault_text, full
 from cts.store import Run
 from cts.verdict import Verdict
 
@@ -27,7 +27,7 @@ def junit(run: Run) -> bytes:
         results = [r for r in run.results if r.driver == driver]
         suites.append(_suite(root, run, driver, [_test(r, run) for r in results]))
     if run.problems:
-        suites.append(_suite(root, run, "cts", [_problem(p) for p in run.problems]))
+        suites.append(_suite(root, run, "cts", [_problem(p, run) for p in run.problems]))
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(s.get(name, "0")) for s in suites)))
     root.set("time", _seconds(sum(float(s.get("time", "0")) for s in suites)))
@@ -85,7 +85,11 @@ def _test(result: Result, run: Run) -> Xml.Element:
     return test
 
 
-def _problem(problem: Rejected | Trouble) -> Xml.Element:
+def _problem(problem: Rejected | Trouble, run: Run) -> Xml.Element:
+    if isinstance(problem, GeneratorFault):
+        test = _case(problem.area, problem.name, 0.0)
+        _ending(test, "error", problem.code, f"{problem.what}\n{fault_text(problem, run.path)}")
+        return test
     test = _case("cts", f"{problem.code}: {problem.where}" if problem.where else problem.code, 0.0)
     _ending(test, "error", problem.code, f"{problem.what}\n{problem.remedy}")
     return test

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from cts.errors import HarnessTrouble
-from cts.events import Event, Result, RunStarted
+from cts.events import Event, GeneratorFault, Result, RunStarted
 from cts.model import dumps_case
-from cts.report.failure import file_name, full, saved_case
+from cts.report.failure import fault_text, file_name, full, saved_case, saved_fault
 
 
 class Saver:
@@ -21,15 +21,21 @@ class Saver:
         if isinstance(event, RunStarted):
             self.header = event
         if isinstance(event, Result) and event.finding is not None:
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                name = event.name
-                if event.generated:
-                    name = event.finding.case.name
-                    saved_case(event, self.folder).write_text(dumps_case(event.finding.case), encoding="utf-8")
-                report = self.folder / f"{file_name(name)}.{file_name(event.driver)}.txt"
-                report.write_text(full(event, self.folder, self.header) + "\n", encoding="utf-8")
-            except OSError as e:
-                raise HarnessTrouble(
-                    "save", str(e), str(self.folder), "a folder that can be written: --save-dir"
-                ) from e
+            name = event.name
+            if event.generated:
+                name = event.finding.case.name
+                self._write(saved_case(event, self.folder), dumps_case(event.finding.case))
+            report = self.folder / f"{file_name(name)}.{file_name(event.driver)}.txt"
+            self._write(report, full(event, self.folder, self.header) + "\n")
+        if isinstance(event, GeneratorFault):
+            if event.case:
+                self._write(saved_fault(event, self.folder), event.case)
+            report = self.folder / f"{file_name(event.name)}.txt"
+            self._write(report, fault_text(event, self.folder, self.header) + "\n")
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as e:
+            raise HarnessTrouble("save", str(e), str(self.folder), "a folder that can be written: --save-dir") from e

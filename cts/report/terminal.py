@@ -12,7 +12,7 @@ from rich.table import Table
 
 from cts import events as ev
 from cts.errors import BadInput, CtsError, HarnessTrouble
-from cts.report.failure import failure
+from cts.report.failure import failure, fault_text
 from cts.verdict import Verdict
 
 #: Failures shown in full; the summary and the saved files have all of them.
@@ -60,12 +60,15 @@ class Terminal:
                 self._start(event)
             case ev.Rejected():
                 self._error(BadInput(event.code, event.what, event.where, event.remedy))
+            case ev.GeneratorFault():
+                self._failure(fault_text(event, self.save_dir, self.header))
             case ev.Trouble():
                 self._error(HarnessTrouble(event.code, event.what, event.where, event.remedy))
             case ev.Progress():
                 self.progress.advance(self._task(event.area, event.area), event.examples)
             case ev.Shrinking():
-                self._task(event.area, f"{event.area}: shrinking a failure of {event.driver}")
+                whose = event.driver or "the generator"
+                self._task(event.area, f"{event.area}: shrinking a failure of {whose}")
             case ev.Result():
                 self._result(event)
             case ev.Unused():
@@ -120,9 +123,11 @@ class Terminal:
             if result.verdict is Verdict.PASS and result.detail:
                 self._print(f"{result.driver} says of {result.name}, which passes: {result.detail}")
             return
+        self._failure(failure(result, self.save_dir, self.header))
+
+    def _failure(self, text: str) -> None:
         self.shown += 1
         if self.shown <= SHOWN:
-            text = failure(result, self.save_dir, self.header)
             head, _, rest = text.partition("\n")
             self.console.print()
             self._print(head, style="bold red")

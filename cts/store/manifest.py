@@ -21,7 +21,8 @@ from cts.events import DriverOpened
 from cts.model.identity import HASHES
 from cts.profiles import profile
 from cts.quarantine import Quarantine, Rule
-from cts.runner import RERUNS, Plan
+from cts.results import RERUNS
+from cts.runner import Plan
 
 FORMAT = 2
 

@@ -9,7 +9,17 @@ from pathlib import Path
 
 import cts
 from cts.errors import BadInput
-from cts.events import CaseJudged, CasesStarted, DriverOpened, Event, Rejected, Result, RunFinished, Trouble
+from cts.events import (
+    CaseJudged,
+    CasesStarted,
+    DriverOpened,
+    Event,
+    GeneratorFault,
+    Rejected,
+    Result,
+    RunFinished,
+    Trouble,
+)
 from cts.judge import Recalled
 from cts.model.identity import HASHES
 from cts.runner import Past, Plan
@@ -95,7 +105,8 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
     try:
         run = load(path)
         _check(run)
-        plan = replace(run.manifest.plan(), past=Past(run.results, recalled(run.judged, run.died)))
+        faults = tuple(p for p in run.problems if isinstance(p, GeneratorFault))
+        plan = replace(run.manifest.plan(), past=Past(run.results, faults, recalled(run.judged, run.died)))
     except BaseException:
         writer.close()
         raise

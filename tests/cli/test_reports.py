@@ -57,6 +57,26 @@ def test_the_schema_refuses_other_forms(cts: Cts, fakes: ModuleType, change: tup
         SCHEMA.validate(text.replace(*change))
 
 
+def test_faults_of_a_generator_are_errors_of_no_driver(
+    cts: Cts, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fakes, "fake_area", fakes.faulty_area)
+    area = ("--no-corpus", "--area", "fake_area", "--max-examples", "20", "--seed", "21")
+    drivers = ("--driver", "fake:right", "--driver", "fake:remarks")
+    ran = cts("run", *area, *drivers, "--junit", "out.xml", "--html", "out.html")
+    assert ran.status == 3
+    root = check(cts.folder / "out.xml")
+    (saved,) = (cts.folder / "cts-run" / "001").glob("*.yaml")
+    assert {(s.attrib["name"], s.attrib["errors"]) for s in root} == {
+        ("fake:right", "0"),
+        ("fake:remarks", "0"),
+        ("cts", "2"),
+    }
+    assert saved.stem in {t.attrib["name"] for t in root.iter("testcase")}
+    page = (cts.folder / "out.html").read_text()
+    assert page.count("cts check --area fake_area --seed 21 --max-examples 20 --driver fake:right") == 2
+
+
 def test_junit(cts: Cts, fakes: ModuleType) -> None:
     (cts.folder / "known.yaml").write_text(
         "schema: 1\nentries:\n"

@@ -140,6 +140,50 @@ def test_check(cts: Cts) -> None:
     assert cts.snapshot("check", "check", "tensor_addressing.clip").status == 0
 
 
+def test_check_generated_cases(cts: Cts, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run says of a generator's faults, and the commands that it names for them, agree."""
+    drawn = ("--area", "fake_area", "--max-examples", "20", "--seed", "21")
+    good = cts("check", *drawn, "--driver", "fake:right")
+    assert (good.status, good.out) == (0, "fake_area for fake:right, seed 21: 20 examples, 20 distinct: no faults\n")
+    monkeypatch.setattr(fakes, "fake_area", fakes.faulty_area)
+    ran = cts("run", "--no-corpus", *drawn, "--driver", "fake:right", "--driver", "fake:remarks")
+    assert ran.status == 3
+    assert ran.out.count("GENERATOR generated.fake_area.") == 2
+    assert "15 examples" not in ran.out and "2 pass, 2 troubles; 30 cases judged" in ran.out
+    (reproduce,) = {line for line in ran.out.splitlines() if line.startswith("reproduce: ")}
+    again = cts(*reproduce.split()[2:])
+    assert again.status == 3
+    assert again.out == "fake_area for fake:right, seed 21: 20 examples, 18 distinct: 5 faults\n"
+    (show,) = [line for line in ran.out.splitlines() if line.startswith("the case: ")]
+    alone = cts(*show.split()[3:])
+    assert alone.status == 2 and "error[undefined-behaviour]" in alone.err
+    for line in again.err.splitlines():
+        assert line.replace(", then", " of seed 21, then") in ran.out or "examples are like it" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "no case and no area is selected"),
+        (("--seed", "1"), "no case and no area is selected"),
+        ((CASE, "--driver", "emulator"), "--driver is for generated cases"),
+        (("--area", "fake_area"), "no driver to draw cases for"),
+        (("--area", "fake_are", "--driver", "fake"), "did you mean 'fake_area'?"),
+        (("--area", "fake_area", "--driver", "fake", "--max-examples", "0"), "0 examples"),
+    ],
+)
+def test_check_says_what_is_missing(cts: Cts, fakes: ModuleType, arguments: tuple[str, ...], words: str) -> None:
+    ran = cts("check", *arguments)
+    assert ran.status == 2
+    assert words in ran.err
+
+
+def test_check_of_an_area_that_a_driver_lacks(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("check", "--area", "vector_training", "--driver", "fake:no-features")
+    assert ran.status == 0
+    assert "nothing to generate" in ran.out
+
+
 def test_check_fixes_form(cts: Cts) -> None:
     path = cts.folder / "case.yaml"
     path.write_text(VECTORS.replace("schema: 1\n", "").replace("name: vectors", "name: vectors\nschema: 1"))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cts import registry
+from cts.areas import run_area
 from cts.profiles import Profile
 from cts.report.failure import failure
-from cts.runner import open_driver, run_area
+from cts.runner import open_driver
 from cts.verdict import Verdict
 
 AREA = "tensor_addressing"
@@ -13,7 +14,7 @@ AREA = "tensor_addressing"
 
 def test_generated_cases_pass_on_both_drivers() -> None:
     drivers = [open_driver("emulator"), open_driver("interpreter")]
-    results = run_area(AREA, drivers, registry.oracle(), Profile("default", 40, 11))
+    results = run_area(AREA, drivers, registry.oracle(), Profile("default", 40, 11)).results
     assert [(r.driver, r.verdict, r.examples, r.unsupported) for r in results] == [
         ("emulator", Verdict.PASS, 40, 0),
         ("interpreter", Verdict.PASS, 40, 0),
@@ -23,7 +24,7 @@ def test_generated_cases_pass_on_both_drivers() -> None:
 def test_a_planted_bug_is_found_shrunk_and_explained() -> None:
     driver = open_driver("emulator:mutant=slice-replaces-offset")
     # Other seeds meet an access beyond the guard first, which is a crash.
-    (result,) = run_area(AREA, [driver], registry.oracle(), Profile("default", 300, 13))
+    (result,) = run_area(AREA, [driver], registry.oracle(), Profile("default", 300, 13)).results
     assert result.verdict is Verdict.FAIL
     assert result.finding is not None
     assert len(result.finding.case.program) <= 8
@@ -45,7 +46,7 @@ def test_a_planted_bug_is_found_shrunk_and_explained() -> None:
 def test_the_same_seed_finds_the_same_case() -> None:
     def case() -> object:
         driver = open_driver("emulator:mutant=store-high-written")
-        (result,) = run_area(AREA, [driver], registry.oracle(), Profile("default", 200, 5))
+        (result,) = run_area(AREA, [driver], registry.oracle(), Profile("default", 200, 5)).results
         assert result.finding is not None
         return result.finding.case
 

@@ -12,8 +12,8 @@ import pytest
 from cts import corpus, registry
 from cts.driver import Job
 from cts.errors import BadInput
-from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Shrinking, Trouble
-from cts.model import Case, dumps_case, load_case
+from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble
+from cts.model import Case, load_case
 from cts.profiles import Profile
 from cts.runner import Plan, exit_status, run
 from cts.verdict import Verdict
@@ -244,38 +244,11 @@ def test_a_failing_oracle_is_our_error(fakes: ModuleType, monkeypatch: pytest.Mo
             raise ZeroDivisionError("the oracle has a bug")
 
     monkeypatch.setattr(registry, "oracle", Broken)
-    plan = Plan(("fake:right",), PROFILE, (corpus.one(CORPUS_CASE),), ("fake_area",))
-    status, events = events_of(plan)
-    results = [e for e in events if isinstance(e, Result)]
-    assert [r.verdict for r in results] == [Verdict.ERROR, Verdict.ERROR]
-    assert all("the oracle has a bug" in r.detail for r in results)
-    assert status == 3
-
-
-def test_a_generator_of_undefined_behaviour_is_our_error(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hypothesis import strategies as st
-
-    case = load_case(corpus.one("tensor_addressing.clamp.edge_low_load").path)
-    undefined = dumps_case(case).replace("ClampToEdge}", "Undefined}")
-    from cts.model import loads_case
-
-    monkeypatch.setattr(fakes, "fake_area", lambda capabilities: st.just(loads_case(undefined)))
-    _, events = events_of(Plan(("fake:right", "fake:wrong"), PROFILE, areas=("fake_area",)))
-    for result in (e for e in events if isinstance(e, Result)):
-        assert result.verdict is Verdict.ERROR
-        assert "generated-invalid" in result.detail and "TA-060" in result.detail
-    shrinking = [e.driver for e in events if isinstance(e, Shrinking)]
-    assert shrinking == ["fake:right"], "one error for all drivers is shrunk once"
-
-
-def test_a_failing_generator_is_our_error(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(capabilities: object) -> object:
-        raise LookupError("no such matrix")
-
-    monkeypatch.setattr(fakes, "fake_area", broken)
-    (result,) = results_of(Plan(("fake:right",), PROFILE, areas=("fake_area",)))
+    status, events = events_of(one_case("fake:right"))
+    (result,) = [e for e in events if isinstance(e, Result)]
     assert result.verdict is Verdict.ERROR
-    assert "no such matrix" in result.detail
+    assert "the oracle has a bug" in result.detail
+    assert status == 3
 
 
 def test_duplicate_names_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,12 @@ import cts
 EXAMPLES = """
 import contextlib, sys
 import full_of_constants
-from cts import explore, registry
+from cts import drawing, registry
 from cts.capabilities import everything
 from cts.profiles import Profile
-if not GUARDED: explore.same_examples_everywhere = contextlib.nullcontext
+if not GUARDED: drawing.same_examples_everywhere = contextlib.nullcontext
 strategy = registry.area("tensor_addressing")(everything())
-explore._hypothesis(strategy, Profile("default", 60, 1), lambda case: print(case.content_hash), shrink=False)
+drawing.for_each(strategy, Profile("default", 60, 1), lambda case: print(case.content_hash))
 """
 
 

@@ -294,4 +294,23 @@ def fake_area(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     return st.integers(2, 1000).map(fixed_case)
 
 
+def undefined_case(value: int) -> Case:
+    """The same with undefined behaviour: its second row ends beyond the buffer."""
+    return loads_case(FIXED.replace("VALUE", str(value)).replace("stride: 8", "stride: 9"))
+
+
+def unlucky(value: int) -> Case:
+    """A case that breaks a rule from 900 on, none at all from 800 on, and a good one of any other number."""
+    if value >= 900:
+        return undefined_case(value)
+    if value >= 800:
+        raise ArithmeticError(f"no case for {value}")
+    return fixed_case(value)
+
+
+def faulty_area(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """An area whose generator has two bugs."""
+    return st.integers(2, 1000).map(unlucky)
+
+
 factory = Factory()

@@ -203,6 +203,36 @@ def test_generated_cases(session: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines([f"reproduce: cts run cts-run/001/{saved.name} --driver fake:wrong"])
 
 
+@pytest.mark.parametrize("more", [[], ["-n", "2"]])
+def test_faults_of_a_generator_are_told_once_and_fail_no_item(session: pytest.Pytester, more: list[str]) -> None:
+    session.makeconftest(CONFTEST + FAULTY)
+    result = run(
+        session, "--pyargs", "cts.cases", "-k", "generated.fake_area", "--cts-max-examples", "20", "--cts-seed", "21",
+        "--cts-driver", "fake:right", "--cts-driver", "fake:remarks", *more,
+    )  # fmt: skip
+    assert result.parseoutcomes()["passed"] == 2 and "failed" not in result.parseoutcomes()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    said = [line for line in result.outlines if line.startswith("cts: GENERATOR ")]
+    assert len(said) == 2
+    saved = {path.stem for path in (session.path / "cts-run" / "001").glob("generated.*.yaml")}
+    assert saved == {line.split()[2] for line in said if "example" not in line}
+    result.stdout.fnmatch_lines(["reproduce: cts check --area fake_area --seed 21 --max-examples 20 --driver fake:*"])
+    kept = load(session.path / "cts-run" / "001")
+    assert len(kept.problems) == 2
+    assert kept.footer is not None and (kept.footer.exit_status, kept.footer.troubles) == (3, 2)
+
+
+#: The area of the fakes, with a generator that has bugs, until the session ends.
+FAULTY = """
+import fake_drivers
+def pytest_sessionstart(session):
+    session.kept = fake_drivers.fake_area
+    fake_drivers.fake_area = fake_drivers.faulty_area
+def pytest_sessionfinish(session):
+    fake_drivers.fake_area = session.kept
+"""
+
+
 def test_smoke_profile_has_a_fixed_seed(session: pytest.Pytester) -> None:
     result = run(session, "--cts-driver", "fake", "--cts-profile", "smoke")
     result.stdout.fnmatch_lines(["cts: profile smoke, 20 examples per area, seed 0, drivers fake"])

@@ -18,9 +18,9 @@ import pytest
 from cts import corpus, registry
 from cts.baseline import Baseline
 from cts.capabilities import everything
+from cts.drawing import drawn
 from cts.events import Finding, Result
 from cts.explain import explain
-from cts.explore import drawn
 from cts.model import load_case
 from cts.profiles import Profile
 from cts.quarantine import loads_rules

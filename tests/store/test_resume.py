@@ -16,7 +16,7 @@ import pytest
 import cts
 from cts import corpus
 from cts.errors import BadInput
-from cts.events import CaseJudged, Event, Result, encode
+from cts.events import CaseJudged, Event, GeneratorFault, Result, encode
 from cts.profiles import Profile
 from cts.runner import Plan, run
 from cts.store import Manifest, Run, RunFolder, create, explanations, latest, load, locate, resume
@@ -116,6 +116,31 @@ def test_killed_at_any_moment(runs: Runs, batch: str) -> None:
         passed = {j.hash for j in before.judged if j.driver == drivers[0] and j.verdict is Verdict.PASS}
         again = Counter(runs.logged()) - Counter(once)
         assert sum(again[hash_] for hash_ in passed) < len(deaths)
+
+
+def test_faults_of_a_generator_are_told_again(runs: Runs, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed before, within and behind an area whose generator has bugs: the resumed run ends in the same way."""
+
+    def faults(run: Run) -> list[GeneratorFault]:
+        return [p for p in run.problems if isinstance(p, GeneratorFault)]
+
+    monkeypatch.setattr(fakes, "fake_area", fakes.faulty_area)
+    profile = Profile("default", 20, 21)
+    expected = load(runs(["fake:mortal", "fake:right"], profile=profile))
+    assert expected.footer is not None and expected.footer.exit_status == 3
+    assert len(faults(expected)) == 2
+    cases = len({r.name for r in expected.results if not r.generated})
+    for moment in (3, cases + 3):
+        path = runs(["fake:mortal", "fake:right"], profile=profile, dies_at=moment)
+        after = runs.again(path)
+        assert (faults(after), told(after.results)) == (faults(expected), told(expected.results))
+        assert after.footer is not None and after.footer.exit_status == 3
+    # All that is left is to say how it ended.
+    lines = (path / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (path / "results.jsonl").write_bytes(b"".join(lines[:-1]))
+    after = runs.again(path)
+    assert faults(after) == faults(expected)
+    assert after.footer is not None and (after.footer.exit_status, after.footer.troubles) == (3, 2)
 
 
 def test_killed_for_good(tmp_path: Path, fakes_path: Path) -> None:
