@@ -82,7 +82,8 @@ def _bound(row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) 
     if not row.result.is_float:
         return anything(start.component)
     size = start.known.size + MOST * sizes.k * a.size * b.size
-    grain = None if a.grain is None or b.grain is None else min(a.grain + b.grain, 0)
+    grains = [start.known.grain, None if a.grain is None or b.grain is None else a.grain + b.grain]
+    grain = None if None in grains else min(g for g in grains if g is not None)
     return settled(row.result, -size, size, grain)
 
 
