@@ -19,7 +19,7 @@ _RUNS = ((1, 0), (5, 2), (11, 8), (4, 1), (2, 3))
 
 #: The greatest numbers that are drawn, and the exponent of their last significant bit: of float16 and float8 types the
 #: greatest that there are; the wider ones would leave no room for sums.
-_GREATEST = {
+GREATEST = {
     _C.float16: (65504, 5),
     _C.bfloat16: (1 << 24, 24),
     _C.float32: (1 << 24, 24),
@@ -41,7 +41,7 @@ def ends(component: ComponentType, which: int, *, nonnegative: bool = False) -> 
 
 def large(component: ComponentType, most: float = math.inf) -> list[Contents]:
     """Floats of one type that reach far, simplest first: ramps times powers of two, and the greatest number itself."""
-    greatest, exponent = _GREATEST[component]
+    greatest, exponent = GREATEST[component]
     found = []
     for period in _periods(component):
         size = lowest(component, period, "any").size
