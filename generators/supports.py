@@ -133,7 +133,7 @@ def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> 
 
 
 def shortened(extents: Sequence[int], granules: Sequence[int], long: Sequence[int]) -> list[int]:
-    """The extents, some granules less where two of them span more than `MAX_ELEMENTS`; those at `long` give way last."""
+    """The extents, shorter where two of them span more than `MAX_ELEMENTS`; those at `long` give way last."""
     found = list(extents)
     pairs = list(itertools.combinations(range(len(found)), 2))
     while True:

@@ -184,6 +184,8 @@ K_TAIL_DROPPED = arithmetic("k-tail-dropped", "products beyond the last multiple
 K_LAST_DROPPED = arithmetic("k-last-dropped", "the loop along K ends one product early")
 K_PADDING_NAN = arithmetic("k-padding-nan", "K is padded to a multiple of 8 with garbage, and the result is NaN")
 M_TAIL_UNMULTIPLIED = arithmetic("m-tail-unmultiplied", "rows beyond the last multiple of 8 get C alone")
+M_SECOND_TILE = arithmetic("m-second-tile", "rows from 32 on are multiplied with those of A that are 32 before")
+N_SECOND_TILE = arithmetic("n-second-tile", "columns from 32 on are multiplied with those of B that are 32 before")
 ACCUMULATOR_FLOAT16 = arithmetic("accumulator-float16", "a float32 accumulator is rounded to float16 at each step")
 ACCUMULATOR_BFLOAT16 = arithmetic(
     "accumulator-bfloat16", "accumulators are rounded to eight significant bits at each step"
@@ -203,6 +205,9 @@ SATURATION_ALWAYS = arithmetic("saturation-always", "integer accumulation satura
 SATURATION_HIGH_ONLY = arithmetic("saturation-high-only", "sums saturate at the top only; at the bottom they wrap")
 SATURATION_SIGNED = arithmetic("saturation-signed", "unsigned sums saturate as if they were signed")
 INT8_PAIRS_SATURATE = arithmetic("int8-pairs-saturate", "pairs of 8-bit products are added with 16-bit saturation")
+INT8_PAIRS_WRAP = arithmetic(
+    "int8-pairs-wrap", "the sum of two neighbouring products of signed 8-bit integers wraps at 16 bits"
+)
 FLOAT8_TYPES_OF_A = arithmetic("float8-types-of-a", "B's float8 elements are read in A's format")
 FSUB_SWAPPED = arithmetic("fsub-swapped", "FSub and ISub subtract the first operand from the second")
 SDIV_FLOOR = arithmetic("sdiv-floor", "SDiv rounds down instead of towards zero")
