@@ -139,9 +139,9 @@ def draw_factors(choices: Choices, row: MulAddSupport, k: int, times: int) -> tu
 def _draw_full_range(
     choices: Choices, row: MulAddSupport, k: int, times: int
 ) -> tuple[Contents, Contents, Contents] | None:
-    """In one case of six, where the row admits that: numbers as large as the types, and yet exact sums."""
+    """Numbers as large as the types, and yet exact sums: now and then, and only where the row admits that."""
     wanted, *which = choices.record(5, 63, 63)
-    if wanted < 5:
+    if wanted < (5 if row.result.is_float else 4):
         return None
     if not row.result.is_float:
         if row.a.size * row.b.size > 1 and row.saturating:

@@ -121,6 +121,11 @@ def splitmix64(seed: int, index: np.ndarray[Any, np.dtype[np.uint64]]) -> np.nda
         return z ^ (z >> np.uint64(31))
 
 
+def _repeated(period: Bits, count: int) -> Bits:
+    """So many components that repeat these."""
+    return np.tile(period, -(-count // len(period)))[:count]
+
+
 def initial_bits(buffer: Buffer) -> Bits:
     """The buffer's initial components as bit patterns, 1-D, dtype `buffer.type.bits_dtype`.
 
@@ -135,7 +140,7 @@ def initial_bits(buffer: Buffer) -> Bits:
             raise ValueError(f"values has {len(data.values)} numbers where the buffer has {count} components")
         return encode(component, data.values)
     if data.cycle is not None:
-        return np.resize(encode(component, data.cycle), count)
+        return _repeated(encode(component, data.cycle), count)
     periodic = data.iota or data.counter
     if periodic is not None and periodic.modulo is not None:
         # One period is computed and then repeated: buffers of many megabytes cost next to nothing.
@@ -143,9 +148,9 @@ def initial_bits(buffer: Buffer) -> Bits:
     else:
         index = np.arange(count, dtype=np.int64)
     if data.iota is not None:
-        return np.resize(encode(component, data.iota.start + data.iota.step * index), count)
+        return _repeated(encode(component, data.iota.start + data.iota.step * index), count)
     if data.counter is not None:
-        return np.resize((data.counter.start + data.counter.step * index).astype(component.bits_dtype), count)
+        return _repeated((data.counter.start + data.counter.step * index).astype(component.bits_dtype), count)
     if data.random is not None:
         span = np.uint64(data.random.high - data.random.low + 1)
         whole = data.random.low + (splitmix64(data.random.seed, index.astype(np.uint64)) % span).astype(np.int64)
