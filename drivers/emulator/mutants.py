@@ -375,6 +375,7 @@ LOOP_CARRY_NOT_UPDATED = control("loop-carry-not-updated", "a loop-carried matri
 LOOP_CARRIES_IN_SEQUENCE = control(
     "loop-carries-in-sequence", "loop-carried matrices are updated one after the other: a swap loses one"
 )
+LOOP_CARRIES_TWO = control("loop-carries-two", "of the matrices that a loop carries, only two are updated")
 LOOP_LAST_TURN_LOST = control(
     "loop-last-turn-lost", "behind a loop, a carried matrix is that of the last turn's beginning"
 )
@@ -386,6 +387,7 @@ LOOP_LOAD_HOISTED = control(
 )
 IF_INVERTED = control("if-inverted", "the arms of a condition change places")
 IF_LOWEST_BIT = control("if-lowest-bit", "conditions test the lowest bit only")
+IF_FIRST_TURN = control("if-first-turn", "the first turn's condition decides for all turns of a loop")
 IF_FIRST_WORKGROUP = control("if-first-workgroup", "the first workgroup's condition decides for all")
 MERGE_TAKES_THEN = control("merge-takes-then", "behind a condition, a merged matrix is always that of the first arm")
 ELSE_ALWAYS_RUNS = control("else-always-runs", "the second arm's stores are done in either case")
