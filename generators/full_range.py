@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from cts.generators.contents import Contents, cycle, lowest
-from cts.generators.known import PRECISION, Known, limits
+from cts.generators.known import PRECISION, Known, limits, reach
 from cts.model import ComponentType, Data, Iota
 
 _C = ComponentType
@@ -65,16 +65,16 @@ def raised(component: ComponentType, period: int, exponent: int) -> Contents:
     return Contents(Known(low, high, exponent), Data(iota=Iota(start=low, step=step, modulo=period)))
 
 
-def adds_up(a: Known, b: Known, terms: int, bits: int, most: float) -> bool:
-    """Whether `terms` products, and as much again, are exact in any order with `bits` significant bits below `most`."""
+def adds_up(a: Known, b: Known, terms: int, result: ComponentType, bits: int) -> bool:
+    """Whether `terms` products, and as much again, are exact in any order with `bits` significant bits of a type."""
     if a.grain is None or b.grain is None:
         return False
     size = 2 * terms * a.size * b.size
-    return size <= most and size <= math.ldexp(1, bits + a.grain + b.grain)
+    return size <= reach(result) and size <= math.ldexp(1, bits + a.grain + b.grain)
 
 
-def addends(component: ComponentType, grain: int, bits: int, most: float) -> list[Contents]:
+def addends(component: ComponentType, grain: int, result: ComponentType, bits: int) -> list[Contents]:
     """What may be added to products that are multiples of 2^grain and add up: numbers as coarse as these."""
-    room = min(most / 2, math.ldexp(1, bits - 1 + grain))
+    room = min(reach(result) / 2, reach(component), math.ldexp(1, bits - 1 + grain))
     fitting = [p for p in _periods(component) if math.ldexp(lowest(component, p, "any").size, grain) <= room]
     return [raised(component, period, grain) for period in fitting]

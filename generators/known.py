@@ -22,7 +22,7 @@ PRECISION = {_C.float32: 24, _C.float16: 11, _C.bfloat16: 8, _C.float8_e4m3fn: 4
 LEAST_EXPONENT = {_C.float32: -126, _C.float16: -14, _C.bfloat16: -126, _C.float8_e4m3fn: -6, _C.float8_e5m2: -14}
 
 #: Results of arithmetic stay below this, well within the type, so that nothing overflows.
-LARGEST = {
+_LARGEST = {
     _C.float32: 2.0**100,
     _C.float16: 30000.0,
     _C.bfloat16: 2.0**100,
@@ -59,6 +59,11 @@ def limits(component: ComponentType) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
+def reach(component: ComponentType) -> float:
+    """The largest magnitude of results of a float type that stay away from its limits."""
+    return _LARGEST[component]
+
+
 def anything(component: ComponentType) -> Known:
     """Any value of an integer type."""
     return Known(*limits(component))
@@ -66,7 +71,7 @@ def anything(component: ComponentType) -> Known:
 
 def within(component: ComponentType, known: Known) -> bool:
     """Whether a float type holds such values without coming near its limits; always for integers, which wrap."""
-    return not component.is_float or known.size <= LARGEST[component]
+    return not component.is_float or known.size <= _LARGEST[component]
 
 
 def settled(component: ComponentType, low: float, high: float, grain: int | None) -> Known:

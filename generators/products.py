@@ -10,7 +10,7 @@ from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, draw_contents, near_an_end, realistic
 from cts.generators.full_range import addends, adds_up, ends, large, raised
 from cts.generators.kernels import Kernel, Matrix, as_matrix
-from cts.generators.known import LARGEST, PRECISION, Known, added, limits, reread, settled
+from cts.generators.known import PRECISION, Known, added, limits, reread, settled
 from cts.generators.supports import LONG, MAX_ELEMENTS, Supports, can_run, long_extent, shortened
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 
@@ -149,18 +149,18 @@ def _draw_full_range(
         nonnegative = row.saturating and not row.result.is_signed
         a, b = (ends(c, n, nonnegative=nonnegative) for c, n in zip((row.a, row.b), which, strict=True))
         return a, b, draw_addend(choices, row, limits(row.c)[1])
-    bits, most = _bits(row), LARGEST[row.result]
+    bits = _bits(row)
     pairs = [
         (a, b)
         for a in large(row.a)
         for b in (raised(row.b, 3, 0), *large(row.b))
-        if adds_up(a.known, b.known, k * times, bits, most)
+        if adds_up(a.known, b.known, k * times, row.result, bits)
     ]
     if not pairs:
         return None
     a, b = pairs[which[0] * len(pairs) // 64]
     assert a.known.grain is not None and b.known.grain is not None
-    of_c = addends(row.c, a.known.grain + b.known.grain, bits, most)
+    of_c = addends(row.c, a.known.grain + b.known.grain, row.result, bits)
     return a, b, of_c[which[1] % len(of_c)]
 
 

@@ -9,7 +9,7 @@ from cts.capabilities import Capabilities, Feature, VectorMulSupport
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, consecutive, cycle, draw_contents, random_numbers, realistic
 from cts.generators.full_range import GREATEST, addends, adds_up, ends, large, raised
-from cts.generators.known import LARGEST, PRECISION, Known, anything, settled
+from cts.generators.known import PRECISION, Known, anything, settled
 from cts.generators.products import FLOAT8_BITS, alike
 from cts.model import ComponentType, Data, RandomBits
 
@@ -101,7 +101,7 @@ def _full_range_input(row: VectorMulSupport, k: int, which: int) -> Contents | N
         return None
     inputs = large(given, min(GREATEST[given][0], GREATEST[reading.component][0]))
     ones = raised(row.matrix_interpretation.component, 3, 0).known
-    fitting = [c for c in inputs if adds_up(c.known, ones, k, bits_of(row), LARGEST[row.result])]
+    fitting = [c for c in inputs if adds_up(c.known, ones, k, row.result, bits_of(row))]
     return fitting[which * len(fitting) // 64] if fitting else None
 
 
@@ -132,7 +132,7 @@ def draw_matrix(choices: Choices, row: VectorMulSupport, k: int, given: Known, *
         return realistic(component, choices.between(0, 15))
     if full == 4 or (given.grain or 0) > 0:
         wide = (raised(component, 3, 0), *large(component))
-        fitting = [c for c in wide if adds_up(given, c.known, k, bits_of(row), LARGEST[row.result])]
+        fitting = [c for c in wide if adds_up(given, c.known, k, row.result, bits_of(row))]
         if fitting:
             return fitting[which * len(fitting) // 64]
     size = min(budget_of(row, k, given).matrix, 1 << PRECISION[component])
@@ -147,8 +147,7 @@ def draw_bias(choices: Choices, row: VectorMulSupport, product: Known) -> Conten
     if product.grain is None:
         return realistic(component, choices.between(0, 15))
     if product.grain > 0:
-        most = min(LARGEST[row.result], LARGEST[component])
-        return choices.pick(addends(component, product.grain, bits_of(row), most) or [raised(component, 3, 0)])
+        return choices.pick(addends(component, product.grain, row.result, bits_of(row)) or [raised(component, 3, 0)])
     room = budget_of(row, 1).bias * 2.0**product.grain
     return draw_contents(
         choices, component, Wanted(size=max(min(room, 1 << 11), 1), exact=True, halves=product.grain < 0)
