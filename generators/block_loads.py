@@ -146,7 +146,8 @@ def _draw_expression(
     for d in reversed(range(dim)):
         if not counts_blocks:
             terms.append(Term(f"coordInBlock[{d}]", integer, Known(0, block[d] - 1)))
-        terms.append(Term(f"blockCoord[{d}]", integer, Known(0, 1 << 14)))
+        # Where there are many blocks, bodies should count them.
+        terms += [Term(f"blockCoord[{d}]", integer, Known(0, 1 << 14))] * (dim if d == sketch.long else 1)
     if not counts_blocks:
         terms = [*field_terms(fields, f"coordInBlock[{dim - 1}]"), *terms]
     body = draw_body(choices, component, terms, inexact=False)

@@ -16,32 +16,39 @@ from cts.model.operand import Factors
 COUNTS = (2, 1, 0, 3, 2, 4)
 CONDITIONS = (1, 0, 2, 0, 3)
 
+#: How many values a loop carries.
+CARRIED = (1, 1, 1, 2, 2, 3, 4)
+
 #: A part of a program: from the matrices that a loop carries into a turn to those that it carries out of it.
 Turn = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
 
 
 def draw_count(choices: Choices, kernel: Kernel, *, uniform: bool = False) -> Varying:
-    """How often a loop turns: from 0 to 6, by workgroup or, unless `uniform`, by subgroup."""
+    """How often a loop turns, 0 to 7 times: by workgroup, turn of the loop around or, unless `uniform`, subgroup."""
     base = choices.pick(COUNTS)
     factors = _draw_factors(choices, kernel, uniform=uniform)
     return Varying(base % 3 if factors.any_set else base, factors)
 
 
 def draw_condition(choices: Choices, kernel: Kernel) -> Varying:
-    """A condition, which may differ between workgroups and subgroups (TA-071)."""
+    """A condition, which may differ between workgroups and subgroups (TA-071), or be 0 in one turn of a loop."""
     base = choices.pick(CONDITIONS)
     factors = _draw_factors(choices, kernel, uniform=False)
+    if factors.loop or factors.loop_outer:
+        return Varying(-base, factors)
     return Varying(0 if factors.any_set else base, factors)
 
 
 def _draw_factors(choices: Choices, kernel: Kernel, *, uniform: bool) -> Factors:
     """By what a count or a condition grows; nothing varies within an instance of the matrix scope."""
     along, which = choices.record(9, 5)
-    grid = kernel.outer
+    grid = kernel.grid
     options = [
         *([Factors(wg_x=1)] if grid.x > 1 else []),
         *([Factors(wg_y=2)] if grid.y > 1 else []),
         *([Factors(sg=1)] if grid.sg > 1 and not uniform else []),
+        *([Factors(loop=1)] if grid.loop > 1 else []),
+        *([Factors(loop_outer=1)] if grid.loop_outer > 1 else []),
     ]
     return options[which % len(options)] if along >= 4 and options else Factors()
 
@@ -58,7 +65,7 @@ def draw_loop(
             carry=tuple(Carry(id=c.id, init=m.id) for c, m in zip(carried, inits, strict=True)),
         )
     )
-    with _turns(kernel, int(count.range(kernel.outer)[1])):
+    with _turns(kernel, int(count.range(kernel.grid)[1])):
         results = turn(choices, carried)
     kernel.program.emit(EndLoop(next=tuple(m.id for m in results)))
     return [replace(c, known=c.known.union(r.known)) for c, r in zip(carried, results, strict=True)]

@@ -59,6 +59,11 @@ def limits(component: ComponentType) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
+def reach(component: ComponentType) -> float:
+    """The largest magnitude of results of a float type that stay away from its limits."""
+    return _LARGEST[component]
+
+
 def anything(component: ComponentType) -> Known:
     """Any value of an integer type."""
     return Known(*limits(component))

@@ -15,6 +15,7 @@ from cts.generators.layouts import (
     SetStride,
     Slice,
     Step,
+    distant_stride,
     far_stride,
     least_strides,
 )
@@ -28,7 +29,7 @@ class Purpose:
     """What a layout is for. Stores need `needed` distinct indices in the span (TA-067); loads need none.
 
     `blocks`: block sizes may be set. `block`: the one that a decode function asks for, with elements of the tensor that
-    are large, so that few of them should lie apart.
+    are large, so that few of them should lie apart. `distant`: memory may hold elements behind the 2^24th.
     """
 
     store: bool
@@ -37,6 +38,7 @@ class Purpose:
     grid: Grid
     blocks: bool
     block: tuple[int, ...] | None = None
+    distant: bool = False
 
 
 @dataclass(frozen=True)
@@ -297,7 +299,10 @@ def _strides(
         pads[0] += 65536 // max(geometry.dims[0] - 1, 1)
     strides = list(least_strides(geometry.dims, state.block, (*pads, last)))
     if wide == "stride":
-        strides[0] = max(far_stride(geometry.offset[0], pads[0]), strides[0])
+        assert sketch.wide is not None
+        distant = purpose.distant and sketch.wide.amount >= 5
+        far = distant_stride if distant else far_stride
+        strides[0] = max(far(geometry.offset[0], pads[0]), strides[0])
     return SetStride(tuple(strides))
 
 

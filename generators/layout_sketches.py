@@ -8,7 +8,7 @@ can drop any of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cts.generators.choices import Choices
 from cts.model import ClampMode
@@ -21,6 +21,9 @@ CLAMPS = (*ClampMode, ClampMode.Constant)
 
 #: Largest drawn extent by rank: keeps whole tensors to a few thousand elements.
 LIMITS = {1: 40, 2: 12, 3: 7, 4: 5, 5: 4}
+
+#: The extent that eight bits do not count, and the offset of `OFFSETS` with which a span ends where the tensor ends.
+LONG_EXTENT, TO_THE_END = 257, 2
 
 #: Clamp values as 32-bit patterns (TA-038): the low bits are no value of a source, the high ones are to be ignored.
 CLAMP_VALUES = (0xFC, 0x5CFC, 0xCAFE5CFC, -772, 0x80FC)
@@ -117,7 +120,8 @@ class LayoutSketch:
     `fit`: the span is the matrix' shape. `focus`: the dimension, from the innermost, that alone leaves the
     tensor. `bare`: no SetDimension at all. `first`: a slice before the slice. `variation`: factor of the
     slice offset in dimension `varying`; `tiled`: instances along x take neighbouring slices instead.
-    `overridden` and `dead`: setters before SetDimension and after the layout, without effect.
+    `overridden` and `dead`: setters before SetDimension and after the layout, without effect. `long`: the dimension
+    that has more elements (and, where a decode function asks for blocks, more blocks) than eight bits count.
     """
 
     clamp: ClampMode
@@ -138,14 +142,15 @@ class LayoutSketch:
     clamp_value: ClampValue | None
     overridden: tuple[int, int] | None
     dead: int | None
+    long: int | None = None
 
     @property
     def dim(self) -> int:
         return len(self.axes)
 
 
-def draw_layout(choices: Choices) -> LayoutSketch:
-    """A sketch of any layout."""
+def draw_layout(choices: Choices, *, long_in: int = 12) -> LayoutSketch:
+    """A sketch of any layout; about one in `long_in` is long in one dimension."""
     c = choices
     clamp = c.pick(CLAMPS)
     reuse = c.record(5, 1) if c.chance(7) else None
@@ -167,7 +172,8 @@ def draw_layout(choices: Choices) -> LayoutSketch:
         clamp_value = c.record(len(CLAMP_VALUES) - 1, 5, len(VARIATIONS) - 1)
     overridden = c.record(3, 9) if c.chance(2) else None
     dead = c.between(-3, 9) if c.chance(1) else None
-    return LayoutSketch(
+    long = c.record(4, 63) if c.rarely(long_in) and wide is None else None
+    sketch = LayoutSketch(
         clamp=clamp,
         axes=tuple(Axis(1 + span, 1 + extent, offset, pad) for span, extent, offset, pad in axes),
         reuse=reuse[0] if reuse else None,
@@ -187,3 +193,11 @@ def draw_layout(choices: Choices) -> LayoutSketch:
         overridden=(overridden[0], overridden[1]) if overridden else None,
         dead=dead,
     )
+    return sketch if long is None else _lengthened(sketch, dim - 1 - long[0] % dim, long[1])
+
+
+def _lengthened(sketch: LayoutSketch, d: int, more: int) -> LayoutSketch:
+    """A sketch of a tensor that is long in dimension d alone, where the span lies at its end."""
+    axes = [replace(axis, extent=min(axis.extent, 2)) for axis in sketch.axes]
+    axes[d] = replace(axes[d], extent=LONG_EXTENT + more, offset=TO_THE_END)
+    return replace(sketch, axes=tuple(axes), sliced=True, focus=None, long=d)

@@ -126,3 +126,8 @@ def least_strides(dims: Sequence[int], block: Sequence[int], pads: Sequence[int]
 def far_stride(coordinate: int, place: int) -> int:
     """The stride of about 2^32 / coordinate with which `coordinate` lands near `place`, mod 2^32."""
     return -(-(2**32 + place) // coordinate)
+
+
+def distant_stride(coordinate: int, place: int) -> int:
+    """The stride of about 2^24 / coordinate with which `coordinate` lands behind 2^24 + place."""
+    return -(-(2**24 + place) // coordinate)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cts.capabilities import Capabilities, Feature
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
-from cts.generators.flow import draw_if, draw_loop
+from cts.generators.flow import CARRIED, draw_if, draw_loop
 from cts.generators.kernels import Kernel, Matrix
 from cts.generators.memory import OBJECT
 from cts.generators.shared_memory import Places, Tile
@@ -104,8 +104,8 @@ def _draw_step(choices: Choices, places: Places, pool: Sequence[Matrix], depth: 
 
 
 def _draw_loop(choices: Choices, places: Places, pool: Sequence[Matrix], depth: int) -> Matrix:
-    """A loop that carries one matrix or two, which may change places, through one step in each turn."""
-    count = choices.pick((1, 1, 2))
+    """A loop that carries one matrix, or several, which change places, through one step in each turn."""
+    count = choices.pick(CARRIED)
     inits = [pool[-1 - choices.between(0, len(pool) - 1)] for _ in range(count)]
     kind = choices.between(0, 9)
 
@@ -116,7 +116,7 @@ def _draw_loop(choices: Choices, places: Places, pool: Sequence[Matrix], depth: 
         else:
             step = c.group(partial(_draw_step, places=places, pool=inner, depth=depth + 1))
         first = step or carried[0]
-        return [first] if count == 1 else [carried[1], first]
+        return [*carried[1:], first]
 
     return draw_loop(choices, places.kernel, inits, turn, uniform=kind == 9)[-1]
 

@@ -17,7 +17,7 @@ from cts.generators.computations import ARITHMETIC, draw_arithmetic, draw_compon
 from cts.generators.contents import Wanted, draw_contents
 from cts.generators.conversions import emit_step
 from cts.generators.converting import feasible, sound
-from cts.generators.flow import draw_if, draw_loop
+from cts.generators.flow import CARRIED, draw_if, draw_loop
 from cts.generators.kernels import Kernel, Matrix, as_matrix, draw_float_controls
 from cts.generators.known import Known, anything
 from cts.generators.per_element import draw_per_element
@@ -215,26 +215,24 @@ class _Flow:
         return self.add(matrix, self.load(choices))
 
     def _loop(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
-        """Acc = acc + x; or, with two carried, a and b change places, and perhaps one of them grows.
+        """Acc = acc + x; or, with several carried, these change places, and perhaps one of them grows.
 
         Only what the next turn gets as it is shows an update of one after the other.
         """
-        two = choices.chance(4)
-        swap, result = choices.record(2, 1) if two else (0, 0)
+        count = choices.pick(CARRIED)
+        # By how many places they move, which one is another one grown (past the last: none), which one is the result.
+        moved, at, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
         inner = choices.chance(3) and depth == 0
-        others = [self.load(choices)] if two else []
-        inits = [replace(m, known=self.known) for m in (matrix, *others)]
+        inits = [replace(m, known=self.known) for m in (matrix, *(self.load(choices) for _ in range(count - 1)))]
 
         def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
-            if two and swap == 1:
-                return [carried[1], carried[0]]
-            if inner:
-                grown = c.group(partial(self._loop, matrix=carried[0], depth=depth + 1))
-            else:
-                grown = self.add(carried[0], self.load(c))
-            if two:
-                return [grown, carried[0]] if swap == 2 else [carried[1], grown]
-            return [grown]
+            found = [carried[(n + 1 + moved) % count] for n in range(count)]
+            if at < count:
+                if inner:
+                    found[at] = c.group(partial(self._loop, matrix=carried[0], depth=depth + 1))
+                else:
+                    found[at] = self.add(carried[0], self.load(c))
+            return found
 
         return draw_loop(choices, self.kernel, inits, turn)[result]
 

@@ -20,8 +20,11 @@ from cts.model.component import Number
 #: Alignment of the pointer of a tensor load or store, in bytes (TA-043).
 TENSOR_ALIGNMENT = 16
 
+#: More than a buffer needs whose element indices stay below 2^24.
+LARGE_BYTES = 1 << 24
+
 #: More than any generated case should need: exceeding it is a mistake of the generator.
-MAX_BYTES = 1 << 24
+MAX_BYTES = 3 << 24
 
 #: Contents of sources: distinct near one another, with a prime period where the type cannot tell all places
 #: apart, and never a value of `OBJECT` or `FILL`.

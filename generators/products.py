@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from cts.capabilities import Capabilities, MulAddSupport
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, draw_contents, near_an_end, realistic
+from cts.generators.full_range import addends, adds_up, ends, large, raised
 from cts.generators.kernels import Kernel, Matrix, as_matrix
 from cts.generators.known import PRECISION, Known, added, limits, reread, settled
-from cts.generators.supports import MAX_ELEMENTS, Supports, can_run
+from cts.generators.supports import LONG, MAX_ELEMENTS, Supports, can_run, long_extent, shortened
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 
 _C = ComponentType
@@ -69,21 +70,22 @@ def alike(component: ComponentType) -> Sequence[ComponentType]:
 
 
 def draw_sizes(choices: Choices, row: MulAddSupport, capabilities: Capabilities) -> Sizes:
-    """Mostly up to 16 rows and columns, and K up to several granules: no power of two as a rule."""
+    """Mostly up to 16 rows and columns, and K up to several granules: no power of two as a rule.
+
+    One case in four has M, N, both or K beyond the tiles of which devices make products.
+    """
     if row.exact:
         return Sizes(row.m, row.n, row.k)
-    m, n, k = (
+    beyond, *which = choices.record(15, len(LONG) - 1, len(LONG) - 1)
+    granules = (row.m, row.n, row.k)
+    extents = [
         granule * choices.between(1, max(min(most, capabilities.max_dimension) // granule, 1))
-        for granule, most in ((row.m, max(16, 2 * row.m)), (row.n, max(16, 2 * row.n)), (row.k, max(40, 5 * row.k)))
-    )
-    while Sizes(m, n, k).largest > MAX_ELEMENTS:
-        if k > row.k:
-            k -= row.k
-        elif m > row.m:
-            m -= row.m
-        else:
-            n -= row.n
-    return Sizes(m, n, k)
+        for granule, most in zip(granules, (max(16, 2 * row.m), max(16, 2 * row.n), max(40, 5 * row.k)), strict=True)
+    ]
+    long = {12: (0,), 13: (1,), 14: (0, 1), 15: (2,)}.get(beyond, ())
+    for axis, number in zip(long, which, strict=False):
+        extents[axis] = long_extent(number, granules[axis], capabilities.max_dimension)
+    return Sizes(*shortened(extents, granules, long))
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,14 @@ def _budget(row: MulAddSupport, k: int, times: int, *, halves: bool) -> _Budget:
     """For sums of `times` multiplications that are exact in any order (NU-010), or do not overflow (NU-002)."""
     if not row.result.is_float:
         return _Budget(limits(row.result)[1] / k, limits(row.c)[1], halves=False)
-    bits = PRECISION[row.result]
-    if row.a.size == 1:
-        bits = min(bits, FLOAT8_BITS)
-    total = 2.0 ** (bits - (2 if halves else 0)) / times
+    total = 2.0 ** (_bits(row) - (2 if halves else 0)) / times
     return _Budget(max(total / 2 / k, 1), total / 2, halves)
+
+
+def _bits(row: MulAddSupport) -> int:
+    """Significant bits with which sums of a row are sure to be made."""
+    bits = PRECISION[row.result]
+    return min(bits, FLOAT8_BITS) if row.a.size == 1 else bits
 
 
 def draw_factors(choices: Choices, row: MulAddSupport, k: int, times: int) -> tuple[Contents, Contents, Contents]:
@@ -111,6 +116,8 @@ def draw_factors(choices: Choices, row: MulAddSupport, k: int, times: int) -> tu
     free, halves = choices.record(9, 3)
     if row.result.is_float and free >= 8:
         return realistic(row.a, free), realistic(row.b, free + 2), realistic(row.c, free + 4)
+    if found := _draw_full_range(choices, row, k, times):
+        return found
     budget = _budget(row, k, times, halves=halves == 3)
     saturating_unsigned = row.saturating and not row.result.is_signed
     wide = row.a.size * row.b.size > 1 and row.saturating
@@ -127,6 +134,34 @@ def draw_factors(choices: Choices, row: MulAddSupport, k: int, times: int) -> tu
     a = draw(row.a, largest)
     b = draw(row.b, largest if wide else max(budget.products / max(a.known.size, 1), 1))
     return a, b, draw_addend(choices, row, budget.c)
+
+
+def _draw_full_range(
+    choices: Choices, row: MulAddSupport, k: int, times: int
+) -> tuple[Contents, Contents, Contents] | None:
+    """Numbers as large as the types, and yet exact sums: now and then, and only where the row admits that."""
+    wanted, *which = choices.record(5, 63, 63)
+    if wanted < (5 if row.result.is_float else 4):
+        return None
+    if not row.result.is_float:
+        if row.a.size * row.b.size > 1 and row.saturating:
+            return None
+        nonnegative = row.saturating and not row.result.is_signed
+        a, b = (ends(c, n, nonnegative=nonnegative) for c, n in zip((row.a, row.b), which, strict=True))
+        return a, b, draw_addend(choices, row, limits(row.c)[1])
+    bits = _bits(row)
+    pairs = [
+        (a, b)
+        for a in large(row.a)
+        for b in (raised(row.b, 3, 0), *large(row.b))
+        if adds_up(a.known, b.known, k * times, row.result, bits)
+    ]
+    if not pairs:
+        return None
+    a, b = pairs[which[0] * len(pairs) // 64]
+    assert a.known.grain is not None and b.known.grain is not None
+    of_c = addends(row.c, a.known.grain + b.known.grain, row.result, bits)
+    return a, b, of_c[which[1] % len(of_c)]
 
 
 def draw_addend(choices: Choices, row: MulAddSupport, size: float) -> Contents:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -13,8 +14,9 @@ from cts.model import ComponentType, Dispatch, Scope, Use
 #: Most matrix elements, over all instances, that one instruction of a generated case handles.
 MAX_ELEMENTS = 4096
 
-#: Rows or columns that a device with flexible dimensions has at least (VK-023b).
-LONGEST = 256
+#: Rows or columns beyond one tile of a device, whole numbers of tiles and not, simplest first. 256 is the longest that
+#: every device with flexible dimensions has (VK-023b).
+LONG = (33, 48, 17, 80, 128, 65, 64, 100, 256)
 
 _SIMPLEST_FIRST = (
     ComponentType.uint16,
@@ -114,24 +116,37 @@ def draw_extent(choices: Choices, granule: int, exact: bool, most: int) -> int:
 
 
 def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> tuple[int, int]:
-    """Mostly up to 16 rows and columns, sometimes up to 64 of one or the 256 that every device has (VK-023b).
+    """Mostly up to 16 rows and columns, sometimes `LONG` in one of them.
 
     Never more than `MAX_ELEMENTS` elements.
     """
     if support.exact:
         return support.rows, support.cols
     extents = []
-    long, longest = choices.record(1, 3) if choices.rarely(12) else (None, 0)
-    for axis, granule in enumerate((support.rows, support.cols)):
-        most = 64 if axis == long else max(16, 2 * granule) if granule > 1 else 16
+    axis, which = choices.record(1, len(LONG) - 1) if choices.rarely(10) else (None, 0)
+    for n, granule in enumerate((support.rows, support.cols)):
+        most = max(16, 2 * granule) if granule > 1 else 16
         extent = granule * choices.between(1, max(min(most, max_dimension) // granule, 1))
-        if axis == long and longest == 3 and max_dimension >= LONGEST:
-            extent = max(LONGEST // granule, 1) * granule
-        extents.append(extent)
-    rows, cols = extents
-    while rows * cols > MAX_ELEMENTS:
-        rows, cols = (rows - support.rows, cols) if rows > support.rows else (rows, cols - support.cols)
+        extents.append(long_extent(which, granule, max_dimension) if n == axis else extent)
+    rows, cols = shortened(extents, (support.rows, support.cols), () if axis is None else (axis,))
     return rows, cols
+
+
+def shortened(extents: Sequence[int], granules: Sequence[int], long: Sequence[int]) -> list[int]:
+    """The extents, shorter where two of them span more than `MAX_ELEMENTS`; those at `long` give way last."""
+    found = list(extents)
+    pairs = list(itertools.combinations(range(len(found)), 2))
+    while True:
+        pair = max(pairs, key=lambda p: found[p[0]] * found[p[1]])
+        if found[pair[0]] * found[pair[1]] <= MAX_ELEMENTS:
+            return found
+        at = max((i for i in pair if found[i] > granules[i]), key=lambda i: (i not in long, found[i]))
+        found[at] -= granules[at]
+
+
+def long_extent(which: int, granule: int, max_dimension: int) -> int:
+    """The multiple of a granule next above one of `LONG`, as far as a device has it."""
+    return granule * max(min(-(-LONG[which] // granule), max_dimension // granule), 1)
 
 
 def draw_dispatch(

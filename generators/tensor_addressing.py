@@ -14,7 +14,16 @@ from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.layout_plans import Purpose, plan
 from cts.generators.layout_sketches import draw_layout
-from cts.generators.memory import OBJECT, TENSOR_ALIGNMENT, Memory, Region, aligned_elements, draw_read, draw_write
+from cts.generators.memory import (
+    LARGE_BYTES,
+    OBJECT,
+    TENSOR_ALIGNMENT,
+    Memory,
+    Region,
+    aligned_elements,
+    draw_read,
+    draw_write,
+)
 from cts.generators.operands import Constness, Grid
 from cts.generators.programs import Program
 from cts.generators.supports import MAX_ELEMENTS, draw_dispatch, draw_shape, grid_of, pointees_of, usable
@@ -129,7 +138,7 @@ def _draw_constant(choices: Choices, program: Program, setting: _Setting) -> str
 
 
 def _draw_tensor(
-    choices: Choices, program: Program, setting: _Setting, store: bool
+    choices: Choices, program: Program, setting: _Setting, region: Region, store: bool
 ) -> tuple[str, str | None, int, bool]:
     """A layout and perhaps a view; their ids, the tensor's extent in bytes, and whether it tells x apart."""
     sketch = draw_layout(choices)
@@ -141,7 +150,10 @@ def _draw_tensor(
     if sketch.reuse is not None:
         start = program.reusable_layout(sketch.dim, sketch.clamp, sketch.reuse, store)
     start = start or program.create_layout(sketch.dim, sketch.clamp)
-    purpose = Purpose(store, setting.shape, needed, setting.grid, Feature.BLOCK_LOADS in setting.features)
+    blocks = Feature.BLOCK_LOADS in setting.features
+    purpose = Purpose(
+        store, setting.shape, needed, setting.grid, blocks, distant=_may_be_distant(setting, region, store)
+    )
     planned = plan(sketch, start.state, purpose)
     layout_id = program.place_layout(start, planned)
     view_id = program.place_view(view) if view else None
@@ -149,10 +161,17 @@ def _draw_tensor(
     return layout_id, view_id, end, planned.tiled_x
 
 
+def _may_be_distant(setting: _Setting, region: Region, store: bool) -> bool:
+    """Whether more than 2^24 elements of a buffer may be in use: where these are bytes, and stored but once."""
+    return setting.type.component.size == 1 and (
+        not store or (setting.grid.instances == 1 and region.size < LARGE_BYTES)
+    )
+
+
 def _draw_tensor_load(choices: Choices, program: Program, memory: Memory, setting: _Setting) -> str:
     source = _draw_constant(choices, program, setting)
-    layout, view, end, _ = _draw_tensor(choices, program, setting, store=False)
     region = memory.source
+    layout, view, end, _ = _draw_tensor(choices, program, setting, region, store=False)
     offset = draw_read(choices, region, setting.grid, TENSOR_ALIGNMENT, end)
     name = program.name("m")
     program.emit(
@@ -169,7 +188,7 @@ def _draw_tensor_load(choices: Choices, program: Program, memory: Memory, settin
 
 
 def _draw_tensor_store(choices: Choices, program: Program, region: Region, setting: _Setting, matrix: str) -> None:
-    layout, view, end, tiled_x = _draw_tensor(choices, program, setting, store=True)
+    layout, view, end, tiled_x = _draw_tensor(choices, program, setting, region, store=True)
     offset = draw_write(choices, region, setting.grid, TENSOR_ALIGNMENT, end, skip_x=tiled_x)
     program.emit(
         MatrixStoreTensor(

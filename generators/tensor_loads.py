@@ -39,14 +39,16 @@ class Memory:
 
 def sketch_for_blocks(choices: Choices) -> LayoutSketch:
     """A sketch that starts from a layout of its own."""
-    return replace(draw_layout(choices), reuse=None, keep=False)
+    return replace(draw_layout(choices, long_in=6), reuse=None, keep=False)
 
 
 def stretched(sketch: LayoutSketch, block: tuple[int, ...], stretch: int) -> LayoutSketch:
     """A sketch whose dimensions hold several blocks, the last of which is not whole as a rule."""
     axes = list(sketch.axes)
     for d, extent in enumerate(block):
-        if extent > 5:
+        if d == sketch.long:
+            axes[d] = replace(axes[d], extent=axes[d].extent * extent + axes[d].pad)
+        elif extent > 5:
             axis = axes[d]
             axes[d] = replace(axis, extent=axis.extent * max(extent // stretch, 1) + axis.pad)
     strides = sketch.strides and Strides(sketch.strides.last, sketch.strides.late, far=False)

@@ -55,7 +55,7 @@ class Operand:
 def draw_tiled_product(
     choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, formats: Sequence[Format]
 ) -> Matrix:
-    """The accumulator behind the loop."""
+    """The accumulator behind the loop; where there are several, for as many tiles of B, the others are stored."""
     of_a, of_b, of_c = draw_factors(choices, row, sizes.k, MOST)
     declared = declared_type(choices, kernel, row, Use.Accumulator, (sizes.m, sizes.n))
     if choices.chance(4):
@@ -70,11 +70,16 @@ def draw_tiled_product(
     bound = _bound(row, sizes, start, of_a.known, of_b.known if not formats else Known(-3024, 3024, -2))
     start = replace(start, known=bound)
 
-    def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
-        x, y = load_a(c), load_b(c)
-        return [replace(draw_mul_add(c, kernel, row, x, y, carried[0]), known=bound)]
+    count = choices.pick((1, 1, 1, 1, 2, 3, 4))
 
-    return draw_loop(choices, kernel, [start], turn)[0]
+    def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+        x = load_a(c)
+        return [replace(draw_mul_add(c, kernel, row, x, load_b(c), m), known=bound) for m in carried]
+
+    first, *others = draw_loop(choices, kernel, [start] * count, turn)
+    for other in others:
+        kernel.store(choices, other)
+    return first
 
 
 def _bound(row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) -> Known:
@@ -82,7 +87,8 @@ def _bound(row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) 
     if not row.result.is_float:
         return anything(start.component)
     size = start.known.size + MOST * sizes.k * a.size * b.size
-    grain = None if a.grain is None or b.grain is None else min(a.grain + b.grain, 0)
+    grains = [start.known.grain, None if a.grain is None or b.grain is None else a.grain + b.grain]
+    grain = None if None in grains else min(g for g in grains if g is not None)
     return settled(row.result, -size, size, grain)
 
 

@@ -11,6 +11,7 @@ from cts.capabilities import Capabilities, Feature
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, draw_contents
+from cts.generators.flow import CARRIED
 from cts.generators.kernels import draw_float_controls
 from cts.generators.known import PRECISION, Known, added, anything
 from cts.generators.known import within as holds
@@ -168,8 +169,8 @@ class _Steps:
         return self._draw_loop(choices, pool, vector, depth)
 
     def _draw_loop(self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int) -> Vector:
-        """A loop that carries one vector or two, which change places, through a step in each turn."""
-        two = choices.chance(3)
+        """A loop that carries one vector, or several, which change places, through a step in each turn."""
+        count = choices.pick(CARRIED)
         store = choices.chance(2)
         integers = not vector.component.is_float
         grown = vector
@@ -182,9 +183,9 @@ class _Steps:
             step = c.group(partial(self._draw_turn, pool=inner, carried=carried[0], depth=depth + 1))
             if store:
                 self.kernel.store(c, step)
-            return [carried[1], step] if two else [step]
+            return [*carried[1:], step]
 
-        return draw_loop(choices, self.kernel, [grown] * (1 + two), turn)[-1]
+        return draw_loop(choices, self.kernel, [grown] * count, turn)[-1]
 
     def _draw_turn(self, choices: Choices, pool: Sequence[Vector], carried: Vector, depth: int) -> Vector:
         """What a turn makes of what it carries, or another vector of the type, within what is known of it."""

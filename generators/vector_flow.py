@@ -29,13 +29,15 @@ def draw_count(choices: Choices, kernel: VectorKernel) -> At:
 
 
 def draw_condition(choices: Choices, kernel: VectorKernel) -> At:
-    """A condition that differs between invocations, or workgroups, or nowhere."""
+    """A condition that differs between invocations, workgroups, or turns of the loop around it, or nowhere."""
     return _draw_varying(choices, kernel, choices.pick(CONDITIONS), (2, 3, 2, 5))
 
 
 def _draw_varying(choices: Choices, kernel: VectorKernel, base: int, periods: Sequence[int]) -> At:
     along, which = choices.record(9, len(periods) - 1)
     lanes = kernel.outer
+    if along >= 7 and kernel.lanes.loop > 1:
+        return At(base, Factors(loop=1, inv=along - 7 if lanes.inv > 1 else 0), periods[which])
     if along >= 4 and lanes.inv > 1:
         return At(base, Factors(inv=1), periods[which])
     if along == 3 and lanes.x > 1:
@@ -55,7 +57,7 @@ def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], t
             carry=tuple(Carry(id=c.id, init=v.id) for c, v in zip(carried, inits, strict=True)),
         )
     )
-    with _turns(kernel, count.most(kernel.outer)):
+    with _turns(kernel, count.most(kernel.lanes)):
         results = turn(choices, carried)
     kernel.program.emit(EndLoop(next=tuple(v.id for v in results)))
     return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cts.capabilities import Capabilities, Feature, VectorMulSupport
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, consecutive, cycle, draw_contents, random_numbers, realistic
+from cts.generators.full_range import GREATEST, addends, adds_up, ends, large, raised
 from cts.generators.known import PRECISION, Known, anything, settled
 from cts.generators.products import FLOAT8_BITS, alike
 from cts.model import ComponentType, Data, RandomBits
@@ -50,12 +51,15 @@ class Budget:
     bias: int
 
 
+def bits_of(row: VectorMulSupport) -> int:
+    """Significant bits with which sums of a row are sure to be made."""
+    bits = min(PRECISION.get(row.result, 31), PRECISION.get(row.bias_interpretation.component, 31))
+    return min(bits, FLOAT8_BITS) if row.matrix_interpretation.component.size == 1 else bits
+
+
 def budget_of(row: VectorMulSupport, k: int, given: Known | None = None) -> Budget:
     """What adds up exactly in any order (NU-010), for an input of which `given` is known, or one yet to be chosen."""
-    bits = min(PRECISION.get(row.result, 31), PRECISION.get(row.bias_interpretation.component, 31))
-    if row.matrix_interpretation.component.size == 1:
-        bits = min(bits, FLOAT8_BITS)
-    half = 1 << (bits - 1)
+    half = 1 << (bits_of(row) - 1)
     each = max(half // k, 1)
     size = max(math.isqrt(each), 1)
     if given is not None:
@@ -66,6 +70,9 @@ def budget_of(row: VectorMulSupport, k: int, given: Known | None = None) -> Budg
 def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool) -> Contents:
     """What a row's input holds: numbers that are the interpretation's, or that the conversion rounds or saturates."""
     reading, given = row.input_interpretation, row.input
+    full, which = choices.record(6, 63)
+    if full == 6 and (exact or not reading.component.is_float) and (found := _full_range_input(row, k, which)):
+        return found
     if reading.packed:
         if choices.chance(3):
             return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
@@ -76,6 +83,26 @@ def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool) 
         return realistic(given, choices.between(0, 15)) if given.is_float else consecutive(0, 5003)
     size = min(budget_of(row, k).input, 1 << PRECISION[reading.component])
     return draw_contents(choices, given, Wanted(size=size, exact=True, full=False))
+
+
+def _full_range_input(row: VectorMulSupport, k: int, which: int) -> Contents | None:
+    """Numbers as large as the interpretation has, with products of them that can still add up; None: no such.
+
+    A type that is wider than an integer interpretation has numbers twice as large as well, which saturate (CV-031).
+    """
+    reading, given = row.input_interpretation, row.input
+    if not reading.component.is_float:
+        negative = reading.packed or given.is_float or given.is_signed
+        numbers = ends(reading.component, which, nonnegative=not negative)
+        wider = not reading.packed and given.size > reading.component.size
+        assert numbers.data.cycle is not None
+        return cycle([2 * int(n) for n in numbers.data.cycle]) if wider and which % 2 else numbers
+    if not given.is_float or reading.component.size == 1:
+        return None
+    inputs = large(given, min(GREATEST[given][0], GREATEST[reading.component][0]))
+    ones = raised(row.matrix_interpretation.component, 3, 0).known
+    fitting = [c for c in inputs if adds_up(c.known, ones, k, row.result, bits_of(row))]
+    return fitting[which * len(fitting) // 64] if fitting else None
 
 
 def _draw_for_integers(choices: Choices, row: VectorMulSupport) -> Contents:
@@ -98,10 +125,16 @@ def _draw_for_integers(choices: Choices, row: VectorMulSupport) -> Contents:
 def draw_matrix(choices: Choices, row: VectorMulSupport, k: int, given: Known, *, exact: bool) -> Contents:
     """What the matrix holds, in its own type."""
     component = row.matrix_interpretation.component
+    full, which = choices.record(4, 63)
     if not component.is_float:
-        return draw_contents(choices, component, Wanted())
+        return ends(component, which) if full == 4 else draw_contents(choices, component, Wanted())
     if not exact:
         return realistic(component, choices.between(0, 15))
+    if full == 4 or (given.grain or 0) > 0:
+        wide = (raised(component, 3, 0), *large(component))
+        fitting = [c for c in wide if adds_up(given, c.known, k, row.result, bits_of(row))]
+        if fitting:
+            return fitting[which * len(fitting) // 64]
     size = min(budget_of(row, k, given).matrix, 1 << PRECISION[component])
     return draw_contents(choices, component, Wanted(size=size, exact=True))
 
@@ -113,6 +146,8 @@ def draw_bias(choices: Choices, row: VectorMulSupport, product: Known) -> Conten
         return draw_contents(choices, component, Wanted())
     if product.grain is None:
         return realistic(component, choices.between(0, 15))
+    if product.grain > 0:
+        return choices.pick(addends(component, product.grain, row.result, bits_of(row)) or [raised(component, 3, 0)])
     room = budget_of(row, 1).bias * 2.0**product.grain
     return draw_contents(
         choices, component, Wanted(size=max(min(room, 1 << 11), 1), exact=True, halves=product.grain < 0)

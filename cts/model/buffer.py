@@ -121,6 +121,11 @@ def splitmix64(seed: int, index: np.ndarray[Any, np.dtype[np.uint64]]) -> np.nda
         return z ^ (z >> np.uint64(31))
 
 
+def _repeated(period: Bits, count: int) -> Bits:
+    """So many components that repeat these."""
+    return np.tile(period, -(-count // len(period)))[:count]
+
+
 def initial_bits(buffer: Buffer) -> Bits:
     """The buffer's initial components as bit patterns, 1-D, dtype `buffer.type.bits_dtype`.
 
@@ -134,18 +139,21 @@ def initial_bits(buffer: Buffer) -> Bits:
         if len(data.values) != count:
             raise ValueError(f"values has {len(data.values)} numbers where the buffer has {count} components")
         return encode(component, data.values)
-    index = np.arange(count, dtype=np.int64)
     if data.cycle is not None:
-        return encode(component, data.cycle)[index % len(data.cycle)]
+        return _repeated(encode(component, data.cycle), count)
+    periodic = data.iota or data.counter
+    if periodic is not None and periodic.modulo is not None:
+        # One period is computed and then repeated: buffers of many megabytes cost next to nothing.
+        index = np.arange(min(periodic.modulo, count), dtype=np.int64)
+    else:
+        index = np.arange(count, dtype=np.int64)
+    if data.iota is not None:
+        return _repeated(encode(component, data.iota.start + data.iota.step * index), count)
+    if data.counter is not None:
+        return _repeated((data.counter.start + data.counter.step * index).astype(component.bits_dtype), count)
     if data.random is not None:
         span = np.uint64(data.random.high - data.random.low + 1)
         whole = data.random.low + (splitmix64(data.random.seed, index.astype(np.uint64)) % span).astype(np.int64)
         return encode(component, whole if not data.random.halvings else np.ldexp(whole, -data.random.halvings))
-    if data.iota is not None:
-        period = index if data.iota.modulo is None else index % data.iota.modulo
-        return encode(component, data.iota.start + data.iota.step * period)
-    if data.counter is not None:
-        period = index if data.counter.modulo is None else index % data.counter.modulo
-        return (data.counter.start + data.counter.step * period).astype(component.bits_dtype)
     assert data.random_bits is not None
     return splitmix64(data.random_bits.seed, index.astype(np.uint64)).astype(component.bits_dtype)

@@ -229,6 +229,8 @@ def block_coordinates(t: Ints, digit: int, unclamped: int, c: int, d: int, coord
         outer -= offset // block
     elif bug == m.BLOCK_COORDINATE_4_BIT:
         outer &= 15
+    elif bug == m.BLOCK_COORDINATE_8_BIT:
+        outer &= 255
     elif bug == m.COORDINATE_IN_BLOCK_UNREDUCED:
         inner = c
     elif bug == m.COORDINATE_IN_BLOCK_IN_SLICE:
@@ -280,6 +282,8 @@ def tensor_index(t: Ints, index: int, is_store: bool, decodes: bool, coordinates
             total += c % block
         if bug != m.INDEX_64_BIT:
             total &= U32
+    if bug == m.INDEX_24_BIT:
+        total &= 0xFFFFFF
     return ACCESS, total
 
 

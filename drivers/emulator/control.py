@@ -124,10 +124,18 @@ class Flow(Generic[V]):
             self.active = active & ~last
         matrices = self._steps.matrices
         carried = {carry.id: matrices[name] for carry, name in zip(loop.carry, closing.next, strict=True)}
-        for carry, name in zip(loop.carry, closing.next, strict=True):
+        for carry, name in list(zip(loop.carry, closing.next, strict=True))[: self._updated()]:
             value = matrices[name] if self._bug == m.LOOP_CARRIES_IN_SEQUENCE else carried[carry.id]
             self._steps.define(carry.id, value)
         self.active = active
+
+    def _updated(self) -> int | None:
+        """How many of the carried values a bug updates; None: all of them, and no bug."""
+        return 2 if self._bug == m.LOOP_CARRIES_TWO else None
+
+    def _decided_once(self) -> bool:
+        """Whether a bug takes a condition's value in the first turn for that in all turns."""
+        return self._bug == m.IF_FIRST_TURN
 
     def _if(self, index: int, instruction: If) -> int:
         """Run both arms, each in its subgroups; returns where they end."""
@@ -163,7 +171,11 @@ class Flow(Generic[V]):
         return zeros
 
     def _condition(self, instruction: If) -> Active:
+        turns = self._operands.turns
+        if self._decided_once():
+            self._operands.turns = [0] * len(turns)
         values = self._operands.evaluate((instruction.condition,))[:, 0]
+        self._operands.turns = turns
         if self._bug == m.IF_LOWEST_BIT:
             values &= 1
         elif self._bug == m.IF_FIRST_WORKGROUP:

@@ -113,6 +113,7 @@ BLOCK_BEFORE_CLAMP = mutant("block-before-clamp", "coordinates are divided by th
 BLOCK_OFFSET_ROUNDED = mutant("block-offset-rounded", "the slice offset is rounded down to whole blocks")
 BLOCK_COORDINATE_ADDED = mutant("block-coordinate-added", "the coordinate within the block enters a plain address")
 INDEX_64_BIT = mutant("index-64-bit", "the sum of coordinates times strides is not reduced modulo 2^32")
+INDEX_24_BIT = mutant("index-24-bit", "the index of an element, coordinates times strides, keeps 24 bits")
 STRIDE_24_BIT = mutant("stride-24-bit", "coordinates times strides use the fast 24-bit multiplier")
 COMPONENT_TWO_BYTES = mutant("component-two-bytes", "tensor addresses scale by two bytes whatever the component")
 COMPONENT_IS_POINTEE = mutant("component-is-pointee", "tensor addresses scale by the pointee, not by the component")
@@ -184,6 +185,8 @@ K_TAIL_DROPPED = arithmetic("k-tail-dropped", "products beyond the last multiple
 K_LAST_DROPPED = arithmetic("k-last-dropped", "the loop along K ends one product early")
 K_PADDING_NAN = arithmetic("k-padding-nan", "K is padded to a multiple of 8 with garbage, and the result is NaN")
 M_TAIL_UNMULTIPLIED = arithmetic("m-tail-unmultiplied", "rows beyond the last multiple of 8 get C alone")
+M_SECOND_TILE = arithmetic("m-second-tile", "rows from 32 on are multiplied with those of A that are 32 before")
+N_SECOND_TILE = arithmetic("n-second-tile", "columns from 32 on are multiplied with those of B that are 32 before")
 ACCUMULATOR_FLOAT16 = arithmetic("accumulator-float16", "a float32 accumulator is rounded to float16 at each step")
 ACCUMULATOR_BFLOAT16 = arithmetic(
     "accumulator-bfloat16", "accumulators are rounded to eight significant bits at each step"
@@ -203,6 +206,9 @@ SATURATION_ALWAYS = arithmetic("saturation-always", "integer accumulation satura
 SATURATION_HIGH_ONLY = arithmetic("saturation-high-only", "sums saturate at the top only; at the bottom they wrap")
 SATURATION_SIGNED = arithmetic("saturation-signed", "unsigned sums saturate as if they were signed")
 INT8_PAIRS_SATURATE = arithmetic("int8-pairs-saturate", "pairs of 8-bit products are added with 16-bit saturation")
+INT8_PAIRS_WRAP = arithmetic(
+    "int8-pairs-wrap", "the sum of two neighbouring products of signed 8-bit integers wraps at 16 bits"
+)
 FLOAT8_TYPES_OF_A = arithmetic("float8-types-of-a", "B's float8 elements are read in A's format")
 FSUB_SWAPPED = arithmetic("fsub-swapped", "FSub and ISub subtract the first operand from the second")
 SDIV_FLOOR = arithmetic("sdiv-floor", "SDiv rounds down instead of towards zero")
@@ -323,6 +329,7 @@ CALLBACK_CONVERSION_UNSIGNED = per_element(
 block = of_area("block_loads")
 BLOCK_COORDINATE_IN_SLICE = block("block-coordinate-in-slice", "blockCoord counts from the slice's first block")
 BLOCK_COORDINATE_4_BIT = block("block-coordinate-4-bit", "block coordinates are packed into four bits each")
+BLOCK_COORDINATE_8_BIT = block("block-coordinate-8-bit", "block coordinates are packed into eight bits each")
 COORDINATE_IN_BLOCK_UNREDUCED = block("coordinate-in-block-unreduced", "coordInBlock is the coordinate in the tensor")
 COORDINATE_IN_BLOCK_IN_SLICE = block("coordinate-in-block-in-slice", "coordInBlock counts from the start of the slice")
 DECODE_POINTER_COMPONENT_SCALED = block(
@@ -368,6 +375,7 @@ LOOP_CARRY_NOT_UPDATED = control("loop-carry-not-updated", "a loop-carried matri
 LOOP_CARRIES_IN_SEQUENCE = control(
     "loop-carries-in-sequence", "loop-carried matrices are updated one after the other: a swap loses one"
 )
+LOOP_CARRIES_TWO = control("loop-carries-two", "of the matrices that a loop carries, only two are updated")
 LOOP_LAST_TURN_LOST = control(
     "loop-last-turn-lost", "behind a loop, a carried matrix is that of the last turn's beginning"
 )
@@ -379,6 +387,7 @@ LOOP_LOAD_HOISTED = control(
 )
 IF_INVERTED = control("if-inverted", "the arms of a condition change places")
 IF_LOWEST_BIT = control("if-lowest-bit", "conditions test the lowest bit only")
+IF_FIRST_TURN = control("if-first-turn", "the first turn's condition decides for all turns of a loop")
 IF_FIRST_WORKGROUP = control("if-first-workgroup", "the first workgroup's condition decides for all")
 MERGE_TAKES_THEN = control("merge-takes-then", "behind a condition, a merged matrix is always that of the first arm")
 ELSE_ALWAYS_RUNS = control("else-always-runs", "the second arm's stores are done in either case")

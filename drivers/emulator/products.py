@@ -39,8 +39,9 @@ PRECISIONS = {"result": OF_RESULT, "float32": OF_FLOAT32, "exact": EXACT}
 
 #: Products that a BLOCKED sum adds up before they meet the rest.
 BLOCK = 4
-#: The tile within which some bugs are right.
+#: The tile within which some bugs are right, and that of others.
 TILE = 8
+WIDE_TILE = 32
 
 
 @device
@@ -104,6 +105,18 @@ def last_product(k: int, bug: int) -> int:
 
 
 @device
+def row_of(i: int, bug: int) -> int:
+    """The row of A behind row i of the result."""
+    return i % WIDE_TILE if bug == m.M_SECOND_TILE else i
+
+
+@device
+def column_of(j: int, bug: int) -> int:
+    """The column of B behind column j of the result."""
+    return j % WIDE_TILE if bug == m.N_SECOND_TILE else j
+
+
+@device
 def numbers_of(bits: Registers, t: int, settings: Settings, bug: int) -> Floats:
     """The values of a matrix of floats."""
     rows, cols = bits.shape
@@ -147,8 +160,9 @@ def float_products(
                 start = 0.0
             elif bug == m.C_NARROWED and t == FLOAT32:
                 start = rounded(start, int(np.int64(FLOAT16)), settings)
+            row, column = row_of(i, bug), column_of(j, bug)
             for k in range(count):
-                terms[k] = left[i, k] * right[j, k]
+                terms[k] = left[row, k] * right[column, k]
                 if bug == m.PRODUCTS_NARROWED:
                     terms[k] = rounded(terms[k], int(np.int64(FLOAT16)), settings)
             used = 0 if bug == m.M_TAIL_UNMULTIPLIED and i >= rows // TILE * TILE else count
@@ -181,15 +195,22 @@ def int_products(
         saturate = False
     elif bug == m.SATURATION_ALWAYS:
         saturate = True
-    narrow = bug == m.INT8_PAIRS_SATURATE and width_of(types[0]) == 8 and width_of(types[1]) == 8
+    both_8 = width_of(types[0]) == 8 and width_of(types[1]) == 8
+    saturates = bug == m.INT8_PAIRS_SATURATE and both_8
+    wraps = bug == m.INT8_PAIRS_WRAP and both_8 and bool(types[0] & types[1] & 1)
+    pairs = saturates or wraps
     for i in range(rows):
         for j in range(c.shape[1]):
             total = pair = 0
+            row, column = row_of(i, bug), column_of(j, bug)
             for k in range(count):
-                pair += wrapped(int(np.int64(a[i, k])), types[0]) * wrapped(int(np.int64(columns[j, k])), types[1])
-                if narrow:
+                left, right = int(np.int64(a[row, k])), int(np.int64(columns[column, k]))
+                pair += wrapped(left, types[0]) * wrapped(right, types[1])
+                if saturates:
                     pair = min(max(pair, -32768), 32767)
-                if k % 2 or not narrow:
+                elif wraps:
+                    pair = (pair + 32768) % 65536 - 32768
+                if k % 2 or not pairs:
                     total, pair = total + pair, 0
             total += pair
             if bug == m.M_TAIL_UNMULTIPLIED and i >= rows // TILE * TILE:

@@ -26,8 +26,9 @@ from cts.drivers.emulator.products import Floats, Ints, accumulated
 from cts.drivers.emulator.registers import Registers
 from cts.drivers.emulator.vectors import mutants as v
 
-#: The piece of a vector within which some bugs are right.
+#: The piece of a vector within which some bugs are right, and that of others.
 PIECE = 8
+TILE = 64
 
 #: What `accumulate` returns when every access was inside the memory.
 NO_FAULT = -1

@@ -253,6 +253,12 @@ class _Flow(control.Flow[Vector]):
             return longest[self._lanes.first]
         return counts
 
+    def _updated(self) -> int | None:
+        return 2 if self._bug == v.VECTOR_LOOP_CARRIES_TWO else None
+
+    def _decided_once(self) -> bool:
+        return self._bug == v.VECTOR_IF_FIRST_TURN
+
     def _condition(self, instruction: If) -> Active:
         condition = super()._condition(instruction)
         if self._bug == v.VECTOR_IF_UNIFORM:

@@ -95,12 +95,27 @@ VECTOR_LOOP_LONGEST = arithmetic(
 VECTOR_IF_UNIFORM = arithmetic(
     "vector-if-uniform", "the condition of a subgroup's first active invocation decides for them all"
 )
+VECTOR_LOOP_CARRIES_TWO = arithmetic(
+    "vector-loop-carries-two", "of the vectors that a loop carries, only two are updated"
+)
+VECTOR_IF_FIRST_TURN = arithmetic(
+    "vector-if-first-turn", "the first turn's conditions decide for all turns of a loop"
+)
 VECTOR_STORE_UNPREDICATED = arithmetic("vector-store-unpredicated", "inactive invocations store as well")
 
 # Multiplication (products.py, kernels.py)
 multiply = of_area("vector_multiply")
 VECTOR_K_TAIL_DROPPED = multiply("vector-k-tail-dropped", "products beyond the last multiple of 8 along K are dropped")
 VECTOR_M_TAIL_DROPPED = multiply("vector-m-tail-dropped", "result components beyond the last multiple of 8 are 0")
+VECTOR_M_SECOND_TILE = multiply(
+    "vector-m-second-tile", "components from 64 on are made with the matrix's rows that are 64 before"
+)
+VECTOR_K_SECOND_TILE = multiply(
+    "vector-k-second-tile", "inputs from 64 on meet the matrix's columns that are 64 before"
+)
+VECTOR_INT8_PAIRS_WRAP = multiply(
+    "vector-int8-pairs-wrap", "the sum of two neighbouring products of signed 8-bit integers wraps at 16 bits"
+)
 VECTOR_PADDING_NAN = multiply(
     "vector-padding-nan", "padding of an optimal layout enters sums of K that is no multiple of 8: NaN times 0"
 )

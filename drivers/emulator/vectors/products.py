@@ -10,7 +10,7 @@ from cts.drivers.emulator.numbers import NEAREST, TYPE_NUMBERS, Settings
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.products import ORDERS, PRECISIONS
 from cts.drivers.emulator.vectors import mutants as v
-from cts.drivers.emulator.vectors.kernels import PIECE, multiply
+from cts.drivers.emulator.vectors.kernels import PIECE, TILE, multiply
 from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.opaque import optimal, strided
@@ -88,6 +88,10 @@ class Multiplier:
         result = np.zeros((self._lanes.count, shape.m), np.uint32)
         for group in self._groups(where, active):
             matrix = self._matrix(i, shape, int(where.matrix[group[0]]), int(where.stride[group[0]]), signed)
+            if self._bug == v.VECTOR_M_SECOND_TILE:
+                matrix = matrix[np.arange(shape.m) % TILE]
+            elif self._bug == v.VECTOR_K_SECOND_TILE:
+                matrix = matrix[:, np.arange(shape.k) % TILE]
             bias = self._bias(i, shape.m, where.bias[group])
             if component.is_float:
                 made = np.empty((len(group), shape.m), np.uint32)
@@ -112,7 +116,11 @@ class Multiplier:
         """Exact, then wrapped at the result (NU-003)."""
         if self._bug == v.VECTOR_K_TAIL_DROPPED:
             inputs = np.where(np.arange(inputs.shape[1]) < inputs.shape[1] // PIECE * PIECE, inputs, 0)
-        sums = inputs @ matrix.T + bias.astype(np.int64)
+        products = inputs @ matrix.T
+        if self._bug == v.VECTOR_INT8_PAIRS_WRAP and interpretation_of(i.matrix_interpretation) is Interpretation.int8:
+            pairs = [inputs[:, k : k + 2] @ matrix[:, k : k + 2].T for k in range(0, inputs.shape[1], 2)]
+            products = np.sum([(p + 32768) % 65536 - 32768 for p in pairs], axis=0)
+        sums = products + bias.astype(np.int64)
         if self._bug == v.VECTOR_RESULT_SATURATES:
             info = np.iinfo(np.int32 if MulAddOperand.MatrixResultSigned in i.operands else np.uint32)
             sums = sums.clip(info.min, info.max)
