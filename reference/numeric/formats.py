@@ -87,6 +87,16 @@ def nearest(component: ComponentType, numbers: F64) -> Bits:
     return found
 
 
+def with_infinities(component: ComponentType, bits: Bits, numbers: F64) -> Bits:
+    """The bit patterns, but those of infinity where numbers are infinite (of a type that has infinities)."""
+    infinite = np.isinf(numbers)
+    if not infinite.any():
+        return bits
+    beyond = nearest(component, numbers) + component.bits_dtype.type(1)
+    found: Bits = np.where(infinite, beyond, bits)
+    return found
+
+
 def nearest_even(component: ComponentType, numbers: F64) -> Bits:
     """Bit patterns of the numbers rounded once, to nearest, ties to even; of those beyond the type, its greatest."""
     low, high = below(component, numbers), above(component, numbers)
@@ -136,11 +146,21 @@ def from_ordinals(component: ComponentType, order: I64) -> Bits:
 
 
 def ulp(component: ComponentType, numbers: F64) -> F64:
-    """The distance of neighbours in the binade of each number."""
+    """The distance of neighbours in the binade of each number, of a power of two that above it."""
     fmt = FORMATS[component]
-    _, exponent = np.frexp(np.maximum(np.abs(numbers), fmt.least))
+    _, exponent = np.frexp(np.clip(np.abs(numbers), fmt.least, fmt.greatest))
     spacing: F64 = np.ldexp(1.0, exponent - fmt.precision)
     return spacing
+
+
+def least_ulp(component: ComponentType, numbers: F64) -> F64:
+    """Vulkan's ulp(x) of exact results: the least distance of two numbers of the type with x between or at them.
+
+    Of a power of two that is the distance to the number below it, half of that to the one above.
+    """
+    spacing, least = ulp(component, numbers), FORMATS[component].least
+    mantissa, _ = np.frexp(numbers)
+    return np.where((np.abs(mantissa) == 0.5) & (np.abs(numbers) > least), spacing / 2, spacing)
 
 
 def lowest_bit(numbers: F64) -> F64:
