@@ -27,9 +27,12 @@ from cts.drivers.emulator.numbers import (
     UINT8,
     UINT32,
     WIDE_ARITHMETIC,
+    WIDE_BFLOAT16,
     WIDE_CONVERSIONS,
+    ZEROS,
     Settings,
     flushed,
+    is_less,
     narrowed,
     number,
     pattern,
@@ -74,8 +77,8 @@ def float_result(operation: int, x: float, y: float) -> float:
     if operation == DIVIDE:
         return x / y
     if operation == MINIMUM:
-        return y if y < x else x
-    return y if x < y else x
+        return y if is_less(y, x) else x
+    return y if is_less(x, y) else x
 
 
 @device
@@ -90,7 +93,7 @@ def float_operation(operation: int, x: float, y: float, t: int, settings: Settin
     value = float_result(operation, flushed(x, t, settings), flushed(y, t, settings))
     if not settings[WIDE_ARITHMETIC]:
         value = rounded(value, t, settings)
-    return signed_zero(value, settings)
+    return signed_zero(value, settings[ZEROS])
 
 
 @device
@@ -196,6 +199,8 @@ def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Sett
     x = flushed(x, source, settings)
     # Elision never changes what a conversion does beyond the range of a float8.
     if settings[WIDE_CONVERSIONS] and t not in (E4M3, E5M2):
+        return x
+    if settings[WIDE_BFLOAT16] and t == BFLOAT16:
         return x
     value = number(pattern(x, t, settings[ROUNDING], saturate, bug), t, bug)
     return value if source >= E4M3 else flushed(value, t, settings)
