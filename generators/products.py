@@ -9,9 +9,11 @@ from cts.capabilities import Capabilities, MulAddSupport
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, draw_contents, near_an_end, realistic
 from cts.generators.kernels import Kernel, Matrix, as_matrix
-from cts.generators.known import PRECISION, Known, added, limits, reread, settled
+from cts.generators.known import PRECISION, UNBOUNDED, Known, added, limits, reread, settled
+from cts.generators.specials import draw_special
 from cts.generators.supports import MAX_ELEMENTS, Supports, can_run
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
+from cts.model.component import Number
 
 _C = ComponentType
 
@@ -106,9 +108,13 @@ def _budget(row: MulAddSupport, k: int, times: int, *, halves: bool) -> _Budget:
     return _Budget(max(total / 2 / k, 1), total / 2, halves)
 
 
-def draw_factors(choices: Choices, row: MulAddSupport, k: int, times: int) -> tuple[Contents, Contents, Contents]:
-    """Contents of A, B and C of a row; with `times` multiplications in a row."""
+def draw_factors(
+    choices: Choices, row: MulAddSupport, k: int, times: int, *, ieee: bool = False
+) -> tuple[Contents, Contents, Contents]:
+    """Contents of A, B and C of a row; with `times` multiplications in a row; `ieee`: with special numbers."""
     free, halves = choices.record(9, 3)
+    if ieee:
+        return _draw_special_factors(choices, row)
     if row.result.is_float and free >= 8:
         return realistic(row.a, free), realistic(row.b, free + 2), realistic(row.c, free + 4)
     budget = _budget(row, k, times, halves=halves == 3)
@@ -127,6 +133,25 @@ def draw_factors(choices: Choices, row: MulAddSupport, k: int, times: int) -> tu
     a = draw(row.a, largest)
     b = draw(row.b, largest if wide else max(budget.products / max(a.known.size, 1), 1))
     return a, b, draw_addend(choices, row, budget.c)
+
+
+#: What a product meets beside special numbers: few bits, zeros among them, which an infinity must not meet unseen.
+_BESIDE: tuple[Number, ...] = (1, 0, -2, 3, 0, -1, 2, 1, -3)
+
+
+def _draw_special_factors(choices: Choices, row: MulAddSupport) -> tuple[Contents, Contents, Contents]:
+    """Contents of A, B and C: here and there an infinity, a NaN or a zero with a sign, in one of them or in all."""
+    which, rare = choices.record(6, 2)
+    one_in = (16, 31, 7)[rare]
+    kinds = ("infinities", "zeros", "nans")
+
+    def draw(n: int, component: ComponentType) -> Contents:
+        # One of the three, or all of them, or two.
+        if which in (n, 3) or (which > 3 and which - 4 != n):
+            return draw_special(choices, component, kinds, among=_BESIDE, one_in=one_in)
+        return draw_contents(choices, component, Wanted(size=7, exact=True, halves=False))
+
+    return draw(0, row.a), draw(1, row.b), draw(2, row.c)
 
 
 def draw_addend(choices: Choices, row: MulAddSupport, size: float) -> Contents:
@@ -158,6 +183,8 @@ def _result(row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix) -> Known:
     x, y, z = (reread(m.component, e, m.known) for m, e in ((a, row.a), (b, row.b), (c, row.c)))
     ends = [a.cols * p * q for p in (x.low, x.high) for q in (y.low, y.high)]
     grain = None if x.grain is None or y.grain is None else x.grain + y.grain
+    if not (x.bounded and y.bounded and z.bounded):
+        return UNBOUNDED
     if row.result.is_float:
         return added(row.result, settled(row.result, min(ends), max(ends), grain), z)
     low, high = min(ends) + z.low, max(ends) + z.high
