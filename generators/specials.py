@@ -124,6 +124,11 @@ def _mixed(
     return tuple(numbers)
 
 
+def some_specials(component: ComponentType) -> tuple[Number, ...]:
+    """One or two special numbers of each kind, for a constant."""
+    return tuple(n for kind in KINDS for n in specials(component, kind)[:2])
+
+
 def draw_special_number(choices: Choices, component: ComponentType, kinds: Sequence[str] = KINDS) -> Number:
     """One special number."""
     found = [n for kind in kinds for n in specials(component, kind)]
