@@ -136,8 +136,7 @@ def draw_special_terms(choices: Choices, component: ComponentType, combining: Co
     sign, only = choices.record(3, 3)
     product = combining.combined is _any
     among: tuple[Number, ...] = (1, -1, 1, 1, -1) if product else ((1, -2, 3), (-1, -2, -5), (1, 2, 3, 4), (0, 1))[sign]
-    contents = draw_special(choices, component, combining.special, among=among, one_in=(count + 1, 16, 31, 1)[only])
-    return contents
+    return draw_special(choices, component, combining.special, among=among, one_in=(count + 1, 16, 31, 1)[only])
 
 
 def combinings(component: ComponentType) -> Sequence[Combining]:
@@ -147,9 +146,7 @@ def combinings(component: ComponentType) -> Sequence[Combining]:
     if component.is_float:
         # NU-034: computed in float32.
         return tuple(
-            Combining(
-                f"{component.value}({f}(float32(x), float32(y)))", _one_of, _draw_any, ("infinities", "greatest")
-            )
+            Combining(f"{component.value}({f}(float32(x), float32(y)))", _one_of, _draw_any, ("infinities", "greatest"))
             for f in ("max", "min")
         ) + (() if component.size == 1 else (Combining("bfloat16(float32(x) + float32(y))", _sum, _draw_exact_terms),))
     return _SIGNED if component.is_signed else _UNSIGNED

@@ -11,7 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cts.generators.choices import Choices
-from cts.generators.known import PRECISION, UNBOUNDED, Known, added, anything, limits, multiplied, negated, settled, subtracted
+from cts.generators.known import (
+    PRECISION,
+    UNBOUNDED,
+    Known,
+    added,
+    anything,
+    limits,
+    multiplied,
+    negated,
+    settled,
+    subtracted,
+)
 from cts.model import ComponentType
 
 _C = ComponentType
@@ -201,9 +212,7 @@ class _Trees:
             parts = [self.choices.group(lambda c: _Trees(c, self.terms)._condition(0)) for _ in range(2)]
             return (f"({parts[0]} and {parts[1]})", f"({parts[0]} or {parts[1]})", f"(not {parts[0]})")[kind - 3]
         exact = [
-            t
-            for t in self.terms
-            if (t.known.grain is not None or not t.known.bounded) and t.type not in STORAGE_ONLY
+            t for t in self.terms if (t.known.grain is not None or not t.known.bounded) and t.type not in STORAGE_ONLY
         ]
         a = self.choices.pick(exact)
         b = self.choices.group(lambda c: _Trees(c, exact)._leaf(a.type))

@@ -133,4 +133,3 @@ def draw_special_number(choices: Choices, component: ComponentType, kinds: Seque
     """One special number."""
     found = [n for kind in kinds for n in specials(component, kind)]
     return choices.pick(found)
-

@@ -154,7 +154,11 @@ def draw_layer(
     """A multiplication of `source`, which the row takes, with an M x K matrix and perhaps a bias."""
     given = read_input(row, source.range)
     tied = are_ties(row, source.range)
-    matrix = selection(k) if tied else draw_matrix(choices, row, k, given, exact=exact and given.grain is not None, ieee=kernel.ieee)
+    matrix = (
+        selection(k)
+        if tied
+        else draw_matrix(choices, row, k, given, exact=exact and given.grain is not None, ieee=kernel.ieee)
+    )
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, (m, k), matrix, transposable=row.transpose
     )

@@ -81,9 +81,7 @@ def draw_specials(choices: Choices, component: ComponentType) -> Contents:
     )
 
 
-def draw_input(
-    choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, ieee: bool = False
-) -> Contents:
+def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, ieee: bool = False) -> Contents:
     """What a row's input holds: numbers that are the interpretation's, or that the conversion rounds or saturates.
 
     `ieee`: special ones, where they are not converted (AM-28).

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator.jit import device, kernel
+from cts.drivers.emulator.number_bugs import term_of
 from cts.drivers.emulator.numbers import (
     BFLOAT16,
     E4M3,
@@ -148,7 +149,7 @@ def float_products(
             elif bug == m.C_NARROWED and t == FLOAT32:
                 start = rounded(start, int(np.int64(FLOAT16)), settings)
             for k in range(count):
-                terms[k] = left[i, k] * right[j, k]
+                terms[k] = term_of(left[i, k], right[j, k], bug)
                 if bug == m.PRODUCTS_NARROWED:
                     terms[k] = rounded(terms[k], int(np.int64(FLOAT16)), settings)
             used = 0 if bug == m.M_TAIL_UNMULTIPLIED and i >= rows // TILE * TILE else count

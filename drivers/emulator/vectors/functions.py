@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.vectors.number_bugs import negated, without_nan
 from cts.drivers.emulator.vectors.registers import Floats, Ints, bits_of, floats_of
 from cts.model import ComponentType, VectorOperation
 
@@ -20,12 +21,12 @@ def exact(operation: VectorOperation, given: Sequence[Floats], bug: int) -> Floa
     """Operations that never round: selections among their operands, and step."""
     x, *rest = given
     if operation is _O.FNegate:
-        return -x
+        return negated(x, bug)
     if operation is _O.Step:
         return step(x, rest[0], bug)
     if operation in (_O.NMin, _O.NMax):
         found: Floats = (np.fmin if operation is _O.NMin else np.fmax)(x, rest[0])
-        return found
+        return without_nan(found, x, rest[0], bug)
     if operation in (_O.FMin, _O.FMax):
         return lesser(x, rest[0]) if operation is _O.FMin else greater(x, rest[0])
     return clamp(np.where(np.isnan(x), rest[0], x) if operation is _O.NClamp else x, rest[0], rest[1], bug)
