@@ -114,7 +114,7 @@ def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None, *,
     component = support.component
     # Denormals and zeros become integers; infinities become float8 numbers whatever a module says (NU-033).
     to_float = step is None or step.operation is None or step.component.is_float
-    if component.is_float and (ieee or kind == 9):
+    if component.is_float and (ieee or kind >= 8):
         of_step = interesting(component, step, seed) if step is not None and step.operation is not None else ()
         kinds = KINDS if ieee and to_float else ("infinities", *BOUNDED) if _saturates(step) else BOUNDED
         unsigned = step is not None and step.operation is Conversion.ConvertFToU

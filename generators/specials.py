@@ -62,13 +62,13 @@ def specials(component: ComponentType, kind: str) -> tuple[Number, ...]:
 
 
 def draw_ieee(choices: Choices, controls: FloatControls, component: ComponentType) -> bool:
-    """Whether a case has special numbers: in half of those that make IEEE 754 binding, and compute with floats."""
-    return controls is FloatControls.FastMathNone and component.is_float and choices.chance(5)
+    """Whether a case has special numbers: most of those that make IEEE 754 binding, and compute with floats."""
+    return controls is FloatControls.FastMathNone and component.is_float and choices.chance(7)
 
 
 def draw_numbers(choices: Choices, component: ComponentType, wanted: Wanted, *, ieee: bool) -> Contents:
     """Contents as wanted; in cases with special numbers, mostly these, where any sign will do."""
-    if ieee and component.is_float and wanted.sign == "any" and choices.chance(6):
+    if ieee and component.is_float and wanted.sign == "any" and choices.chance(7):
         return draw_special(choices, component)
     return draw_contents(choices, component, wanted)
 
@@ -84,8 +84,8 @@ def draw_special(
 ) -> Contents:
     """Special numbers of a kind, or of all `kinds`, one in `one_in`, among ordinary ones; `negative`: of both signs."""
     fitting = tuple(k for k in kinds if specials(component, k))
-    which, seed, length = choices.record(len(fitting), 30, len(_LENGTHS) - 1)
-    chosen = fitting if which == len(fitting) else fitting[which : which + 1]
+    which, seed, length = choices.record(2 * len(fitting) - 1, 30, len(_LENGTHS) - 1)
+    chosen = fitting[which : which + 1] or fitting
     numbers = _mixed(component, chosen, tuple(among), one_in, negative, seed, _LENGTHS[length])
     known = known_of(component, chosen, among)
     return Contents(known if negative or not known.bounded else replace(known, low=0), Data(cycle=numbers))
