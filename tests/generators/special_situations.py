@@ -100,7 +100,11 @@ def _greatest(component: m.ComponentType) -> int:
     every = np.arange(1 << 8 if component.size == 1 else 1 << 15, dtype=np.int64)
     if component.size == 1:
         every = every[:128]
-    high = every.astype(component.bits_dtype) if component.size < 4 else (every << 16).astype(np.uint32) | np.uint32(0xFFFF)
+    high = (
+        every.astype(component.bits_dtype)
+        if component.size < 4
+        else (every << 16).astype(np.uint32) | np.uint32(0xFFFF)
+    )
     return int(high[np.isfinite(_numbers(component, high))].max())
 
 

@@ -175,7 +175,8 @@ buffers:
   src: {type: float16, shape: [64], data: {cycle: [1, '0x7e01', 3, '0x8000', -2, '0xfc00', 0.5]}}
   dst: {type: float16, shape: [64], data: {fill: 77}}
 program:
-  - {op: MatrixLoad, id: a, type: {component: float16, scope: Subgroup, rows: 8, cols: 8, use: A}, buffer: src, stride: 8}
+  - {op: MatrixLoad, id: a, type: {component: float16, scope: Subgroup, rows: 8, cols: 8, use: A},
+     buffer: src, stride: 8}
   - {op: MatrixStore, matrix: a, buffer: dst, stride: 8}
 """)
 
