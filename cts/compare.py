@@ -20,6 +20,15 @@ from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, decode, guard_pa
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Bytes = npt.NDArray[np.uint8]
 
+#: The bit pattern of the last number of each float type, perhaps infinity, before its NaNs.
+_LAST_NUMBER = {
+    ComponentType.float16: np.uint16(0x7C00),
+    ComponentType.float32: np.uint32(0x7F800000),
+    ComponentType.bfloat16: np.uint16(0x7F80),
+    ComponentType.float8_e4m3fn: np.uint8(0x7E),
+    ComponentType.float8_e5m2: np.uint8(0x7C),
+}
+
 #: What elements break that lie within their interval, but between the numbers that roundings can give.
 UNROUNDED = "nothing between: the program makes a rounding binding (NU-019)"
 #: What elements break that are not the same as others of their group.
@@ -101,7 +110,9 @@ def is_nan(component: ComponentType, bits: Bits) -> npt.NDArray[np.bool_]:
     """Which bit patterns are NaNs; none in an integer type."""
     if not component.is_float:
         return np.zeros(bits.shape, bool)
-    return np.isnan(decode(component, bits).astype(np.float32))
+    magnitude = bits & component.bits_dtype.type((1 << (8 * component.size - 1)) - 1)
+    found: npt.NDArray[np.bool_] = magnitude > _LAST_NUMBER[component]
+    return found
 
 
 def ulps(component: ComponentType, actual: Bits, lo: Bits, hi: Bits) -> npt.NDArray[np.int64]:
@@ -141,10 +152,10 @@ def _multiples(intervals: Intervals, actual: Bits) -> tuple[Bits, Bits]:
         return actual, actual
     component, step = intervals.component, intervals.step
     judged = (step != 0) & ((intervals.flags & Freedom.ANY) == 0) & ~is_nan(component, actual)
-    # A signalling NaN warns where it is widened.
+    # Some processors warn of a signalling NaN that is widened.
+    number = decode(component, np.where(judged, actual, component.bits_dtype.type(0))).astype(np.float64)
     with np.errstate(invalid="ignore"):
-        number = decode(component, actual).astype(np.float64)
-        between = judged & (np.fmod(np.where(judged, number, 0.0), np.where(judged, step, 1.0)) != 0)
+        between = judged & (np.fmod(number, np.where(judged, step, 1.0)) != 0)
     count = np.where(between, number, 0.0) / np.where(between, step, 1.0)
     below, above = (
         np.where(

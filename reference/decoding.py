@@ -45,7 +45,7 @@ def decoded(decode: Decode, vector: DecodeVector | None, decoding: Decoding) -> 
         certain = (result.flags | other.flags) == 0
         apart = np.where(certain, result.bits != other.bits, apart)
         watch.report("DV-012", apart, "decode and decode_vector give different values", "functions that agree")
-        result = hull(result, other, ())
+        result = hull(result, other, (), decoding.floats.ieee)
     for found in watch.found:
         elements = np.broadcast_to(found.elements, shape) & taken
         if elements.any():

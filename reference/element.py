@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,9 +45,11 @@ def show(value: Value) -> str:
     flags, reasons = int(value.free.flags.item()), "; ".join(value.free.reasons)
     if flags & Freedom.ANY:
         return f"anything ({reasons})"
-    if flags & Freedom.NAN:
+    low, high = value.free.lo.item(), value.free.hi.item()
+    if math.isnan(low):
         return f"a NaN ({reasons})"
-    return f"{text}, of [{decimal(value.free.lo.item())}, {decimal(value.free.hi.item())}] ({reasons})"
+    also = (" or a zero" if flags & Freedom.EITHER_ZERO else "") + (" or a NaN" if flags & Freedom.NAN else "")
+    return f"{text}, of [{decimal(low)}, {decimal(high)}]{also} ({reasons})"
 
 
 def number_text(value: Value | None, component: ComponentType) -> str:

@@ -200,18 +200,18 @@ class _Machine:
                 self._merge(step, instruction)
             case VectorLoad():
                 assert step.access is not None
-                self._define(step, instruction.id, passed(self._read(step.access)))
+                self._define(step, instruction.id, self._passed(self._read(step.access)))
             case VectorStore():
                 access = step.access
                 assert access is not None
-                vector = self._stored(passed(self.values[instruction.vector]))
+                vector = self._stored(self._passed(self.values[instruction.vector]))
                 self.result.memories[access.buffer].store(access.byte, access.accessed, vector)
             case VectorReduceSumAccumulate():
-                self.vectors.accumulate(step, passed(self._full(instruction.vector)).stored)
+                self.vectors.accumulate(step, self._passed(self._full(instruction.vector)).stored)
             case VectorOuterProductAccumulate():
                 if self.opaque.values[instruction.matrix] is None:
                     self._nothing_yet(step, instruction.matrix)
-                a, b = (passed(self._full(name)).stored for name in (instruction.a, instruction.b))
+                a, b = (self._passed(self._full(name)).stored for name in (instruction.a, instruction.b))
                 self.vectors.accumulate_products(step, instruction, a, b)
             case _ if isinstance(instruction, MatrixInstruction | VectorInstruction):
                 self._compute(step, instruction)
@@ -221,6 +221,10 @@ class _Machine:
         if self.floats.loose or value.free is None or value.component not in FORMATS:
             return value.stored
         return binding(value.stored, step_of(value))
+
+    def _passed(self, value: Value) -> Value:
+        """A value that an instruction moves which need not keep its bits."""
+        return passed(value, self.floats.ieee)
 
     def _full(self, name: str) -> Value:
         """A vector with all its components."""

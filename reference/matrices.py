@@ -39,6 +39,7 @@ from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.expression import Arguments, call
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import FORMATS
+from cts.reference.numeric.rounding import denormal
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Value, with_freedom
 from cts.reference.products import multiplied_floats, multiplied_integers
@@ -99,7 +100,7 @@ def _mul_add(i: MatrixMulAdd, operation: Operation) -> Value:
     """KM-014, NU-001, NU-002, NU-010."""
     a, b, c = (operation.full(name) for name in (i.a, i.b, i.c))
     if _component(c).is_float:
-        return multiplied_floats(a, b, c)
+        return multiplied_floats(a, b, c, ieee=operation.floats.ieee)
     types = mul_add_types(i, *(operation.matrix_shape(name) for name in (i.a, i.b, i.c)))
     saturating = MulAddOperand.SaturatingAccumulation in i.operands
     return multiplied_integers(a, b, c, types, saturating, operation.watch)
@@ -141,8 +142,8 @@ def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
 def _convert(i: MatrixConvert, operation: Operation) -> Value:
     """KM-018, CM-050."""
     a = operation.values[i.matrix]
-    binds = operation.floats.conversions_bind
-    return conversions.instructed(i.operation.value, a, i.component, operation.watch, i.saturate, binds)
+    ieee = operation.floats.ieee
+    return conversions.instructed(i.operation.value, a, i.component, operation.watch, i.saturate, ieee)
 
 
 @computed.register
@@ -154,13 +155,13 @@ def _bitcast(i: MatrixBitcast, operation: Operation) -> Value:
 @computed.register
 def _convert_use(i: MatrixConvertUse, operation: Operation) -> Value:
     """CM-051."""
-    return passed(operation.values[i.matrix])
+    return passed(operation.values[i.matrix], operation.floats.ieee)
 
 
 @computed.register
 def _transpose(i: MatrixTranspose, operation: Operation) -> Value:
     """CM-052."""
-    return passed(operation.values[i.matrix].map(lambda a: np.swapaxes(a, -1, -2)))
+    return passed(operation.values[i.matrix].map(lambda a: np.swapaxes(a, -1, -2)), operation.floats.ieee)
 
 
 @computed.register
@@ -169,7 +170,7 @@ def _reduce(i: MatrixReduce, operation: Operation) -> Value:
     function = operation.case.functions[i.combine]
     assert isinstance(function, Combine)
     reduction = Reduction(function, operation.floats, operation.watch)
-    results = reduced(passed(operation.full(i.matrix)).stored, i.mode, reduction)
+    results = reduced(passed(operation.full(i.matrix), operation.floats.ieee).stored, i.mode, reduction)
     return filled(results, operation.matrix_shape(i.id), operation.first_group)
 
 
@@ -185,12 +186,12 @@ def _per_element(i: MatrixPerElement, operation: Operation) -> Value:
     names = {
         "row": Value(coords, row),
         "col": Value(coords, col),
-        "value": passed(operation.values[i.matrix]),
+        "value": passed(operation.values[i.matrix], operation.floats.ieee),
     }
     matrices, scalars = iter(i.matrices), iter(range(len(i.scalars)))
     for extra in function.extras:
         if extra.matrix:
-            names[extra.name] = passed(operation.values[next(matrices)])
+            names[extra.name] = passed(operation.values[next(matrices)], operation.floats.ieee)
         else:
             names[extra.name] = operation.scalars[f"scalars[{next(scalars)}]"]
     return _called(function, names, operation, shape)
@@ -204,29 +205,28 @@ def _components(i: MatrixComponents, operation: Operation) -> Value:
     return _called(function, {"value": operation.values[i.matrix]}, operation, operation.matrix_shape(i.matrix))
 
 
-def passed(value: Value) -> Value:
-    """A matrix that an instruction moves without the promise to keep its bits (NU-013, NU-014)."""
+def passed(value: Value, ieee: bool = False) -> Value:
+    """A matrix that an instruction moves without the promise to keep its bits (NU-013, NU-014).
+
+    With `ieee` it keeps infinities and the sign of zero, and NaN as some NaN (NU-020).
+    """
     component = _component(value)
     if component not in FORMATS:
         return value
-    (low, high), flags = value.interval, value.flags
-    least = FORMATS[component].least
-    with np.errstate(invalid="ignore"):
-        nan = np.isnan(low) & (flags == 0)
+    (low, high), flags = value.core, value.flags
+    nan = np.isnan(low) & (flags == 0)
+    tiny = denormal((low, high), FORMATS[component].least)
+    loose = [(nan, Freedom.NAN), (tiny, Freedom.EITHER_ZERO)]
+    if not ieee:
         infinite = np.isinf(low) & (flags == 0)
-        small_low, small_high = (low > 0) & (low < least), (high < 0) & (high > -least)
-    negative_zero = (flags == 0) & (low == 0) & np.signbit(low)
-    denormal = small_low | small_high
-    if not (nan | infinite | denormal | negative_zero).any():
+        negative_zero = (flags == 0) & (low == 0) & np.signbit(low)
+        loose += [(infinite, Freedom.ANY), (negative_zero, Freedom.EITHER_ZERO)]
+    if not any(mask.any() for mask, _ in loose):
         return value
-    low, high = np.where(small_low, 0.0, low), np.where(small_high, 0.0, high)
-    for mask, freedom in (
-        (nan, Freedom.NAN),
-        (infinite, Freedom.ANY),
-        (denormal | negative_zero, Freedom.EITHER_ZERO),
-    ):
+    for mask, freedom in loose:
         flags = np.where(mask, flags | np.uint8(FREE | freedom), flags)
-    found = with_freedom(component, value.bits, flags, (low, high), (*value.reasons, _NOT_PRESERVED))
+    step = None if value.free is None else value.free.step
+    found = with_freedom(component, value.bits, flags, (low, high), (*value.reasons, _NOT_PRESERVED), step)
     return Value(component, found.bits, found.free, value.history)
 
 

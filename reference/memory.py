@@ -10,7 +10,7 @@ import numpy as np
 from cts.expectation import Allowed, Freedom, Identical, Intervals
 from cts.model import Buffer, ComponentType, initial_bits
 from cts.reference.arrays import I64, U8, Bits, Mask
-from cts.reference.numeric.formats import F64, above, below, nearest
+from cts.reference.numeric.formats import F64, above, below, nearest, with_infinities
 from cts.reference.numeric.integers import truncated
 from cts.reference.numeric.value import FREE, Free, Value, numbers
 
@@ -180,19 +180,20 @@ class _Layer:
 
 def interval_bits(component: ComponentType, flags: U8, lo: F64, hi: F64) -> tuple[Bits, Bits]:
     """The bit patterns that bound free elements, every number between them allowed; of NaN alone, a NaN's."""
-    unbounded = (flags & (Freedom.ANY | Freedom.NAN)) != 0
+    nan = ((flags & Freedom.NAN) != 0) & np.isnan(lo)
+    unbounded = ((flags & Freedom.ANY) != 0) | nan
     lo, hi = (np.where(unbounded, 0.0, bound) for bound in (lo, hi))
     if not component.is_float:
         info = np.iinfo(component.dtype)
         low, high = (np.clip(bound, info.min, info.max).astype(np.int64) for bound in (np.ceil(lo), np.floor(hi)))
         return truncated(component, low), truncated(component, high)
     low_bits, high_bits = nearest(component, below(component, lo)), nearest(component, above(component, hi))
+    low_bits, high_bits = with_infinities(component, low_bits, lo), with_infinities(component, high_bits, hi)
     width = 8 * component.size
     sign = component.bits_dtype.type(1 << (width - 1))
     magnitude = component.bits_dtype.type((1 << (width - 1)) - 1)
     low_bits = np.where((low_bits & magnitude == 0) & ~unbounded, sign, low_bits)
     high_bits = np.where((high_bits & magnitude == 0) & ~unbounded, component.bits_dtype.type(0), high_bits)
-    nan = (flags & Freedom.NAN) != 0
     quiet = np.array([np.nan]).astype(component.dtype).view(component.bits_dtype)[0]
     return np.where(nan, quiet, low_bits), np.where(nan, quiet, high_bits)
 

@@ -11,6 +11,7 @@ from cts.model import Case, ComponentType, MatrixConversion, MatrixLayout, Opaqu
 from cts.reference.arrays import I64
 from cts.reference.memory import Memory
 from cts.reference.numeric.formats import FORMATS
+from cts.reference.numeric.rounding import denormal
 from cts.reference.numeric.value import FREE, Value, anything, with_freedom
 from cts.reference.training import Accumulation
 from cts.reference.vector_products import nearest_of
@@ -124,7 +125,7 @@ def converted(value: Value, target: ComponentType) -> tuple[Value, str | None]:
 
 def _widened(value: Value, target: ComponentType) -> Value:
     """A float8 matrix as what it is, in a wider type."""
-    low, high = value.interval
+    low, high = value.core
     wild = value.wild
     bounds = (np.where(wild, 0.0, low), np.where(wild, 0.0, high))
     exact = np.where(wild, 0.0, low).astype(target.dtype).view(target.bits_dtype)
@@ -135,15 +136,12 @@ def _widened(value: Value, target: ComponentType) -> Value:
 def _loosened(value: Value, unknown: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Value:
     """Denormal results may be flushed, and what is `unknown` be anything."""
     assert value.component is not None
-    low, high = value.interval
     flags = value.flags
     if value.component in _FLUSHED:
-        least = FORMATS[value.component].least
-        up, down = (low > 0) & (low < least), (high < 0) & (high > -least)
-        low, high = np.where(up, 0.0, low), np.where(down, 0.0, high)
-        flags = np.where(up | down, flags | np.uint8(FREE | Freedom.EITHER_ZERO), flags)
+        tiny = denormal(value.core, FORMATS[value.component].least)
+        flags = np.where(tiny, flags | np.uint8(FREE | Freedom.EITHER_ZERO), flags)
     flags = np.where(unknown, np.uint8(FREE | Freedom.ANY), flags).astype(np.uint8)
-    return with_freedom(value.component, value.bits, flags, (low, high), (*value.reasons, _NOT_KEPT))
+    return with_freedom(value.component, value.bits, flags, value.core, (*value.reasons, _NOT_KEPT))
 
 
 def _read(

@@ -6,10 +6,10 @@ import numpy as np
 
 from cts.model import ComponentType
 from cts.reference.arrays import I64, Mask
-from cts.reference.numeric import integers
-from cts.reference.numeric.floats import operand, rounded
+from cts.reference.numeric import integers, sums
 from cts.reference.numeric.formats import F64, FORMATS, Format, lowest_bit
 from cts.reference.numeric.integers import whole
+from cts.reference.numeric.rounding import operand, rounded
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value, loosened, merged
 
@@ -19,12 +19,12 @@ FLOAT8_PRECISION = 13
 _FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 
 
-def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None = None) -> Value:
+def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None = None, ieee: bool = False) -> Value:
     """A (..., M, K) times B (..., K, N) plus C (..., M, N), of floats, as a type (None: C's).
 
     Exact where every partial sum in any order is: all terms are multiples of a quantum, and the sum of
     their magnitudes is no more than 2^precision quanta. Else the exact result, give or take
-    gamma_(K+1) times that sum.
+    gamma_(K+1) times that sum. With `ieee`, infinities and NaNs among the operands go through (NU-023).
     """
     assert a.component is not None and b.component is not None and c.component is not None
     ((a_lo, a_hi), a_wild), ((b_lo, b_hi), b_wild), ((c_lo, c_hi), c_wild) = (operand(v) for v in (a, b, c))
@@ -39,22 +39,34 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
     precision = fmt.precision
     if a.component in _FLOAT8 or b.component in _FLOAT8:
         precision = min(precision, FLOAT8_PRECISION)
-    wild = _any(a_wild, -1)[..., :, None] | _any(b_wild, -2)[..., None, :] | c_wild | (magnitude > fmt.greatest)
-    rows, cols = _quantum(a_lo, a_hi).min(axis=-1), _quantum(b_lo, b_hi).min(axis=-2)
-    with np.errstate(invalid="ignore"):
-        quantum = rows[..., :, None] * cols[..., None, :]
-        exact = fits(magnitude, np.minimum(quantum, _quantum(c_lo, c_hi)), fmt, precision)
-    if exact.all():
-        return rounded(component, (low, low), wild, merged(a, b, c))
+    special = _any(a_wild, -1)[..., :, None] | _any(b_wild, -2)[..., None, :] | c_wild
+    overflows = magnitude > fmt.greatest
+    wild = special | overflows
     if a_radius is not None:
         low, high = low - a_radius @ size_b, high + a_radius @ size_b
     if b_radius is not None:
         low, high = low - size_a @ b_radius, high + size_a @ b_radius
+    rows, cols = _quantum(a).min(axis=-1), _quantum(b).min(axis=-2)
+    with np.errstate(invalid="ignore"):
+        quantum = rows[..., :, None] * cols[..., None, :]
+        exact = fits(magnitude, np.minimum(quantum, _quantum(c)), fmt, precision)
+    if exact.all():
+        point = a_radius is None and b_radius is None and c_lo is c_hi
+        found = rounded(component, (low, low if point else high), wild, merged(a, b, c))
+        return _with_specials(found, (a, b, c), overflows) if ieee and special.any() else found
     count = a.shape[-1] + 1
     slack = np.where(exact, 0.0, bound(magnitude, count, precision, fmt))
     name = f"{component.value}" if precision == fmt.precision else f"{precision} bits"
     reason = f"policy: order and precision are free (NU-010), gamma_{count} at {name}"
-    return rounded(component, (low - slack, high + slack), wild, (*merged(a, b, c), reason))
+    found = rounded(component, (low - slack, high + slack), wild, (*merged(a, b, c), reason))
+    return _with_specials(found, (a, b, c), overflows) if ieee and special.any() else found
+
+
+def _with_specials(result: Value, operands: tuple[Value, Value, Value], overflows: Mask) -> Value:
+    """The result, but NaN or infinity where the operands are."""
+    (a, b, c) = (sums.kinds(v) for v in operands)
+    certain, possible = (sums.products(a[n], b[n]) | sums.each(c[n]) for n in (0, 1))
+    return sums.resolved(result, certain, possible, overflows)
 
 
 def fits(magnitude: F64, quantum: F64, fmt: Format, precision: int) -> Mask:
@@ -122,10 +134,13 @@ def _middle(low: F64, high: F64) -> tuple[F64, F64 | None]:
     return low + radius, radius * (1 + 2.0**-50)
 
 
-def _quantum(low: F64, high: F64) -> F64:
-    """The greatest power of two of which each element is a multiple; 0 where it is not certain."""
+def _quantum(value: Value) -> F64:
+    """The greatest power of two of which each element is a multiple, whatever it is; 0 where it is not certain."""
+    low, high = value.core
     quantum = lowest_bit(low)
-    return quantum if low is high else np.where(low == high, quantum, 0.0)
+    if value.free is None:
+        return quantum
+    return np.where(low == high, quantum, 0.0 if value.free.step is None else value.free.step)
 
 
 def _any(mask: Mask, axis: int) -> Mask:

@@ -13,10 +13,11 @@ import numpy as np
 
 from cts.model import Combine, ComponentType, MatrixShape, ReduceMode, body_of
 from cts.model import expression as ast
-from cts.reference.numeric import integers
+from cts.reference.numeric import integers, sums
 from cts.reference.numeric.expression import Arguments, call, hull
-from cts.reference.numeric.floats import Floats, operand, rounded
+from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import FORMATS, lowest_bit, ulp
+from cts.reference.numeric.rounding import operand, rounded
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Free, Value
 from cts.reference.products import bound, fits
@@ -96,17 +97,14 @@ def _combined(terms: Value, reduction: Reduction) -> Value:
     if not component.is_float:
         return _tree(terms, lambda x, y: integers.binary(operation, x, y, reduction.watch))
     if operation == "add":
-        return _sum(terms)
+        return _sum(terms, reduction.floats.ieee)
     if operation == "mul":
         return _product(terms)
-    choose = reduction.floats.min if operation == "min" else reduction.floats.max
+    floats = reduction.floats
     if component not in (ComponentType.float16, ComponentType.float32):
-        choose = {"min": _strict.min, "max": _strict.max}[operation]
-    return _tree(terms, choose)
-
-
-#: Minima and maxima round nothing, so they are the same in any program.
-_strict = Floats(loose=False)
+        # Minima and maxima round nothing, so they are the same in any program.
+        floats = Floats(loose=False, ieee=floats.ieee)
+    return _tree(terms, floats.min if operation == "min" else floats.max)
 
 
 def _tree(terms: Value, combine: Callable[[Value, Value], Value]) -> Value:
@@ -125,7 +123,7 @@ def _joined(a: Value, b: Value) -> Value:
     bits = np.concatenate([a.bits, b.bits], axis=-1)
     if a.free is None and b.free is None:
         return Value(a.component, bits)
-    (a_lo, a_hi), (b_lo, b_hi) = a.interval, b.interval
+    (a_lo, a_hi), (b_lo, b_hi) = a.core, b.core
     free = Free(
         np.concatenate([a.flags, b.flags], axis=-1),
         np.concatenate([a_lo, b_lo], axis=-1),
@@ -135,22 +133,28 @@ def _joined(a: Value, b: Value) -> Value:
     return Value(a.component, bits, free)
 
 
-def _sum(terms: Value) -> Value:
-    """CM-023: exact in any order, or within the bound for so many terms."""
+def _sum(terms: Value, ieee: bool) -> Value:
+    """CM-023: exact in any order, or within the bound for so many terms; with `ieee` infinities and NaNs (NU-023)."""
     component = terms.component
     assert component is not None
     fmt, count = FORMATS[component], terms.shape[-1] - 1
     (low, high), wild = operand(terms)
     magnitude = np.maximum(np.abs(low), np.abs(high)).sum(axis=-1)
-    unknown = wild.any(axis=-1) | (magnitude > fmt.greatest)
+    overflows = magnitude > fmt.greatest
+    unknown = wild.any(axis=-1) | overflows
     quantum = np.where(low == high, lowest_bit(low), 0.0).min(axis=-1)
     exact = fits(magnitude, quantum, fmt, fmt.precision)
     total = (low.sum(axis=-1), high.sum(axis=-1))
     if exact.all():
-        return rounded(component, (total[0], total[0]), unknown, terms.reasons)
-    slack = np.where(exact, 0.0, bound(magnitude, count, fmt.precision, fmt))
-    reason = f"policy: the order of combining is free (CM-023), gamma_{count} at {component.value}"
-    return rounded(component, (total[0] - slack, total[1] + slack), unknown, (*terms.reasons, reason))
+        found = rounded(component, (total[0], total[0]), unknown, terms.reasons)
+    else:
+        slack = np.where(exact, 0.0, bound(magnitude, count, fmt.precision, fmt))
+        reason = f"policy: the order of combining is free (CM-023), gamma_{count} at {component.value}"
+        found = rounded(component, (total[0] - slack, total[1] + slack), unknown, (*terms.reasons, reason))
+    if not ieee or not wild.any():
+        return found
+    certain, possible = (sums.gathered(k) for k in sums.kinds(terms))
+    return sums.resolved(found, certain, possible, overflows)
 
 
 def _product(terms: Value) -> Value:
@@ -209,7 +213,7 @@ def _tried(terms: Value, reduction: Reduction) -> Value:
         apart = np.where(certain, first.bits != other.bits, apart)
         what = "the combine function gives different results in different orders"
         reduction.watch.report("CM-023", apart, what, "a commutative and associative function, on this data")
-        found = hull(found, other, ())
+        found = hull(found, other, (), reduction.floats.ieee)
     return _widened(found, n) if found.free is not None else found
 
 

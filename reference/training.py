@@ -13,8 +13,8 @@ import numpy as np
 from cts.model import ComponentType
 from cts.reference.arrays import I64, Mask
 from cts.reference.numeric import intervals
-from cts.reference.numeric.floats import operand, rounded
 from cts.reference.numeric.formats import F64, FORMATS, lowest_bit
+from cts.reference.numeric.rounding import operand, rounded
 from cts.reference.numeric.value import Value, merged
 from cts.reference.products import bound, fits
 

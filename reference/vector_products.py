@@ -16,8 +16,9 @@ from cts.reference.arrays import Mask
 from cts.reference.matrices import passed
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.expression import hull
-from cts.reference.numeric.formats import F64, FORMATS, nearest_even, real
+from cts.reference.numeric.formats import F64, FORMATS, above, below, lowest_bit, nearest, nearest_even, real, ulp
 from cts.reference.numeric.integers import whole
+from cts.reference.numeric.rounding import denormal
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value, loosened, merged, with_freedom
 from cts.reference.products import exact_products, multiplied_floats
@@ -29,7 +30,9 @@ _EITHER = "float8 inputs are rounded or kept as they are, whole vectors alike (C
 _EXACT = 2.0**53
 
 
-def multiplied(i: VectorMatrixMul, vector: Value, matrix: Value, bias: Value | None, watch: Watch) -> Value:
+def multiplied(
+    i: VectorMatrixMul, vector: Value, matrix: Value, bias: Value | None, watch: Watch, ieee: bool = False
+) -> Value:
     """The result (sets, invocations, 1, M) of a vector (..., 1, n), a matrix (..., M, K) and a bias (..., 1, M).
 
     The matrix is as memory has it: K x M where the instruction transposes.
@@ -37,12 +40,12 @@ def multiplied(i: VectorMatrixMul, vector: Value, matrix: Value, bias: Value | N
     result = i.type.component
     if constant_of(i.transpose):
         matrix = matrix.map(lambda a: np.swapaxes(a, -1, -2))
-    readings = inputs(i, vector, watch)
-    first, *others = (_product(reading, matrix, bias, result) for reading in readings)
-    return hull(first, others[0], (_EITHER,)) if others else first
+    readings = inputs(i, vector, watch, ieee)
+    first, *others = (_product(reading, matrix, bias, result, ieee) for reading in readings)
+    return hull(first, others[0], (_EITHER,), ieee) if others else first
 
 
-def inputs(i: VectorMatrixMul, vector: Value, watch: Watch) -> tuple[Value, ...]:
+def inputs(i: VectorMatrixMul, vector: Value, watch: Watch, ieee: bool = False) -> tuple[Value, ...]:
     """The input's K components as they are multiplied; two where a device has the choice."""
     reading, source = interpretation_of(i.input_interpretation), _component(vector)
     target = reading.component
@@ -50,11 +53,11 @@ def inputs(i: VectorMatrixMul, vector: Value, watch: Watch) -> tuple[Value, ...]
         _, k = matrix_extents(i)
         return (unpacked(vector, target, k),)
     if source.is_float and target.is_float:
-        return _narrowed(vector, target, watch)
+        return _narrowed(vector, target, watch, ieee)
     if source.is_float:
-        return (_saturated_float(vector, target, watch),)
+        return (_saturated_float(vector, target, watch, ieee),)
     read = integers.reinterpreted(vector, conversions.sized(source, MulAddOperand.MatrixBSigned in i.operands))
-    return (_from_integer(read, target, watch) if target.is_float else _saturated(read, target),)
+    return (_from_integer(read, target, watch, ieee) if target.is_float else _saturated(read, target),)
 
 
 def unpacked(vector: Value, target: ComponentType, k: int) -> Value:
@@ -68,36 +71,52 @@ def unpacked(vector: Value, target: ComponentType, k: int) -> Value:
     return found if vector.free is None else loosened(found, expanded(vector.flags) != 0, vector.reasons)
 
 
-def _narrowed(vector: Value, target: ComponentType, watch: Watch) -> tuple[Value, ...]:
+def _narrowed(vector: Value, target: ComponentType, watch: Watch, ieee: bool) -> tuple[Value, ...]:
     """CV-033."""
     if vector.component is target:
-        return (passed(vector),)
+        return (passed(vector, ieee),)
     if target not in _FLOAT8:
-        return (conversions.float_to_float(vector, target),)
+        return (conversions.float_to_float(vector, target, False, ieee),)
     _check_range(vector, target, watch)
-    rounded = nearest_of(vector, target)
-    kept = passed(vector)
+    rounded = nearest_of(vector, target, either_tie=True)
+    kept = passed(vector, ieee)
     same = real(target, rounded.bits) == real(_component(vector), vector.bits)
     if vector.free is None and same.all():
         return (rounded,)
     return rounded, kept
 
 
-def nearest_of(value: Value, target: ComponentType) -> Value:
-    """Floats rounded to nearest even; denormals of the wider type may be flushed, and what is wild be anything."""
-    wild, bounds = value.wild, value.interval
-    least = FORMATS[_component(value)].least
-    low, high = (np.where(wild, 0.0, bound) for bound in bounds)
+def nearest_of(value: Value, target: ComponentType, either_tie: bool = False) -> Value:
+    """Floats rounded to nearest, ties to even or to `either_tie`; what is wild may be anything.
+
+    Denormals of the wider type may be flushed.
+    """
+    wild, bounds = value.wild, value.core
     flags = value.flags
-    tiny = ((low > 0) & (low < least)) | ((high < 0) & (high > -least))
-    low, high = np.where(tiny, np.minimum(low, 0.0), low), np.where(tiny, np.maximum(high, 0.0), high)
+    low, high = (np.where(wild, 0.0, bound) for bound in bounds)
+    tiny = denormal((low, high), FORMATS[_component(value)].least)
     low_bits, high_bits = nearest_even(target, low), nearest_even(target, high)
+    if either_tie:
+        low_bits, high_bits = (
+            np.where(_is_tie(target, number), nearest(target, side(target, number)), bits)
+            for number, side, bits in ((low, below, low_bits), (high, above, high_bits))
+        )
     low, high = real(target, low_bits), real(target, high_bits)
     bits = nearest_even(target, np.where(wild, 0.0, real(_component(value), value.bits)))
     flags = np.where(low != high, np.uint8(FREE), np.uint8(0)) | (flags & np.uint8(Freedom.EITHER_ZERO))
-    flags = np.where((low <= 0) & (high >= 0), flags | np.uint8(FREE | Freedom.EITHER_ZERO), flags)
+    flags = np.where(tiny | (low <= 0) & (high >= 0), flags | np.uint8(Freedom.EITHER_ZERO), flags)
+    flags = np.where(flags != 0, flags | np.uint8(FREE), flags)
     flags = np.where(wild, np.uint8(FREE | Freedom.ANY), flags).astype(np.uint8)
-    return with_freedom(target, bits, flags, (low, high), value.reasons)
+    # Of two neighbours, each is a multiple of the lesser lowest bit.
+    step = np.where((high - low) <= ulp(target, high), np.minimum(lowest_bit(low), lowest_bit(high)), 0.0)
+    return with_freedom(target, bits, flags, (low, high), value.reasons, step)
+
+
+def _is_tie(target: ComponentType, numbers: F64) -> Mask:
+    """Numbers half way between two neighbours."""
+    low, high = below(target, numbers), above(target, numbers)
+    found: Mask = (low != high) & (numbers - low == high - numbers)
+    return found
 
 
 def _check_range(vector: Value, target: ComponentType, watch: Watch) -> None:
@@ -116,12 +135,14 @@ def _nan(vector: Value) -> Mask:
     return found
 
 
-def _saturated_float(vector: Value, target: ComponentType, watch: Watch) -> Value:
-    """CV-031: to the nearest even integer, saturating."""
+def _saturated_float(vector: Value, target: ComponentType, watch: Watch, ieee: bool) -> Value:
+    """CV-031: to the nearest even integer, saturating; infinities too, where they are to be reckoned with (NU-020)."""
     low, high = vector.interval
     nan = _nan(vector)
     watch.report("AM-30", nan, f"a NaN becomes {target.value}", "numbers")
     wild, info = vector.wild, np.iinfo(target.dtype)
+    if ieee:
+        wild = np.isnan(low) | (vector.flags & np.uint8(Freedom.ANY | Freedom.NAN) != 0)
     ends = [np.clip(np.rint(np.where(wild, 0.0, bound)), info.min, info.max) for bound in (low, high)]
     return _integer(target, (ends[0], ends[1]), wild, vector.reasons)
 
@@ -144,29 +165,37 @@ def _integer(target: ComponentType, ends: tuple[F64, F64], wild: Mask, reasons: 
     return with_freedom(target, integers.truncated(target, low.astype(np.int64)), flags, ends, reasons)
 
 
-def _from_integer(vector: Value, target: ComponentType, watch: Watch) -> Value:
-    """CV-032: to nearest even."""
+def _from_integer(vector: Value, target: ComponentType, watch: Watch, ieee: bool) -> Value:
+    """CV-032: to nearest even; beyond the greatest number anything, with `ieee` that or infinity (NU-020)."""
     if target in _FLOAT8:
         _check_range(vector, target, watch)
     wild, greatest = vector.wild, FORMATS[target].greatest
     low, high = vector.interval
-    wild = wild | (high > greatest) | (low < -greatest)
-    low_bits, high_bits = (nearest_even(target, np.where(wild, 0.0, bound)) for bound in (low, high))
-    ends = real(target, low_bits), real(target, high_bits)
+    beyond = (high > greatest) | (low < -greatest)
+    wild = wild | (beyond & (not ieee or target in _FLOAT8))
+    low, high = (np.where(wild, 0.0, bound) for bound in (low, high))
+    low_bits, high_bits = nearest_even(target, low), nearest_even(target, high)
+    ends = (
+        np.where(low < -greatest, -np.inf, real(target, low_bits)),
+        np.where(high > greatest, np.inf, real(target, high_bits)),
+    )
     flags = np.where(ends[0] != ends[1], np.uint8(FREE), np.uint8(0))
     flags = np.where(wild, np.uint8(FREE | Freedom.ANY), flags)
     return with_freedom(target, low_bits, flags, ends, vector.reasons)
 
 
-def _product(vector: Value, matrix: Value, bias: Value | None, result: ComponentType) -> Value:
+def _product(vector: Value, matrix: Value, bias: Value | None, result: ComponentType, ieee: bool) -> Value:
     """One reading's product: all invocations at once where they share the matrix."""
     if bias is None:
         bias = Value(result, np.zeros((1, 1, 1, 1), result.bits_dtype))
     # (..., 1, n) as columns: of one matrix product, or of one product for each invocation.
     ends = (1, -1) if matrix.shape[1] == 1 else (-2, -1)
-    multiply = multiplied_floats if result.is_float else _of_integers
-    columns = [v.map(lambda a: np.moveaxis(a, *ends)) for v in (vector, bias)]
-    return multiply(matrix, columns[0], columns[1], result).map(lambda a: np.moveaxis(a, -1, ends[0]))
+    column, biases = (v.map(lambda a: np.moveaxis(a, *ends)) for v in (vector, bias))
+    if result.is_float:
+        found = multiplied_floats(matrix, column, biases, result, ieee)
+    else:
+        found = _of_integers(matrix, column, biases, result)
+    return found.map(lambda a: np.moveaxis(a, -1, ends[0]))
 
 
 def _of_integers(matrix: Value, vector: Value, bias: Value, result: ComponentType) -> Value:

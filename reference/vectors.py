@@ -25,7 +25,7 @@ from cts.reference.arrays import I64
 from cts.reference.matrices import Operation
 from cts.reference.numeric import conversions, integers, transcendental
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import Value, concatenated, unstepped, where
+from cts.reference.numeric.value import Value, concatenated, where
 from cts.reference.vector_products import multiplied
 
 _O = VectorOperation
@@ -114,25 +114,25 @@ def _of_floats(what: VectorOperation, a: Value, rest: list[Value], operation: Op
         case _O.FDiv:
             return floats.div(a, rest[0])
         case _O.FMin | _O.NMin:
-            return floats.min(a, rest[0])
+            return floats.min(a, rest[0], what is _O.NMin)
         case _O.FMax | _O.NMax:
-            return floats.max(a, rest[0])
+            return floats.max(a, rest[0], what is _O.NMax)
         case _O.FClamp | _O.NClamp:
             _check_clamp(rest[0], rest[1], operation.watch)
-            return floats.min(floats.max(a, rest[0]), rest[1])
+            wins = what is _O.NClamp
+            return floats.min(floats.max(a, rest[0], wins), rest[1], wins)
         case _O.Fma:
-            # NU-011: as accurate as both, yet the product may stay unrounded.
-            return floats.add(unstepped(floats.mul(a, rest[0])), rest[1])
+            return floats.fma(a, rest[0], rest[1])
         case _O.Step:
-            return transcendental.step(a, rest[0])
+            return transcendental.step(a, rest[0], floats.ieee)
         case _O.Exp:
             return floats.exp(a)
         case _O.Log:
-            return transcendental.log(a)
+            return transcendental.log(a, floats.ieee)
         case _O.Tanh:
-            return transcendental.tanh(a)
+            return transcendental.tanh(a, floats.ieee)
         case _O.Atan:
-            return transcendental.atan(a)
+            return transcendental.atan(a, floats.ieee)
         case _:
             raise AssertionError(f"{what.value} of floats: typing refuses it")
 
@@ -199,9 +199,9 @@ def _times_scalar(i: VectorTimesScalar, operation: Operation) -> Value:
 @computed.register
 def _convert(i: VectorConvert, operation: Operation) -> Value:
     """CV-012."""
-    binds = operation.floats.conversions_bind
+    ieee = operation.floats.ieee
     return conversions.instructed(
-        i.operation.value, operation.values[i.vector], i.component, operation.watch, binds=binds
+        i.operation.value, operation.values[i.vector], i.component, operation.watch, ieee=ieee
     )
 
 
@@ -215,7 +215,9 @@ def _bitcast(i: VectorBitcast, operation: Operation) -> Value:
 def _multiply(i: VectorMatrixMul, operation: Operation) -> Value:
     """CV-014..CV-018."""
     bias = operation.scalars.get("bias")
-    return multiplied(i, operation.full(i.input), operation.scalars["matrix"], bias, operation.watch)
+    return multiplied(
+        i, operation.full(i.input), operation.scalars["matrix"], bias, operation.watch, operation.floats.ieee
+    )
 
 
 def _component(value: Value) -> ComponentType:

@@ -19,11 +19,12 @@ from cts.model import ComponentType
 Settings = npt.NDArray[np.int64]
 
 # Places in Settings
-ROUNDING, FLUSH, ZEROS, WIDE_ARITHMETIC, WIDE_CONVERSIONS, SETTINGS = range(6)
+ROUNDING, FLUSH, ZEROS, SUM_ZEROS, WIDE_ARITHMETIC, WIDE_CONVERSIONS, WIDE_BFLOAT16, SETTINGS = range(8)
 # Roundings of what is not exact (NU-012), and the options that ask for them
 NEAREST, TOWARDS_ZERO, UPWARD, DOWNWARD = range(4)
 ROUNDINGS = {"rne": NEAREST, "rtz": TOWARDS_ZERO, "up": UPWARD, "down": DOWNWARD}
-# Signs of the zeros that arithmetic gives (NU-013), and the options that ask for them
+# Signs of the zeros that arithmetic (ZEROS) and sums of products (SUM_ZEROS) give (NU-013, NU-020), and the options
+# that ask for them
 IEEE_ZEROS, POSITIVE_ZEROS, NEGATIVE_ZEROS = range(3)
 ZERO_SIGNS = {"ieee": IEEE_ZEROS, "positive": POSITIVE_ZEROS, "negative": NEGATIVE_ZEROS}
 
@@ -160,11 +161,19 @@ def rounded(value: float, t: int, settings: Settings) -> float:
 
 
 @device
-def signed_zero(value: float, settings: Settings) -> float:
+def signed_zero(value: float, sign: int) -> float:
     """The value, a zero with the sign that zeros get."""
-    if value == 0 and settings[ZEROS] != IEEE_ZEROS:
-        return -0.0 if settings[ZEROS] == NEGATIVE_ZEROS else 0.0
+    if value == 0 and sign != IEEE_ZEROS:
+        return -0.0 if sign == NEGATIVE_ZEROS else 0.0
     return value
+
+
+@device
+def is_less(x: float, y: float) -> bool:
+    """How minima and maxima compare: -0 is less than +0, a NaN neither less nor greater (NU-020)."""
+    if x == 0 and y == 0:
+        return math.copysign(1.0, x) < math.copysign(1.0, y)
+    return x < y
 
 
 @device

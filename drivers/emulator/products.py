@@ -16,6 +16,7 @@ from cts.drivers.emulator.numbers import (
     FLOAT16,
     FLOAT32,
     ROUNDING,
+    SUM_ZEROS,
     UINT8,
     Settings,
     flushed,
@@ -156,7 +157,7 @@ def float_products(
             value = accumulated(terms, used, start, t, order, precision, settings, bug)
             if bug == m.K_PADDING_NAN and k_size % TILE:
                 value = math.nan
-            value = signed_zero(flushed(value, t, settings), settings)
+            value = signed_zero(flushed(value, t, settings), settings[SUM_ZEROS])
             result[i, j] = pattern(value, t, settings[ROUNDING], bool(t < 0), bug)
 
 

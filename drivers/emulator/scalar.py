@@ -33,15 +33,19 @@ class OutsideMemoryError(Exception):
 
 
 def settings_of(options: Options, controls: FloatControls) -> Settings:
-    """How floats are rounded, and which roundings are left out (NU-012, NU-013, NU-017..NU-019)."""
+    """How floats are rounded, and which roundings are left out (NU-012, NU-013, NU-017..NU-021)."""
     settings = np.zeros(numbers.SETTINGS, np.int64)
     settings[numbers.ROUNDING] = numbers.ROUNDINGS[options.rounding]
     settings[numbers.FLUSH] = options.denormals == "flush"
-    settings[numbers.ZEROS] = numbers.ZERO_SIGNS[options.zeros]
+    # No specification says which zero a sum of products is (NU-010).
+    settings[numbers.SUM_ZEROS] = numbers.ZERO_SIGNS[options.zeros]
+    if controls is not FloatControls.FastMathNone:
+        settings[numbers.ZEROS] = numbers.ZERO_SIGNS[options.zeros]
     elided = options.contract == "on"
     strict_sums, strict_conversions = (options.mutant == n for n in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED))
     settings[numbers.WIDE_ARITHMETIC] = strict_sums or (elided and controls is FloatControls.Undecorated)
     settings[numbers.WIDE_CONVERSIONS] = strict_conversions or (elided and controls is not FloatControls.FastMathNone)
+    settings[numbers.WIDE_BFLOAT16] = elided
     return settings
 
 

@@ -29,9 +29,12 @@ from cts.drivers.emulator.numbers import (
     UINT8,
     UINT32,
     WIDE_ARITHMETIC,
+    WIDE_BFLOAT16,
     WIDE_CONVERSIONS,
+    ZEROS,
     Settings,
     flushed,
+    is_less,
     narrowed,
     number,
     pattern,
@@ -76,8 +79,8 @@ def float_result(operation: int, x: float, y: float) -> float:
     if operation == DIVIDE:
         return x / y
     if operation == MINIMUM:
-        return y if y < x else x
-    return y if x < y else x
+        return y if is_less(y, x) else x
+    return y if is_less(x, y) else x
 
 
 @device
@@ -96,7 +99,7 @@ def float_operation(operation: int, x: float, y: float, t: int, settings: Settin
         value = sum_of(x, y if operation == ADD else -y, value, t, bug)
     elif operation == MULTIPLY:
         value = product_of(x, y, value, t, bug)
-    return signed_zero(value, settings)
+    return signed_zero(value, settings[ZEROS])
 
 
 @device
@@ -204,6 +207,8 @@ def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Sett
     x = flushed(x, source, settings)
     # Elision never changes what a conversion does beyond the range of a float8.
     if settings[WIDE_CONVERSIONS] and t not in (E4M3, E5M2):
+        return x
+    if settings[WIDE_BFLOAT16] and t == BFLOAT16:
         return x
     value = number(pattern(x, t, settings[ROUNDING], saturate, bug), t, bug)
     value = converted(x, value, t, source, saturate, bug)

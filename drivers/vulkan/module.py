@@ -28,6 +28,9 @@ _FLOAT_MODES = (
     "RoundingModeRTZ",
 )
 
+#: FP fast math modes: NotNaN, NotInf and NSZ.
+_NO_SPECIALS = 1 | 2 | 4
+
 _Specialization = tuple[tuple[int, bytes], ...]
 
 #: OpSpecConstantOp on 32-bit integers, as far as sizes are computed with it.
@@ -107,6 +110,7 @@ class _Reader:
             if instruction.name in _READERS:
                 _READERS[instruction.name](self, instruction)
         size, by_id = self.local_size()
+        self.fast_math()
         return Facts(
             version,
             frozenset(str(i.values[0]) for i in self.module if i.name == "OpCapability"),
@@ -263,6 +267,14 @@ class _Reader:
     def reduce_sum(self, i: Decoded) -> None:
         pointer, _offset, vector = i.values
         self.reduce_sums.append(ReduceSum(self.component_of(vector), self.storage_of(pointer)))
+
+    def fast_math(self) -> None:
+        """FPFastMathDefault without NSZ, NotInf and NotNaN asks for what SignedZeroInfNanPreserve asks for (NU-024)."""
+        for i in self.module:
+            if i.name == "OpExecutionModeId" and i.values[1] == "FPFastMathDefault":
+                component = self.components.get(_id(i.values[2]))
+                if component is not None and self.constant(i.values[3]) & _NO_SPECIALS != _NO_SPECIALS:
+                    self.float_modes.add(("SignedZeroInfNanPreserve", component.width))
 
     def block_size(self, _i: Decoded) -> None:
         self.sets_block_size = True

@@ -9,10 +9,10 @@ import numpy as np
 from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.reference.arrays import Mask
-from cts.reference.numeric import integers
-from cts.reference.numeric.floats import binding, operand, rounded
-from cts.reference.numeric.formats import FORMATS, real
+from cts.reference.numeric import integers, specials
+from cts.reference.numeric.formats import F64, FORMATS, real
 from cts.reference.numeric.intervals import Interval
+from cts.reference.numeric.rounding import binding, operand, parts, rounded
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, History, Value, anything, step_of, stepped, where, with_freedom
 
@@ -22,10 +22,11 @@ _FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 _BEYOND = {ComponentType.float8_e4m3fn: 480.0, ComponentType.float8_e5m2: 65536.0}
 
 
-def converted(value: Value, target: ComponentType, watch: Watch, saturate: bool = False, binds: bool = False) -> Value:
+def converted(value: Value, target: ComponentType, watch: Watch, saturate: bool = False, ieee: bool = False) -> Value:
     """The value in another component type, integers by the signedness of their own (a callback's conversion).
 
-    `binds` says that the rounding must not be dropped (NU-019).
+    `ieee` says that the rounding must not be dropped (NU-019), and that infinities, NaNs and the sign of zero
+    are what IEEE 754 says (NU-020).
     """
     source = value.component
     assert source is not None
@@ -33,16 +34,16 @@ def converted(value: Value, target: ComponentType, watch: Watch, saturate: bool 
         return value
     if source.is_float:
         if target.is_float:
-            return float_to_float(value, target, saturate, binds)
+            return float_to_float(value, target, saturate, ieee)
         return float_to_integer(value, target, watch)
     return (
-        integer_to_float(value, target, saturate, binds)
+        integer_to_float(value, target, saturate, ieee)
         if target.is_float
         else integers.resized(value, target, source.is_signed)
     )
 
 
-def float_to_float(value: Value, target: ComponentType, saturate: bool = False, binds: bool = False) -> Value:
+def float_to_float(value: Value, target: ComponentType, saturate: bool = False, ieee: bool = False) -> Value:
     """OpFConvert."""
     source = value.component
     assert source is not None
@@ -51,15 +52,21 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
         exact = real(source, value.bits)
         wild = value.wild
         bits = np.where(wild, 0, exact).astype(np.float16).view(np.uint16)
-        flags = np.where(exact == 0, np.uint8(FREE | Freedom.EITHER_ZERO), wild * np.uint8(FREE | Freedom.ANY))
+        flags = wild * np.uint8(FREE | Freedom.ANY)
+        if not ieee:
+            flags = np.where(exact == 0, np.uint8(FREE | Freedom.EITHER_ZERO), flags)
         result = with_freedom(target, bits, flags, (exact, exact), ("NaN and the sign of zero are not kept (NU-013)",))
     else:
-        bounds, wild = operand(value)
-        result = _to_float(target, bounds, wild, saturate, value.reasons)
-        if binds:
-            result = binding(result, None if value.free is None else step_of(value))
+        bounds, zero, wild = parts(value)
+        if source in _FLOAT8 and target is ComponentType.float16 and zero is not None:
+            zero = value.flags & Freedom.EITHER_ZERO != 0
+        result = _to_float(target, bounds, wild, saturate, value.reasons, zero, ieee)
+        if ieee:
+            result = _bound(result, source, None if value.free is None else step_of(value))
         elif value.free is not None and value.free.step is not None and _holds(target, source):
             result = stepped(result, step_of(value))
+    if ieee and wild.any():
+        result = specials.recomputed(result, _converted(target, saturate), (value,))
     if value.history is None:
         return result
     h, (low, high) = value.history, result.interval
@@ -68,12 +75,15 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
     return replace(result, history=History(low, high, np.maximum(h.magnitude, known), quantum, h.unit))
 
 
-def integer_to_float(value: Value, target: ComponentType, saturate: bool = False, binds: bool = False) -> Value:
+def integer_to_float(value: Value, target: ComponentType, saturate: bool = False, ieee: bool = False) -> Value:
     """OpConvertSToF, OpConvertUToF."""
+    source = value.component
+    assert source is not None
     low, high = value.interval
     wild = value.flags & Freedom.ANY != 0
-    result = _to_float(target, (low, low) if value.free is None else (low, high), wild, saturate, value.reasons)
-    return binding(result) if binds else result
+    bounds = low, low if value.free is None else high
+    result = _to_float(target, bounds, wild, saturate, value.reasons, None, ieee)
+    return _bound(result, source, None) if ieee else result
 
 
 def float_to_integer(value: Value, target: ComponentType, watch: Watch) -> Value:
@@ -91,7 +101,7 @@ def float_to_integer(value: Value, target: ComponentType, watch: Watch) -> Value
 
 
 def instructed(
-    operation: str, value: Value, target: ComponentType, watch: Watch, saturate: bool = False, binds: bool = False
+    operation: str, value: Value, target: ComponentType, watch: Watch, saturate: bool = False, ieee: bool = False
 ) -> Value:
     """OpFConvert, OpSConvert, ...: the sign of integers is the instruction's, not the type's."""
     source = value.component
@@ -99,13 +109,13 @@ def instructed(
     signed = operation in ("SConvert", "ConvertFToS", "ConvertSToF")
     match operation:
         case "FConvert":
-            return float_to_float(value, target, saturate, binds)
+            return float_to_float(value, target, saturate, ieee)
         case "SConvert" | "UConvert":
             return integers.resized(value, target, signed)
         case "ConvertFToS" | "ConvertFToU":
             return integers.reinterpreted(float_to_integer(value, sized(target, signed), watch), target)
         case _:
-            return integer_to_float(integers.reinterpreted(value, sized(source, signed)), target, saturate, binds)
+            return integer_to_float(integers.reinterpreted(value, sized(source, signed)), target, saturate, ieee)
 
 
 def _holds(target: ComponentType, source: ComponentType) -> bool:
@@ -126,15 +136,34 @@ def bitcast(value: Value, target: ComponentType) -> Value:
     return where(value.flags != 0, anything(target, value.shape, value.reasons), result)
 
 
-def _to_float(target: ComponentType, bounds: Interval, wild: Mask, saturate: bool, reasons: tuple[str, ...]) -> Value:
+def _bound(result: Value, source: ComponentType, step: F64 | None) -> Value:
+    """A result that is sure to be rounded, unless the type that it would be rounded to is bfloat16.
+
+    Whether intermediate values of bfloat16 are rounded is the implementation's choice (NU-021).
+    """
+    bfloat16 = ComponentType.bfloat16
+    if result.component is bfloat16 or result.free is None:
+        return result
+    return binding(result, None if source is bfloat16 else step)
+
+
+def _to_float(
+    target: ComponentType,
+    bounds: Interval,
+    wild: Mask,
+    saturate: bool,
+    reasons: tuple[str, ...],
+    zero: Mask | None,
+    ieee: bool,
+) -> Value:
     fmt = FORMATS[target]
     why = (*reasons, _NEIGHBOURS)
     if target not in _FLOAT8:
-        return rounded(target, bounds, wild, why)
+        return rounded(target, bounds, wild, why, zero, ieee)
     low, high = bounds
     clipped = np.clip(low, -fmt.greatest, fmt.greatest)
     inside = (clipped, clipped if low is high else np.clip(high, -fmt.greatest, fmt.greatest))
-    result = rounded(target, inside, wild, why)
+    result = rounded(target, inside, wild, why, zero, ieee)
     if saturate:
         return result
     over = (high > fmt.greatest) | (low < -fmt.greatest)
@@ -144,6 +173,23 @@ def _to_float(target: ComponentType, bounds: Interval, wild: Mask, saturate: boo
     positive, negative = low >= beyond, high <= -beyond
     result = where(over, anything(target, result.shape, (*why, "around the greatest finite number (AM-29)")), result)
     return where((positive | negative) & ~wild, _overflowed(target, negative), result)
+
+
+def _converted(target: ComponentType, saturate: bool) -> specials.Function:
+    """Infinities, and the numbers and NaNs that an operand may be beside them, as a float type (NU-033)."""
+    fmt = FORMATS[target]
+
+    def of(x: F64) -> list[Interval]:
+        if target not in _FLOAT8:
+            return [(x, x)]
+        if saturate:
+            clipped = np.clip(x, -fmt.greatest, fmt.greatest)
+            return [(clipped, clipped)]
+        beyond = np.nan if target is ComponentType.float8_e4m3fn else np.copysign(np.inf, x)
+        around = (np.abs(x) > fmt.greatest) & (np.abs(x) < _BEYOND[target])
+        return specials.unless(~around, np.where(np.abs(x) >= _BEYOND[target], beyond, x))
+
+    return of
 
 
 def _overflowed(target: ComponentType, negative: Mask) -> Value:

@@ -60,10 +60,9 @@ class _Evaluation:
             case ast.Binary():
                 return self._binary(e.operation, self.of(e.a), self.of(e.b))
             case ast.Select():
-                return chosen(self.of(e.condition), self.of(e.a), self.of(e.b))
+                return chosen(self.of(e.condition), self.of(e.a), self.of(e.b), self.floats.ieee)
             case ast.Convert():
-                binds = self.floats.conversions_bind
-                return conversions.converted(self.of(e.a), _component(e), self.watch, binds=binds)
+                return conversions.converted(self.of(e.a), _component(e), self.watch, ieee=self.floats.ieee)
             case ast.Bitcast():
                 return conversions.bitcast(self.of(e.a), _component(e))
             case ast.Lookup():
@@ -124,29 +123,34 @@ def check_index(index: Value, count: int, what: str, watch: Watch) -> None:
     watch.report("TA-073", outside, f"an index outside the {count} elements of {what}", f"0 to {count - 1}")
 
 
-def chosen(condition: Value, a: Value, b: Value) -> Value:
+def chosen(condition: Value, a: Value, b: Value, ieee: bool) -> Value:
     """OpSelect: where the condition is not decided, what either gives."""
     known = where(condition.bits != 0, a, b)
     if condition.free is None:
         return known
     unknown = np.broadcast_to(condition.flags != 0, known.shape)
-    either = hull(a.broadcast(known.shape), b.broadcast(known.shape), condition.reasons)
+    either = hull(a.broadcast(known.shape), b.broadcast(known.shape), condition.reasons, ieee)
     return where(unknown, either, known)
 
 
-def hull(a: Value, b: Value, reasons: tuple[str, ...]) -> Value:
-    """What either value may be."""
-    (a_lo, a_hi), (b_lo, b_hi) = a.interval, b.interval
+def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Value:
+    """What either value may be; with `ieee` an infinity or NaN only where one of them may be that (NU-020)."""
+    (a_lo, a_hi), (b_lo, b_hi) = a.core, b.core
     flags = a.flags | b.flags
     differ = a.bits != b.bits
     flags = flags | np.where(differ, np.uint8(FREE), np.uint8(0))
     flags = np.where(flags != 0, flags | FREE, flags).astype(np.uint8)
-    wild = a.wild | b.wild
-    # A NaN in an interval would make it meaningless.
-    flags = np.where(wild & (flags != 0), np.uint8(FREE | Freedom.ANY), flags)
+    if ieee:
+        nan = np.isnan(a_lo) | np.isnan(b_lo)
+        flags = np.where(nan & (flags != 0), flags | np.uint8(Freedom.NAN), flags)
+    else:
+        # A NaN in an interval would make it meaningless.
+        wild = a.wild | b.wild
+        flags = np.where(wild & (flags != 0), np.uint8(FREE | Freedom.ANY), flags)
     if not flags.any():
         return a
-    low, high = np.minimum(a_lo, b_lo), np.maximum(a_hi, b_hi)
+    # Of a NaN and a number, the number.
+    low, high = np.fmin(a_lo, b_lo), np.fmax(a_hi, b_hi)
     return Value(a.component, a.bits, Free(flags, low, high, (*reasons, *merged(a, b))))
 
 

@@ -1,4 +1,4 @@
-"""Float arithmetic on values: the set of results that the rounding rules leave (NU-011..NU-019).
+"""Float arithmetic on values: the set of results that the rounding rules leave (NU-011..NU-022).
 
 Strict arithmetic rounds every result to either neighbour, and a result remembers the place it was
 rounded to, so that (x + c) - c is not x again. In undecorated programs a compiler may
@@ -15,11 +15,33 @@ import numpy as np
 
 from cts.expectation import Freedom
 from cts.model import ComponentType
-from cts.reference.arrays import U8, Mask
-from cts.reference.numeric import intervals
-from cts.reference.numeric.formats import F64, FORMATS, above, below, nearest, ulp
+from cts.reference.arrays import Mask
+from cts.reference.numeric import intervals, specials
+from cts.reference.numeric.formats import F64, FORMATS, least_ulp, ulp
 from cts.reference.numeric.intervals import Interval
-from cts.reference.numeric.value import FREE, History, Value, history_of, merged, step_of, stepped, with_freedom
+from cts.reference.numeric.rounding import (
+    NEIGHBOURS,
+    binding,
+    component_of,
+    denormal,
+    operand,
+    parts,
+    replaced,
+    rounded,
+    spanned,
+)
+from cts.reference.numeric.value import (
+    FREE,
+    History,
+    Value,
+    history_of,
+    loosened,
+    merged,
+    step_of,
+    stepped,
+    unstepped,
+    with_freedom,
+)
 
 #: OpFDiv's accuracy in ULP, and the divisors' exponents within which it holds (NU-011).
 _DIVISION_ULP = 2.5
@@ -27,50 +49,59 @@ _DIVISORS = {ComponentType.float16: 14, ComponentType.float32: 126}
 #: exp is accurate to so many ULP, and twice |x| more (NU-011).
 _EXP_ULP = {ComponentType.float16: 1.0, ComponentType.float32: 3.0}
 
-_NEIGHBOURS = "either neighbour of the exact result (NU-012)"
 _REARRANGED = "undecorated: roundings may be dropped and terms rearranged (NU-017)"
-_NOT_PORTABLE = "no portable result: NaN, infinity or overflow (NU-013)"
-_ZERO = "either zero (NU-013)"
-_FLUSHED = "denormals may be flushed (NU-013)"
 
 
 class Floats:
-    """Arithmetic of one program: `loose` where it is undecorated, `conversions_bind` where conversions round, too."""
+    """Arithmetic of one program.
 
-    def __init__(self, loose: bool, conversions_bind: bool = False) -> None:
+    `loose` where it is undecorated; `ieee` where no fast math is allowed, so that conversions round as well
+    (NU-019), and infinities, NaNs and signs of zero are what IEEE 754 says (NU-020).
+    """
+
+    def __init__(self, loose: bool, ieee: bool = False) -> None:
         self.loose = loose
-        self.conversions_bind = conversions_bind
+        self.ieee = ieee
 
     def add(self, a: Value, b: Value) -> Value:
-        return self._arithmetic(intervals.add, lambda x, y: x + y, np.minimum, a, b)
+        return self._arithmetic(intervals.add, lambda x, y: x + y, np.minimum, a, b, specials.add)
 
     def sub(self, a: Value, b: Value) -> Value:
         return self.add(a, _negated(b))
 
     def mul(self, a: Value, b: Value) -> Value:
-        return self._arithmetic(intervals.mul, lambda x, y: x * y, lambda x, y: x * y, a, b)
+        return self._arithmetic(intervals.mul, lambda x, y: x * y, lambda x, y: x * y, a, b, specials.mul)
 
     def div(self, a: Value, b: Value) -> Value:
         """OpFDiv: 2.5 ULP for divisors of moderate size, anything else beyond."""
-        component = _component(a)
-        (x, x_wild), (y, y_wild) = operand(a), operand(b)
+        component = component_of(a)
+        (x, zero, x_wild), (y, y_wild) = parts(a), operand(b)
         least, most = np.minimum(np.abs(y[0]), np.abs(y[1])), np.maximum(np.abs(y[0]), np.abs(y[1]))
         bound = 2.0 ** _DIVISORS[component]
         wild = x_wild | y_wild | (y[0] * y[1] <= 0) | (least < 1 / bound) | (most > bound)
-        quotient = intervals.div(x, _replaced(y, wild, 1.0))
-        # At a power of two the wider of its two ULP: definitions differ.
-        error = _DIVISION_ULP * ulp(component, np.maximum(np.abs(quotient[0]), np.abs(quotient[1])))
+        quotient = intervals.div(x, replaced(y, wild, 1.0))
+        error_low, error_high = error_bounds(component, quotient, _DIVISION_ULP)
         none = (x[0] == 0) & (x[1] == 0)
-        low = np.where(none, 0.0, below(component, quotient[0] - error))
-        high = np.where(none, 0.0, above(component, quotient[1] + error))
+        # 0 divided by anything is a zero, whose sign float64 knows.
+        signed = x[0] / replaced(y, wild, 1.0)[0]
+        low = np.where(none, signed, quotient[0] - error_low)
+        high = np.where(none, signed, quotient[1] + error_high)
         reasons = (*merged(a, b), f"OpFDiv is accurate to {_DIVISION_ULP} ULP (NU-011)")
-        result = rounded(component, (low, high), wild, reasons)
+        result = rounded(component, (low, high), wild, reasons, zero, self.ieee)
         if not self.loose:
-            return binding(result)
+            result = binding(result)
+            if not self.ieee:
+                return result
+            ends = b.core
+            point = (ends[0] == ends[1]) | np.isnan(ends[0])
+            found = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
+            # Divisors that are an interval may lie where nothing is known of the quotient.
+            return loosened(found, wild & ~point & ~np.isnan(x[0]), result.reasons)
         first, second = _history(a), _history(b)
         magnitude = first.magnitude / np.where(wild, 1.0, least)
         unit = first.unit + second.unit + (_DIVISION_ULP + 1) * FORMATS[component].unit
-        return replace(result, history=History(*quotient, magnitude, np.zeros_like(magnitude), unit))
+        span = intervals.div(spanned(x, zero), replaced(y, wild, 1.0))
+        return replace(result, history=History(*span, magnitude, np.zeros_like(magnitude), unit))
 
     def neg(self, a: Value) -> Value:
         return self._moved(intervals.negate, a)
@@ -78,29 +109,59 @@ class Floats:
     def abs(self, a: Value) -> Value:
         return self._moved(intervals.absolute, a)
 
-    def min(self, a: Value, b: Value) -> Value:
-        return self._chosen(intervals.minimum, a, b)
+    def min(self, a: Value, b: Value, number_wins: bool = False) -> Value:
+        """FMin, whose result is either operand where one is a NaN, or NMin, where it is the other one."""
+        return self._chosen(intervals.minimum, a, b, number_wins)
 
-    def max(self, a: Value, b: Value) -> Value:
-        return self._chosen(intervals.maximum, a, b)
+    def max(self, a: Value, b: Value, number_wins: bool = False) -> Value:
+        """FMax or NMax."""
+        return self._chosen(intervals.maximum, a, b, number_wins)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """GLSL.std.450 Fma: as accurate as a product and a sum, yet the product may stay unrounded (NU-011).
+
+        Where one of these may be a NaN, or overflows, it may be anything.
+        """
+        product = unstepped(self.mul(a, b))
+        result = self.add(product, c)
+        if not self.ieee:
+            return result
+        infinite = np.zeros(result.shape, bool)
+        for v in (a, b, c):
+            infinite = infinite | np.isinf(v.core[0]) | np.isinf(v.core[1])
+        overflows = np.zeros(result.shape, bool)
+        for v in (product, result):
+            overflows = overflows | np.isinf(v.core[0]) | np.isinf(v.core[1])
+        unordered = (result.flags & Freedom.NAN != 0) | (product.flags & Freedom.NAN != 0)
+        inherited = "Fma may be anything where a product and a sum may be NaN or overflow (NU-022)"
+        return loosened(result, unordered | (overflows & ~infinite), (*result.reasons, inherited))
 
     def exp(self, a: Value) -> Value:
         """GLSL.std.450 Exp, by its ULP bound; what follows treats it as a fresh value."""
-        component = _component(a)
+        component = component_of(a)
         (low, high), wild = operand(a)
         with np.errstate(over="ignore"):
-            bottom, top = intervals.below(np.exp(low)), intervals.above(np.exp(high))
-        wild = wild | ~np.isfinite(top)
-        bottom, top = (np.where(wild, 0.0, v) for v in (bottom, top))
-        bottom = bottom - (_EXP_ULP[component] + 2 * np.abs(low)) * ulp(component, bottom)
-        top = top + (_EXP_ULP[component] + 2 * np.abs(high)) * ulp(component, top)
-        base = f"{_EXP_ULP[component]:g} + 2|x|"
-        return rounded(component, (bottom, top), wild, (*a.reasons, f"exp is accurate to {base} ULP (NU-011)"))
+            bottom, top = exact_at(low, 0.0, 1.0, np.exp)[0], exact_at(high, 0.0, 1.0, np.exp)[1]
+        bottom, top = (np.minimum(v, 2 * FORMATS[component].greatest) for v in (bottom, top))
+        bound = _EXP_ULP[component]
+        down, up = error_bounds(component, (bottom, top), bound + 2 * np.maximum(np.abs(low), np.abs(high)))
+        reasons = (*a.reasons, f"exp is accurate to {bound:g} + 2|x| ULP (NU-011)")
+        result = rounded(component, (bottom - down, top + up), wild, reasons, None, self.ieee)
+        return specials.recomputed(result, _exp_of_infinity, (a,)) if self.ieee else result
 
     def compare(self, operation: str, a: Value, b: Value) -> Value:
         """A condition: unknown where the operands' intervals do not decide it."""
         (x, x_wild), (y, y_wild) = operand(a), operand(b)
-        return decided(operation, x, y, x_wild | y_wild, merged(a, b))
+        if not self.ieee or not (x_wild.any() or y_wild.any()):
+            return decided(operation, x, y, x_wild | y_wild, merged(a, b))
+        (x, x_nan, x_any), (y, y_nan, y_any) = _ordered(a, x), _ordered(b, y)
+        found = decided(operation, x, y, x_any | y_any, merged(a, b))
+        # All comparisons are ordered, but that for inequality.
+        nan = x_nan | y_nan
+        bits = np.where(nan, np.uint8(operation == "ne"), found.bits)
+        flags = np.where(nan, np.uint8(0), found.flags)
+        number = bits.astype(np.float64)
+        return with_freedom(None, bits, flags, (number, number), found.reasons)
 
     def _arithmetic(
         self,
@@ -109,17 +170,21 @@ class Floats:
         quantum: Callable[[F64, F64], F64],
         a: Value,
         b: Value,
+        special: specials.Function,
     ) -> Value:
-        component = _component(a)
-        (x, x_wild), (y, y_wild) = operand(a), operand(b)
+        component = component_of(a)
+        (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a), parts(b)
         wild = x_wild | y_wild
+        bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
         if not self.loose:
             step = None
-            if a.free is not None or b.free is not None:
+            if a.free is not None or b.free is not None or zero is not None:
                 with np.errstate(invalid="ignore"):
                     step = quantum(step_of(a), step_of(b))
                 step = np.where(np.isnan(step), 0.0, step)
-            return binding(rounded(component, exact(x, y), wild, (*merged(a, b), _NEIGHBOURS)), step)
+            reasons = (*merged(a, b), NEIGHBOURS)
+            result = binding(rounded(component, bounds, wild, reasons, zero, self.ieee), step)
+            return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
         fmt = FORMATS[component]
         first, second = _history(a), _history(b)
         value = exact((first.lo, first.hi), (second.lo, second.hi))
@@ -130,7 +195,7 @@ class Floats:
         unit = first.unit + second.unit + np.where(fits, 0.0, fmt.unit)
         if a.history is None and b.history is None:
             # One operation alone is rounded as declared (NU-018).
-            result = rounded(component, exact(x, y), wild, (*merged(a, b), _NEIGHBOURS))
+            result = rounded(component, bounds, wild, (*merged(a, b), NEIGHBOURS), zero)
         else:
             slack = unit * total * (1 + 2 * unit) + np.where((unit > 0) & ~(terms >= fmt.least), fmt.least, 0.0)
             reasons = (*merged(a, b), _REARRANGED)
@@ -138,20 +203,25 @@ class Floats:
         return replace(result, history=History(*value, total, terms, unit))
 
     def _moved(self, move: Callable[[Interval], Interval], a: Value) -> Value:
-        bounds, wild = operand(a)
-        result = rounded(_component(a), move(bounds), wild, a.reasons)
+        bounds, zero, wild = parts(a)
+        result = rounded(component_of(a), move(bounds), wild, a.reasons, zero, self.ieee)
         if not self.loose:
-            return stepped(result, step_of(a)) if a.free is not None else result
+            result = stepped(result, step_of(a)) if a.free is not None else result
+            return specials.recomputed(result, specials.moved(move), (a,)) if self.ieee and wild.any() else result
         if a.history is not None:
             h = a.history
             return replace(result, history=replace(h, **_bounds(move((h.lo, h.hi)))))
         return result
 
-    def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value) -> Value:
-        (x, x_wild), (y, y_wild) = operand(a), operand(b)
-        result = rounded(_component(a), choose(x, y), x_wild | y_wild, merged(a, b))
+    def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value, number_wins: bool) -> Value:
+        (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a), parts(b)
+        wild = x_wild | y_wild
+        bounds, zero = _each(choose, (x, x_zero), (y, y_zero))
+        result = rounded(component_of(a), bounds, wild, merged(a, b), zero, self.ieee)
         if not self.loose:
-            return stepped(result, np.minimum(step_of(a), step_of(b))) if result.free is not None else result
+            result = stepped(result, np.minimum(step_of(a), step_of(b))) if result.free is not None else result
+            special = specials.chosen(choose, number_wins)
+            return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
         if a.history is None and b.history is None:
             return result
         first, second = _history(a), _history(b)
@@ -161,61 +231,77 @@ class Floats:
         return replace(result, history=History(*value, magnitude, quantum, first.unit + second.unit))
 
 
-def operand(value: Value) -> tuple[Interval, Mask]:
-    """What an operation may see of a float operand: denormals may be flushed; and which elements are wild (as 0)."""
-    lo, hi = value.interval
-    wild = value.wild
-    if wild.any():
-        lo, hi = _replaced((lo, hi), wild, 0.0)
-    elif value.free is None:
-        hi = lo
-    return _flushable((lo, hi), FORMATS[_component(value)].least), wild
+def error_bounds(component: ComponentType, exact: Interval, ulps: float | F64) -> Interval:
+    """So many ULP of the numbers of an interval, at its low and at its high end (NU-011).
 
-
-def rounded(component: ComponentType, exact: Interval, wild: Mask, reasons: tuple[str, ...]) -> Value:
-    """Results that are correctly rounded, whose exact values lie in an interval; `wild` ones may be anything."""
-    fmt = FORMATS[component]
-    lo, hi = exact
-    low = below(component, lo)
-    high = low if lo is hi and np.array_equal(low, lo) else above(component, hi)
-    inexact = low is not high
-    flushed_low, flushed_high = _flushable((low, high), fmt.least)
-    unknown = wild | (hi > fmt.greatest) | (lo < -fmt.greatest)
-    bits = nearest(component, np.where(unknown, 0.0, lo if lo is hi else lo / 2 + hi / 2))
-    flags = _flags(flushed_low, flushed_high, unknown)
-    if not flags.any():
-        return Value(component, bits)
-    some = reasons
-    if not inexact:
-        some = tuple(r for r in reasons if r != _NEIGHBOURS)
-    if flushed_low is not low or flushed_high is not high:
-        some += (_FLUSHED,)
-    if unknown.any():
-        some += (_NOT_PORTABLE,)
-    if (flags & Freedom.EITHER_ZERO).any():
-        some += (_ZERO,)
-    return with_freedom(component, bits, flags, (flushed_low, flushed_high), tuple(dict.fromkeys(some)))
-
-
-def binding(value: Value, step: F64 | None = None) -> Value:
-    """Results that are sure to be rounded to their type (NU-019), and multiples of `step` where that is known.
-
-    So they are multiples of the last place of the least of them; rounding keeps them multiples of `step`.
+    Of a single number by Vulkan's definition of ulp(x), of others by the wider ULP that they may have.
     """
-    free = value.free
-    if free is None:
-        return value
-    least = np.where((free.lo < 0) & (free.hi > 0), 0.0, np.minimum(np.abs(free.lo), np.abs(free.hi)))
-    place = ulp(_component(value), least)
-    return stepped(value, place if step is None else np.maximum(place, step))
+    low, high = exact
+    if low is high:
+        error = ulps * least_ulp(component, low)
+        return error, error
+    widest = ulp(component, np.maximum(np.abs(low), np.abs(high)))
+    point = low == high
+    # Numbers twice as great as an end lie farther from it than they may err.
+    ends = (np.where(point, least_ulp(component, end), np.minimum(widest, 2 * ulp(component, end))) for end in exact)
+    down, up = (ulps * spacing for spacing in ends)
+    return down, up
 
 
-def _flags(low: F64, high: F64, unknown: Mask) -> U8:
-    zero = (low <= 0) & (high >= 0)
-    flags: U8 = np.where(zero, np.uint8(FREE | Freedom.EITHER_ZERO), np.uint8(0))
-    if low is not high:
-        flags = flags | np.where(low != high, np.uint8(FREE), np.uint8(0))
-    return np.where(unknown, np.uint8(FREE | Freedom.ANY), flags)
+def exact_at(numbers: F64, x: float, value: float, function: Callable[[F64], F64]) -> Interval:
+    """Bounds of a function that float64 computes to its last place, and exactly at x."""
+    found = function(numbers)
+    exact = numbers == x
+    return np.where(exact, value, intervals.below(found)), np.where(exact, value, intervals.above(found))
+
+
+def _each(
+    function: Callable[[Interval, Interval], Interval],
+    first: tuple[Interval, Mask | None],
+    second: tuple[Interval, Mask | None],
+) -> tuple[Interval, Mask | None]:
+    """The function of two intervals, each of which may also be a zero where its mask says so.
+
+    Bounds of all results beside zero, and where zero of either sign is one of them (None: nowhere).
+    """
+    (x, x_zero), (y, y_zero) = first, second
+    if x_zero is None and y_zero is None:
+        return function(x, y), None
+    nothing = np.zeros(np.broadcast_shapes(x[0].shape, y[0].shape))
+    at_x, at_y = (nothing.astype(bool) if mask is None else mask for mask in (x_zero, y_zero))
+    results = [(function(x, y), ~nothing.astype(bool))]
+    if x_zero is not None:
+        results.append((function((nothing, nothing), y), at_x | nothing.astype(bool)))
+    if y_zero is not None:
+        results.append((function(x, (nothing, nothing)), at_y | nothing.astype(bool)))
+    if x_zero is not None and y_zero is not None:
+        results.append((function((nothing, nothing), (nothing, nothing)), at_x & at_y))
+    low, high = np.full(nothing.shape, np.inf), np.full(nothing.shape, -np.inf)
+    zero = nothing.astype(bool)
+    for (lo, hi), mask in results:
+        none = (lo == 0) & (hi == 0)
+        zero |= none & mask
+        low, high = (
+            np.where(mask & ~none, np.minimum(low, lo), low),
+            np.where(mask & ~none, np.maximum(high, hi), high),
+        )
+    (lo, hi), alone = results[0][0], low > high
+    # Without any choice the function's own zero has its own sign.
+    return (np.where(alone, lo, low), np.where(alone, hi, high)), zero & (at_x | at_y)
+
+
+def _exp_of_infinity(x: F64) -> list[Interval]:
+    return specials.unless(np.isinf(x), np.exp(x))
+
+
+def _ordered(value: Value, bounds: Interval) -> tuple[Interval, Mask, Mask]:
+    """Bounds that may be infinite, which elements are NaN for sure, and which may be NaN or anything else."""
+    low, high = value.core
+    nan = np.isnan(low)
+    infinite = (np.isinf(low) | np.isinf(high)) & ~nan
+    ends = np.where(infinite, low, bounds[0]), np.where(infinite, high, bounds[1])
+    unknown = value.flags & np.uint8(Freedom.ANY | Freedom.NAN) != 0
+    return ends, nan & (value.flags & Freedom.ANY == 0), unknown & ~nan
 
 
 def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tuple[str, ...]) -> Value:
@@ -238,30 +324,12 @@ def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tu
     return with_freedom(None, bits, flags, (number, number), reasons)
 
 
-def _component(value: Value) -> ComponentType:
-    assert value.component is not None
-    return value.component
-
-
-def _flushable(bounds: Interval, least: float) -> Interval:
-    """The interval with 0 in it wherever it holds a denormal: either may be seen (NU-013)."""
-    lo, hi = bounds
-    low, high = (lo > 0) & (lo < least), (hi < 0) & (hi > -least)
-    if not low.any() and not high.any():
-        return bounds
-    return np.where(low, 0.0, lo), np.where(high, 0.0, hi)
-
-
-def _replaced(bounds: Interval, mask: Mask, by: float) -> Interval:
-    lo = np.where(mask, by, bounds[0])
-    return (lo, lo) if bounds[0] is bounds[1] else (lo, np.where(mask, by, bounds[1]))
-
-
 def _history(value: Value) -> History:
     history = history_of(value)
-    bounds = _flushable((history.lo, history.hi), FORMATS[_component(value)].least)
+    bounds: Interval = (history.lo, history.hi)
+    bounds = spanned(bounds, denormal(bounds, FORMATS[component_of(value)].least))
     if value.wild.any():
-        bounds = _replaced(bounds, value.wild, 0.0)
+        bounds = replaced(bounds, value.wild, 0.0)
         return replace(history, **_bounds(bounds), magnitude=np.where(value.wild, 0.0, history.magnitude))
     return replace(history, **_bounds(bounds))
 
@@ -272,7 +340,7 @@ def _bounds(interval: Interval) -> dict[str, F64]:
 
 def _negated(value: Value) -> Value:
     """The value times -1, as an operand: nothing is rounded."""
-    component = _component(value)
+    component = component_of(value)
     sign = component.bits_dtype.type(1 << (8 * component.size - 1))
     free, history = value.free, value.history
     if free is not None:

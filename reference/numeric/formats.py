@@ -18,6 +18,9 @@ from cts.reference.arrays import I64, Bits
 
 F64: TypeAlias = npt.NDArray[np.float64]
 
+#: Bit patterns of float32: all but the sign, infinity, and a quiet NaN.
+_MAGNITUDE, _INFINITY, _QUIET = np.uint32(0x7FFFFFFF), np.uint32(0x7F800000), np.uint32(0x7FC00000)
+
 
 @dataclass(frozen=True)
 class Format:
@@ -47,20 +50,30 @@ FORMATS = {
 
 
 def real(component: ComponentType, bits: Bits) -> F64:
-    """The numbers behind bit patterns, of integer types as well; infinities and NaNs as such."""
+    """The numbers behind bit patterns, of integer types as well; infinities as such, and one quiet NaN for every NaN.
+
+    All float64 of the oracle come from here, so none of its operations meets a signalling NaN, of which
+    some processors' instructions warn and others do not.
+    """
     if component in FORMATS and component.size < 4:
         found: F64 = _table(component)[bits]
         return found
-    with np.errstate(invalid="ignore"):
-        return decode(component, bits).astype(np.float64)
+    if component is ComponentType.float32:
+        nan = (bits & _MAGNITUDE) > _INFINITY
+        if nan.any():
+            bits = np.where(nan, _QUIET, bits)
+    return decode(component, bits).astype(np.float64)
 
 
 @cache
 def _table(component: ComponentType) -> F64:
     """The number of each bit pattern of a narrow type."""
     bits: Bits = np.arange(1 << (8 * component.size)).astype(component.bits_dtype)
+    # A table of float16 has signalling NaNs, which are widened here alone.
     with np.errstate(invalid="ignore"):
-        return decode(component, bits).astype(np.float64)
+        found = decode(component, bits).astype(np.float64)
+    found[np.isnan(found)] = np.nan
+    return found
 
 
 def nearest(component: ComponentType, numbers: F64) -> Bits:
@@ -71,6 +84,16 @@ def nearest(component: ComponentType, numbers: F64) -> Bits:
     greatest = FORMATS[component].greatest
     with np.errstate(over="ignore"):
         found: Bits = np.clip(numbers, -greatest, greatest).astype(component.dtype).view(component.bits_dtype)
+    return found
+
+
+def with_infinities(component: ComponentType, bits: Bits, numbers: F64) -> Bits:
+    """The bit patterns, but those of infinity where numbers are infinite (of a type that has infinities)."""
+    infinite = np.isinf(numbers)
+    if not infinite.any():
+        return bits
+    beyond = nearest(component, numbers) + component.bits_dtype.type(1)
+    found: Bits = np.where(infinite, beyond, bits)
     return found
 
 
@@ -123,11 +146,21 @@ def from_ordinals(component: ComponentType, order: I64) -> Bits:
 
 
 def ulp(component: ComponentType, numbers: F64) -> F64:
-    """The distance of neighbours in the binade of each number."""
+    """The distance of neighbours in the binade of each number, of a power of two that above it."""
     fmt = FORMATS[component]
-    _, exponent = np.frexp(np.maximum(np.abs(numbers), fmt.least))
+    _, exponent = np.frexp(np.clip(np.abs(numbers), fmt.least, fmt.greatest))
     spacing: F64 = np.ldexp(1.0, exponent - fmt.precision)
     return spacing
+
+
+def least_ulp(component: ComponentType, numbers: F64) -> F64:
+    """Vulkan's ulp(x) of exact results: the least distance of two numbers of the type with x between or at them.
+
+    Of a power of two that is the distance to the number below it, half of that to the one above.
+    """
+    spacing, least = ulp(component, numbers), FORMATS[component].least
+    mantissa, _ = np.frexp(numbers)
+    return np.where((np.abs(mantissa) == 0.5) & (np.abs(numbers) > least), spacing / 2, spacing)
 
 
 def lowest_bit(numbers: F64) -> F64:

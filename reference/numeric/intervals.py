@@ -32,9 +32,11 @@ def mul(a: Interval, b: Interval) -> Interval:
 
 
 def div(a: Interval, b: Interval) -> Interval:
-    """Every x / y; `b` must not hold 0. A little wider than need be."""
-    quotients = [x / y for x in a for y in b]
-    return below(np.minimum.reduce(quotients)), above(np.maximum.reduce(quotients))
+    """Every x / y; `b` must not hold 0."""
+    if _points(a, b):
+        return _quotient(a[0], b[0])
+    corners = [_quotient(x, y) for x in a for y in b]
+    return np.minimum.reduce([c[0] for c in corners]), np.maximum.reduce([c[1] for c in corners])
 
 
 def negate(a: Interval) -> Interval:
@@ -54,15 +56,15 @@ def absolute(a: Interval) -> Interval:
 
 
 def minimum(a: Interval, b: Interval) -> Interval:
-    """Every min(x, y)."""
-    low = np.minimum(a[0], b[0])
-    return (low, low) if _points(a, b) else (low, np.minimum(a[1], b[1]))
+    """Every min(x, y), where -0 is less than +0."""
+    low = _minimum(a[0], b[0])
+    return (low, low) if _points(a, b) else (low, _minimum(a[1], b[1]))
 
 
 def maximum(a: Interval, b: Interval) -> Interval:
-    """Every max(x, y)."""
-    low = np.maximum(a[0], b[0])
-    return (low, low) if _points(a, b) else (low, np.maximum(a[1], b[1]))
+    """Every max(x, y), where -0 is less than +0."""
+    low = -_minimum(-a[0], -b[0])
+    return (low, low) if _points(a, b) else (low, -_minimum(-a[1], -b[1]))
 
 
 def below(numbers: F64) -> F64:
@@ -79,6 +81,22 @@ def above(numbers: F64) -> F64:
 
 def _points(a: Interval, b: Interval) -> bool:
     return a[0] is a[1] and b[0] is b[1]
+
+
+def _minimum(x: F64, y: F64) -> F64:
+    found: F64 = np.minimum(x, y)
+    zero = found == 0
+    return np.where(zero & (np.signbit(x) | np.signbit(y)) & (x == y), -0.0, found) if zero.any() else found
+
+
+def _quotient(x: F64, y: F64) -> Interval:
+    """The interval of a quotient: a point where it is exact."""
+    found = x / y
+    total, error = _product(found, y)
+    exact = (total == x) & (error == 0)
+    if exact.all():
+        return found, found
+    return np.where(exact, found, below(found)), np.where(exact, found, above(found))
 
 
 def _sum(x: F64, y: F64) -> tuple[F64, F64]:

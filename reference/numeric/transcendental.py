@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from cts.model import ComponentType
-from cts.reference.numeric import intervals
-from cts.reference.numeric.floats import decided, operand, rounded
-from cts.reference.numeric.formats import F64, FORMATS, ulp
+from cts.reference.numeric import intervals, specials
+from cts.reference.numeric.floats import decided, error_bounds, exact_at
+from cts.reference.numeric.formats import F64, FORMATS
 from cts.reference.numeric.intervals import Interval
+from cts.reference.numeric.rounding import component_of, operand, rounded
 from cts.reference.numeric.value import Value, merged
 
 #: log is accurate to so many ULP, but from 1/2 to 2 to an absolute error.
@@ -22,29 +23,35 @@ _EXP_ULP = {ComponentType.float16: 1.0, ComponentType.float32: 3.0}
 _ATAN_ULP = {ComponentType.float16: 5.0, ComponentType.float32: 4096.0}
 
 
-def log(a: Value) -> Value:
-    """GLSL.std.450 Log, of what is positive; anything else is not portable."""
-    component = _component(a)
+def log(a: Value, ieee: bool = False) -> Value:
+    """GLSL.std.450 Log, of what is positive; of anything else only with `ieee` (NU-022)."""
+    component = component_of(a)
     (low, high), wild = operand(a)
-    wild = wild | (low <= 0)
-    low, high = (np.where(wild, 1.0, bound) for bound in (low, high))
+    outside = wild | (low <= 0)
+    low, high = (np.where(outside, 1.0, bound) for bound in (low, high))
     bottom, top = intervals.below(np.log(low)), intervals.above(np.log(high))
     near = (high >= 0.5) & (low <= 2.0)
-    outside = (low < 0.5) | (high > 2.0)
+    beyond = (low < 0.5) | (high > 2.0)
 
-    def error(number: F64) -> F64:
-        relative = _LOG_ULP * ulp(component, number)
+    def error(spacing: F64) -> F64:
         absolute = _LOG_ABSOLUTE[component]
-        found: F64 = np.where(near, np.where(outside, np.maximum(relative, absolute), absolute), relative)
+        found: F64 = np.where(near, np.where(beyond, np.maximum(spacing, absolute), absolute), spacing)
         return found
 
+    down, up = (error(spacing) for spacing in error_bounds(component, (bottom, top), _LOG_ULP))
     name = f"log is accurate to {_LOG_ULP:g} ULP, from 1/2 to 2 to {_LOG_ABSOLUTE[component]:g} (NU-011)"
-    return rounded(component, (bottom - error(bottom), top + error(top)), wild, (*a.reasons, name))
+    result = rounded(component, (bottom - down, top + up), outside, (*a.reasons, name), None, ieee)
+    return specials.recomputed(result, _special_log, (a,), outside) if ieee else result
 
 
-def tanh(a: Value) -> Value:
+def _special_log(x: F64) -> list[Interval]:
+    """log(0) is -infinity, log(infinity) that, log of what is negative NaN (NU-022)."""
+    return specials.unless((x <= 0) | np.isposinf(x), np.log(x))
+
+
+def tanh(a: Value, ieee: bool = False) -> Value:
     """GLSL.std.450 Tanh, as accurate as sinh/cosh by two calls of exp; not portable where exp overflows."""
-    component = _component(a)
+    component = component_of(a)
     (low, high), wild = operand(a)
     fmt, most = FORMATS[component], np.maximum(np.abs(low), np.abs(high))
     with np.errstate(over="ignore"):
@@ -56,31 +63,41 @@ def tanh(a: Value) -> Value:
     relative = np.where(usable, relative, 0.0)
     bound = np.where(usable, (2 * relative + 4.5 * fmt.unit) / (1 - relative), 2.0)
     bounds = np.tanh(low) - bound, np.tanh(high) + bound
-    return rounded(component, bounds, wild, (*a.reasons, "tanh is as accurate as (e^x - e^-x) / (e^x + e^-x) (NU-011)"))
+    name = "tanh is as accurate as (e^x - e^-x) / (e^x + e^-x) (NU-011)"
+    result = rounded(component, bounds, wild, (*a.reasons, name), None, ieee)
+    return specials.recomputed(result, _special_tanh, (a,)) if ieee and wild.any() else result
 
 
-def atan(a: Value) -> Value:
-    """GLSL.std.450 Atan."""
-    component = _component(a)
+def _special_tanh(x: F64) -> list[Interval]:
+    """1 of the sign of infinity (NU-022)."""
+    return specials.unless(np.isinf(x), np.tanh(x))
+
+
+def atan(a: Value, ieee: bool = False) -> Value:
+    """GLSL.std.450 Atan; nothing says what that of infinity is."""
+    component = component_of(a)
     (low, high), wild = operand(a)
-    bottom, top = intervals.below(np.arctan(low)), intervals.above(np.arctan(high))
+    bottom, top = exact_at(low, 0.0, 0.0, np.arctan)[0], exact_at(high, 0.0, 0.0, np.arctan)[1]
     error = _ATAN_ULP[component]
-    bottom, top = bottom - error * ulp(component, bottom), top + error * ulp(component, top)
+    down, up = error_bounds(component, (bottom, top), error)
     name = f"atan is accurate to {error:g} ULP (NU-011)"
-    return rounded(component, (bottom, top), wild, (*a.reasons, name))
+    return rounded(component, (bottom - down, top + up), wild, (*a.reasons, name), None, ieee)
 
 
-def step(edge: Value, x: Value) -> Value:
+def step(edge: Value, x: Value, ieee: bool = False) -> Value:
     """GLSL.std.450 Step: 0 where x < edge, else 1."""
-    component = _component(x)
+    component = component_of(x)
     (edges, edge_wild), (values, wild) = operand(edge), operand(x)
     less = decided("lt", values, edges, edge_wild | wild, ())
     low = np.where((less.bits == 0) & (less.flags == 0), 1.0, 0.0)
     high = np.where((less.bits == 1) & (less.flags == 0), 0.0, 1.0)
     bounds: Interval = (low, low) if np.array_equal(low, high) else (low, high)
-    return rounded(component, bounds, edge_wild | wild, merged(edge, x))
+    wild = edge_wild | wild
+    result = rounded(component, bounds, wild, merged(edge, x), None, ieee)
+    return specials.recomputed(result, _special_step, (edge, x)) if ieee and wild.any() else result
 
 
-def _component(value: Value) -> ComponentType:
-    assert value.component is not None
-    return value.component
+def _special_step(edge: F64, x: F64) -> list[Interval]:
+    """1 unless x < edge, which no NaN is (NU-022)."""
+    found = np.where(x < edge, 0.0, 1.0)
+    return [(found, found)]

@@ -32,10 +32,12 @@ class Free:
     """What elements may be: all arrays have the shape of the value's bits.
 
     `flags` is 0 where the element is exactly its bits; else FREE and perhaps bits of `Freedom`.
-    [lo, hi] is a real interval; elements with Freedom.ANY or NAN have no meaningful one. `group`
-    numbers elements that are equal by definition, whatever they are (0: none, CM-023). `step` is a power
-    of two of which every allowed number of a free element is a multiple (0, None: unknown): the place
-    of its last binding rounding (NU-019). So the roundings of (x + c) - c leave no x between them.
+    [lo, hi] is a real interval, whose ends may be infinite; with Freedom.ANY it has no meaning, and it is
+    [NaN, NaN] of what is a NaN for sure. Beside it, EITHER_ZERO allows both zeros (a denormal that may be
+    flushed is {0, x}) and NAN every NaN. `group` numbers elements that are equal by definition, whatever
+    they are (0: none, CM-023). `step` is a power of two of which every allowed number of a free element
+    is a multiple (0, None: unknown): the place of its last binding rounding (NU-019). So the roundings
+    of (x + c) - c leave no x between them.
     """
 
     flags: U8
@@ -84,12 +86,26 @@ class Value:
         return np.zeros(self.shape, np.uint8) if self.free is None else self.free.flags
 
     @property
-    def interval(self) -> tuple[F64, F64]:
-        """Bounds of every element: of exact ones, their number twice (perhaps NaN or infinite)."""
+    def core(self) -> tuple[F64, F64]:
+        """Bounds of what elements are when they are none of the zeros and NaNs that `flags` allow beside them.
+
+        Of exact ones, their number twice (perhaps NaN or infinite).
+        """
         if self.free is not None:
             return self.free.lo, self.free.hi
         number = numbers(self.component, self.bits)
         return number, number
+
+    @property
+    def interval(self) -> tuple[F64, F64]:
+        """Bounds of all numbers that elements may be, zero among them where it is allowed beside others."""
+        low, high = self.core
+        if self.free is None:
+            return low, high
+        apart = (self.free.flags & Freedom.EITHER_ZERO != 0) & ((low > 0) | (high < 0))
+        if not apart.any():
+            return low, high
+        return np.where(apart, np.minimum(low, 0.0), low), np.where(apart, np.maximum(high, 0.0), high)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -97,8 +113,8 @@ class Value:
 
     @property
     def wild(self) -> Mask:
-        """Elements of which nothing is known, and NaNs and infinities: no arithmetic on them is portable (NU-013)."""
-        lo, hi = self.interval
+        """Elements of which nothing is known, and those that may be NaN or infinite."""
+        lo, hi = self.core
         unknown = ~(np.isfinite(lo) & np.isfinite(hi))
         if self.free is not None:
             unknown |= (self.free.flags & (Freedom.ANY | Freedom.NAN)) != 0
@@ -160,7 +176,7 @@ def concatenated(values: Sequence[Value]) -> Value:
     bits: Bits = np.concatenate([v.bits for v in parts], axis=-1)
     free, history = None, None
     if any(v.free is not None for v in parts):
-        lo, hi = (np.concatenate([v.interval[side] for v in parts], axis=-1) for side in (0, 1))
+        lo, hi = (np.concatenate([v.core[side] for v in parts], axis=-1) for side in (0, 1))
         step = None
         if any(v.free is not None and v.free.step is not None for v in parts):
             step = np.concatenate([_free_step(v) for v in parts], axis=-1)
@@ -192,7 +208,7 @@ def where(mask: Mask, a: Value, b: Value) -> Value:
         history = History(*(np.where(mask, getattr(first, n), getattr(second, n)) for n in first.__dataclass_fields__))
     if a.free is None and b.free is None:
         return Value(a.component, bits, None, history)
-    (a_lo, a_hi), (b_lo, b_hi) = a.interval, b.interval
+    (a_lo, a_hi), (b_lo, b_hi) = a.core, b.core
     flags = np.where(mask, a.flags, b.flags)
     low, high = np.where(mask, a_lo, b_lo), np.where(mask, a_hi, b_hi)
     step = None
@@ -212,7 +228,7 @@ def _grouped(mask: Mask, a: Value, b: Value) -> I64 | None:
 
 def step_of(value: Value) -> F64:
     """A power of two of which each element is a multiple; 0 where unknown."""
-    lo, _ = value.interval
+    lo, _ = value.core
     if value.free is None:
         return lowest_bit(lo)
     return np.where(value.free.flags == 0, lowest_bit(lo), _free_step(value))
@@ -234,6 +250,7 @@ def stepped(value: Value, step: F64) -> Value:
         return value
     step = np.broadcast_to(step, value.shape)
     usable = (free.flags != 0) & (free.flags & (Freedom.ANY | Freedom.NAN) == 0) & (step > 0) & np.isfinite(step)
+    usable &= np.isfinite(free.lo) & np.isfinite(free.hi)
     unit = np.where(usable, step, 1.0)
     # Elsewhere 0 stands in: division warns of NaNs and infinities.
     low, high, middle = (np.where(usable, x, 0.0) for x in (free.lo, free.hi, numbers(component, value.bits)))

@@ -190,8 +190,11 @@ class Choices:
         raise AssertionError(operation)
 
     def _ulp(self, t: T, x: Fraction) -> Fraction:
+        """Vulkan's: of a power of two, the distance to the neighbour nearer to it, which is below."""
         f = FORMATS[t]
         e = max(floor_log2(abs(x)) if x else f.least_exponent, f.least_exponent)
+        if abs(x) == two(e) and e > f.least_exponent:
+            e -= 1
         return two(e - f.mantissa) if x else Fraction(0)
 
     def _integer(self, operation: str, t: T, *operands: int) -> int:

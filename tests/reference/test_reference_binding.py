@@ -18,7 +18,7 @@ from cts.reference.numeric.formats import above, below
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value
 
-NO_CONTRACTION, NO_FAST_MATH = Floats(loose=False), Floats(loose=False, conversions_bind=True)
+NO_CONTRACTION, NO_FAST_MATH = Floats(loose=False), Floats(loose=False, ieee=True)
 
 
 def value(component: T, *numbers: float) -> Value:
@@ -60,10 +60,24 @@ def test_a_value_keeps_one_of_its_own_numbers() -> None:
 @pytest.mark.parametrize(("floats", "binds"), [(NO_CONTRACTION, False), (NO_FAST_MATH, True)])
 def test_conversions_bind_where_every_rounding_does(floats: Floats, binds: bool) -> None:
     x = value(T.float32, 1 + 2**-12)
-    narrow = conversions.converted(x, T.float16, Watch(), binds=floats.conversions_bind)
-    back = conversions.converted(narrow, T.float32, Watch(), binds=floats.conversions_bind)
+    narrow = conversions.converted(x, T.float16, Watch(), ieee=floats.ieee)
+    back = conversions.converted(narrow, T.float32, Watch(), ieee=floats.ieee)
     assert holds(back, 0, 1) and holds(back, 0, 1 + 2**-10)
     assert holds(back, 0, 1 + 2**-12) is not binds
+
+
+@pytest.mark.parametrize("narrow", [T.bfloat16, T.float16])
+def test_intermediates_of_bfloat16_need_not_be_rounded(narrow: T) -> None:
+    """NU-021: the unrounded number is allowed as well, other than by way of float16."""
+    x = value(T.float32, 1.00390625 if narrow is T.bfloat16 else 1 + 2**-12)
+    middle = conversions.converted(x, narrow, Watch(), ieee=True)
+    for target in (T.float32, T.float16) if narrow is T.bfloat16 else (T.float32,):
+        back = conversions.converted(middle, target, Watch(), ieee=True)
+        unrounded = float(x.interval[0][0])
+        assert holds(back, 0, 1) and holds(back, 0, 1 + 2 ** (-7 if narrow is T.bfloat16 else -10))
+        assert holds(back, 0, unrounded) is (narrow is T.bfloat16)
+    integer = conversions.converted(value(T.int32, 257), T.bfloat16, Watch(), ieee=True)
+    assert holds(conversions.converted(integer, T.float32, Watch(), ieee=True), 0, 257)
 
 
 def test_no_way_of_rounding_is_left_out() -> None:

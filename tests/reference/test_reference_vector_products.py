@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -188,12 +189,23 @@ def float8_case(values: list[float], weights: list[float]) -> Case:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("values", [[1.0625, 2.0], [1.1875, -1.1875], [3.0, 17.0], [0.328125, 0.02734375]])
+@pytest.mark.parametrize(
+    "values", [[1.0625, 2.0], [1.1875, -1.1875], [3.0, 17.0], [0.328125, 0.02734375], [1.046875, 2.0]]
+)
 def test_inputs_that_float8_does_not_represent_are_rounded_or_kept(values: list[float]) -> None:
-    """CV-033: an element lies between the results of both readings of the whole vector, and no further."""
+    """CV-033: an element lies between the results of all readings of the whole vector, and no further.
+
+    Ties may be rounded either way, each as accurately as the other.
+    """
     weights = [1.0, 0.5]
-    narrow = np.array(values, np.float32).astype(ml_dtypes.float8_e4m3fn).astype(np.float64)
-    readings = sorted([float(narrow @ weights), float(np.array(values) @ weights)])
+    wide = np.array(values)
+    even = wide.astype(np.float32).astype(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    # The neighbour on the other side is as near as the even one, or farther than it.
+    other = 2 * wide - even
+    exact = other.astype(np.float32).astype(ml_dtypes.float8_e4m3fn).astype(np.float64) == other
+    choices = [[e, o] if tie else [e] for e, o, tie in zip(even, other, exact, strict=True)]
+    readings = sorted(float(np.array(r) @ weights) for r in (*itertools.product(*choices), wide))
+    readings = [readings[0], readings[-1]]
     expectation = expected(float8_case(values, weights))
     lo, hi = bounds(expectation, "r", "float16")
     slack = 2**-9 * sum(abs(v * w) for v, w in zip(values, weights, strict=True))

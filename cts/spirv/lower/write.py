@@ -38,10 +38,13 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
 
 
 def _no_fast_math(lowering: Lowering, main: Id) -> None:
-    """NU-019: no licence for any type of IEEE 754 in the module; the others have no arithmetic to bind."""
+    """NU-019, NU-020: no licence for any type of IEEE 754 in the module, and so for none of the others.
+
+    A module that has neither declares float32: only with some default do the others have no licence.
+    """
     module = lowering.module
     module.capability("FloatControls2")
-    for width in (16, 32):
-        type_ = module.declared("OpTypeFloat", width)
-        if type_ is not None:
-            module.op("OpExecutionModeId", main, "FPFastMathDefault", type_, lowering.constant(0))
+    declared = [module.declared("OpTypeFloat", width) for width in (16, 32)]
+    types = [type_ for type_ in declared if type_ is not None] or [module.op("OpTypeFloat", 32)]
+    for type_ in types:
+        module.op("OpExecutionModeId", main, "FPFastMathDefault", type_, lowering.constant(0))

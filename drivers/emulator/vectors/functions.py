@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.emulator.vectors import mutants as v
-from cts.drivers.emulator.vectors.number_bugs import negated, without_nan
+from cts.drivers.emulator.vectors.number_bugs import negated, with_nan
 from cts.drivers.emulator.vectors.registers import Floats, Ints, bits_of, floats_of
 from cts.model import ComponentType, VectorOperation
 
@@ -24,30 +24,38 @@ def exact(operation: VectorOperation, given: Sequence[Floats], bug: int) -> Floa
         return negated(x, bug)
     if operation is _O.Step:
         return step(x, rest[0], bug)
-    if operation in (_O.NMin, _O.NMax):
-        found: Floats = (np.fmin if operation is _O.NMin else np.fmax)(x, rest[0])
-        return without_nan(found, x, rest[0], bug)
-    if operation in (_O.FMin, _O.FMax):
-        return lesser(x, rest[0]) if operation is _O.FMin else greater(x, rest[0])
-    return clamp(np.where(np.isnan(x), rest[0], x) if operation is _O.NClamp else x, rest[0], rest[1], bug)
+    number = operation in (_O.NMin, _O.NMax, _O.NClamp)
+    if operation in (_O.NMin, _O.FMin):
+        return with_nan(lesser(x, rest[0], number), x, rest[0], bug)
+    if operation in (_O.NMax, _O.FMax):
+        return with_nan(greater(x, rest[0], number), x, rest[0], bug)
+    return clamp(x, rest[0], rest[1], bug, number)
 
 
-def lesser(x: _Numbers, y: _Numbers) -> _Numbers:
-    """The second where it is less, else the first."""
-    return np.where(y < x, y, x)
+def lesser(x: _Numbers, y: _Numbers, number: bool = False) -> _Numbers:
+    """The second where it is less, else the first; with `number` the second also where the first is a NaN."""
+    return np.where(_is_less(y, x) | (number & (x != x)), y, x)
 
 
-def greater(x: _Numbers, y: _Numbers) -> _Numbers:
-    """The second where the first is less, else the first."""
-    return np.where(x < y, y, x)
+def greater(x: _Numbers, y: _Numbers, number: bool = False) -> _Numbers:
+    """The second where the first is less, else the first; with `number` the second also where the first is a NaN."""
+    return np.where(_is_less(x, y) | (number & (x != x)), y, x)
 
 
-def clamp(x: _Numbers, low: _Numbers, high: _Numbers, bug: int) -> _Numbers:
+def _is_less(x: _Numbers, y: _Numbers) -> npt.NDArray[np.bool_]:
+    """Of zeros -0 is less than +0 (NU-020)."""
+    found: npt.NDArray[np.bool_] = x < y
+    if x.dtype.kind == "f":
+        found = found | ((x == 0) & (y == 0) & np.signbit(x) & ~np.signbit(y))
+    return found
+
+
+def clamp(x: _Numbers, low: _Numbers, high: _Numbers, bug: int, number: bool = False) -> _Numbers:
     """Not less than `low`, then not greater than `high`."""
     if bug == v.VECTOR_CLAMP_BOUNDS_SWAPPED:
         low, high = high, low
-    found = greater(x, low)
-    return found if bug == v.VECTOR_CLAMP_LOW_ONLY else lesser(found, high)
+    found = greater(x, low, number)
+    return found if bug == v.VECTOR_CLAMP_LOW_ONLY else lesser(found, high, number)
 
 
 def step(edge: Floats, x: Floats, bug: int) -> Floats:

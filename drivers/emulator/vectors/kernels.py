@@ -15,6 +15,7 @@ from cts.drivers.emulator.numbers import (
     FLOAT32,
     NEAREST,
     ROUNDING,
+    SUM_ZEROS,
     Settings,
     flushed,
     narrowed,
@@ -74,7 +75,7 @@ def multiply(
             for k in range(count):
                 terms[k] = term_of(inputs[i, k], matrix[j, k], bug)
             value = accumulated(terms, count, bias[i, j], t, order, precision, settings, bug)
-            value = signed_zero(flushed(value + padding_of(k_size, optimal, bug), t, settings), settings)
+            value = signed_zero(flushed(value + padding_of(k_size, optimal, bug), t, settings), settings[SUM_ZEROS])
             result[i, j] = pattern(value, t, settings[ROUNDING], bool(t < 0), int(np.int64(m.NONE)))
 
 
@@ -92,7 +93,7 @@ def accumulate(memory: Bytes, at: Ints, values: Floats, t: int, settings: Settin
         value = number(read(memory, at[n], size), t, int(np.int64(m.NONE))) + values[n]
         if half:
             value = narrowed(value, FLOAT16, NEAREST)
-        value = signed_zero(flushed(value, t, settings), settings)
+        value = signed_zero(flushed(value, t, settings), settings[SUM_ZEROS])
         bits = pattern(value, t, settings[ROUNDING], bool(t < 0), int(np.int64(m.NONE)))
         write(memory, at[n], size, bits)
     return NO_FAULT

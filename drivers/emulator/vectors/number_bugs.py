@@ -19,8 +19,8 @@ def negated(values: Floats, bug: int) -> Floats:
     return 0.0 - values if bug == s.VECTOR_FNEGATE_FROM_ZERO else -values
 
 
-def without_nan(chosen: Floats, x: Floats, y: Floats, bug: int) -> Floats:
-    """What NMin or NMax of x and y has `chosen`."""
+def with_nan(chosen: Floats, x: Floats, y: Floats, bug: int) -> Floats:
+    """What a minimum or maximum of x and y has `chosen`."""
     return np.where(np.isnan(x) | np.isnan(y), np.nan, chosen) if bug == s.VECTOR_NMAX_KEEPS_NAN else chosen
 
 

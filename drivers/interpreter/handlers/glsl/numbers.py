@@ -89,16 +89,22 @@ def s_clamp(x: Array, low: Array, high: Array) -> Array:
 # Not NumPy's own minima: which zero and which NaN those return depends on the machine.
 
 
+def _below(x: Array, y: Array) -> Array:
+    """Whether x < y; of zeros, -0 < +0."""
+    found: Array = (x < y) | ((x == y) & (np.signbit(x) > np.signbit(y)))
+    return found
+
+
 @glsl("FMin")
 def f_min(x: Array, y: Array) -> Array:
     """Either operand may be the result where one is NaN."""
-    return np.where(y < x, y, x)
+    return np.where(_below(y, x), y, x)
 
 
 @glsl("FMax")
 def f_max(x: Array, y: Array) -> Array:
     """Either operand may be the result where one is NaN."""
-    return np.where(x < y, y, x)
+    return np.where(_below(x, y), y, x)
 
 
 @glsl("FClamp")
@@ -109,13 +115,13 @@ def f_clamp(x: Array, low: Array, high: Array) -> Array:
 @glsl("NMin")
 def n_min(x: Array, y: Array) -> Array:
     """The number where one operand is NaN."""
-    return np.where((y < x) | np.not_equal(x, x), y, x)
+    return np.where(_below(y, x) | np.not_equal(x, x), y, x)
 
 
 @glsl("NMax")
 def n_max(x: Array, y: Array) -> Array:
     """The number where one operand is NaN."""
-    return np.where((x < y) | np.not_equal(x, x), y, x)
+    return np.where(_below(x, y) | np.not_equal(x, x), y, x)
 
 
 @glsl("NClamp")

@@ -1,0 +1,144 @@
+"""What operations see of float operands, and what rounding makes of exact results (NU-012, NU-013, NU-020, NU-021)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.expectation import Freedom
+from cts.model import ComponentType
+from cts.reference.arrays import U8, Mask
+from cts.reference.numeric.formats import F64, FORMATS, above, below, nearest, ulp, with_infinities
+from cts.reference.numeric.intervals import Interval
+from cts.reference.numeric.value import FREE, Value, stepped, with_freedom
+
+NEIGHBOURS = "either neighbour of the exact result (NU-012)"
+_NOT_PORTABLE = "no portable result: NaN, infinity or overflow (NU-013)"
+_OVERFLOWED = "beyond the greatest number: that or infinity (NU-012)"
+_ZERO = "either zero (NU-013)"
+_FLUSHED = "denormals may be flushed (NU-013)"
+
+
+def operand(value: Value) -> tuple[Interval, Mask]:
+    """The numbers that an operation may see of a float operand; and which elements are wild (as 0).
+
+    Zero is among them where the operand is, or may be, a denormal that may be flushed.
+    """
+    bounds, zero, wild = parts(value)
+    return spanned(bounds, zero), wild
+
+
+def parts(value: Value) -> tuple[Interval, Mask | None, Mask]:
+    """A float operand as `Value.core` has it, where else it may be a zero (None: nowhere), and what is wild (as 0)."""
+    low, high = value.core
+    wild = value.wild
+    bounds = low, low if value.free is None else high
+    if wild.any():
+        bounds = replaced(bounds, wild, 0.0)
+    zero = denormal(bounds, FORMATS[component_of(value)].least)
+    if value.free is not None:
+        zero = zero | ((value.free.flags & Freedom.EITHER_ZERO != 0) & ~wild)
+    return bounds, zero if zero.any() else None, wild
+
+
+def spanned(bounds: Interval, zero: Mask | None) -> Interval:
+    """The bounds with 0 among them where `zero`."""
+    if zero is None:
+        return bounds
+    low, high = bounds
+    return np.where(zero & (low > 0), 0.0, low), np.where(zero & (high < 0), 0.0, high)
+
+
+def denormal(bounds: Interval, least: float) -> Mask:
+    """Where an interval beside 0 holds a denormal, which may be flushed (NU-013)."""
+    low, high = bounds
+    found: Mask = ((low > 0) & (low < least)) | ((high < 0) & (high > -least))
+    return found
+
+
+def replaced(bounds: Interval, mask: Mask, by: float) -> Interval:
+    """The bounds, but a number where the mask is set."""
+    low = np.where(mask, by, bounds[0])
+    return (low, low) if bounds[0] is bounds[1] else (low, np.where(mask, by, bounds[1]))
+
+
+def rounded(
+    component: ComponentType,
+    exact: Interval,
+    wild: Mask,
+    reasons: tuple[str, ...],
+    zero: Mask | None = None,
+    ieee: bool = False,
+) -> Value:
+    """Results that are correctly rounded, whose exact values lie in an interval; `wild` ones may be anything.
+
+    Those of the mask `zero` may also be a zero of either sign, and so may denormals, which may be flushed. With
+    `ieee` the sign of an exact zero is that of its bounds, and what exceeds the greatest number is that or
+    infinity (NU-020, NU-021); else zeros have either sign, and what exceeds it is anything.
+    """
+    fmt = FORMATS[component]
+    lo, hi = exact
+    low = below(component, lo)
+    high = low if lo is hi and np.array_equal(low, lo) else above(component, hi)
+    inexact = low is not high
+    tiny = denormal(exact, fmt.least)
+    beyond = (hi > fmt.greatest) | (lo < -fmt.greatest)
+    unknown = wild if ieee else wild | beyond
+    infinite = ieee and beyond.any()
+    middle = lo
+    if lo is not hi:
+        with np.errstate(invalid="ignore"):
+            middle = lo / 2 + hi / 2
+    if infinite:
+        middle = np.where(np.isnan(middle), 0.0, middle)
+    bits = nearest(component, np.where(unknown, 0.0, middle))
+    if infinite:
+        low = np.where((lo < -fmt.greatest) | (lo == np.inf), np.copysign(np.inf, lo), low)
+        high = np.where((hi > fmt.greatest) | (hi == -np.inf), np.copysign(np.inf, hi), high)
+        bits = with_infinities(component, bits, np.where(low == high, low, 0.0))
+    flags = _flags(low, high, tiny if zero is None else tiny | zero, unknown, ieee)
+    if not flags.any():
+        return Value(component, bits)
+    some = reasons
+    if not inexact:
+        some = tuple(r for r in reasons if r != NEIGHBOURS)
+    if tiny.any():
+        some += (_FLUSHED,)
+    if unknown.any():
+        some += (_NOT_PORTABLE,)
+    if infinite:
+        some += (_OVERFLOWED,)
+    if (flags & Freedom.EITHER_ZERO).any():
+        some += (_ZERO,)
+    return with_freedom(component, bits, flags, (low, high), tuple(dict.fromkeys(some)))
+
+
+def binding(value: Value, step: F64 | None = None) -> Value:
+    """Results that are sure to be rounded to their type (NU-019), and multiples of `step` where that is known.
+
+    So they are multiples of the last place of the least of them; rounding keeps them multiples of `step`.
+    """
+    free = value.free
+    if free is None:
+        return value
+    least = np.where((free.lo < 0) & (free.hi > 0), 0.0, np.minimum(np.abs(free.lo), np.abs(free.hi)))
+    place = ulp(component_of(value), least)
+    return stepped(value, place if step is None else np.maximum(place, step))
+
+
+def _flags(low: F64, high: F64, zero: Mask, unknown: Mask, ieee: bool) -> U8:
+    if ieee:
+        # A single zero has the sign of its bounds.
+        apart = False if low is high else (low != high) | (np.signbit(low) != np.signbit(high))
+        zero = zero | ((low <= 0) & (high >= 0) & apart)
+    else:
+        zero = zero | ((low <= 0) & (high >= 0))
+    flags: U8 = np.where(zero, np.uint8(FREE | Freedom.EITHER_ZERO), np.uint8(0))
+    if low is not high:
+        flags = flags | np.where(low != high, np.uint8(FREE), np.uint8(0))
+    return np.where(unknown, np.uint8(FREE | Freedom.ANY), flags)
+
+
+def component_of(value: Value) -> ComponentType:
+    """The component type of what is no condition."""
+    assert value.component is not None
+    return value.component

@@ -1,0 +1,147 @@
+"""Infinities and NaNs where IEEE 754 binds (NU-020): operations on the numbers that bound each operand.
+
+Only elements with such an operand come here. An operand stands for a few candidates: its bounds, zeros and
+NaN where it may be those. What an operation makes of all their combinations bounds its result.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from cts.expectation import Freedom
+from cts.model import ComponentType
+from cts.reference.arrays import Mask
+from cts.reference.numeric import intervals
+from cts.reference.numeric.formats import F64, FORMATS
+from cts.reference.numeric.intervals import Interval
+from cts.reference.numeric.rounding import component_of, denormal, rounded
+from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where
+
+#: From numbers, perhaps infinite or NaN, to every result: bounds, NaN twice where that is the result.
+Function: TypeAlias = Callable[..., Sequence[Interval]]
+
+_NAN = "NaN of any sign and payload (NU-020)"
+
+#: What a function gives where nothing dictates a result.
+ANYTHING: tuple[tuple[float, float], ...] = ((-np.inf, np.inf), (np.nan, np.nan))
+
+
+def recomputed(
+    result: Value, function: Function, operands: Sequence[Value], mask: Mask | None = None, name: str = ""
+) -> Value:
+    """A result whose elements with an infinite or NaN operand (and those of a mask) are what a function says.
+
+    Elements of which an operand may be anything stay as they are. `name` is a reason for those that change.
+    """
+    some = np.zeros(result.shape, bool) if mask is None else np.broadcast_to(mask, result.shape)
+    unknown = np.zeros(result.shape, bool)
+    for v in operands:
+        some = some | v.wild
+        if v.free is not None:
+            unknown |= v.free.flags & Freedom.ANY != 0
+    at = np.nonzero(some & ~unknown)
+    if not at[0].size:
+        return result
+    picked = [v.stored.broadcast(result.shape).map(lambda a: a[at]) for v in operands]
+    with np.errstate(all="ignore"):
+        found = [r for points in itertools.product(*map(_candidates, picked)) for r in function(*points)]
+    reasons = (*merged(*picked), *((name,) if name else ()))
+    exact = enclosed(component_of(result), found, reasons)
+    place = np.zeros(result.shape, np.int64)
+    place[at] = np.arange(at[0].size)
+    return where(some & ~unknown, exact.map(lambda a: a[place]), result.stored)
+
+
+def enclosed(component: ComponentType, results: Sequence[Interval], reasons: tuple[str, ...]) -> Value:
+    """Values that may be any of several results of each element, rounded to a type."""
+    shape = np.broadcast_shapes(*(low.shape for low, _ in results))
+    lows, highs = (np.stack([np.broadcast_to(r[side], shape) for r in results]) for side in (0, 1))
+    nan = np.isnan(lows)
+    zeros = (lows == 0) & (highs == 0)
+    others = ~nan & ~zeros
+    negative = (zeros & np.signbit(lows)).any(axis=0)
+    positive = (zeros & ~np.signbit(lows)).any(axis=0)
+    has, zero, unordered = others.any(axis=0), zeros.any(axis=0), nan.any(axis=0)
+    low = np.where(has, np.where(others, lows, np.inf).min(axis=0), np.where(negative, -0.0, 0.0))
+    high = np.where(has, np.where(others, highs, -np.inf).max(axis=0), np.where(positive, 0.0, -0.0))
+    either = zero & (has | (negative & positive))
+    known = rounded(component, (low, high), np.zeros(shape, bool), reasons, either, ieee=True)
+    if not unordered.any():
+        return known
+    alone = unordered & ~has & ~zero
+    flags = np.where(unordered, np.where(alone, 0, known.flags) | np.uint8(FREE | Freedom.NAN), known.flags)
+    quiet = np.array([np.nan]).astype(component.dtype).view(component.bits_dtype)[0]
+    bits = np.where(alone, quiet, known.bits)
+    bounds = (np.where(alone, np.nan, bound) for bound in known.core)
+    found = Value(component, bits, Free(flags.astype(np.uint8), *bounds, (*known.reasons, _NAN)))
+    nothing = unordered & np.isneginf(low) & np.isposinf(high)
+    return where(nothing, anything(component, shape, reasons), found) if nothing.any() else found
+
+
+def _candidates(value: Value) -> list[F64]:
+    """Numbers between which, and at which, all that an operand may be lies; where it is none of one kind, another."""
+    low, high = value.core
+    found = [low]
+    if value.free is not None and not np.array_equal(low, high, equal_nan=True):
+        found.append(high)
+    zero = denormal((low, high), FORMATS[component_of(value)].least) | ((low < 0) & (high > 0))
+    nan = np.zeros(value.shape, bool)
+    if value.free is not None:
+        zero = zero | (value.free.flags & Freedom.EITHER_ZERO != 0)
+        nan = value.free.flags & Freedom.NAN != 0
+    if zero.any():
+        found += [np.where(zero, 0.0, low), np.where(zero, -0.0, low)]
+    if nan.any():
+        found.append(np.where(nan, np.nan, low))
+    return found
+
+
+def add(x: F64, y: F64) -> list[Interval]:
+    """OpFAdd."""
+    return [intervals.add((x, x), (y, y))]
+
+
+def mul(x: F64, y: F64) -> list[Interval]:
+    """OpFMul."""
+    return [intervals.mul((x, x), (y, y))]
+
+
+def moved(move: Callable[[Interval], Interval]) -> Function:
+    """What changes signs at most."""
+    return lambda x: [move((x, x))]
+
+
+def chosen(choose: Callable[[Interval, Interval], Interval], number_wins: bool) -> Function:
+    """FMin and FMax, either operand where one is a NaN; NMin and NMax, with `number_wins`: the other one."""
+
+    def of(x: F64, y: F64) -> list[Interval]:
+        known = choose((x, x), (y, y))[0]
+        first = np.where(np.isnan(x), y, np.where(np.isnan(y), x, known))
+        if number_wins:
+            return [(first, first)]
+        second = np.where(np.isnan(x) | np.isnan(y), np.nan, known)
+        return [(first, first), (second, second)]
+
+    return of
+
+
+def quotient(reach: float) -> Function:
+    """OpFDiv by zero, and of infinity; it says nothing of divisors beyond 1/reach to reach, and of NaN (NU-022)."""
+
+    def of(x: F64, y: F64) -> list[Interval]:
+        size = np.abs(y)
+        known = (y == 0) & (x != 0) & ~np.isnan(x) | np.isinf(x) & (size >= 1 / reach) & (size <= reach)
+        return unless(known, x / y)
+
+    return of
+
+
+def unless(known: Mask, result: F64) -> list[Interval]:
+    """The result where it is known, and anything elsewhere."""
+    if known.all():
+        return [(result, result)]
+    return [(np.where(known, result, low), np.where(known, result, high)) for low, high in ANYTHING]

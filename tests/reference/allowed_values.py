@@ -1,0 +1,39 @@
+"""The set of numbers that a value allows, by trying every bit pattern of a 16-bit or 8-bit type."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.compare import _multiples, is_nan, within
+from cts.expectation import Intervals
+from cts.model import decode
+from cts.reference.memory import interval_bits
+from cts.reference.numeric.value import Value
+
+
+def allowed(value: Value, element: int = 0) -> list[str]:
+    """Every allowed number in ascending order, "nan" last; of more than nine the first, "..." and the last."""
+    component = value.component
+    assert component is not None and component.size <= 2
+    every = np.arange(1 << 8 * component.size).astype(component.bits_dtype)
+    found = every[_holds(value, element, every)]
+    nan = is_nan(component, found)
+    assert nan.sum() in (0, is_nan(component, every).sum()) or value.flags[element] == 0
+    numbers = sorted(decode(component, found[~nan]).astype(np.float64).tolist(), key=lambda x: (x, np.copysign(1, x)))
+    texts = [f"{x:g}" for x in numbers]
+    if len(texts) > 9:
+        texts = [texts[0], "...", texts[-1]]
+    return texts + (["nan"] if nan.any() else [])
+
+
+def _holds(value: Value, element: int, bits: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    component, free = value.component, value.free
+    assert component is not None
+    if free is None or free.flags[element] == 0:
+        return np.asarray(bits == value.bits[element])
+    low, high = interval_bits(component, *(a[[element]] for a in (free.flags, free.lo, free.hi)))
+    step = None if free.step is None else np.repeat(free.step[[element]], bits.size)
+    wide = [np.repeat(a, bits.size) for a in (low, high, free.flags[[element]] & np.uint8(7))]
+    intervals = Intervals(component, np.zeros(bits.size, np.int64), *wide, step=step)
+    below, above = _multiples(intervals, bits)
+    return within(intervals, bits) & (below == above)
