@@ -112,11 +112,11 @@ def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None, *,
     """Numbers that matter to the step: at its limits, between what it can give, or any; special ones, too."""
     kind, seed = choices.record(9, 30)
     component = support.component
-    # Denormals and zeros become integers; infinities become float8 numbers whatever a module says (NU-033).
     to_float = step is None or step.operation is None or step.component.is_float
     if component.is_float and (ieee or kind >= 8):
         of_step = interesting(component, step, seed) if step is not None and step.operation is not None else ()
-        kinds = KINDS if ieee and to_float else ("infinities", *BOUNDED) if _saturates(step) else BOUNDED
+        # No infinity or NaN becomes an integer (NU-016).
+        kinds = KINDS if ieee and to_float else BOUNDED
         unsigned = step is not None and step.operation is Conversion.ConvertFToU
         among = of_step or ((1, 2, 3, 0.5) if unsigned else (1, -2, 3, 0.5, -1))
         return draw_special(choices, component, kinds, among=among, negative=not unsigned)
@@ -133,11 +133,6 @@ def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None, *,
     unsigned = step is not None and step.operation in (Conversion.ConvertFToU, Conversion.ConvertUToF)
     sign = "nonnegative" if unsigned else "any"
     return draw_contents(choices, component, Wanted(size=size, sign=sign, exact=True, full=False))
-
-
-def _saturates(step: Step | None) -> bool:
-    """Whether a step goes to a float8 type and keeps to its finite numbers."""
-    return step is not None and step.saturate
 
 
 def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: ComponentType) -> Matrix:

@@ -112,9 +112,8 @@ def _draw_contents(choices: Choices, path: list[ComponentType]) -> Contents:
         codes = [f"0x{code:02x}" for code in (1, 0x85, 7, 3, 0x81, 2, 9)]
         return Contents(Known(-1, 1, None), Data(cycle=tuple(codes)))
     if kind == 4:
-        # Infinities of the wide types alone, and NaNs of none that is converted (AM-28).
-        converts, eight = len(set(path)) > 1, not set(path).isdisjoint(_FLOAT8)
-        kinds = (*BOUNDED, *(() if eight else ("infinities",))) if converts else KINDS
+        # No infinity or NaN is converted (AM-28).
+        kinds = BOUNDED if len(set(path)) > 1 else KINDS
         return draw_special(choices, first, kinds, among=(1, -2, 3, -1, 2))
     if kind >= 5 and narrow is not first:
         candidates = interesting(first, Step(narrow, Conversion.FConvert), seed)

@@ -86,7 +86,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     controls = draw_float_controls(choices, capabilities)
     layers = choices.pick((1, 1, 1, 2, 2, 3))
     kernel = VectorKernel(choices, capabilities, dispatch)
-    kernel.ieee = draw_ieee(choices, controls, row.result)
+    kernel.ieee = draw_ieee(choices, controls, row.input)
     exact = not choices.chance(2)
     source = load_input(choices, kernel, row, k, exact=exact)
     result = _draw_divergent(choices, kernel, row, source, k, m, exact=exact)
@@ -279,6 +279,9 @@ def _takes(row: VectorMulSupport, vector: Vector, step: Step | None) -> bool:
         # One integer or the next: sums of these say little.
         return False
     known = vector.range if step is None else converted(vector.component, vector.range, step)
+    if known is not None and not known.bounded:
+        # Infinities and NaNs are read as what they are (AM-28, AM-30).
+        return row.input_interpretation.component is component
     return not row.input_interpretation.component.is_float or (known is not None and known.size <= _LARGEST_INPUT)
 
 

@@ -11,7 +11,7 @@ from cts.generators.contents import Contents, Wanted, consecutive, cycle, draw_c
 from cts.generators.converting import LARGEST
 from cts.generators.known import PRECISION, UNBOUNDED, Known, anything, limits, settled
 from cts.generators.products import FLOAT8_BITS, alike
-from cts.generators.specials import draw_special
+from cts.generators.specials import BOUNDED, draw_special
 from cts.model import ComponentType, Data, RandomBits
 from cts.model.component import Number
 
@@ -92,7 +92,7 @@ def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, 
             return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
         return draw_contents(choices, reading.component, Wanted())
     if not reading.component.is_float:
-        return _draw_for_integers(choices, row)
+        return _draw_for_integers(choices, row, ieee=ieee)
     if ieee and given is reading.component and choices.chance(6):
         return draw_specials(choices, given)
     if not given.is_float and choices.chance(3):
@@ -128,7 +128,7 @@ def selection(k: int) -> Contents:
     return cycle([1, *[0] * (apart - 1)])
 
 
-def _draw_for_integers(choices: Choices, row: VectorMulSupport) -> Contents:
+def _draw_for_integers(choices: Choices, row: VectorMulSupport, *, ieee: bool) -> Contents:
     given, reading = row.input, row.input_interpretation.component
     kind, seed = choices.record(9, 15)
     if not given.is_float:
@@ -143,9 +143,9 @@ def _draw_for_integers(choices: Choices, row: VectorMulSupport) -> Contents:
     if kind < 7:
         return cycle(_TO_INTEGERS)
     if kind == 7:
-        # What is too large for any integer saturates, too; what is next to nothing is 0.
-        among = _TO_INTEGERS[::3]
-        return draw_special(choices, given, ("infinities", "denormals", "greatest", "zeros"), among=among)
+        # What is next to nothing is 0; what is too large for any integer saturates, infinity where it is judged.
+        kinds = ("greatest", *BOUNDED, *(("infinities",) if ieee else ()))
+        return draw_special(choices, given, kinds, among=_TO_INTEGERS[::3])
     return random_numbers(Known(-1200, 1200), seed, 1)
 
 

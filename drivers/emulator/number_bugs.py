@@ -79,6 +79,8 @@ def converted(x: float, value: float, t: int, source: int, saturate: bool, bug: 
     """The number x of the type `source` in the float type t, which is `value`."""
     if bug == s.FCONVERT_NAN_INFINITE and math.isnan(x) and t != E4M3 and BITS[t] < BITS[source]:
         return math.inf
+    if bug == s.FLOAT8_NAN_SATURATES and math.isnan(x) and saturate:
+        return greatest(t)
     if math.isinf(x):
         if bug == s.FCONVERT_INFINITY_CLAMPED and t < E4M3:
             return math.copysign(greatest(t), x)

@@ -44,6 +44,7 @@ FLOAT8_INFINITY_UNSATURATED = conversion(
 FLOAT8_INFINITY_SATURATES = conversion(
     "float8-infinity-saturates", "infinity becomes the largest float8 number without being asked to saturate"
 )
+FLOAT8_NAN_SATURATES = conversion("float8-nan-saturates", "NaN saturates to the largest float8 number, too")
 FCONVERT_DENORMALS_TRUNCATED = conversion(
     "fconvert-denormals-truncated", "denormal results of conversions lose the lower half of their bits"
 )
@@ -113,7 +114,4 @@ VECTOR_INPUT_INTEGERS_SIGNED = vectors.multiply(
 # Conversions of matrices in memory (vectors/opaque.py)
 CONVERSION_DENORMALS_TRUNCATED = vectors.conversion(
     "conversion-denormals-truncated", "denormals that a conversion gives lose the lower half of their bits"
-)
-CONVERSION_INFINITY_GREATEST = vectors.conversion(
-    "conversion-infinity-greatest", "conversions clamp infinity to the greatest finite number"
 )

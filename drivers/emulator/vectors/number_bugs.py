@@ -89,7 +89,4 @@ def moved(values: Floats, target: ComponentType, bug: int) -> Floats:
     """Numbers of a matrix on the way to another type."""
     if bug == s.CONVERSION_DENORMALS_TRUNCATED:
         return truncated(values, target)
-    if bug == s.CONVERSION_INFINITY_GREATEST and target.size > 1:
-        greatest = float(np.finfo(target.dtype).max)
-        return np.where(np.isinf(values), np.copysign(greatest, values), values)
     return values
