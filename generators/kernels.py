@@ -297,8 +297,9 @@ def as_matrix(matrix: Matrix, name: str, known: Known) -> Matrix:
 
 
 def draw_float_controls(choices: Choices, capabilities: Capabilities) -> FloatControls:
-    """How roundings bind: not at all, or in one of the two ways to say so (NU-017..NU-019)."""
-    drawn = choices.pick((FloatControls.Undecorated, FloatControls.NoContraction, FloatControls.FastMathNone))
+    """How roundings bind: not at all, or in one of the two ways to say so, of which one says most (NU-017..NU-020)."""
+    controls = (FloatControls.Undecorated, FloatControls.NoContraction, *2 * (FloatControls.FastMathNone,))
+    drawn = choices.pick(controls)
     if drawn is FloatControls.FastMathNone and Feature.FLOAT_CONTROLS_2 not in capabilities.features:
         return FloatControls.NoContraction
     return drawn
