@@ -76,7 +76,7 @@ def _narrowed(vector: Value, target: ComponentType, watch: Watch, ieee: bool) ->
     if vector.component is target:
         return (passed(vector, ieee),)
     if target not in _FLOAT8:
-        return (conversions.float_to_float(vector, target, False, ieee),)
+        return (conversions.float_to_float(vector, target),)
     _check_range(vector, target, watch)
     rounded = nearest_of(vector, target, either_tie=True)
     kept = passed(vector, ieee)

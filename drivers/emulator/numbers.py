@@ -170,7 +170,7 @@ def signed_zero(value: float, sign: int) -> float:
 
 @device
 def is_less(x: float, y: float) -> bool:
-    """How minima and maxima compare: -0 is less than +0, a NaN neither less nor greater (NU-020)."""
+    """How minima and maxima compare: -0 is less than +0, a NaN neither less nor greater (NU-025)."""
     if x == 0 and y == 0:
         return math.copysign(1.0, x) < math.copysign(1.0, y)
     return x < y

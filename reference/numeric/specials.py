@@ -116,7 +116,7 @@ def moved(move: Callable[[Interval], Interval]) -> Function:
 
 
 def chosen(choose: Callable[[Interval, Interval], Interval], number_wins: bool) -> Function:
-    """FMin and FMax, either operand where one is a NaN; NMin and NMax, with `number_wins`: the other one."""
+    """FMin and FMax, either operand where one is a NaN; with `number_wins` NMin and NMax, the other one (NU-025)."""
 
     def of(x: F64, y: F64) -> list[Interval]:
         known = choose((x, x), (y, y))[0]

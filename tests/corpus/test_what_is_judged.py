@@ -72,10 +72,11 @@ def wide(intervals: Intervals) -> npt.NDArray[np.bool_]:
     """Which intervals say little: neither few numbers nor nearly the same ones."""
     low, high = (decode(intervals.component, bits).astype(np.float64) for bits in (intervals.lo, intervals.hi))
     with np.errstate(invalid="ignore"):
-        found = high - low > WIDE * np.maximum(np.abs(low), np.abs(high))
+        width = high - low
+    found = width > WIDE * np.maximum(np.abs(low), np.abs(high))
     if intervals.step is None:
         return found
-    return found & ~((intervals.step > 0) & (high - low <= intervals.step))
+    return found & ~((intervals.step > 0) & (width <= intervals.step))
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -43,7 +43,7 @@ def greater(x: _Numbers, y: _Numbers, number: bool = False) -> _Numbers:
 
 
 def _is_less(x: _Numbers, y: _Numbers) -> npt.NDArray[np.bool_]:
-    """Of zeros -0 is less than +0 (NU-020)."""
+    """Of zeros -0 is less than +0 (NU-025)."""
     found: npt.NDArray[np.bool_] = x < y
     if x.dtype.kind == "f":
         found = found | ((x == 0) & (y == 0) & np.signbit(x) & ~np.signbit(y))
