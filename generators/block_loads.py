@@ -15,8 +15,9 @@ from cts.generators.contents import Wanted, draw_contents
 from cts.generators.expressions import Term, draw_body
 from cts.generators.formats import FORMATS, Format
 from cts.generators.kernels import Kernel, draw_float_controls
-from cts.generators.known import Known, settled
+from cts.generators.known import UNBOUNDED, Known, settled
 from cts.generators.layout_sketches import LayoutSketch
+from cts.generators.specials import draw_ieee
 from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.tensor_loads import Decoding, Memory, draw_block_load, sketch_for_blocks, stretched
 from cts.model import Case, ComponentType, Decode, DecodeVector, block_offsets
@@ -58,6 +59,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     controls = draw_float_controls(choices, supports.capabilities)
     count = choices.pick((1, 1, 1, 2))
     kernel = Kernel(choices, supports, support.scope, dispatch)
+    kernel.ieee = draw_ieee(choices, controls, support.component)
     for _ in range(count):
         choices.group(partial(_draw_load, kernel=kernel, support=support, shape=shape, pointees=pointees))
     return kernel.case(controls)
@@ -117,7 +119,9 @@ def draw_format(
         returns=component, dim=sketch.dim, block=chosen.fields, body=chosen.body(component, place), coords=coords
     )
     known = settled(component, chosen.known.low, chosen.known.high, chosen.known.grain)
-    memory = Memory(*draw_memory(choices, chosen.fields, pointees))
+    if kernel.ieee:
+        known = UNBOUNDED
+    memory = Memory(*draw_memory(choices, chosen.fields, pointees, special=kernel.ieee))
     return Decoding(block, decode, _draw_vector(choices, kernel, decode, block, known), chosen.size, known), memory
 
 
@@ -149,10 +153,10 @@ def _draw_expression(
         # Where there are many blocks, bodies should count them.
         terms += [Term(f"blockCoord[{d}]", integer, Known(0, 1 << 14))] * (dim if d == sketch.long else 1)
     if not counts_blocks:
-        terms = [*field_terms(fields, f"coordInBlock[{dim - 1}]"), *terms]
+        terms = [*field_terms(fields, f"coordInBlock[{dim - 1}]", special=kernel.ieee), *terms]
     body = draw_body(choices, component, terms, inexact=False)
     decode = Decode(returns=component, dim=dim, block=fields, body=body.text, coords=coords)
-    memory = Memory(*draw_memory(choices, fields, pointees))
+    memory = Memory(*draw_memory(choices, fields, pointees, special=kernel.ieee))
     vector = _draw_vector(choices, kernel, decode, block, body.known)
     return Decoding(block, decode, vector, block_offsets(fields)[1], body.known), memory
 

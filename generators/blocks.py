@@ -13,8 +13,10 @@ import numpy as np
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, cycle
 from cts.generators.expressions import Term
-from cts.generators.known import Known, anything
+from cts.generators.known import UNBOUNDED, Known, anything
+from cts.generators.specials import specials
 from cts.model import BlockField, ComponentType, Data, RandomBits, block_alignment, block_offsets, encode
+from cts.model.component import Number
 
 _C = ComponentType
 
@@ -36,16 +38,22 @@ def known_of(component: ComponentType) -> Known:
     return Known(-14, 12) if component.size == 1 else _KNOWN_SCALE
 
 
+#: Kinds of special numbers in scales: what is multiplied with them stays few values.
+_SPECIAL = ("infinities", "zeros", "nans")
+
+
 @lru_cache(maxsize=512)
-def block_bytes(fields: tuple[BlockField, ...], count: int, seed: int) -> bytes:
-    """`count` blocks with random fields; what lies between and behind fields is random, too."""
+def block_bytes(fields: tuple[BlockField, ...], count: int, seed: int, special: bool = False) -> bytes:
+    """`count` blocks with random fields, some `special`; what lies between and behind fields is random, too."""
     rng = random.Random(seed)
     offsets, size = block_offsets(fields)
     memory = bytearray(rng.randbytes(count * size))
     for n in range(count):
         for field in fields:
             if field.type.is_float:
-                options = _SMALL if field.type.size == 1 else SCALES
+                options: Sequence[Number] = _SMALL if field.type.size == 1 else SCALES
+                if special and rng.random() < 0.4:
+                    options = [n for kind in _SPECIAL for n in specials(field.type, kind)]
                 numbers = encode(field.type, [rng.choice(options) for _ in range(field.count or 1)])
                 at = n * size + offsets[field.name]
                 memory[at : at + numbers.nbytes] = numbers.tobytes()
@@ -53,9 +61,12 @@ def block_bytes(fields: tuple[BlockField, ...], count: int, seed: int) -> bytes:
 
 
 def draw_memory(
-    choices: Choices, fields: tuple[BlockField, ...], pointees: Sequence[ComponentType]
+    choices: Choices, fields: tuple[BlockField, ...], pointees: Sequence[ComponentType], *, special: bool = False
 ) -> tuple[ComponentType, Contents, int]:
-    """A pointee type, contents of blocks, and the alignment in bytes at which whole blocks begin, 16 at least."""
+    """A pointee type, contents of blocks, and the alignment in bytes at which whole blocks begin, 16 at least.
+
+    `special`: some of their floats are special numbers.
+    """
     which, seed = choices.record(5, 30)
     _, size = block_offsets(fields)
     options = [c for c in (_C.uint16, _C.uint8, _C.uint32) if c in pointees]
@@ -63,7 +74,7 @@ def draw_memory(
     if not any(f.type.is_float for f in fields) and which >= 3:
         return pointee, random_words(seed), math.lcm(16, size)
     count = next(n for most, n in _COUNTS if size <= most)
-    memory = block_bytes(fields, count * (pointee.size // math.gcd(pointee.size, size)), seed)
+    memory = block_bytes(fields, count * (pointee.size // math.gcd(pointee.size, size)), seed, special)
     numbers = np.frombuffer(memory, pointee.dtype)
     return pointee, cycle([int(n) for n in numbers]), math.lcm(16, size)
 
@@ -111,13 +122,13 @@ def reread(fields: tuple[BlockField, ...], body: str) -> tuple[tuple[BlockField,
     return fields, body
 
 
-def field_terms(fields: Sequence[BlockField], index: str) -> list[Term]:
-    """The fields as terms of a body; arrays at `index`, an expression, masked."""
+def field_terms(fields: Sequence[BlockField], index: str, *, special: bool = False) -> list[Term]:
+    """The fields as terms of a body; arrays at `index`, an expression, masked; some floats are `special`."""
     terms = []
     for field in fields:
         if field.name == "rest":
             continue
-        known = known_of(field.type)
+        known = UNBOUNDED if special and field.type.is_float else known_of(field.type)
         text = f"block.{field.name}"
         terms.append(Term(text if field.count is None else f"{text}[({index}) & {field.count - 1}]", field.type, known))
     return terms

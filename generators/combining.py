@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, cycle, draw_contents, realistic
-from cts.generators.known import PRECISION, Known, anything, settled
+from cts.generators.known import PRECISION, UNBOUNDED, Known, anything, settled
+from cts.generators.specials import draw_special
 from cts.model import ComponentType
+from cts.model.component import Number
 
 _C = ComponentType
 
@@ -18,15 +20,16 @@ Combined = Callable[[ComponentType, Known, int], Known]
 
 @dataclass(frozen=True)
 class Combining:
-    """A body, what it makes of values, and contents that all orders combine alike."""
+    """A body, what it makes of values, and contents that all orders combine alike, the kinds of special ones too."""
 
     body: str
     combined: Combined
     contents: Callable[[Choices, ComponentType, int], Contents]
+    special: tuple[str, ...] = ()
 
     def fits(self, component: ComponentType, known: Known, count: int) -> bool:
         """Whether values that were computed, not loaded, can be combined in any order alike."""
-        if not component.is_float or self.combined is _one_of:
+        if not component.is_float or (self.combined is _one_of and known.bounded):
             return True
         return self.combined is _sum and known.grain is not None and _sum(component, known, count).grain is not None
 
@@ -48,6 +51,8 @@ def _sum(component: ComponentType, known: Known, count: int) -> Known:
 
 
 def _any(component: ComponentType, known: Known, count: int) -> Known:
+    if not known.bounded:
+        return UNBOUNDED
     return Known(-(2.0**20), 2.0**20, None) if component.is_float else anything(component)
 
 
@@ -84,17 +89,17 @@ def _draw_factors(choices: Choices, component: ComponentType, count: int) -> Con
     return cycle((1, -1, 1, 1, -1, seldom, -1, 1, 1, -1, -1, 1, -1, *(1,) * 16))
 
 
-_ADD = Combining("x + y", _sum, _draw_terms)
-_MAX = Combining("max(x, y)", _one_of, _draw_any)
-_MIN = Combining("min(x, y)", _one_of, _draw_any)
+_ADD = Combining("x + y", _sum, _draw_terms, ("infinities", "zeros", "nans"))
+_MAX = Combining("max(x, y)", _one_of, _draw_any, ("infinities", "greatest", "denormals"))
+_MIN = Combining("min(x, y)", _one_of, _draw_any, ("infinities", "greatest", "denormals"))
 _FLOATS = (
     _ADD,
     _MAX,
     _MIN,
-    Combining("x * y", _any, _draw_factors),
-    Combining("max(abs(x), abs(y))", _magnitude, _draw_any),
-    Combining("x if x > y else y", _one_of, _draw_any),
-    Combining("min(max(x, y), 100)", _capped, _draw_any),
+    Combining("x * y", _any, _draw_factors, ("infinities", "zeros", "nans")),
+    Combining("max(abs(x), abs(y))", _magnitude, _draw_any, ("infinities", "greatest")),
+    Combining("x if x > y else y", _one_of, _draw_any, ("infinities", "greatest")),
+    Combining("min(max(x, y), 100)", _capped, _draw_any, ("infinities", "greatest")),
 )
 _UNSIGNED = (
     _ADD,
@@ -123,6 +128,17 @@ _SIGNED = (
 )
 
 
+def draw_special_terms(choices: Choices, component: ComponentType, combining: Combining, count: int) -> Contents:
+    """Special numbers that a function combines in any order alike: infinities of one sign mostly, or only such.
+
+    Among ordinary ones that are factors of products, or all on one side of 0: what is combined by mistake then shows.
+    """
+    sign, only = choices.record(3, 3)
+    product = combining.combined is _any
+    among: tuple[Number, ...] = (1, -1, 1, 1, -1) if product else ((1, -2, 3), (-1, -2, -5), (1, 2, 3, 4), (0, 1))[sign]
+    return draw_special(choices, component, combining.special, among=among, one_in=(count + 1, 16, 31, 1)[only])
+
+
 def combinings(component: ComponentType) -> Sequence[Combining]:
     """Functions for matrices of a component type, the simplest first."""
     if component in (_C.float16, _C.float32):
@@ -130,7 +146,8 @@ def combinings(component: ComponentType) -> Sequence[Combining]:
     if component.is_float:
         # NU-034: computed in float32.
         return tuple(
-            Combining(f"{component.value}({f}(float32(x), float32(y)))", _one_of, _draw_any) for f in ("max", "min")
+            Combining(f"{component.value}({f}(float32(x), float32(y)))", _one_of, _draw_any, ("infinities", "greatest"))
+            for f in ("max", "min")
         ) + (() if component.size == 1 else (Combining("bfloat16(float32(x) + float32(y))", _sum, _draw_exact_terms),))
     return _SIGNED if component.is_signed else _UNSIGNED
 

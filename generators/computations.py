@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from cts.generators.choices import Choices
 from cts.generators.contents import Wanted, consecutive, draw_contents
 from cts.generators.kernels import Kernel, Matrix, as_matrix
-from cts.generators.known import Known, added, anything, limits, multiplied, negated, settled, subtracted, within
+from cts.generators.known import (
+    UNBOUNDED,
+    Known,
+    added,
+    anything,
+    limits,
+    multiplied,
+    negated,
+    settled,
+    subtracted,
+    within,
+)
+from cts.generators.specials import draw_numbers, draw_special_number
 from cts.model import Arithmetic, Component, ComponentType, MatrixArithmetic, MatrixComponents, MatrixTimesScalar
 from cts.model.component import Number
 
@@ -78,9 +90,9 @@ def _draw_operand(choices: Choices, kernel: Kernel, like: Matrix, wanted: Wanted
     if kind == 9:
         return like
     if kind == 8:
-        value = _scalar(choices, like.component)
+        value = _scalar(choices, kernel, like.component)
         return kernel.constant(like.component, like.rows, like.cols, like.use, value)
-    contents = draw_contents(choices, like.component, wanted)
+    contents = draw_numbers(choices, like.component, wanted, ieee=kernel.ieee)
     return kernel.load(choices, like.component, like.rows, like.cols, like.use, contents)
 
 
@@ -107,8 +119,10 @@ def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: M
     return _emit(kernel, operation, a, b, known)
 
 
-def _scalar(choices: Choices, component: ComponentType) -> Number:
-    """A value of a component type."""
+def _scalar(choices: Choices, kernel: Kernel, component: ComponentType) -> Number:
+    """A value of a component type; a special one in half of the cases with such numbers."""
+    if kernel.ieee and component.is_float and choices.chance(5):
+        return draw_special_number(choices, component)
     return choices.pick([s for s in _SCALARS if _holds(component, s)])
 
 
@@ -123,10 +137,10 @@ def _holds(component: ComponentType, value: Number) -> bool:
 
 def draw_times_scalar(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     """OpMatrixTimesScalar."""
-    value = _scalar(choices, a.component)
-    assert not isinstance(value, str)
-    grain = 0 if value == int(value) else -2
-    known = multiplied(a.component, a.known, Known(value, value, grain))
+    value = _scalar(choices, kernel, a.component)
+    known = UNBOUNDED
+    if not isinstance(value, str):
+        known = multiplied(a.component, a.known, Known(value, value, 0 if value == int(value) else -2))
     if not within(a.component, known):
         value, known = 1, a.known
     name = kernel.name("m")
@@ -146,7 +160,8 @@ def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
 def _component_bodies(component: ComponentType, known: Known) -> Sequence[tuple[str, Known]]:
     two, one = Known(2, 2), Known(1, 1)
     doubled, more = multiplied(component, known, two), added(component, known, one)
-    found = [("value + value", doubled), ("value + 1", more), ("max(value, 3)", Known(3, max(known.high, 3)))]
+    greater = Known(3, max(known.high, 3)) if known.bounded else UNBOUNDED
+    found = [("value + value", doubled), ("value + 1", more), ("max(value, 3)", greater)]
     if component.is_float:
         return [(body, k) for body, k in found if within(component, k)] or [("-value", negated(component, known))]
     return [*found, ("value ^ 85", anything(component)), ("~value", anything(component))]

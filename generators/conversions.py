@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,8 @@ from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, cycle, draw_contents, random_integers
 from cts.generators.converting import LARGEST, Step, converted, feasible, interesting, sound
 from cts.generators.kernels import Kernel, Matrix, draw_float_controls
-from cts.generators.known import Known
+from cts.generators.known import UNBOUNDED
+from cts.generators.specials import BOUNDED, KINDS, draw_ieee, draw_special
 from cts.generators.supports import Supports, draw_dispatch, draw_shape
 from cts.model import (
     Case,
@@ -81,7 +81,8 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     # Conversions bind where no fast math is allowed: there and back again then says most.
     back = controls is FloatControls.FastMathNone and support.component.is_float and choices.chance(3)
     first = _pick(choices, narrowing if back and narrowing else steps) if steps else None
-    contents = _draw_source(choices, support, first)
+    kernel.ieee = draw_ieee(choices, controls, support.component)
+    contents = _draw_source(choices, support, first, ieee=kernel.ieee)
     source = m = kernel.load(choices, support.component, *shape, support.use, contents)
     m = _copied(kernel, m) if first is None else emit_step(kernel, m, first)
     if support.component.is_float and first in narrowing and choices.chance(9 if back else 3):
@@ -107,10 +108,18 @@ def _pick(choices: Choices, steps: Sequence[Step]) -> Step:
     return choices.pick([step for step in steps if step.kind == kind])
 
 
-def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None) -> Contents:
-    """Numbers that matter to the step: at its limits, between what it can give, or any."""
+def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None, *, ieee: bool) -> Contents:
+    """Numbers that matter to the step: at its limits, between what it can give, or any; special ones, too."""
     kind, seed = choices.record(9, 30)
     component = support.component
+    to_float = step is None or step.operation is None or step.component.is_float
+    if component.is_float and (ieee or kind >= 8):
+        of_step = interesting(component, step, seed) if step is not None and step.operation is not None else ()
+        # No infinity or NaN becomes an integer (NU-016).
+        kinds = KINDS if ieee and to_float else BOUNDED
+        unsigned = step is not None and step.operation is Conversion.ConvertFToU
+        among = of_step or ((1, 2, 3, 0.5) if unsigned else (1, -2, 3, 0.5, -1))
+        return draw_special(choices, component, kinds, among=among, negative=not unsigned)
     plain = step is None or step.operation is None or kind < 2
     if not plain:
         assert step is not None and step.operation is not None
@@ -135,7 +144,7 @@ def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: Compone
     made = emit_step(kernel, matrix, choices.pick(back))
     if matrix.known.size > LARGEST[matrix.component]:
         # What was out of range is anything now: no step that follows is sound.
-        made = replace(made, known=Known(-math.inf, math.inf, None))
+        made = replace(made, known=UNBOUNDED)
     return made
 
 
@@ -145,7 +154,7 @@ def _draw_step(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     if memory:
         return kernel.through_memory(choices, matrix)
     steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)
-    fitting = [s for s in steps if sound(matrix.component, matrix.known, s)]
+    fitting = [s for s in steps if sound(matrix.component, matrix.known, s, ieee=kernel.ieee)]
     return emit_step(kernel, matrix, _pick(choices, fitting)) if fitting else _copied(kernel, matrix)
 
 

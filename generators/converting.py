@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from cts.generators.known import PRECISION, Known, anything, limits, reread
+from cts.generators.known import PRECISION, UNBOUNDED, Known, anything, limits, reread
 from cts.model import ComponentType, Conversion, Use, decode
 
 _C = ComponentType
@@ -109,6 +109,8 @@ def converted(source: ComponentType, known: Known, step: Step) -> Known | None:
         return known if source is step.component else reread(source, step.component, known)
     known = reread(source, _read(source, step.operation), known)
     target = step.component
+    if not known.bounded:
+        return UNBOUNDED if target.is_float else None
     if not target.is_float:
         least, most = limits(target)
         if source.is_float:
@@ -123,8 +125,13 @@ def converted(source: ComponentType, known: Known, step: Step) -> Known | None:
     return Known(min(known.low * away, known.low), max(known.high * away, known.high), None)
 
 
-def sound(source: ComponentType, known: Known, step: Step) -> bool:
-    """Whether a step is defined and clear for any numbers in a range, which no step before made infinite or NaN."""
+def sound(source: ComponentType, known: Known, step: Step, *, ieee: bool = False) -> bool:
+    """Whether a step is defined and clear for any numbers in a range.
+
+    What a step before made infinite or NaN is clear in modules that make IEEE 754 binding (`ieee`).
+    """
+    if source.is_float and not known.bounded:
+        return ieee and converted(source, known, step) is not None
     if source.is_float and known.size > LARGEST[source]:
         return False
     found = converted(source, known, step)

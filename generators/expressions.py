@@ -11,7 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cts.generators.choices import Choices
-from cts.generators.known import PRECISION, Known, added, anything, limits, multiplied, negated, settled, subtracted
+from cts.generators.known import (
+    PRECISION,
+    UNBOUNDED,
+    Known,
+    added,
+    anything,
+    limits,
+    multiplied,
+    negated,
+    settled,
+    subtracted,
+)
 from cts.model import ComponentType
 
 _C = ComponentType
@@ -73,7 +84,8 @@ def _bare(text: str) -> str:
 def _draw_last(choices: Choices, a: Term) -> Term:
     """Mostly `a` itself; sometimes an operation whose result is rounded."""
     kind = choices.between(0, 15)
-    if a.number or kind < 11:
+    if a.number or kind < 11 or (kind in (13, 15) and not a.known.bounded):
+        # No clamp has a result of NaN.
         return a
     if kind == 11:
         coarse = _COARSE.get(a.type, 0)
@@ -85,7 +97,7 @@ def _draw_last(choices: Choices, a: Term) -> Term:
     if kind == 13:
         return Term(f"exp(clamp({a.text}, -3, 4))", a.type, Known(0, 60, None))
     if kind == 14:
-        return Term(f"(1 / (abs({a.text}) + 3))", a.type, Known(0, 1, None))
+        return Term(f"(1 / (abs({a.text}) + 3))", a.type, Known(0, 1, None) if a.known.bounded else UNBOUNDED)
     return Term(f"({a.text} * exp(clamp({a.text}, -2, 1)))", a.type, Known(-3 * a.known.size, 3 * a.known.size, None))
 
 
@@ -94,6 +106,8 @@ def _narrowed(target: ComponentType, a: Term) -> Term:
     most = _CONVERTED[target]
     if a.number:
         a = replace(a, text=f"float32({a.text})", number=False)
+    if not a.known.bounded:
+        return Term(f"{target.value}({_bare(a.text)})", target, UNBOUNDED)
     text = a.text if a.known.size <= most else f"clamp({_bare(a.text)}, {-most}, {most})"
     size = min(a.known.size, most)
     return Term(f"{target.value}({_bare(text)})", target, settled(target, -size, size, a.known.grain))
@@ -152,8 +166,11 @@ class _Trees:
         operation = operations[(kind * 5 + self.choices.between(0, 4)) % len(operations)]
         if component.is_float and operation in "+-*":
             known = _operation(a, b, operation).known
-            if known.grain is None or known.size > 1 << 20:
+            if known.bounded and (known.grain is None or known.size > 1 << 20):
                 operation = "min"
+        elif component.is_float and not (a.known.bounded and b.known.bounded) and operation != "max":
+            # Of NaN and a number either is the minimum.
+            operation = "+"
         if self.choices.rarely(4) and not b.number:
             a, b = b, a
         return _operation(a, b, operation)
@@ -194,7 +211,9 @@ class _Trees:
         if depth and kind >= 3:
             parts = [self.choices.group(lambda c: _Trees(c, self.terms)._condition(0)) for _ in range(2)]
             return (f"({parts[0]} and {parts[1]})", f"({parts[0]} or {parts[1]})", f"(not {parts[0]})")[kind - 3]
-        exact = [t for t in self.terms if t.known.grain is not None and t.type not in STORAGE_ONLY]
+        exact = [
+            t for t in self.terms if (t.known.grain is not None or not t.known.bounded) and t.type not in STORAGE_ONLY
+        ]
         a = self.choices.pick(exact)
         b = self.choices.group(lambda c: _Trees(c, exact)._leaf(a.type))
         return f"({a.text} {('<', '<=', '>', '>=', '==', '!=')[order]} {b.text})"
@@ -207,6 +226,8 @@ def _operation(a: Term, b: Term, operation: str) -> Term:
         known = replace(
             a.known.union(b.known), low=pick(a.known.low, b.known.low), high=pick(a.known.high, b.known.high)
         )
+        if not (a.known.bounded and b.known.bounded):
+            known = UNBOUNDED
         return Term(f"{operation}({_bare(a.text)}, {_bare(b.text)})", component, known)
     if operation in ("&", "|", "^"):
         known = anything(component)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Capabilities, Feature
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents
-from cts.generators.known import ZEROS, Known, reread
+from cts.generators.known import ZEROS, Known, known_number, reread
 from cts.generators.memory import FILL, Region, aligned_elements, draw_base, draw_read, draw_write
 from cts.generators.operands import Constness, Grid, Varying
 from cts.generators.programs import Program
@@ -88,6 +88,8 @@ class Kernel:
         #: The instances, and the turns of the loops around what is emitted next; `outer` without the turns.
         self.grid: Grid = grid_of(dispatch, scope)
         self.outer: Grid = self.grid
+        #: Whether the case has special numbers, and makes IEEE 754 binding: so what becomes of them is judged.
+        self.ieee = False
         #: The use of the matrices of a case that has but one type.
         self.use = Use.Accumulator
         self.constness = Constness(choices)
@@ -207,8 +209,7 @@ class Kernel:
         """A matrix of one value."""
         name, matrix = self.name("c"), self.type(component, rows, cols, use)
         self.program.emit(MatrixConstant(id=name, type=matrix, value=self.constness.component(value)))
-        assert not isinstance(value, str)
-        return Matrix(name, matrix, component, rows, cols, use, Known(value, value, 0 if value == int(value) else None))
+        return Matrix(name, matrix, component, rows, cols, use, known_number(value))
 
     def null(self, component: ComponentType, rows: int, cols: int, use: Use) -> Matrix:
         """A matrix of zeros."""
@@ -297,8 +298,9 @@ def as_matrix(matrix: Matrix, name: str, known: Known) -> Matrix:
 
 
 def draw_float_controls(choices: Choices, capabilities: Capabilities) -> FloatControls:
-    """How roundings bind: not at all, or in one of the two ways to say so (NU-017..NU-019)."""
-    drawn = choices.pick((FloatControls.Undecorated, FloatControls.NoContraction, FloatControls.FastMathNone))
+    """How roundings bind: not at all, or in one of the two ways to say so, of which one says most (NU-017..NU-020)."""
+    controls = (FloatControls.Undecorated, FloatControls.NoContraction, *2 * (FloatControls.FastMathNone,))
+    drawn = choices.pick(controls)
     if drawn is FloatControls.FastMathNone and Feature.FLOAT_CONTROLS_2 not in capabilities.features:
         return FloatControls.NoContraction
     return drawn

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.model import ComponentType
+from cts.model.component import Number
 
 _C = ComponentType
 
@@ -44,6 +45,11 @@ class Known:
         """The largest magnitude."""
         return max(abs(self.low), abs(self.high))
 
+    @property
+    def bounded(self) -> bool:
+        """Whether all values are finite numbers."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
     def union(self, other: Known) -> Known:
         """What is known of a value of either."""
         return Known(min(self.low, other.low), max(self.high, other.high), _finer(self.grain, other.grain))
@@ -51,6 +57,16 @@ class Known:
 
 #: All values are 0.
 ZEROS = Known(0, 0)
+
+#: Floats of which nothing is known, infinities and NaNs among them: in modules that make IEEE 754 binding.
+UNBOUNDED = Known(-math.inf, math.inf, None)
+
+
+def known_number(value: Number) -> Known:
+    """What is known of a number; of a float's bit pattern, nothing."""
+    if isinstance(value, str):
+        return UNBOUNDED
+    return Known(value, value, 0 if value == int(value) else None)
 
 
 def limits(component: ComponentType) -> tuple[int, int]:
@@ -70,8 +86,11 @@ def anything(component: ComponentType) -> Known:
 
 
 def within(component: ComponentType, known: Known) -> bool:
-    """Whether a float type holds such values without coming near its limits; always for integers, which wrap."""
-    return not component.is_float or known.size <= _LARGEST[component]
+    """Whether a float type holds such values without coming near its limits.
+
+    Always for integers, which wrap, and where nothing is known anyway: that is so where overflow is judged.
+    """
+    return not component.is_float or not known.bounded or known.size <= _LARGEST[component]
 
 
 def settled(component: ComponentType, low: float, high: float, grain: int | None) -> Known:
@@ -79,6 +98,8 @@ def settled(component: ComponentType, low: float, high: float, grain: int | None
     if not component.is_float:
         least, most = limits(component)
         return Known(low, high) if least <= low and high <= most else anything(component)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return UNBOUNDED
     size = max(abs(low), abs(high))
     if grain is not None and (grain < LEAST_EXPONENT[component] or size > math.ldexp(1, PRECISION[component] + grain)):
         grain = None
@@ -97,6 +118,8 @@ def subtracted(component: ComponentType, a: Known, b: Known) -> Known:
 
 def multiplied(component: ComponentType, a: Known, b: Known) -> Known:
     """A * b."""
+    if not (a.bounded and b.bounded):
+        return UNBOUNDED
     grain = None if a.grain is None or b.grain is None else a.grain + b.grain
     ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
     return settled(component, min(ends), max(ends), grain)

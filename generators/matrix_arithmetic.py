@@ -17,7 +17,7 @@ from cts.generators.computations import (
     draw_there_and_back,
     draw_times_scalar,
 )
-from cts.generators.contents import Contents, Wanted, draw_contents
+from cts.generators.contents import Contents, Wanted
 from cts.generators.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.products import (
     declared_type,
@@ -27,6 +27,7 @@ from cts.generators.products import (
     load_factors,
     usable_products,
 )
+from cts.generators.specials import draw_ieee, draw_numbers
 from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.model import Case, Use
 
@@ -61,7 +62,8 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     times = choices.pick((1, 1, 1, 2, 3))
     more = choices.pick((0, 0, 0, 1, 2))
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
-    of_a, of_b, of_c = draw_factors(choices, row, sizes.k, times)
+    kernel.ieee = draw_ieee(choices, controls, row.result)
+    of_a, of_b, of_c = draw_factors(choices, row, sizes.k, times, ieee=kernel.ieee)
     c = _draw_addend_matrix(choices, kernel, row, (sizes.m, sizes.n), of_c)
     first = c
     for n in range(times):
@@ -98,8 +100,9 @@ def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[Matri
     controls = draw_float_controls(choices, supports.capabilities)
     count = choices.pick((1, 1, 1, 2, 2, 3, 4))
     kernel = Kernel(choices, supports, support.scope, dispatch)
+    kernel.ieee = draw_ieee(choices, controls, support.component)
     exact = not choices.chance(3)
-    contents = draw_contents(choices, support.component, Wanted(exact=exact))
+    contents = draw_numbers(choices, support.component, Wanted(exact=exact), ieee=kernel.ieee)
     first = m = kernel.load(choices, support.component, *shape, support.use, contents)
     for _ in range(count):
         m = choices.group(partial(_draw_more, kernel=kernel, m=m, exact=exact))

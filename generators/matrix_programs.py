@@ -24,6 +24,7 @@ from cts.generators.per_element import draw_per_element
 from cts.generators.products import Sizes, draw_mul_add, draw_sizes, usable_products
 from cts.generators.reductions import combined_count, draw_mode, draw_reduction
 from cts.generators.shared_memory import Places, Tile
+from cts.generators.specials import draw_ieee
 from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.tiled_products import draw_tiled_product
 from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use
@@ -63,6 +64,7 @@ def _draw_chain(
     controls = draw_float_controls(choices, supports.capabilities)
     count = choices.pick((0, 1, 1, 2, 2, 3))
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
+    kernel.ieee = draw_ieee(choices, controls, row.result)
     formats = formats_for(row.b, pointees)[:7]
     before = m = draw_tiled_product(choices, kernel, row, sizes, formats)
     for _ in range(count):
@@ -101,6 +103,8 @@ def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
     count = combined_count(mode, matrix.rows, matrix.cols)
     fitting = [c for c in combinings(matrix.component) if c.fits(matrix.component, matrix.known, count)]
+    if not fitting:
+        return matrix
     reduced = draw_reduction(choices, kernel, matrix, mode, choices.pick(fitting))
     if not choices.chance(5) or reduced.type != matrix.type or matrix.component not in ARITHMETIC:
         return reduced
@@ -119,7 +123,7 @@ def _arithmetic(kernel: Kernel, operation: Arithmetic, a: Matrix, b: Matrix, kno
 def _draw_converted(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     uses = Feature.CONVERSIONS in kernel.features
     steps = feasible(matrix.component, matrix.rows, matrix.cols, matrix.use, kernel.admits, uses=uses)
-    clear = [s for s in steps if sound(matrix.component, matrix.known, s)]
+    clear = [s for s in steps if sound(matrix.component, matrix.known, s, ieee=kernel.ieee)]
     if not clear:
         return matrix
     alike = [s for s in clear if s.operation is not None and s.component.size == matrix.component.size]

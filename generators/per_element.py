@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
-from cts.generators.contents import Wanted, draw_contents
+from cts.generators.contents import Wanted
 from cts.generators.expressions import Term, draw_body
 from cts.generators.kernels import Kernel, Matrix, as_matrix, draw_float_controls
 from cts.generators.known import Known
+from cts.generators.specials import draw_ieee, draw_numbers
 from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.model import Case, ComponentType, Extra, MatrixPerElement, PerElement
 from cts.model.component import Number
@@ -55,7 +56,8 @@ def _draw_case(
     controls = draw_float_controls(choices, supports.capabilities)
     count = choices.pick((1, 1, 1, 1, 2, 3))
     kernel = Kernel(choices, supports, support.scope, dispatch)
-    contents = draw_contents(choices, support.component, Wanted(exact=True))
+    kernel.ieee = draw_ieee(choices, controls, support.component)
+    contents = draw_numbers(choices, support.component, Wanted(exact=True), ieee=kernel.ieee)
     source = m = kernel.load(choices, support.component, *shape, support.use, contents)
     for _ in range(count):
         m = choices.group(partial(draw_per_element, kernel=kernel, matrix=m, scalars=scalars))
@@ -106,5 +108,5 @@ def draw_per_element(choices: Choices, kernel: Kernel, matrix: Matrix, scalars: 
 
 
 def _draw_extra(choices: Choices, kernel: Kernel, like: Matrix) -> Matrix:
-    contents = draw_contents(choices, like.component, Wanted(exact=True))
+    contents = draw_numbers(choices, like.component, Wanted(exact=True), ieee=kernel.ieee)
     return kernel.load(choices, like.component, like.rows, like.cols, like.use, contents)

@@ -10,9 +10,11 @@ from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, draw_contents, near_an_end, realistic
 from cts.generators.full_range import addends, adds_up, ends, large, raised
 from cts.generators.kernels import Kernel, Matrix, as_matrix
-from cts.generators.known import PRECISION, Known, added, limits, reread, settled
+from cts.generators.known import PRECISION, UNBOUNDED, Known, added, limits, reread, settled
+from cts.generators.specials import draw_special
 from cts.generators.supports import LONG, MAX_ELEMENTS, Supports, can_run, long_extent, shortened
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
+from cts.model.component import Number
 
 _C = ComponentType
 
@@ -111,9 +113,13 @@ def _bits(row: MulAddSupport) -> int:
     return min(bits, FLOAT8_BITS) if row.a.size == 1 else bits
 
 
-def draw_factors(choices: Choices, row: MulAddSupport, k: int, times: int) -> tuple[Contents, Contents, Contents]:
-    """Contents of A, B and C of a row; with `times` multiplications in a row."""
+def draw_factors(
+    choices: Choices, row: MulAddSupport, k: int, times: int, *, ieee: bool = False
+) -> tuple[Contents, Contents, Contents]:
+    """Contents of A, B and C of a row; with `times` multiplications in a row; `ieee`: with special numbers."""
     free, halves = choices.record(9, 3)
+    if ieee:
+        return _draw_special_factors(choices, row)
     if row.result.is_float and free >= 8:
         return realistic(row.a, free), realistic(row.b, free + 2), realistic(row.c, free + 4)
     if found := _draw_full_range(choices, row, k, times):
@@ -164,6 +170,25 @@ def _draw_full_range(
     return a, b, of_c[which[1] % len(of_c)]
 
 
+#: What a product meets beside special numbers: few bits, zeros among them, which an infinity must not meet unseen.
+_BESIDE: tuple[Number, ...] = (1, 0, -2, 3, 0, -1, 2, 1, -3)
+
+
+def _draw_special_factors(choices: Choices, row: MulAddSupport) -> tuple[Contents, Contents, Contents]:
+    """Contents of A, B and C: here and there an infinity, a NaN or a zero with a sign, in one of them or in all."""
+    which, rare = choices.record(6, 2)
+    one_in = (16, 31, 7)[rare]
+    kinds = ("infinities", "zeros", "nans")
+
+    def draw(n: int, component: ComponentType) -> Contents:
+        # One of the three, or all of them, or two.
+        if which in (n, 3) or (which > 3 and which - 4 != n):
+            return draw_special(choices, component, kinds, among=_BESIDE, one_in=one_in)
+        return draw_contents(choices, component, Wanted(size=7, exact=True, halves=False))
+
+    return draw(0, row.a), draw(1, row.b), draw(2, row.c)
+
+
 def draw_addend(choices: Choices, row: MulAddSupport, size: float) -> Contents:
     """Contents of C: for integers near an end of the type as a rule, where sums wrap or saturate (NU-001, NU-002)."""
     kind = choices.between(0, 9)
@@ -193,6 +218,8 @@ def _result(row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix) -> Known:
     x, y, z = (reread(m.component, e, m.known) for m, e in ((a, row.a), (b, row.b), (c, row.c)))
     ends = [a.cols * p * q for p in (x.low, x.high) for q in (y.low, y.high)]
     grain = None if x.grain is None or y.grain is None else x.grain + y.grain
+    if not (x.bounded and y.bounded and z.bounded):
+        return UNBOUNDED
     if row.result.is_float:
         return added(row.result, settled(row.result, min(ends), max(ends), grain), z)
     low, high = min(ends) + z.low, max(ends) + z.high

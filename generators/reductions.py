@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
-from cts.generators.combining import Combining, combinings, draw_combining
+from cts.generators.combining import Combining, combinings, draw_combining, draw_special_terms
 from cts.generators.kernels import Kernel, Matrix, draw_float_controls
+from cts.generators.specials import draw_ieee
 from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.model import Case, Combine, ComponentType, MatrixReduce, ReduceMode, Use
 
@@ -46,7 +47,11 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     kernel = Kernel(choices, supports, support.scope, dispatch, literal_uses=True)
     mode = draw_mode(choices, kernel, support.component, *shape)
     count = combined_count(mode, *shape)
-    contents = combining.contents(choices, support.component, count)
+    kernel.ieee = draw_ieee(choices, controls, support.component)
+    if kernel.ieee and combining.special:
+        contents = draw_special_terms(choices, support.component, combining, count)
+    else:
+        contents = combining.contents(choices, support.component, count)
     source = kernel.load(choices, support.component, *shape, Use.Accumulator, contents)
     first = draw_reduction(choices, kernel, source, mode, combining)
     kernel.store(choices, first)
@@ -61,8 +66,9 @@ def _draw_second(choices: Choices, kernel: Kernel, source: Matrix, first: Matrix
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
     count = combined_count(mode, matrix.rows, matrix.cols)
     fitting = [c for c in combinings(matrix.component) if c.fits(matrix.component, matrix.known, count)]
-    combining = draw_combining(choices, fitting)
-    kernel.store(choices, draw_reduction(choices, kernel, matrix, mode, combining))
+    if fitting:
+        combining = draw_combining(choices, fitting)
+        kernel.store(choices, draw_reduction(choices, kernel, matrix, mode, combining))
 
 
 def draw_mode(

@@ -12,7 +12,7 @@ from cts.generators.contents import Contents
 from cts.generators.flow import COUNTS, draw_loop
 from cts.generators.formats import Format
 from cts.generators.kernels import Kernel, Matrix
-from cts.generators.known import Known, anything, settled
+from cts.generators.known import UNBOUNDED, Known, anything, settled
 from cts.generators.operands import Varying
 from cts.generators.products import Sizes, declared_type, draw_factors, draw_mul_add
 from cts.model import (
@@ -56,7 +56,7 @@ def draw_tiled_product(
     choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, formats: Sequence[Format]
 ) -> Matrix:
     """The accumulator behind the loop; where there are several, for as many tiles of B, the others are stored."""
-    of_a, of_b, of_c = draw_factors(choices, row, sizes.k, MOST)
+    of_a, of_b, of_c = draw_factors(choices, row, sizes.k, MOST, ieee=kernel.ieee)
     declared = declared_type(choices, kernel, row, Use.Accumulator, (sizes.m, sizes.n))
     if choices.chance(4):
         start = kernel.null(declared, sizes.m, sizes.n, Use.Accumulator)
@@ -67,7 +67,7 @@ def draw_tiled_product(
     b = Operand(row.b, sizes.k, sizes.n, Use.B, of_b)
     load_a = choices.group(lambda c: _draw_operand(c, kernel, a, ()))
     load_b = choices.group(lambda c: _draw_operand(c, kernel, b, formats))
-    bound = _bound(row, sizes, start, of_a.known, of_b.known if not formats else Known(-3024, 3024, -2))
+    bound = _bound(kernel, row, sizes, start, of_a.known, of_b.known if not formats else Known(-3024, 3024, -2))
     start = replace(start, known=bound)
 
     count = choices.pick((1, 1, 1, 1, 2, 3, 4))
@@ -82,10 +82,12 @@ def draw_tiled_product(
     return first
 
 
-def _bound(row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) -> Known:
+def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) -> Known:
     """What is known of the accumulator in every turn."""
     if not row.result.is_float:
         return anything(start.component)
+    if kernel.ieee:
+        return UNBOUNDED
     size = start.known.size + MOST * sizes.k * a.size * b.size
     grains = [start.known.grain, None if a.grain is None or b.grain is None else a.grain + b.grain]
     grain = None if None in grains else min(g for g in grains if g is not None)

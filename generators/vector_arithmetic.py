@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from hypothesis import strategies as st
@@ -13,8 +14,9 @@ from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, draw_contents
 from cts.generators.flow import CARRIED
 from cts.generators.kernels import draw_float_controls
-from cts.generators.known import PRECISION, Known, added, anything
+from cts.generators.known import PRECISION, UNBOUNDED, Known, added, anything
 from cts.generators.known import within as holds
+from cts.generators.specials import draw_ieee, draw_numbers
 from cts.generators.vector_flow import MAX_TURNS, draw_if, draw_loop
 from cts.generators.vector_kernels import Vector, VectorKernel
 from cts.generators.vector_operands import draw_vector_dispatch
@@ -73,6 +75,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequenc
     controls = draw_float_controls(choices, capabilities)
     steps = choices.pick(STEPS)
     kernel = VectorKernel(choices, capabilities, dispatch)
+    kernel.ieee = draw_ieee(choices, controls, component)
     exact = not choices.chance(3)
     steps_of = _Steps(kernel, exact)
     pool = [choices.group(partial(steps_of.draw_origin, component=component, length=length))]
@@ -108,9 +111,11 @@ class _Steps:
             known = None if read.is_float or component.is_float else anything(read)
             contents = Contents(known or Known(0, 0), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
             made = kernel.load(choices, read, length, contents, component)
+            if kernel.ieee and component.is_float:
+                return replace(made, known=UNBOUNDED)
             return made if known is not None else _unknown(made)
         wanted = Wanted(exact=self.exact, size=1 << min(PRECISION[component], 11) if component.is_float else 1 << 11)
-        return kernel.load(choices, component, length, draw_contents(choices, component, wanted))
+        return kernel.load(choices, component, length, draw_numbers(choices, component, wanted, ieee=kernel.ieee))
 
     def draw(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """One vector more, or a store; `depth` loops and conditions are around it."""

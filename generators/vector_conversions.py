@@ -13,6 +13,7 @@ from cts.generators.contents import Contents, Wanted, cycle, draw_contents, ramp
 from cts.generators.converting import LARGEST, Step, interesting
 from cts.generators.known import LEAST_EXPONENT, PRECISION, Known
 from cts.generators.memory import FILL
+from cts.generators.specials import BOUNDED, KINDS, draw_special
 from cts.generators.vector_arithmetic import components_of
 from cts.generators.vector_kernels import VectorKernel
 from cts.generators.vector_matrices import Stored, draw_plain_place, interpreted
@@ -110,18 +111,28 @@ def _draw_contents(choices: Choices, path: list[ComponentType]) -> Contents:
     if kind >= 8 and first in _FLOAT8:
         codes = [f"0x{code:02x}" for code in (1, 0x85, 7, 3, 0x81, 2, 9)]
         return Contents(Known(-1, 1, None), Data(cycle=tuple(codes)))
+    if kind == 4:
+        # No infinity or NaN is converted (AM-28).
+        kinds = BOUNDED if len(set(path)) > 1 else KINDS
+        return draw_special(choices, first, kinds, among=(1, -2, 3, -1, 2))
     if kind >= 5 and narrow is not first:
-        numbers = [x for x in interesting(first, Step(narrow, Conversion.FConvert), seed) if _normal(x, path)]
+        candidates = interesting(first, Step(narrow, Conversion.FConvert), seed)
+        numbers = [x for x in candidates if kind == 7 or _normal(x, path)]
+        numbers = [x for x in numbers if _in_range(x, path)]
         if numbers:
             return cycle(numbers)
     return draw_contents(choices, first, Wanted(size=1 << PRECISION[narrow], exact=True))
 
 
+def _in_range(x: float, path: list[ComponentType]) -> bool:
+    """Whether a number is far from every type's limits."""
+    return abs(x) <= min(LARGEST[t] for t in path) / 2
+
+
 def _normal(x: float, path: list[ComponentType]) -> bool:
-    """Whether a number is 0, or far from every type's limits and, but for float8 (NU-015), from its denormals."""
-    largest = min(LARGEST[t] for t in path) / 2
+    """Whether a number is 0, or far from every type's denormals but those of float8 (NU-015)."""
     least = max((2.0 ** (LEAST_EXPONENT[t] + 1) for t in path if t not in _FLOAT8), default=0.0)
-    return x == 0 or least <= abs(x) <= largest
+    return x == 0 or least <= abs(x)
 
 
 def _draw_place(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Capabilities, Feature
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents
-from cts.generators.known import ZEROS, Known, reread
+from cts.generators.known import UNBOUNDED, ZEROS, Known, reread
 from cts.generators.memory import FILL, Region
 from cts.generators.operands import Constness
 from cts.generators.programs import Program
@@ -87,6 +87,8 @@ class VectorKernel:
         #: The invocations, and the turns of the loops around what is emitted next; `outer` without the turns.
         self.lanes: Lanes = lanes_of(dispatch)
         self.outer = self.lanes
+        #: Whether the case has special numbers, and makes IEEE 754 binding: so what becomes of them is judged.
+        self.ieee = False
         self.constness = Constness(choices)
         #: Whether lengths are specialization constants, in all types: types must be declared alike.
         self.spec_lengths = self.constness.kind() == "spec" and Feature.REPLICATED_COMPOSITES in self.features
@@ -269,8 +271,10 @@ class VectorKernel:
 
 
 def known_of(numbers: Sequence[Number]) -> Known:
-    """What is known of a vector of numbers: whole ones, or multiples of 1/8."""
-    plain = [float(n) for n in numbers]
+    """What is known of a vector of numbers: whole ones, or multiples of 1/8; nothing where there are bit patterns."""
+    plain = [float(n) for n in numbers if not isinstance(n, str)]
+    if len(plain) < len(numbers):
+        return UNBOUNDED
     grain = next((g for g in (0, -3) if all((n * 2**-g).is_integer() for n in plain)), None)
     return Known(min(plain), max(plain), grain)
 

@@ -120,6 +120,9 @@ def draw_filling(choices: Choices, kernel: VectorKernel, name: str, contents: Co
     """A conversion before the dispatch that brings contents of the matrix's own type to an opaque matrix."""
     matrix = kernel.opaque[name]
     component = choices.pick(sources_of(kernel.capabilities, matrix.component))
+    if any(isinstance(n, str) for n in contents.data.cycle or ()):
+        # Bit patterns are those of the matrix's own type.
+        component = matrix.component
     source = draw_plain_place(choices, kernel, component, (matrix.rows, matrix.cols), contents, "mat")
     host = choices.chance(3)
     kernel.conversions.append(MatrixConversion(source, Place(name), matrix.rows, matrix.cols, host=host))

@@ -17,6 +17,7 @@ from cts.generators.kernels import draw_float_controls
 from cts.generators.known import Known, anything
 from cts.generators.memory import Region
 from cts.generators.products import alike
+from cts.generators.specials import draw_ieee
 from cts.generators.vector_arithmetic import draw_length
 from cts.generators.vector_flow import draw_if, draw_loop
 from cts.generators.vector_kernels import ALIGNMENT, Vector, VectorKernel
@@ -25,12 +26,14 @@ from cts.generators.vector_operands import MAX_COMPONENTS, At, draw_vector_dispa
 from cts.generators.vector_operations import ARITHMETIC, EXPONENTS
 from cts.generators.vector_parts import convert, feasible
 from cts.generators.vector_products import (
+    are_ties,
     draw_bias,
     draw_input,
     draw_matrix,
     inputs_of,
     read_input,
     results_of,
+    selection,
     summed,
     usable_rows,
 )
@@ -83,6 +86,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     controls = draw_float_controls(choices, capabilities)
     layers = choices.pick((1, 1, 1, 2, 2, 3))
     kernel = VectorKernel(choices, capabilities, dispatch)
+    kernel.ieee = draw_ieee(choices, controls, row.input)
     exact = not choices.chance(2)
     source = load_input(choices, kernel, row, k, exact=exact)
     result = _draw_divergent(choices, kernel, row, source, k, m, exact=exact)
@@ -125,7 +129,7 @@ def draw_extents(choices: Choices, capabilities: Capabilities) -> tuple[int, int
 
 def load_input(choices: Choices, kernel: VectorKernel, row: VectorMulSupport, k: int, *, exact: bool) -> Vector:
     """A vector from memory that a row takes as K components, packed ones perhaps with some to spare."""
-    contents = draw_input(choices, row, k, exact=exact)
+    contents = draw_input(choices, row, k, exact=exact, ieee=kernel.ieee)
     if not row.input_interpretation.packed:
         declared = choices.pick(inputs_of(kernel.capabilities, row))
         return kernel.load(choices, row.input, k, contents, declared)
@@ -149,12 +153,18 @@ def draw_layer(
 ) -> Vector:
     """A multiplication of `source`, which the row takes, with an M x K matrix and perhaps a bias."""
     given = read_input(row, source.range)
-    matrix = draw_matrix(choices, row, k, given, exact=exact and given.grain is not None)
+    tied = are_ties(row, source.range)
+    matrix = (
+        selection(k)
+        if tied
+        else draw_matrix(choices, row, k, given, exact=exact and given.grain is not None, ieee=kernel.ieee)
+    )
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, (m, k), matrix, transposable=row.transpose
     )
-    with_bias = choices.chance(6)
-    bias = draw_bias(choices, row, summed(row, k, given, matrix.known, None)) if with_bias else None
+    with_bias = choices.chance(6) and not tied
+    sums = summed(row, k, given, matrix.known, None)
+    bias = draw_bias(choices, row, sums, ieee=kernel.ieee) if with_bias else None
     return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias, result)
 
 
@@ -269,6 +279,9 @@ def _takes(row: VectorMulSupport, vector: Vector, step: Step | None) -> bool:
         # One integer or the next: sums of these say little.
         return False
     known = vector.range if step is None else converted(vector.component, vector.range, step)
+    if known is not None and not known.bounded:
+        # Infinities and NaNs are read as what they are (AM-28, AM-30).
+        return row.input_interpretation.component is component
     return not row.input_interpretation.component.is_float or (known is not None and known.size <= _LARGEST_INPUT)
 
 
@@ -285,7 +298,8 @@ def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> V
     """Relu, a clamp, or tanh where it is portable: of floats what keeps them small enough for a next layer."""
     kind = choices.between(0, 9)
     component = vector.component
-    if component not in ARITHMETIC:
+    if component not in ARITHMETIC or (component.is_float and not vector.range.bounded):
+        # Of NaN no activation is portable.
         return vector
     if component.is_float and vector.range.size > 64:
         kind = 4

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, consecutive, draw_contents
-from cts.generators.known import PRECISION, Known, added, anything, limits, multiplied, negated, subtracted
+from cts.generators.known import PRECISION, UNBOUNDED, Known, added, anything, limits, multiplied, negated, subtracted
 from cts.generators.known import within as holds
+from cts.generators.specials import draw_numbers, some_specials
 from cts.generators.vector_kernels import Vector, VectorKernel
 from cts.model import ComponentType, VectorArithmetic, VectorOperation
 from cts.model.component import Number
@@ -83,13 +84,15 @@ class Operands:
         if kind == 9:
             self.found.append(a)
         elif kind in (7, 8):
-            numbers = [n for n in _NUMBERS if represents(a.component, n)]
+            numbers: Sequence[Number] = [n for n in _NUMBERS if represents(a.component, n)]
+            if self.kernel.ieee and a.component.is_float and self.choices.chance(5):
+                numbers = (*some_specials(a.component), *numbers[:3])
             self.found.append(self.kernel.constant(self.choices, a.component, a.length, numbers))
         elif kind in (5, 6) and self.others:
             self.found.append(self.others[-1 - self.choices.between(0, len(self.others) - 1)])
         else:
-            contents = draw_contents(self.choices, a.component, Wanted(exact=self.exact))
-            return self.of(contents)
+            wanted = Wanted(exact=self.exact)
+            return self.of(draw_numbers(self.choices, a.component, wanted, ieee=self.kernel.ieee))
         return self.found[-1].range
 
     def of(self, contents: Contents) -> Known:
@@ -184,6 +187,8 @@ def _clamp(*, signed: bool) -> Rule:
         high = o.numbers((3, 100, 5, 64, 31))
         if not o.component.is_float:
             return anything(o.component)
+        if not o.a.bounded:
+            return UNBOUNDED
         bottom = max(low.low, min(o.a.low, high.low))
         return Known(bottom, max(bottom, min(high.high, max(o.a.high, low.high))), _finer(o.a, low, high))
 
@@ -200,8 +205,8 @@ def _extreme(o: Operands) -> Known:
 
 
 def _step(o: Operands) -> Known:
-    o.any()
-    return Known(0, 1)
+    known = o.a.union(o.any())
+    return Known(0, 1) if known.bounded else UNBOUNDED
 
 
 def _fma(o: Operands) -> Known | None:
@@ -233,8 +238,10 @@ def _log(o: Operands) -> Known:
     return Known(-100, 100, None)
 
 
-def _within(low: float, high: float) -> Rule:
-    return lambda o: Known(low, high, None)
+def _atan(o: Operands) -> Known:
+    if not o.a.bounded:
+        o.instead(Wanted(exact=o.exact))
+    return Known(-1.75, 1.75, None)
 
 
 _RULES: dict[VectorOperation, Rule] = {
@@ -256,5 +263,5 @@ _RULES: dict[VectorOperation, Rule] = {
     _O.Tanh: _tanh,
     _O.Exp: _exp,
     _O.Log: _log,
-    _O.Atan: _within(-1.75, 1.75),
+    _O.Atan: _atan,
 }

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from cts.generators.choices import Choices
 from cts.generators.contents import consecutive
 from cts.generators.converting import LARGEST, Step, converted
-from cts.generators.known import Known, anything, multiplied, negated, reread, within
+from cts.generators.known import UNBOUNDED, Known, anything, multiplied, negated, reread, within
+from cts.generators.specials import draw_special_number
 from cts.generators.vector_kernels import Vector, VectorKernel
 from cts.generators.vector_operands import MAX_COMPONENTS, At, written
 from cts.generators.vector_operations import ARITHMETIC, represents
@@ -115,8 +116,11 @@ def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, so
         kernel.program.emit(VectorTimesScalar(id=name, vector=vector.id, scalar=scalar.id))
         return replace(vector, id=name, known=product, fresh=False)
     value = choices.pick([f for f in _FACTORS if represents(component, f)])
-    assert not isinstance(value, str)
-    product = multiplied(component, vector.range, Known(value, value, 0 if value == int(value) else -2))
+    if kernel.ieee and choices.chance(5):
+        value = draw_special_number(choices, component)
+    product = UNBOUNDED
+    if not isinstance(value, str):
+        product = multiplied(component, vector.range, Known(value, value, 0 if value == int(value) else -2))
     name = kernel.name("v")
     if not within(component, product):
         kernel.program.emit(VectorArithmetic(id=name, operation=VectorOperation.FNegate, a=vector.id))
@@ -134,7 +138,8 @@ def feasible(kernel: VectorKernel, vector: Vector) -> list[Step]:
         for operation in _operations(vector.component, target):
             step = Step(target, operation)
             known = converted(vector.component, vector.range, step)
-            if known is not None and (not target.is_float or known.size <= LARGEST[target] / 2):
+            clear = known is not None and (not target.is_float or known.size <= LARGEST[target] / 2)
+            if clear or (known is not None and kernel.ieee and not known.bounded):
                 steps.append(step)
     return steps
 

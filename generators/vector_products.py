@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from cts.capabilities import Capabilities, Feature, VectorMulSupport
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, consecutive, cycle, draw_contents, random_numbers, realistic
+from cts.generators.converting import LARGEST
 from cts.generators.full_range import GREATEST, addends, adds_up, ends, large, raised
-from cts.generators.known import PRECISION, Known, anything, settled
+from cts.generators.known import PRECISION, UNBOUNDED, Known, anything, limits, settled
 from cts.generators.products import FLOAT8_BITS, alike
+from cts.generators.specials import BOUNDED, draw_special
 from cts.model import ComponentType, Data, RandomBits
+from cts.model.component import Number
 
 _C = ComponentType
 
@@ -67,8 +70,26 @@ def budget_of(row: VectorMulSupport, k: int, given: Known | None = None) -> Budg
     return Budget(size, max(each // size, 1), half)
 
 
-def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool) -> Contents:
-    """What a row's input holds: numbers that are the interpretation's, or that the conversion rounds or saturates."""
+#: What sums meet beside special numbers: zeros among them, which an infinity must not meet unseen.
+_BESIDE: tuple[Number, ...] = (1, 0, -2, 3, 0, -1, 2, 1, -3)
+
+
+def draw_specials(choices: Choices, component: ComponentType) -> Contents:
+    """Here and there an infinity, a NaN or a zero with a sign, among numbers that add up exactly."""
+    return draw_special(
+        choices,
+        component,
+        ("infinities", "zeros", "nans"),
+        among=_BESIDE,
+        one_in=choices.pick((16, 31, 7)),
+    )
+
+
+def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, ieee: bool = False) -> Contents:
+    """What a row's input holds: numbers that are the interpretation's, or that the conversion rounds or saturates.
+
+    `ieee`: special ones, where they are not converted (AM-28).
+    """
     reading, given = row.input_interpretation, row.input
     full, which = choices.record(6, 63)
     if full == 6 and (exact or not reading.component.is_float) and (found := _full_range_input(row, k, which)):
@@ -78,7 +99,11 @@ def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool) 
             return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
         return draw_contents(choices, reading.component, Wanted())
     if not reading.component.is_float:
-        return _draw_for_integers(choices, row)
+        return _draw_for_integers(choices, row, ieee=ieee)
+    if ieee and given is reading.component and choices.chance(6):
+        return draw_specials(choices, given)
+    if not given.is_float and choices.chance(3):
+        return ties(given, reading.component, choices.between(0, 30))
     if not exact:
         return realistic(given, choices.between(0, 15)) if given.is_float else consecutive(0, 5003)
     size = min(budget_of(row, k).input, 1 << PRECISION[reading.component])
@@ -105,7 +130,32 @@ def _full_range_input(row: VectorMulSupport, k: int, which: int) -> Contents | N
     return fitting[which * len(fitting) // 64] if fitting else None
 
 
-def _draw_for_integers(choices: Choices, row: VectorMulSupport) -> Contents:
+def ties(given: ComponentType, reading: ComponentType, seed: int) -> Contents:
+    """Integers halfway between two floats, and next to these, all of one binade: so one factor of 1 shows each."""
+    bits = PRECISION[reading]
+    most = min(limits(given)[1], int(LARGEST[reading]) + 1)
+    binades = [e for e in range(bits, 33) if 2 << e <= most + 1]
+    exponent = binades[-1 - seed % len(binades)]
+    step = 2 << (exponent - bits)
+    numbers = [(1 << exponent) + n * step + step // 2 + near for n in (0, 1, 2, 5, 8, 21) for near in (0, -1, 1)]
+    numbers += [(2 << exponent) - 1, (2 << exponent) - step // 2]
+    numbers = [n for n in numbers if n <= limits(given)[1]]
+    return cycle(numbers[seed % len(numbers) :] + numbers[: seed % len(numbers)])
+
+
+def are_ties(row: VectorMulSupport, known: Known) -> bool:
+    """Whether a row's input holds numbers of `ties`."""
+    reading = row.input_interpretation.component
+    return reading.is_float and not row.input.is_float and known.low >= 1 << PRECISION[reading]
+
+
+def selection(k: int) -> Contents:
+    """A matrix that takes one component of the input, or none: sums of these are exact."""
+    apart = next(n for n in (7, 13, 31, 67, 131, 257, 521, 1031, 2053, 4099) if n > k)
+    return cycle([1, *[0] * (apart - 1)])
+
+
+def _draw_for_integers(choices: Choices, row: VectorMulSupport, *, ieee: bool) -> Contents:
     given, reading = row.input, row.input_interpretation.component
     kind, seed = choices.record(9, 15)
     if not given.is_float:
@@ -119,13 +169,23 @@ def _draw_for_integers(choices: Choices, row: VectorMulSupport) -> Contents:
         return draw_contents(choices, given, Wanted(size=120, exact=True))
     if kind < 7:
         return cycle(_TO_INTEGERS)
+    if kind == 7:
+        # What is next to nothing is 0; what is too large for any integer saturates, infinity where it is judged.
+        kinds = ("greatest", *BOUNDED, *(("infinities",) if ieee else ()))
+        return draw_special(choices, given, kinds, among=_TO_INTEGERS[::3])
     return random_numbers(Known(-1200, 1200), seed, 1)
 
 
-def draw_matrix(choices: Choices, row: VectorMulSupport, k: int, given: Known, *, exact: bool) -> Contents:
-    """What the matrix holds, in its own type."""
+def draw_matrix(
+    choices: Choices, row: VectorMulSupport, k: int, given: Known, *, exact: bool, ieee: bool = False
+) -> Contents:
+    """What the matrix holds, in its own type; with special numbers (`ieee`)."""
     component = row.matrix_interpretation.component
     full, which = choices.record(4, 63)
+    if ieee and component.is_float and choices.chance(4):
+        return draw_specials(choices, component)
+    if ieee and component.is_float and not given.bounded:
+        return draw_contents(choices, component, Wanted(size=7, exact=True, halves=False))
     if not component.is_float:
         return ends(component, which) if full == 4 else draw_contents(choices, component, Wanted())
     if not exact:
@@ -139,11 +199,15 @@ def draw_matrix(choices: Choices, row: VectorMulSupport, k: int, given: Known, *
     return draw_contents(choices, component, Wanted(size=size, exact=True))
 
 
-def draw_bias(choices: Choices, row: VectorMulSupport, product: Known) -> Contents:
+def draw_bias(choices: Choices, row: VectorMulSupport, product: Known, *, ieee: bool = False) -> Contents:
     """What the bias holds: numbers as coarse as the products, and no more of them than add up exactly."""
     component = row.bias_interpretation.component
     if not component.is_float:
         return draw_contents(choices, component, Wanted())
+    if ieee and choices.chance(4):
+        return draw_specials(choices, component)
+    if not product.bounded:
+        return draw_contents(choices, component, Wanted(size=7, exact=True, halves=False))
     if product.grain is None:
         return realistic(component, choices.between(0, 15))
     if product.grain > 0:
@@ -168,6 +232,8 @@ def summed(row: VectorMulSupport, k: int, given: Known, matrix: Known, bias: Kno
     """What is known of the result."""
     if not row.result.is_float:
         return anything(row.result)
+    if not (given.bounded and matrix.bounded and (bias is None or bias.bounded)):
+        return UNBOUNDED
     grains = [given.grain, matrix.grain]
     grain = None if None in grains else sum(g for g in grains if g is not None)
     size = k * given.size * matrix.size

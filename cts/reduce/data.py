@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from cts.model import (
     decode,
     initial_bits,
 )
+from cts.model.component import Number
 from cts.reduce.form import formed
 
 _Counts = TypeVar("_Counts", Iota, Counter)
@@ -89,12 +91,15 @@ def _fresh(counts: _Counts) -> Iterator[_Counts]:
 
 
 def _fewer(buffer: Buffer) -> Iterator[Data]:
-    """Numbers set to 0, half of what is left at a time, then one by one; then 1 or -1 for each that is neither."""
+    """Numbers set to 0, half of what is left at a time, then one by one; then 1 or -1 for each that is neither.
+
+    Of a cycle first one of its numbers alone, then a shorter cycle.
+    """
+    if buffer.data.cycle is not None:
+        yield from _shorter(buffer.data.cycle)
     try:
-        numbers = [n.item() for n in decode(buffer.type, initial_bits(buffer))] if buffer.elements <= MOST else []
+        numbers = [*_numbers(buffer)] if buffer.elements <= MOST else []
     except (ValueError, OverflowError):
-        return
-    if any(n != n or n in (float("inf"), float("-inf")) for n in numbers):
         return
     nonzero = [i for i, n in enumerate(numbers) if n]
     step = len(nonzero)
@@ -104,12 +109,38 @@ def _fewer(buffer: Buffer) -> Iterator[Data]:
             yield _values(0 if i in gone else n for i, n in enumerate(numbers))
         step //= 2
     for i in nonzero:
-        if abs(numbers[i]) != 1:
-            yield _values((*numbers[:i], 1 if numbers[i] > 0 else -1, *numbers[i + 1 :]))
+        number = numbers[i]
+        if isinstance(number, str):
+            yield from (_values((*numbers[:i], simple, *numbers[i + 1 :])) for simple in (1, -1))
+        elif abs(number) != 1:
+            yield _values((*numbers[:i], 1 if number > 0 else -1, *numbers[i + 1 :]))
 
 
-def _values(numbers: Iterator[int | float] | tuple[int | float, ...]) -> Data:
-    listed = tuple(int(n) if n == int(n) else n for n in numbers)
+def _shorter(cycle: tuple[Number, ...]) -> Iterator[Data]:
+    """Parts of a cycle, the smallest first, and the cycle with 1 in one place."""
+    yield from (Data(fill=n) for n in dict.fromkeys(cycle))
+    half = len(cycle) // 2
+    if half:
+        yield from (Data(cycle=part) for part in (cycle[:half], cycle[half:]))
+        yield from (Data(cycle=cycle[:i] + cycle[i + 1 :]) for i in range(len(cycle)))
+    for i, n in enumerate(cycle):
+        if n not in (0, 1):
+            yield Data(cycle=(*cycle[:i], 1, *cycle[i + 1 :]))
+
+
+def _numbers(buffer: Buffer) -> Iterator[Number]:
+    """What a buffer begins with: numbers, and bit patterns where these are infinite, NaN or -0."""
+    bits = initial_bits(buffer)
+    for number, pattern in zip(decode(buffer.type, bits), bits, strict=True):
+        plain = number.item()
+        if not math.isfinite(plain) or (plain == 0 and pattern):
+            yield f"0x{int(pattern):0{2 * buffer.type.size}x}"
+        else:
+            yield plain
+
+
+def _values(numbers: Iterator[Number] | tuple[Number, ...]) -> Data:
+    listed = tuple(n if isinstance(n, str) else int(n) if n == int(n) else n for n in numbers)
     if len(set(listed)) == 1:
         return Data(fill=listed[0])
     return Data(values=listed)

@@ -10,8 +10,9 @@ import numpy as np
 
 from cts.drivers.emulator import elements, reductions
 from cts.drivers.emulator import mutants as m
+from cts.drivers.emulator import number_mutants as s
 from cts.drivers.emulator.callbacks import Program, compiled
-from cts.drivers.emulator.numbers import BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
+from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.ownership import distribute
 from cts.drivers.emulator.products import ORDERS, PRECISIONS, mul_add, read_as
@@ -247,9 +248,21 @@ def _reduce(i: MatrixReduce, context: Context) -> Matrix:
     if context.bug == m.REDUCE_FIRST_SUBGROUP_ONLY and source.scope is Scope.Workgroup:
         others = source.owned.work[source.owned.work[:, 0] >= context.options.subgroup_size]
         given[:, others[:, 2], others[:, 3]] = 0
+    elif context.bug == s.REDUCE_EXTREME_STARTS_FINITE and source.component.is_float:
+        given = _limited(given, source.component, function.body)
     made = _reduced_type(i, source, context)
     reducer = reductions.Reducer(combined, context.options.reduce, context.options.both, context.bug)
     return made.holding_dense(reductions.reduce(given, set(i.mode), (made.rows, made.cols), reducer))
+
+
+def _limited(bits: Registers, component: ComponentType, body: str) -> Registers:
+    """Bit patterns of what a maximum or minimum meets, no less or no greater than the first finite number."""
+    t = TYPE_NUMBERS[component]
+    infinity, sign = BEYOND[t], 1 << (BITS[t] - 1)
+    for name, found in (("max(", infinity | sign), ("min(", infinity)):
+        if name in body and component is not ComponentType.float8_e4m3fn:
+            bits = np.where(bits == found, np.uint32(found - 1), bits)
+    return bits
 
 
 def _reduced_type(i: MatrixReduce, source: Matrix, context: Context) -> Matrix:

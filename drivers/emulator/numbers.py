@@ -52,7 +52,7 @@ BITS = (16, 32, 16, 8, 8)
 FRACTION = (10, 23, 7, 3, 2)
 _LEAST_EXPONENT = (-14, -126, -126, -6, -14)
 _LARGEST = (0x7BFF, 0x7F7FFFFF, 0x7F7F, 0x7E, 0x7B)
-_BEYOND = (0x7C00, 0x7F800000, 0x7F80, 0x7F, 0x7C)
+BEYOND = (0x7C00, 0x7F800000, 0x7F80, 0x7F, 0x7C)
 _NAN = (0x7E00, 0x7FC00000, 0x7FC0, 0x7F, 0x7E)
 #: E4M3 as IEEE 754 would have it, which is a bug (NU-030).
 _LARGEST_IEEE_E4M3 = 0x77
@@ -65,6 +65,18 @@ def power_of_two(exponent: int) -> float:
 
 
 @device
+def least_normal(t: int) -> float:
+    """The least positive normal number of a float type."""
+    return power_of_two(_LEAST_EXPONENT[t])
+
+
+@device
+def greatest(t: int) -> float:
+    """The largest finite number of a float type."""
+    return number(_LARGEST[t], int(np.int64(t)), int(np.int64(m.NONE)))
+
+
+@device
 def number(bits: int, t: int, bug: int) -> float:
     """The value behind a bit pattern of a float type."""
     if t == FLOAT32:
@@ -73,7 +85,7 @@ def number(bits: int, t: int, bug: int) -> float:
     magnitude = bits & ((1 << (width - 1)) - 1)
     largest = _LARGEST_IEEE_E4M3 if bug == m.E4M3_RANGE_IEEE and t == E4M3 else _LARGEST[t]
     if magnitude > largest:
-        value = math.inf if magnitude == _BEYOND[t] and t != E4M3 else math.nan
+        value = math.inf if magnitude == BEYOND[t] and t != E4M3 else math.nan
     elif magnitude >> fraction == 0:
         value = magnitude * power_of_two(_LEAST_EXPONENT[t] - fraction)
     else:
@@ -104,9 +116,9 @@ def pattern(value: float, t: int, rounding: int, saturate: bool, bug: int) -> in
     negative = wide < 0
     sign = 1 << (BITS[t] - 1) if negative else 0
     if math.isnan(value):
-        return int(_NAN[t] | sign)
+        return int(_NAN[t])
     if math.isinf(value):
-        return int((largest if saturate else _BEYOND[t]) | sign)
+        return int((largest if saturate else BEYOND[t]) | sign)
     significand = wide & ((1 << 52) - 1)
     exponent = ((wide >> 52) & 0x7FF) - 1023
     if exponent == -1023:
@@ -121,7 +133,7 @@ def pattern(value: float, t: int, rounding: int, saturate: bool, bug: int) -> in
     if t >= E4M3 and nearest <= largest:
         magnitude = min(magnitude, largest)
     elif t >= E4M3 or magnitude > largest:
-        magnitude = largest if saturate else _BEYOND[t]
+        magnitude = largest if saturate else BEYOND[t]
     return int(magnitude | sign)
 
 

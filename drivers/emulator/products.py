@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator.jit import device, kernel
+from cts.drivers.emulator.number_bugs import term_of
 from cts.drivers.emulator.numbers import (
     BFLOAT16,
     E4M3,
@@ -163,7 +164,7 @@ def float_products(
                 start = rounded(start, int(np.int64(FLOAT16)), settings)
             row, column = row_of(i, bug), column_of(j, bug)
             for k in range(count):
-                terms[k] = left[row, k] * right[column, k]
+                terms[k] = term_of(left[row, k], right[column, k], bug)
                 if bug == m.PRODUCTS_NARROWED:
                     terms[k] = rounded(terms[k], int(np.int64(FLOAT16)), settings)
             used = 0 if bug == m.M_TAIL_UNMULTIPLIED and i >= rows // TILE * TILE else count

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.emulator import mutants as m
+from cts.drivers.emulator import number_mutants as s
 from cts.drivers.emulator.jit import device, kernel
 from cts.drivers.emulator.memory import Bytes, Registers, inside, read
+from cts.drivers.emulator.number_bugs import absolute, converted, negated, product_of, sum_of
 from cts.drivers.emulator.numbers import (
     BFLOAT16,
     E4M3,
@@ -93,6 +95,10 @@ def float_operation(operation: int, x: float, y: float, t: int, settings: Settin
     value = float_result(operation, flushed(x, t, settings), flushed(y, t, settings))
     if not settings[WIDE_ARITHMETIC]:
         value = rounded(value, t, settings)
+    if operation in (ADD, SUBTRACT):
+        value = sum_of(x, y if operation == ADD else -y, value, t, bug)
+    elif operation == MULTIPLY:
+        value = product_of(x, y, value, t, bug)
     return signed_zero(value, settings[ZEROS])
 
 
@@ -170,8 +176,10 @@ def int_operation(operation: int, x: int, y: int, t: int, bug: int) -> int:
 
 
 @device
-def float_compared(operation: int, x: float, y: float) -> bool:
+def float_compared(operation: int, x: float, y: float, bug: int) -> bool:
     """A comparison, false with a NaN but for NOT_EQUAL."""
+    if bug == s.CALLBACK_COMPARES_UNORDERED and (math.isnan(x) or math.isnan(y)):
+        return True
     if operation == LESS:
         return bool(x < y)
     if operation == LESS_EQUAL:
@@ -203,6 +211,7 @@ def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Sett
     if settings[WIDE_BFLOAT16] and t == BFLOAT16:
         return x
     value = number(pattern(x, t, settings[ROUNDING], saturate, bug), t, bug)
+    value = converted(x, value, t, source, saturate, bug)
     return value if source >= E4M3 else flushed(value, t, settings)
 
 
@@ -239,7 +248,7 @@ def unary(operation: int, ints: Ints, floats: Floats, top: int, t: int, settings
         value = 2.0**x if bug == m.CALLBACK_EXP_BASE_TWO else math.exp(x)
         floats[top] = value if settings[WIDE_ARITHMETIC] else rounded(value, t, settings)
     elif t < UINT8:
-        floats[top] = -floats[top] if operation == NEGATE else abs(floats[top])
+        floats[top] = negated(floats[top], bug) if operation == NEGATE else absolute(floats[top], bug)
     elif operation == NEGATE:
         value = wrapped(-ints[top], t)
         ints[top] = -(value + 1) if bug == m.SNEGATE_SATURATES and t & 1 and value == ints[top] != 0 else value
@@ -252,7 +261,7 @@ def binary(operation: int, ints: Ints, floats: Floats, top: int, t: int, b: int,
     """Operations on the two values on top of the stack; the result replaces the lower one, at `top`."""
     if operation >= LESS:
         if b < UINT8:
-            ints[top] = float_compared(operation, floats[top], floats[top + 1])
+            ints[top] = float_compared(operation, floats[top], floats[top + 1], bug)
         else:
             ints[top] = int_compared(operation, ints[top], ints[top + 1], bug)
     elif t < UINT8:

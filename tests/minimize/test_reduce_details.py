@@ -165,3 +165,31 @@ def test_rows_and_columns_go_on_their_own() -> None:
 
     smallest = reduced(CASE, tall)
     assert {(t.rows, t.cols) for t in types_of(smallest).values() if isinstance(t, MatrixShape)} == {(6, 1)}
+
+
+SPECIAL = loads_case("""\
+schema: 1
+name: x
+float_controls: FastMathNone
+buffers:
+  src: {type: float16, shape: [64], data: {cycle: [1, '0x7e01', 3, '0x8000', -2, '0xfc00', 0.5]}}
+  dst: {type: float16, shape: [64], data: {fill: 77}}
+program:
+  - {op: MatrixLoad, id: a, type: {component: float16, scope: Subgroup, rows: 8, cols: 8, use: A},
+     buffer: src, stride: 8}
+  - {op: MatrixStore, matrix: a, buffer: dst, stride: 8}
+""")
+
+
+@pytest.mark.parametrize("pattern", [0x7E01, 0x8000, 0xFC00])
+def test_a_special_number_is_left_alone(pattern: int) -> None:
+    smallest = reduced(SPECIAL, lambda case: "src" in case.buffers and pattern in initial_bits(case.buffers["src"]))
+    assert smallest.buffers["src"].data.fill == f"0x{pattern:04x}"
+
+
+def test_two_special_numbers_are_left_among_few() -> None:
+    smallest = reduced(
+        SPECIAL, lambda case: "src" in case.buffers and {0x7E01, 0xFC00} <= {*initial_bits(case.buffers["src"])}
+    )
+    data = smallest.buffers["src"].data
+    assert {*(data.cycle or data.values or ())} == {"0x7e01", "0xfc00"}

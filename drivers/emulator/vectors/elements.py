@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cts.drivers.emulator import number_mutants as s
 from cts.drivers.emulator.numbers import (
     E4M3,
     IEEE_ZEROS,
@@ -17,7 +18,7 @@ from cts.drivers.emulator.numbers import (
     ZEROS,
     Settings,
 )
-from cts.drivers.emulator.vectors import functions
+from cts.drivers.emulator.vectors import functions, number_bugs
 from cts.drivers.emulator.vectors import mutants as v
 from cts.drivers.emulator.vectors.registers import (
     Floats,
@@ -77,12 +78,22 @@ class Elements:
         if operation is _O.Fma and not self.fused:
             product = self._rounded(given[0] * given[1], component)
             given = [product, np.ones_like(product), given[2]]
-        return self._held(functions.result(operation, given, component, self.bug), component, operands[0])
+        made = self._held(functions.result(operation, given, component, self.bug), component, operands[0])
+        return self._unless_mistaken(operation, given, made)
+
+    def _unless_mistaken(self, operation: VectorOperation, given: list[Floats], made: Vector) -> Vector:
+        """The result, or what a bug of numbers makes of it."""
+        values = made.floats()
+        mistaken = number_bugs.results(operation, given, values, made.component, self.bug)
+        if mistaken is values:
+            return made
+        return made.with_registers(bits_of(mistaken, made.component, int(self.settings[ROUNDING])))
 
     def times(self, vector: Vector, scalars: Floats) -> Vector:
         """Every component times the invocation's scalar (invocations, 1)."""
         a, b = (without_denormals(x, vector.component, self.settings) for x in (vector.floats(), scalars))
-        return self._unless_skipped(self._held(a * b, vector.component, vector), vector)
+        made = self._unless_mistaken(_O.FMul, [a, b], self._held(a * b, vector.component, vector))
+        return self._unless_skipped(made, vector)
 
     def _rounded(self, values: Floats, component: ComponentType) -> Floats:
         if self.settings[WIDE_ARITHMETIC]:
@@ -135,6 +146,7 @@ class Elements:
         if operation is VectorConversion.FConvert:
             return self._to_float(source.floats(), source, target)
         signed = operation is VectorConversion.ConvertSToF and self.bug != v.VECTOR_INT_TO_FLOAT_UNSIGNED
+        signed = signed or self.bug == s.VECTOR_UINT_TO_FLOAT_SIGNED
         return self._to_float(source.ints(signed).astype(np.float64), source, target)
 
     def _to_ints(self, source: Vector, target: ComponentType) -> np.ndarray[tuple[int, ...], np.dtype[np.uint32]]:
@@ -145,11 +157,13 @@ class Elements:
 
     def _to_float(self, values: Floats, source: Vector, target: ComponentType) -> Vector:
         """NU-012."""
+        given = values
         if source.component.is_float:
             values = without_denormals(values, source.component, self.settings)
         bits = bits_of(values, target, int(self.settings[ROUNDING]))
         if not self.settings[WIDE_CONVERSIONS] or TYPE_NUMBERS[target] >= E4M3:
             values = without_denormals(floats_of(bits, target), target, self.settings)
+            values = number_bugs.converted(given, values, source.component, target, self.bug)
             bits = bits_of(values, target, int(self.settings[ROUNDING]))
         return replace(source, component=target, registers=bits, wide=values if self.elides else None)
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.vectors.number_bugs import negated, with_nan
 from cts.drivers.emulator.vectors.registers import Floats, Ints, bits_of, floats_of
 from cts.model import ComponentType, VectorOperation
 
@@ -20,14 +21,14 @@ def exact(operation: VectorOperation, given: Sequence[Floats], bug: int) -> Floa
     """Operations that never round: selections among their operands, and step."""
     x, *rest = given
     if operation is _O.FNegate:
-        return -x
+        return negated(x, bug)
     if operation is _O.Step:
         return step(x, rest[0], bug)
     number = operation in (_O.NMin, _O.NMax, _O.NClamp)
     if operation in (_O.NMin, _O.FMin):
-        return lesser(x, rest[0], number)
+        return with_nan(lesser(x, rest[0], number), x, rest[0], bug)
     if operation in (_O.NMax, _O.FMax):
-        return greater(x, rest[0], number)
+        return with_nan(greater(x, rest[0], number), x, rest[0], bug)
     return clamp(x, rest[0], rest[1], bug, number)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator.jit import device, kernel
 from cts.drivers.emulator.memory import Bytes, inside, read, write
+from cts.drivers.emulator.number_bugs import term_of
 from cts.drivers.emulator.numbers import (
     FLOAT16,
     FLOAT32,
@@ -73,7 +74,7 @@ def multiply(
     for i in range(inputs.shape[0]):
         for j in range(matrix.shape[0]):
             for k in range(count):
-                terms[k] = inputs[i, k] * matrix[j, k]
+                terms[k] = term_of(inputs[i, k], matrix[j, k], bug)
             value = accumulated(terms, count, bias[i, j], t, order, precision, settings, bug)
             value = signed_zero(flushed(value + padding_of(k_size, optimal, bug), t, settings), settings[SUM_ZEROS])
             result[i, j] = pattern(value, t, settings[ROUNDING], bool(t < 0), int(np.int64(m.NONE)))

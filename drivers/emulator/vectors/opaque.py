@@ -11,14 +11,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from cts.drivers.emulator import numbers
 from cts.drivers.emulator.access import MemoryFault
 from cts.drivers.emulator.memory import Bytes
 from cts.drivers.emulator.numbers import NEAREST, TOWARDS_ZERO
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors import mutants as v
 from cts.drivers.emulator.vectors.memory import Memory
-from cts.drivers.emulator.vectors.registers import Floats, Ints, Registers, bits_of, floats_of
+from cts.drivers.emulator.vectors.number_bugs import moved, ties_away
+from cts.drivers.emulator.vectors.registers import Ints, Registers, bits_of, floats_of
 from cts.model import GUARD_BYTES, Case, ComponentType, MatrixConversion, MatrixLayout, OpaqueMatrix, Place
 
 POISON = 0xFF
@@ -164,12 +164,6 @@ def converted(bits: Registers, source: ComponentType, target: ComponentType, bug
     elif bug == v.CONVERSION_FLOAT8_CONFUSED and target is ComponentType.float8_e5m2:
         target = ComponentType.float8_e4m3fn
     elif bug == v.CONVERSION_TIES_AWAY:
-        values = _away(values, target)
+        values = ties_away(values, target)
+    values = moved(values, target, bug)
     return bits_of(values, target, TOWARDS_ZERO if bug == v.CONVERSION_TRUNCATES else NEAREST)
-
-
-def _away(values: Floats, target: ComponentType) -> Floats:
-    """Values halfway between two of a narrower type become the one away from zero, others stay."""
-    up, down = (floats_of(bits_of(values, target, r), target) for r in (numbers.UPWARD, numbers.DOWNWARD))
-    away = np.where(values > 0, up, down)
-    return np.where(np.abs(values - up) == np.abs(values - down), away, values)

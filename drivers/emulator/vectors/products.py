@@ -10,6 +10,7 @@ from cts.drivers.emulator.numbers import NEAREST, TYPE_NUMBERS, Settings
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.products import ORDERS, PRECISIONS
 from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.vectors import number_bugs
 from cts.drivers.emulator.vectors.kernels import PIECE, TILE, multiply
 from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.memory import Memory
@@ -164,14 +165,14 @@ class Multiplier:
                 values = np.trunc(values)
             elif self._bug == v.VECTOR_INPUT_TIES_AWAY:
                 values = np.copysign(np.floor(np.abs(values) + 0.5), values)
-            return self._saturated(np.rint(values), target)
+            return self._saturated(np.rint(number_bugs.saturating(values, self._bug)), target)
         if self._bug == v.VECTOR_INPUT_UNSIGNED:
             signed = False
         elif self._bug == v.VECTOR_INPUT_SIGNED:
             signed = True
         ints = source.ints(signed)
         if target.is_float:
-            return floats_of(bits_of(ints.astype(np.float64), target, NEAREST), target)
+            return number_bugs.read_as_floats(ints, source.component, target, self._bug)
         return self._saturated(ints.astype(np.float64), target)
 
     def _unpacked(self, source: Vector, target: ComponentType, k: int) -> Ints:
