@@ -32,11 +32,13 @@ from cts.model import (
     LayoutType,
     Loop,
     MatrixArithmetic,
+    MatrixConstant,
     MatrixConvert,
     MatrixConvertUse,
     MatrixCopy,
     MatrixLoadTensor,
     MatrixMulAdd,
+    MatrixNull,
     MatrixReduce,
     MatrixShape,
     MatrixTimesScalar,
@@ -51,6 +53,7 @@ from cts.model import (
     TensorLayoutSlice,
     Through,
     VectorArithmetic,
+    VectorConstant,
     VectorConversion,
     VectorConvert,
     VectorMatrixMul,
@@ -264,11 +267,8 @@ def matrix_roundings_binding(case: Case) -> bool:
 
 @condition("integer-negations")
 def integer_negations(case: Case) -> bool:
-    """Integers are negated or multiplied by a scalar, and divided: compilers may cancel signs that wrap."""
-    negates = any(
-        (isinstance(i, MatrixArithmetic) and i.operation is Arithmetic.SNegate) or isinstance(i, MatrixTimesScalar)
-        for i in case.program
-    )
+    """Integers are negated, by 0 - x or by a scalar too, and divided: compilers may cancel signs that wrap."""
+    negates = any(_negations(case)) or any(isinstance(i, MatrixTimesScalar) for i in case.program)
     divides = any(isinstance(i, MatrixArithmetic) and i.operation is Arithmetic.SDiv for i in case.program)
     return negates and divides
 
@@ -332,12 +332,11 @@ def vector_outer_products_in_arms(case: Case) -> bool:
 
 @condition("vector-negation-widened")
 def vector_negation_widened(case: Case) -> bool:
-    """An 8-bit vector is negated by SNegate, and one is converted by SConvert to a wider type."""
+    """An 8-bit vector is negated, by 0 - x too, and one is converted by SConvert to a wider type."""
     narrow = {n for n, t in types_of(case).items() if isinstance(t, VectorShape) and t.component.size == 1}
-    negated = (i.id for i in case.program if isinstance(i, VectorArithmetic) and i.operation is VectorOperation.SNegate)
     conversions = (i for i in case.program if isinstance(i, VectorConvert))
     widened = (i.vector for i in conversions if i.operation is VectorConversion.SConvert)
-    return not narrow.isdisjoint(negated) and not narrow.isdisjoint(widened)
+    return not narrow.isdisjoint(_negations(case)) and not narrow.isdisjoint(widened)
 
 
 @condition("conversion-of-conversion")
@@ -369,6 +368,17 @@ _CAST_OF_CAST = re.compile(r"float\w+\(\s*float\w+\(")
 def beyond_8(shape: MatrixShape) -> bool:
     """Whether a matrix has more than 8 rows or columns."""
     return max(shape.rows, shape.cols) > 8
+
+
+def _negations(case: Case) -> Iterator[str]:
+    """Names of what SNegate gives, and subtractions of integers from a constant 0."""
+    zeros = {i.id for i in case.program if isinstance(i, MatrixNull)}
+    zeros |= {i.id for i in case.program if isinstance(i, (MatrixConstant, VectorConstant)) and i.value == 0}
+    for i in case.program:
+        if isinstance(i, (MatrixArithmetic, VectorArithmetic)):
+            subtracts = i.operation in (Arithmetic.ISub, VectorOperation.ISub) and i.a in zeros
+            if subtracts or i.operation in (Arithmetic.SNegate, VectorOperation.SNegate):
+                yield i.id
 
 
 def _matrices(case: Case) -> Iterator[MatrixShape]:

@@ -44,6 +44,7 @@ NEIGHBOURS = [
         "Undecorated",
     ),
     ("integer-negations", "matrix_arithmetic.elements.negated_quotient", "operation: SDiv", "operation: ISub"),
+    ("integer-negations", "matrix_arithmetic.elements.subtracted_quotient", "ISub, a: z", "IAdd, a: z"),
     (
         "vector-float8-by-command",
         "vector_multiply.float8.by_command",
@@ -87,6 +88,12 @@ NEIGHBOURS = [
         "vector_arithmetic.integers.negated_and_widened",
         "operation: SNegate",
         "operation: Not",
+    ),
+    (
+        "vector-negation-widened",
+        "vector_arithmetic.integers.subtracted_and_widened",
+        "length: 7}, value: 0",
+        "length: 7}, value: 1",
     ),
 ]
 
