@@ -15,9 +15,13 @@ import full_of_constants
 from cts import drawing, registry
 from cts.capabilities import everything
 from cts.profiles import Profile
+from hypothesis import strategies as st
 if not GUARDED: drawing.same_examples_everywhere = contextlib.nullcontext
-strategy = registry.area("tensor_addressing")(everything())
-drawing.for_each(strategy, Profile("default", 60, 1), lambda case: print(case.content_hash))
+# Beside cases, which draw few numbers above 100, many numbers that could be one of the constants.
+numbers = st.lists(st.integers(0, 1000), min_size=20, max_size=20)
+strategy = st.tuples(registry.area("tensor_addressing")(everything()), numbers)
+show = lambda drawn: print(drawn[0].content_hash, *drawn[1], sep="-")
+drawing.for_each(strategy, Profile("default", 60, 1), show)
 """
 
 

@@ -56,7 +56,7 @@ NOT_TESTABLE = {
     "CV-023": "a ban: a module that breaks it is invalid, and no case lowers to one",
     "CV-039": "says what a host may do to memory that only conversions reach here",
     "CV-036b": "a device's list: the Vulkan driver's tests check it on a device",
-    "VK-053b": "a matrix of a case has as much memory as the device asks for: the Vulkan driver's tests check that less is refused",
+    "VK-053b": "memory is as large as the device asks for: the Vulkan driver's tests check that less is refused",
     "VK-056": "how a device waits for a conversion: the Vulkan driver's tests check it",
 }
 

@@ -228,7 +228,7 @@ FLEXIBLE = "cooperativeMatrixFlexibleDimensions"
     ],
 )
 def test_rows_of_the_properties2_query(rows: list[MatrixRow], flexible: bool, needs: set[str] | None) -> None:
-    """VK-028b: exact sizes, or granularities where flexible dimensions are enabled; the way with the fewest features."""
+    """VK-028b: exact sizes, or granularities where dimensions are flexible; the way with the fewest features."""
     device = with_rows(LAVAPIPE, *rows, **{FLEXIBLE: flexible, QUERIED: True})
     a, b, c = matrix(F16, 16, 32, "A"), matrix(F16, 32, 8, "B"), matrix(F32, 16, 8, "Accumulator")
     for facts in (

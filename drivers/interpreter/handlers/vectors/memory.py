@@ -44,7 +44,7 @@ def integers(c: Compiler, id_: int, role: str) -> Numbers:
 
 
 def place(c: Compiler, pointer: int, offset: int, role: str, storage: tuple[str, ...] = STORAGE) -> Numbers:
-    """Byte addresses (lanes or 1,) from a pointer to an array, and a byte offset. Raises Malformed (CV-013, CV-016b)."""
+    """Byte addresses (lanes or 1,) of a pointer to an array and a byte offset. Raises Malformed (CV-013, CV-016b)."""
     found = c.declared.storage(pointer)
     if found not in storage:
         raise Malformed(f"the storage class of {role} is {found}; it must be {' or '.join(storage)}")
