@@ -136,8 +136,8 @@ INSTRUCTIONS: Mapping[type[Instruction], str] = {
 
 #: Facts about the values of operands and elements, of which instructions and options say nothing.
 SITUATIONS = frozenset({
-    "AM-09", "NU-015", "NU-020", "NU-022", "NU-023", "NU-025", "TA-039", "TA-061", "TA-062", "TA-063", "TA-065", "TA-072",
-    "TA-073", "TA-075", "TA-081", "TA-082", "TA-085", "TA-085b", "TA-088",
+    "AM-09", "NU-015", "NU-020", "NU-022", "NU-023", "NU-025", "TA-039", "TA-061", "TA-062", "TA-063", "TA-065",
+    "TA-072", "TA-073", "TA-075", "TA-081", "TA-082", "TA-085", "TA-085b", "TA-088",
 })  # fmt: skip
 
 _FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)

@@ -52,8 +52,9 @@ from cts.reference.arrays import U8, U32, Bits, Mask
 from cts.reference.decoding import Decoding, decoded
 from cts.reference.matrices import Operation, computed, passed
 from cts.reference.memory import Memory, interval_bits
-from cts.reference.numeric.floats import Floats, binding
+from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import FORMATS
+from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
 from cts.reference.numeric.value import Value, anything, loosened, step_of, where
 from cts.reference.opaque import convert

@@ -76,8 +76,8 @@ def enclosed(component: ComponentType, results: Sequence[Interval], reasons: tup
     flags = np.where(unordered, np.where(alone, 0, known.flags) | np.uint8(FREE | Freedom.NAN), known.flags)
     quiet = np.array([np.nan]).astype(component.dtype).view(component.bits_dtype)[0]
     bits = np.where(alone, quiet, known.bits)
-    bounds = (np.where(alone, np.nan, bound) for bound in known.core)
-    found = Value(component, bits, Free(flags.astype(np.uint8), *bounds, (*known.reasons, _NAN)))
+    lo, hi = (np.where(alone, np.nan, bound) for bound in known.core)
+    found = Value(component, bits, Free(flags.astype(np.uint8), lo, hi, (*known.reasons, _NAN)))
     nothing = unordered & np.isneginf(low) & np.isposinf(high)
     return where(nothing, anything(component, shape, reasons), found) if nothing.any() else found
 

@@ -98,7 +98,8 @@ def each(a: Kinds) -> Terms:
 
 def gathered(a: Kinds) -> Terms:
     """The terms of sums along the last axis."""
-    return Terms(*(mask.any(axis=-1) for mask in (a.nan, a.plus, a.minus)))
+    nan, plus, minus = (np.asarray(mask.any(axis=-1)) for mask in (a.nan, a.plus, a.minus))
+    return Terms(nan, plus, minus)
 
 
 def resolved(result: Value, certain: Terms, possible: Terms, overflows: Mask) -> Value:

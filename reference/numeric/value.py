@@ -258,7 +258,7 @@ def stepped(value: Value, step: F64) -> Value:
     nearest = np.clip(np.rint(middle / unit) * unit, low, high)
     bits = np.where(usable, nearest.astype(component.dtype).view(component.bits_dtype), value.bits)
     lo, hi = np.where(usable, low, free.lo), np.where(usable, high, free.hi)
-    return replace(value, bits=bits, free=replace(free, lo=lo, hi=hi, step=step))
+    return replace(value, bits=bits, free=replace(free, lo=lo, hi=hi, step=np.where(usable, step, 0.0)))
 
 
 def merged(*values: Value) -> tuple[str, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from cts.compare import _multiples, is_nan, within
 from cts.expectation import Intervals
@@ -26,14 +29,15 @@ def allowed(value: Value, element: int = 0) -> list[str]:
     return texts + (["nan"] if nan.any() else [])
 
 
-def _holds(value: Value, element: int, bits: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _holds(value: Value, element: int, bits: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     component, free = value.component, value.free
     assert component is not None
     if free is None or free.flags[element] == 0:
         return np.asarray(bits == value.bits[element])
-    low, high = interval_bits(component, *(a[[element]] for a in (free.flags, free.lo, free.hi)))
+    flags = free.flags[[element]]
+    low, high = interval_bits(component, flags, free.lo[[element]], free.hi[[element]])
     step = None if free.step is None else np.repeat(free.step[[element]], bits.size)
-    wide = [np.repeat(a, bits.size) for a in (low, high, free.flags[[element]] & np.uint8(7))]
-    intervals = Intervals(component, np.zeros(bits.size, np.int64), *wide, step=step)
+    low, high, freedoms = (np.repeat(a, bits.size) for a in (low, high, flags & np.uint8(7)))
+    intervals = Intervals(component, np.zeros(bits.size, np.int64), low, high, freedoms, step=step)
     below, above = _multiples(intervals, bits)
-    return within(intervals, bits) & (below == above)
+    return np.asarray(within(intervals, bits) & (below == above))

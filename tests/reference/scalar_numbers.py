@@ -13,6 +13,9 @@ from functools import cache, cached_property, lru_cache
 from random import Random
 from typing import Any
 
+import scalar_ieee
+from scalar_ieee import NAN, Special, infinity, number
+
 from cts.model import ComponentType as T
 
 Number = int | Fraction
@@ -113,11 +116,15 @@ def neighbours(f: F, x: Fraction) -> tuple[int, int]:
 
 
 class Choices:
-    """Arithmetic that takes one of the allowed results at random, and may leave results unrounded where `loose`."""
+    """Arithmetic that takes one of the allowed results at random, and may leave results unrounded where `loose`.
 
-    def __init__(self, seed: int, loose: bool) -> None:
+    With `ieee`, infinities, NaNs and signs of zero are those of IEEE 754 (NU-020).
+    """
+
+    def __init__(self, seed: int, loose: bool, ieee: bool = False) -> None:
         self.random = Random(seed)
         self.loose = loose
+        self.ieee = ieee
 
     def flip(self) -> bool:
         return self.random.random() < 0.5
@@ -133,11 +140,44 @@ class Choices:
         value = real(t, x)
         return Fraction(0) if denormal(t, value) and self.flip() else value
 
+    def special(self, t: T, x: Number) -> Special:
+        """The operand with its sign, perhaps infinite or NaN; denormals may be flushed."""
+        value, f = real(t, x), FORMATS[t]
+        if value is None:
+            assert isinstance(x, int)
+            infinite = f.infinite and x & ((1 << f.mantissa) - 1) == 0
+            return infinity(bool(x >> (f.width - 1))) if infinite else NAN
+        if denormal(t, value) and self.flip():
+            return number(Fraction(0), self.flip())
+        return number(value, isinstance(x, int) and bool(x >> (f.width - 1)))
+
+    def held(self, t: T, x: Special | None, saturate: bool = False) -> Number:
+        """A result in a type: a NaN of any sign and payload, an infinity, a zero of its sign, or rounded."""
+        f = FORMATS[t]
+        if x is None:
+            return self.anything(t)
+        sign = int(x.negative) << (f.width - 1)
+        if x.nan:
+            top = ((1 << f.exponent) - 1) << f.mantissa
+            payload = self.random.randrange(1, 1 << f.mantissa) if f.infinite else (1 << f.mantissa) - 1
+            return top | payload | self.zero(t)
+        if x.infinite:
+            if saturate:
+                return self.rounded(t, f.greatest) | sign
+            return sign | ((1 << f.exponent) - 1) << f.mantissa if f.infinite else self.held(t, NAN)
+        return sign if x.zero else self.result(t, x.value)
+
     def rounded(self, t: T, x: Fraction) -> int:
-        """Either neighbour; a zero of either sign; a denormal perhaps flushed; on overflow anything."""
+        """Either neighbour; a zero of either sign; a denormal perhaps flushed.
+
+        On overflow anything, with `ieee` the greatest number or infinity.
+        """
         f = FORMATS[t]
         if abs(x) > f.greatest:
-            return self.anything(t)
+            if not self.ieee:
+                return self.anything(t)
+            infinite = ((1 << f.exponent) - 1) << f.mantissa
+            return (infinite - self.random.randrange(2)) | (int(x < 0) << (f.width - 1))
         if x == 0:
             return self.zero(t)
         magnitude = neighbours(f, x)[self.random.randrange(2)]
@@ -147,7 +187,8 @@ class Choices:
 
     def result(self, t: T, x: Fraction) -> Number:
         """A rounded result, or in an undecorated program perhaps the number itself."""
-        if self.loose and x and abs(x) <= FORMATS[t].greatest and self.flip():
+        free = self.loose or (self.ieee and t is T.bfloat16)  # NU-021
+        if free and x and abs(x) <= FORMATS[t].greatest and self.flip():
             return x
         return self.rounded(t, x)
 
@@ -156,7 +197,13 @@ class Choices:
 
     def arithmetic(self, operation: str, t: T, *operands: Number) -> Number:
         if t in FORMATS:
-            return self._float(operation, t, *(self.operand(t, x) for x in operands))
+            if self.ieee:
+                return self._ieee(operation, t, *(self.special(t, x) for x in operands))
+            return self._float(
+                operation.removeprefix("n") if operation != "neg" else operation,
+                t,
+                *(self.operand(t, x) for x in operands),
+            )
         return self._integer(operation, t, *(integer(t, int(x)) for x in operands))
 
     def _float(self, operation: str, t: T, *operands: Fraction | None) -> Number:
@@ -189,6 +236,29 @@ class Choices:
                 return self.rounded(t, Fraction(math.exp(float(x)))) if x < 600 else self.anything(t)
         raise AssertionError(operation)
 
+    def _ieee(self, operation: str, t: T, x: Special, y: Special = NAN) -> Number:
+        match operation:
+            case "add":
+                return self.held(t, scalar_ieee.add(x, y))
+            case "sub":
+                return self.held(t, scalar_ieee.add(x, scalar_ieee.negated(y)))
+            case "mul":
+                return self.held(t, scalar_ieee.mul(x, y))
+            case "div":
+                found = scalar_ieee.div(x, y, two(14 if t is T.float16 else 126))
+                if found is None or not found.finite or found.zero:
+                    return self.held(t, found)
+                return self._float("div", t, x.value, y.value)
+            case "neg":
+                return self.held(t, scalar_ieee.negated(x))
+            case "abs":
+                return self.held(t, NAN if x.nan else Special(False, x.size))
+            case "exp" if not x.finite:
+                return self.held(t, scalar_ieee.function("exp", x))
+            case "exp":
+                return self._float("exp", t, x.value)
+        return self.held(t, self.random.choice(scalar_ieee.ordered(operation, x, y)))
+
     def _ulp(self, t: T, x: Fraction) -> Fraction:
         """Vulkan's: of a power of two, the distance to the neighbour nearer to it, which is below."""
         f = FORMATS[t]
@@ -216,6 +286,8 @@ class Choices:
         x: Fraction | int | None
         y: Fraction | int | None
         if t in FORMATS:
+            if self.ieee:
+                return scalar_ieee.compare(operation, self.special(t, a), self.special(t, b))
             x, y = self.operand(t, a), self.operand(t, b)
             if x is None or y is None:
                 return self.flip()
@@ -228,7 +300,11 @@ class Choices:
         if source not in FORMATS and target not in FORMATS:
             return integer(source, int(x)) & ((1 << width(target)) - 1)
         if source not in FORMATS:
+            if self.ieee and x == 0:
+                return 0
             return self._to_float(target, Fraction(integer(source, int(x))), saturate)
+        if self.ieee and target in FORMATS:
+            return self._convert_ieee(source, target, x, saturate)
         value = real(source, x) if (source in FLOAT8 and target is T.float16) else self.operand(source, x)
         if target in FORMATS:
             return self.anything(target) if value is None else self._to_float(target, value, saturate, source)
@@ -236,6 +312,13 @@ class Choices:
         if value is None or not low <= math.trunc(value) < low + (1 << width(target)):
             raise Undefined("NU-016")
         return math.trunc(value) & ((1 << width(target)) - 1)
+
+    def _convert_ieee(self, source: T, target: T, x: Number, saturate: bool) -> Number:
+        kept = real(source, x) if (source in FLOAT8 and target is T.float16) else None
+        value = number(kept, self.special(source, x).negative) if kept is not None else self.special(source, x)
+        if not value.finite or value.zero:
+            return self.held(target, value, saturate)
+        return self._to_float(target, value.value, saturate, source)
 
     def _to_float(self, target: T, x: Fraction, saturate: bool, source: T | None = None) -> Number:
         f = FORMATS[target]

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import scalar_ieee
 import scalar_vectors
 from reference_scalar import CLAMPED, SKIP, T, V, element, s32, u32
 from scalar_callbacks import Call
@@ -36,7 +37,8 @@ class Run:
 def execute_scalar(case: Case, seed: int = 0) -> Run:
     """Execute a case, the choices that rules leave taken by a generator of that seed. Raises Undefined."""
     result = Run({name: bytearray(m.initial_bits(b).view(np.uint8).tobytes()) for name, b in case.buffers.items()})
-    choices = Choices(seed, case.float_controls is m.FloatControls.Undecorated)
+    controls = case.float_controls
+    choices = Choices(seed, controls is m.FloatControls.Undecorated, controls is m.FloatControls.FastMathNone)
     result.opaque = {name: [[0] * o.cols for _ in range(o.rows)] for name, o in case.opaque.items()}
     scalar_vectors.converted(case, result, choices, after=False)
     lanes = case.dispatch.invocations or case.dispatch.subgroups
@@ -252,6 +254,10 @@ class Subgroup:
         if t not in FORMATS or isinstance(x, Fraction):
             return x
         value, f = real(t, x), FORMATS[t]
+        if self.choices.ieee:
+            if value is None:
+                return self.choices.held(t, self.choices.special(t, x))
+            return self.choices.zero(t) if denormal(t, value) and self.choices.flip() else x
         if value is None:
             infinity = f.infinite and x & ((1 << f.mantissa) - 1) == 0
             return self.choices.anything(t) if infinity else x ^ self.choices.zero(t)
@@ -292,7 +298,7 @@ class Subgroup:
             right = [self.choices.operand(shapes[1].component, x) for x in b]
             first = self.choices.operand(t, start)
             if first is None or None in left or None in right:
-                return self.choices.anything(t)
+                return self.special_sum(t, shapes, list(zip(a, b, strict=True)), start)
             terms = [first, *(x * y for x, y in zip(left, right, strict=True) if x is not None and y is not None)]
             if sum(map(abs, terms)) > FORMATS[t].greatest:
                 return self.choices.anything(t)
@@ -307,6 +313,18 @@ class Subgroup:
                 raise Undefined("NU-002")
             return min(max(total + integer(reading[2], int(start)), low), high) & ((1 << w) - 1)
         return (total + integer(reading[2], int(start))) & ((1 << width(t)) - 1)
+
+    def special_sum(
+        self, t: m.ComponentType, shapes: list[MatrixShape], factors: list[tuple[Number, Number]], start: Number
+    ) -> Number:
+        """NU-023: a sum with an infinite or NaN term."""
+        choices = self.choices
+        if not choices.ieee:
+            return choices.anything(t)
+        pairs = ((choices.special(shapes[0].component, x), choices.special(shapes[1].component, y)) for x, y in factors)
+        terms = [choices.special(t, start), *(scalar_ieee.mul(x, y) for x, y in pairs)]
+        finite = sum(term.size for term in terms if term.finite and term.size is not None)
+        return choices.held(t, scalar_ieee.summed(terms, finite > FORMATS[t].greatest))
 
     def summed(self, t: m.ComponentType, terms: list[Fraction]) -> Number:
         """A sum in a random order, partial sums rounded or not."""

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import scalar_ieee
 from scalar_numbers import FLOAT8, FORMATS, Choices, Number, Undefined, denormal, integer, neighbours, real, width
 
 from cts import model as m
@@ -74,11 +75,16 @@ def arithmetic(choices: Choices, name: str, t: T, operands: list[Number]) -> Num
     if t not in FORMATS:
         return of_integers(name, t, [int(x) for x in operands])
     plain = {"FNegate": "neg", "FAdd": "add", "FSub": "sub", "FMul": "mul", "FDiv": "div", "Exp": "exp"}
-    choosing = {"FMin": "min", "NMin": "min", "FMax": "max", "NMax": "max"}
+    choosing = {"FMin": "min", "NMin": "nmin", "FMax": "max", "NMax": "nmax"}
     if name in plain or name in choosing:
         return choices.arithmetic((plain | choosing)[name], t, *operands)
     if name.endswith("Clamp"):
-        return choices.arithmetic("min", t, choices.arithmetic("max", t, operands[0], operands[1]), operands[2])
+        least, most = ("nmin", "nmax") if name[0] == "N" else ("min", "max")
+        return choices.arithmetic(least, t, choices.arithmetic(most, t, operands[0], operands[1]), operands[2])
+    if choices.ieee:
+        found = special(choices, name, t, [choices.special(t, x) for x in operands])
+        if found is not ORDINARY:
+            return choices.held(t, found)
     values = [choices.operand(t, x) for x in operands]
     if None in values:
         return choices.anything(t)
@@ -92,6 +98,28 @@ def arithmetic(choices: Choices, name: str, t: T, operands: list[Number]) -> Num
     if name == "Log" and x <= 0:
         return choices.anything(t)
     return choices.rounded(t, Fraction({"Log": math.log, "Tanh": math.tanh, "Atan": math.atan}[name](float(x))))
+
+
+ORDINARY = scalar_ieee.Special(False, None)
+
+
+def special(choices: Choices, name: str, t: T, given: list[scalar_ieee.Special]) -> scalar_ieee.Special | None:
+    """A function of what is infinite, NaN, zero or beyond its domain; ORDINARY of anything else."""
+    x, *rest = given
+    if name == "Step":
+        return scalar_ieee.number(Fraction(0 if scalar_ieee.compare("lt", rest[0], x) else 1))
+    if name == "Fma":
+        product = scalar_ieee.mul(x, rest[0])
+        found = scalar_ieee.add(product, rest[1])
+        if found.nan:
+            return None
+        if any(v.infinite for v in given) or found.zero:
+            return found
+        beyond = max(abs(product.value), abs(found.value)) > FORMATS[t].greatest
+        return None if beyond else ORDINARY
+    if not x.finite or (name == "Log" and (x.zero or x.negative)):
+        return scalar_ieee.function(name, x)
+    return ORDINARY
 
 
 def of_integers(name: str, t: T, bits: list[int]) -> int:
@@ -137,10 +165,26 @@ def multiplied(s: Subgroup, i: m.VectorMatrixMul) -> list[Number]:
         for w, x in zip(weights, vector, strict=True):
             a, b = choices.operand(reading, w), choices.operand(read_as, x)
             terms.append(None if a is None or b is None else a * b)
+        if None in terms:
+            factors = list(zip(weights, vector, strict=True))
+            results.append(special_product(choices, t, (reading, read_as), factors, (bias_type, bias)))
+            continue
         known = [term for term in terms if term is not None]
         wild = len(known) < len(terms) or sum(map(abs, known)) > FORMATS[t].greatest
         results.append(choices.anything(t) if wild else s.summed(t, known))
     return results
+
+
+def special_product(
+    choices: Choices, t: T, types: tuple[T, T], factors: list[tuple[int, Number]], bias: tuple[T, int]
+) -> Number:
+    """NU-023: a sum with an infinite or NaN term."""
+    if not choices.ieee:
+        return choices.anything(t)
+    pairs = ((choices.special(types[0], w), choices.special(types[1], x)) for w, x in factors)
+    terms = [choices.special(*bias), *(scalar_ieee.mul(w, x) for w, x in pairs)]
+    finite = sum(term.size for term in terms if term.finite and term.size is not None)
+    return choices.held(t, scalar_ieee.summed(terms, finite > FORMATS[t].greatest))
 
 
 def weight(s: Subgroup, i: m.VectorMatrixMul, j: int, k: int) -> int:
@@ -164,7 +208,10 @@ def inputs(s: Subgroup, i: m.VectorMatrixMul, depth: int) -> tuple[T, list[Numbe
         if target in FLOAT8 and source is not target and choices.flip():
             return source, given
         if target in FLOAT8:
-            return target, [nearest(choices, target, choices.operand(source, x)) for x in given]
+            numbers = [choices.operand(source, x) for x in given]
+            return target, [
+                choices.rounded(target, x) if tied(target, x) else nearest(choices, target, x) for x in numbers
+            ]
         return target, given if source is target else [choices.convert(source, target, x) for x in given]
     read = signed(source, MulAddOperand.MatrixBSigned in i.operands)
     numbers = [choices.operand(source, x) if source in FORMATS else Fraction(integer(read, int(x))) for x in given]
@@ -174,12 +221,18 @@ def inputs(s: Subgroup, i: m.VectorMatrixMul, depth: int) -> tuple[T, list[Numbe
     high = low + (1 << width(target)) - 1
     # Python's round is to even as well.
     rounded = [choices.random.randint(low, high) if x is None else min(max(round(x), low), high) for x in numbers]
+    if choices.ieee and source in FORMATS:
+        specials = [choices.special(source, x) for x in given]
+        ends = [(low if v.negative else high) if v.infinite else r for v, r in zip(specials, rounded, strict=True)]
+        return target, [x & ((1 << width(target)) - 1) for x in ends]
     return target, [x & ((1 << width(target)) - 1) for x in rounded]
 
 
 def nearest(choices: Choices, t: T, x: Fraction | None) -> int:
-    """To nearest, ties to even; anything on overflow."""
+    """To nearest, ties to even; anything on overflow, of integers with `ieee` the greatest number or infinity."""
     f = FORMATS[t]
+    if x is not None and abs(x) > f.greatest and choices.ieee and t not in FLOAT8:
+        return choices.rounded(t, x)
     if x is None or abs(x) > f.greatest:
         return choices.anything(t)
     if x == 0:
@@ -188,6 +241,14 @@ def nearest(choices: Choices, t: T, x: Fraction | None) -> int:
     below, above = (abs(abs(x) - (real(t, b) or 0)) for b in (low, high))
     magnitude = low if below < above or (below == above and low % 2 == 0) else high
     return magnitude | (int(x < 0) << (f.width - 1))
+
+
+def tied(t: T, x: Fraction | None) -> bool:
+    """Whether a number lies half way between two of a type: either is as accurate (CV-033)."""
+    if x is None or x == 0 or abs(x) > FORMATS[t].greatest:
+        return False
+    low, high = (real(t, b) or Fraction(0) for b in neighbours(FORMATS[t], x))
+    return low != high and 2 * abs(x) == low + high
 
 
 def reduce_sum(s: Subgroup, i: m.VectorReduceSumAccumulate) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from vulkan_devices import LAVAPIPE
 
@@ -12,6 +14,7 @@ from cts.errors import HarnessTrouble
 from cts.job import ModuleJob
 from cts.judge import job
 from cts.model import load_case
+from cts.spirv import tools
 
 #: Enabled only on devices that need them.
 AS_NEEDED = {"cooperativeMatrixFlexibleDimensions", "cooperativeMatrixProperties2", "subgroupSizeControl"}
@@ -44,6 +47,35 @@ def test_every_feature_has_its_place() -> None:
 def test_the_registry_has_it() -> None:
     (_, candidate), *_ = jobs()
     assert registry.needs()(candidate) == needs(candidate)
+
+
+@pytest.mark.parametrize(
+    ("case", "modes"),
+    [
+        ("conversions.float.specials_f16_to_f32", ("Float16", "Float32")),
+        ("per_element.body.through_float16_strict", ("Float16", "Float32")),
+        ("matrix_arithmetic.environment.negated_zero_f32", ("Float32",)),
+        ("conversions.float.specials_f32_to_bf16", ("Float32",)),
+        ("matrix_arithmetic.environment.add_and_subtract_strict", ()),
+    ],
+)
+def test_no_fast_math_asks_for_specials_of_each_width(case: str, modes: tuple[str, ...]) -> None:
+    """NU-024: VUID-RuntimeSpirv-shaderSignedZeroInfNanPreserveFloat16-09559 and -Float32-09561."""
+    path = next(e.path for e in corpus.entries() if e.name == case)
+    found = needs(job(load_case(path), 32).module())
+    assert found.float_modes == tuple(f"shaderSignedZeroInfNanPreserve{mode}" for mode in modes)
+
+
+def test_fast_math_that_ignores_specials_asks_for_nothing() -> None:
+    path = next(e.path for e in corpus.entries() if e.name == "matrix_arithmetic.environment.negated_zero")
+    candidate = job(load_case(path), 32).module()
+    text = tools.disassemble(candidate.words)
+    zero = re.search(r"FPFastMathDefault (%\w+) (%\w+)", text)
+    assert zero is not None
+    constant = f"{zero[2]} = OpConstant %uint 7"
+    changed = re.sub(rf"{re.escape(zero[2])} = OpConstant %uint 0", constant, text)
+    assert constant in changed
+    assert module.facts(tools.assemble(changed), "main", {}).float_modes == frozenset()
 
 
 def test_what_is_no_module_is_trouble() -> None:
