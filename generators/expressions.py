@@ -62,11 +62,22 @@ def draw_body(choices: Choices, returns: ComponentType, terms: Sequence[Term], *
             lines.append(f"t = {_bare(line.text)}")
             known.append(Term("t", line.type, line.known))
     result = choices.group(lambda c: _Trees(c, known).draw(working, depth))
+    special = [wide for t in terms if not t.known.bounded and (wide := converted(t, working)) is not None]
+    if special and not result.number and choices.chance(4):
+        result = _draw_compared(choices, result, special)
     if inexact and working.is_float:
         result = _draw_last(choices, result)
     if working is not returns:
         result = _narrowed(returns, result)
     return replace(result, text="\n".join([*lines, _bare(result.text)]))
+
+
+def _draw_compared(choices: Choices, a: Term, special: Sequence[Term]) -> Term:
+    """`a` where a comparison of a number that may be infinite or NaN holds, else another number."""
+    which, order, other = choices.record(len(special) - 1, 5, 2)
+    operation = ("<", "<=", ">", ">=", "==", "!=")[order]
+    condition = f"{special[which].text} {operation} {(2, 0, -1)[other]}"
+    return Term(f"({a.text} if {condition} else {a.type.value}(7))", a.type, a.known.union(Known(7, 7)))
 
 
 def _bare(text: str) -> str:

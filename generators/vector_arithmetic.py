@@ -120,6 +120,9 @@ class _Steps:
     def draw(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """One vector more, or a store; `depth` loops and conditions are around it."""
         kind = max(choices.between(0, 35) - 6, 0)
+        if self.kernel.ieee and kind in (3, 4, 5):
+            # Infinities and NaNs are converted often enough.
+            kind = 18
         vector = pool[-1 - choices.between(0, len(pool) - 1)]
         if kind >= 25 and depth < 2:
             return self._draw_block(choices, pool, vector, depth, kind)

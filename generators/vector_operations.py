@@ -83,7 +83,7 @@ class Operands:
         a, kind = self.found[0], self.choices.between(0, 9)
         if kind == 9:
             self.found.append(a)
-        elif kind in (7, 8):
+        elif kind in (7, 8) or (kind == 4 and self.kernel.ieee):
             numbers: Sequence[Number] = [n for n in _NUMBERS if represents(a.component, n)]
             if self.kernel.ieee and a.component.is_float and self.choices.chance(5):
                 numbers = (*some_specials(a.component), *numbers[:3])

@@ -1,4 +1,4 @@
-"""Planted bugs of numbers that are hard to get right, in matrices and vectors: zeros, denormals, infinities, NaNs, ties.
+"""Planted bugs of numbers that are hard to get right, in matrices and vectors: zeros, infinities, NaNs, ties.
 
 The rest of the catalogue is in `cts.drivers.emulator.mutants` and `cts.drivers.emulator.vectors.mutants`.
 """

@@ -13,6 +13,7 @@ import pytest
 from area_situations import area_situations
 from generator_samples import SEED, sample
 from generator_situations import situations
+from special_situations import special_situations
 from vector_situations import vector_situations
 
 from cts import registry
@@ -97,7 +98,8 @@ def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> N
         found: Counter[str] = Counter()
         for case in sample(AREA_EXAMPLES, everything(), area, number):
             assert oracle.violations(case) == []
-            found.update(area_situations(case, oracle.expect(case)))
+            expectation = oracle.expect(case)
+            found.update(area_situations(case, expectation) | special_situations(case, expectation))
         return found
 
     assert lacking(area, AREA_EXAMPLES, count, SEED, 2, 3) == {}
@@ -108,8 +110,10 @@ def test_every_promised_situation_of_an_area_of_vectors_occurs_often_enough(area
     oracle = registry.oracle()
 
     def count(number: int) -> Counter[str]:
-        cases = sample(AREA_EXAMPLES // 2, everything(), area, number)
-        return Counter(s for case in cases for s in vector_situations(case, oracle))
+        found: Counter[str] = Counter()
+        for case in sample(AREA_EXAMPLES // 2, everything(), area, number):
+            found.update(vector_situations(case, oracle) | special_situations(case, oracle.expect(case)))
+        return found
 
     assert lacking(area, AREA_EXAMPLES // 2, count, 2, 3, 4) == {}
 

@@ -38,7 +38,7 @@ def results(
     elif operation is _O.FMul and bug == s.VECTOR_ZERO_PRODUCT_POSITIVE:
         return np.where(values == 0, 0.0, values)
     if bug == s.VECTOR_OVERFLOW_NAN and operation in (_O.FAdd, _O.FSub, _O.FMul, _O.Fma):
-        finite = np.all([np.isfinite(v) for v in given], axis=0)
+        finite = np.logical_and.reduce(np.broadcast_arrays(*(np.isfinite(v) for v in given)))
         return np.where(np.isinf(values) & finite, np.nan, values)
     return truncated(values, component) if bug == s.VECTOR_DENORMALS_TRUNCATED else values
 
