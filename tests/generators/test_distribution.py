@@ -12,6 +12,7 @@ from area_situations import area_situations
 from generator_samples import sample
 from generator_situations import situations
 from vector_situations import vector_situations
+from width_situations import width_situations
 
 from cts import registry
 from cts.capabilities import everything
@@ -61,7 +62,10 @@ def missing(area: str, found: Counter[str], examples: int = AREA_EXAMPLES) -> di
 
 @pytest.fixture(scope="module")
 def counts() -> Counter[str]:
-    return Counter(s for case in sample(EXAMPLES) for s in situations(case))
+    oracle = registry.oracle()
+    return Counter(
+        s for case in sample(EXAMPLES) for s in situations(case) | width_situations(case, oracle.expect(case))
+    )
 
 
 def test_every_promised_situation_occurs_often_enough(counts: Counter[str]) -> None:
@@ -74,7 +78,8 @@ def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> N
     found: Counter[str] = Counter()
     for case in sample(AREA_EXAMPLES, everything(), area):
         assert oracle.violations(case) == []
-        found.update(area_situations(case, oracle.expect(case)))
+        expectation = oracle.expect(case)
+        found.update(area_situations(case, expectation) | width_situations(case, expectation))
     assert missing(area, found) == {}
 
 
@@ -85,7 +90,7 @@ def test_every_promised_situation_of_an_area_of_vectors_occurs_often_enough(area
     # Much of a run is made of earlier examples, with their lengths: what one seed neglects, another has.
     for number in (2, 3):
         for case in sample(AREA_EXAMPLES // 2, everything(), area, number):
-            found.update(vector_situations(case, oracle))
+            found.update(vector_situations(case, oracle) | width_situations(case, oracle.expect(case)))
     assert missing(area, found) == {}
 
 
