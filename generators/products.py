@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cts.capabilities import Capabilities, MulAddSupport
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, draw_contents, near_an_end, realistic
-from cts.generators.full_range import addends, adds_up, ends, large, raised
+from cts.generators.full_range import addends, adds_up, ends, is_greatest, large, raised
 from cts.generators.kernels import Kernel, Matrix, as_matrix
 from cts.generators.known import PRECISION, Known, added, limits, reread, settled
 from cts.generators.supports import LONG, MAX_ELEMENTS, Supports, can_run, draw_row, long_extent, shortened
@@ -148,7 +148,7 @@ def _draw_full_range(
 ) -> tuple[Contents, Contents, Contents] | None:
     """Numbers as large as the types, and yet exact sums: now and then, and only where the row admits that."""
     wanted, *which = choices.record(5, 63, 63)
-    if wanted < (5 if row.result.is_float else 4):
+    if wanted < 4:
         return None
     if not row.result.is_float:
         if row.a.size * row.b.size > 1 and row.saturating:
@@ -165,6 +165,9 @@ def _draw_full_range(
     ]
     if not pairs:
         return None
+    greatest = [p for p in pairs if is_greatest(row.a, p[0]) or is_greatest(row.b, p[1])]
+    if wanted == 5 and greatest:
+        pairs = greatest
     a, b = pairs[which[0] * len(pairs) // 64]
     assert a.known.grain is not None and b.known.grain is not None
     of_c = addends(row.c, a.known.grain + b.known.grain, row.result, bits)
