@@ -53,6 +53,11 @@ def large(component: ComponentType, most: float = math.inf) -> list[Contents]:
     return found
 
 
+def is_greatest(component: ComponentType, contents: Contents) -> bool:
+    """Whether these have the greatest number of a type."""
+    return contents.known.size == GREATEST[component][0]
+
+
 def _periods(component: ComponentType) -> list[int]:
     """Of ramps whose every number a type has."""
     return [p for p in _PERIODS if lowest(component, p, "any").size <= 1 << PRECISION[component]]

@@ -179,7 +179,7 @@ def _place(sketch: LayoutSketch, geometry: _Geometry, d: int, keep: bool) -> Non
     index, extent, span = sketch.axes[d].offset, geometry.dims[d], geometry.span[d]
     focus = None if sketch.focus is None else sketch.dim - 1 - sketch.focus % sketch.dim
     if sketch.clamp is ClampMode.Undefined:
-        geometry.offset[d] = index % 4
+        geometry.offset[d] = index % 4 if d != sketch.long else max(extent - span, 0)
     elif focus is None:
         geometry.offset[d] = OFFSETS[index](extent, span)
     elif d == focus:

@@ -22,8 +22,8 @@ CLAMPS = (*ClampMode, ClampMode.Constant)
 #: Largest drawn extent by rank: keeps whole tensors to a few thousand elements.
 LIMITS = {1: 40, 2: 12, 3: 7, 4: 5, 5: 4}
 
-#: The extent that eight bits do not count, and the offset of `OFFSETS` with which a span ends where the tensor ends.
-LONG_EXTENT, TO_THE_END = 257, 2
+#: The extent that eight bits do not count, and the offset of `OUTSIDE` with which a span reaches over its end.
+LONG_EXTENT, OVER_THE_END = 257, 1
 
 #: Clamp values as 32-bit patterns (TA-038): the low bits are no value of a source, the high ones are to be ignored.
 CLAMP_VALUES = (0xFC, 0x5CFC, 0xCAFE5CFC, -772, 0x80FC)
@@ -197,7 +197,7 @@ def draw_layout(choices: Choices, *, long_in: int = 12) -> LayoutSketch:
 
 
 def _lengthened(sketch: LayoutSketch, d: int, more: int) -> LayoutSketch:
-    """A sketch of a tensor that is long in dimension d alone, where the span lies at its end."""
+    """A sketch of a tensor that is long in dimension d alone, where the span lies at its end or over it."""
     axes = [replace(axis, extent=min(axis.extent, 2)) for axis in sketch.axes]
-    axes[d] = replace(axes[d], extent=LONG_EXTENT + more, offset=TO_THE_END)
-    return replace(sketch, axes=tuple(axes), sliced=True, focus=None, long=d)
+    axes[d] = replace(axes[d], extent=LONG_EXTENT + more, offset=OVER_THE_END)
+    return replace(sketch, axes=tuple(axes), sliced=True, focus=sketch.dim - 1 - d, long=d)

@@ -23,6 +23,7 @@ from cts.generators.products import (
     declared_type,
     draw_factors,
     draw_mul_add,
+    draw_product_row,
     draw_sizes,
     load_factors,
     usable_products,
@@ -55,7 +56,7 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
 
 def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulAddSupport]) -> Case:
     """One multiplication, or several in which each adds to the one before; then perhaps more."""
-    row = draw_row(choices, products)
+    row = draw_product_row(choices, products)
     sizes = draw_sizes(choices, row, supports.capabilities)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)

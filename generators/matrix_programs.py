@@ -21,7 +21,7 @@ from cts.generators.flow import CARRIED, draw_if, draw_loop
 from cts.generators.kernels import Kernel, Matrix, as_matrix, draw_float_controls
 from cts.generators.known import Known, anything
 from cts.generators.per_element import draw_per_element
-from cts.generators.products import Sizes, draw_mul_add, draw_sizes, usable_products
+from cts.generators.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
 from cts.generators.reductions import combined_count, draw_mode, draw_reduction
 from cts.generators.shared_memory import Places, Tile
 from cts.generators.specials import draw_ieee
@@ -56,7 +56,7 @@ def _draw_chain(
     choices: Choices, supports: Supports, products: Sequence[MulAddSupport], pointees: Sequence[ComponentType]
 ) -> Case:
     """A tiled product, then what follows one: reductions, functions of elements, another product."""
-    row = draw_row(choices, products)
+    row = draw_product_row(choices, products)
     sizes = draw_sizes(choices, row, supports.capabilities)
     k = min(sizes.k, max(row.k * (16 // row.k), row.k))
     sizes = Sizes(sizes.m, sizes.n, k)
@@ -226,19 +226,25 @@ class _Flow:
         count = choices.pick(CARRIED)
         # By how many places they move, which one is another one grown (past the last: none), which one is the result.
         moved, at, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
-        inner = choices.chance(3) and depth == 0
+        inner = choices.between(0, 9)
         inits = [replace(m, known=self.known) for m in (matrix, *(self.load(choices) for _ in range(count - 1)))]
 
         def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
             found = [carried[(n + 1 + moved) % count] for n in range(count)]
             if at < count:
-                if inner:
-                    found[at] = c.group(partial(self._loop, matrix=carried[0], depth=depth + 1))
-                else:
-                    found[at] = self.add(carried[0], self.load(c))
+                found[at] = self._grown(c, carried[0], depth, inner)
             return found
 
         return draw_loop(choices, self.kernel, inits, turn)[result]
+
+    def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: int) -> Matrix:
+        """What a turn makes of a matrix: a sum, perhaps under a condition or in a loop of its own."""
+        if inner >= 7 and depth == 0:
+            return choices.group(partial(self._loop, matrix=matrix, depth=depth + 1))
+        if inner >= 4:
+            merged = draw_if(choices, self.kernel, lambda c: self.add(matrix, self.load(c)), lambda c: matrix)
+            return merged or matrix
+        return self.add(matrix, self.load(choices))
 
     def _if(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Either arm computes or stores."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from cts.capabilities import Capabilities, MulAddSupport
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, draw_contents, near_an_end, realistic
-from cts.generators.full_range import addends, adds_up, ends, large, raised
+from cts.generators.full_range import addends, adds_up, ends, is_greatest, large, raised
 from cts.generators.kernels import Kernel, Matrix, as_matrix
 from cts.generators.known import PRECISION, UNBOUNDED, Known, added, limits, reread, settled
 from cts.generators.specials import draw_special
-from cts.generators.supports import LONG, MAX_ELEMENTS, Supports, can_run, long_extent, shortened
+from cts.generators.supports import LONG, MAX_ELEMENTS, Supports, can_run, draw_row, long_extent, shortened
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 from cts.model.component import Number
 
@@ -71,20 +71,27 @@ def alike(component: ComponentType) -> Sequence[ComponentType]:
     return component, ComponentType(other)
 
 
+def draw_product_row(choices: Choices, rows: Sequence[MulAddSupport]) -> MulAddSupport:
+    """A row; now and then one of those whose A and B have one type, as devices list them, however few these are."""
+    row, alike = draw_row(choices, rows), choices.chance(3)
+    same = [r for r in rows if r.a is r.b is row.a and r.scope is row.scope]
+    return choices.pick(same) if alike and same and row.a is not row.b else row
+
+
 def draw_sizes(choices: Choices, row: MulAddSupport, capabilities: Capabilities) -> Sizes:
     """Mostly up to 16 rows and columns, and K up to several granules: no power of two as a rule.
 
-    One case in four has M, N, both or K beyond the tiles of which devices make products.
+    Two cases in five have M, N, both or K beyond the tiles of which devices make products.
     """
     if row.exact:
         return Sizes(row.m, row.n, row.k)
-    beyond, *which = choices.record(15, len(LONG) - 1, len(LONG) - 1)
+    beyond, *which = choices.record(14, len(LONG) - 1, len(LONG) - 1)
     granules = (row.m, row.n, row.k)
     extents = [
         granule * choices.between(1, max(min(most, capabilities.max_dimension) // granule, 1))
         for granule, most in zip(granules, (max(16, 2 * row.m), max(16, 2 * row.n), max(40, 5 * row.k)), strict=True)
     ]
-    long = {12: (0,), 13: (1,), 14: (0, 1), 15: (2,)}.get(beyond, ())
+    long = ((0,), (1,), (0,), (1,), (0, 1), (2,))[beyond - 9] if beyond >= 9 else ()
     for axis, number in zip(long, which, strict=False):
         extents[axis] = long_extent(number, granules[axis], capabilities.max_dimension)
     return Sizes(*shortened(extents, granules, long))
@@ -147,7 +154,7 @@ def _draw_full_range(
 ) -> tuple[Contents, Contents, Contents] | None:
     """Numbers as large as the types, and yet exact sums: now and then, and only where the row admits that."""
     wanted, *which = choices.record(5, 63, 63)
-    if wanted < (5 if row.result.is_float else 4):
+    if wanted < 4:
         return None
     if not row.result.is_float:
         if row.a.size * row.b.size > 1 and row.saturating:
@@ -164,6 +171,9 @@ def _draw_full_range(
     ]
     if not pairs:
         return None
+    greatest = [p for p in pairs if is_greatest(row.a, p[0]) or is_greatest(row.b, p[1])]
+    if wanted == 5 and greatest:
+        pairs = greatest
     a, b = pairs[which[0] * len(pairs) // 64]
     assert a.known.grain is not None and b.known.grain is not None
     of_c = addends(row.c, a.known.grain + b.known.grain, row.result, bits)

@@ -179,7 +179,7 @@ class _Steps:
     def _draw_loop(self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int) -> Vector:
         """A loop that carries one vector, or several, which change places, through a step in each turn."""
         count = choices.pick(CARRIED)
-        store = choices.chance(2)
+        store, guarded = choices.chance(2), choices.chance(3)
         integers = not vector.component.is_float
         grown = vector
         if vector.known is not None:
@@ -188,7 +188,12 @@ class _Steps:
 
         def turn(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
             inner = (*pool, carried[0])
-            step = c.group(partial(self._draw_turn, pool=inner, carried=carried[0], depth=depth + 1))
+
+            def body(c: Choices) -> Vector:
+                return c.group(partial(self._draw_turn, pool=inner, carried=carried[0], depth=depth + 1))
+
+            step = draw_if(c, self.kernel, body, lambda _: carried[0]) if guarded else body(c)
+            assert step is not None
             if store:
                 self.kernel.store(c, step)
             return [*carried[1:], step]

@@ -36,8 +36,8 @@ def draw_condition(choices: Choices, kernel: VectorKernel) -> At:
 def _draw_varying(choices: Choices, kernel: VectorKernel, base: int, periods: Sequence[int]) -> At:
     along, which = choices.record(9, len(periods) - 1)
     lanes = kernel.outer
-    if along >= 7 and kernel.lanes.loop > 1:
-        return At(base, Factors(loop=1, inv=along - 7 if lanes.inv > 1 else 0), periods[which])
+    if along >= 5 and kernel.lanes.loop > 1:
+        return At(base, Factors(loop=1, inv=along % 3 if lanes.inv > 1 else 0), periods[which])
     if along >= 4 and lanes.inv > 1:
         return At(base, Factors(inv=1), periods[which])
     if along == 3 and lanes.x > 1:

@@ -45,7 +45,10 @@ class View:
 
 @dataclass
 class Access:
-    """One tensor load or store at one instance. Arrays are over all elements of the matrix."""
+    """One tensor load or store at one instance. Arrays are over all elements of the matrix.
+
+    `furthest` is the largest index that an element in bounds has in the tensor.
+    """
 
     index: int
     instruction: m.MatrixLoadTensor | m.MatrixStoreTensor
@@ -55,6 +58,7 @@ class Access:
     clipped: Ints
     coords: list[Ints]
     wraps: set[str]
+    furthest: int = 0
 
 
 def instances(case: m.Case) -> list[tuple[int, int, int, int]]:
@@ -162,6 +166,7 @@ def _access(index: int, i: Any, shape: m.MatrixShape, layout: Layout, view: View
             wraps.add("coordinate")
         coords.append((moved + 2**31) % U32 - 2**31)
     coords.reverse()
+    furthest = 0
     if all(layout.dims):
         total = 0
         for c, d, s, b in zip(coords, layout.dims, layout.strides, layout.block, strict=True):
@@ -169,7 +174,8 @@ def _access(index: int, i: Any, shape: m.MatrixShape, layout: Layout, view: View
         inside = ~clipped & np.all([(c >= 0) & (c < d) for c, d in zip(coords, layout.dims, strict=True)], axis=0)
         if (inside & (total >= U32)).any():
             wraps.add("stride sum")
-    return Access(index, i, shape, layout, view, clipped, coords, wraps | layout.wraps)
+        furthest = int(np.where(inside, total % U32, 0).max())
+    return Access(index, i, shape, layout, view, clipped, coords, wraps | layout.wraps, furthest)
 
 
 def _through(view: View, layout: Layout, linear: Ints, clipped: Ints, wraps: set[str]) -> Ints:

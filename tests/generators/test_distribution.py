@@ -15,6 +15,7 @@ from generator_samples import SEED, sample
 from generator_situations import situations
 from special_situations import special_situations
 from vector_situations import vector_situations
+from width_situations import width_situations
 
 from cts import registry
 from cts.capabilities import everything
@@ -78,7 +79,9 @@ def lacking(area: str, examples: int, count: Callable[[int], Counter[str]], *see
 
 @cache
 def of_tensors(number: int) -> Counter[str]:
-    return Counter(s for case in sample(EXAMPLES, number=number) for s in situations(case))
+    oracle = registry.oracle()
+    cases = sample(EXAMPLES, number=number)
+    return Counter(s for case in cases for s in situations(case) | width_situations(case, oracle.expect(case)))
 
 
 @pytest.fixture
@@ -99,7 +102,7 @@ def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> N
         for case in sample(AREA_EXAMPLES, everything(), area, number):
             assert oracle.violations(case) == []
             expectation = oracle.expect(case)
-            found.update(area_situations(case, expectation) | special_situations(case, expectation))
+            found.update(area_situations(case, expectation) | special_situations(case, expectation) | width_situations(case, expectation))
         return found
 
     assert lacking(area, AREA_EXAMPLES, count, SEED, 2, 3) == {}
@@ -112,7 +115,12 @@ def test_every_promised_situation_of_an_area_of_vectors_occurs_often_enough(area
     def count(number: int) -> Counter[str]:
         found: Counter[str] = Counter()
         for case in sample(AREA_EXAMPLES // 2, everything(), area, number):
-            found.update(vector_situations(case, oracle) | special_situations(case, oracle.expect(case)))
+            expectation = oracle.expect(case)
+            found.update(
+                vector_situations(case, oracle)
+                | special_situations(case, expectation)
+                | width_situations(case, expectation)
+            )
         return found
 
     assert lacking(area, AREA_EXAMPLES // 2, count, 2, 3, 4) == {}
