@@ -92,7 +92,9 @@ def _opaque(case: Case, name: str) -> str:
             parts.append(f"converted from {conversion.source.of} by conversions[{n}]")
         if conversion.source.of == name:
             parts.append(f"converted to {conversion.destination.of} by conversions[{n}]")
-    return f"\n# opaque matrix {name} ({what}): only the device knows its bytes; {', '.join(parts) or 'never read'}"
+    used = [n for n, instruction in enumerate(case.program) if getattr(instruction, "matrix", None) == name]
+    parts += [f"used by program[{n}] ({type(case.program[n]).__name__})" for n in used]
+    return f"\n# opaque matrix {name} ({what}): only the device knows its bytes; {', '.join(parts) or 'never used'}"
 
 
 def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:

@@ -115,7 +115,9 @@ def _check(text: str, where: str, page: str) -> None:
             depth -= 1
         elif isinstance(event, (yaml.CollectionStartEvent, yaml.AliasEvent)):
             depth += 1
-            place = f"{where}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+            mark = event.start_mark
+            assert mark is not None, "what is read has a place"
+            place = f"{where}:{mark.line + 1}:{mark.column + 1}"
             if isinstance(event, yaml.AliasEvent):
                 raise BadInput("yaml", "an alias, which no file of the suite may have", place, "what it stands for")
             if depth > MAX_DEPTH:
