@@ -250,7 +250,8 @@ class Kernel:
     def _destination(self, choices: Choices, component: ComponentType) -> Region:
         again, storage = choices.chance(3), self.storage(choices)
         found = [r for r in self._regions if not isinstance(r, Source)]
-        if again and found and found[-1].type is component:
+        # What is in workgroup memory does not grow: a driver has little of it (VK-025).
+        if again and found and found[-1].type is component and found[-1].storage is not StorageClass.Workgroup:
             return found[-1]
         region = Region(f"dst{len(found) or ''}", component, 1, storage, Data(fill=FILL[component]))
         self._regions.append(region)
