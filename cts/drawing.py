@@ -115,7 +115,7 @@ def for_each(
     except CtsError:
         raise  # what `test` has to say
     except Exception as e:
-        raise Fault.raised("generator-failed", "the strategy cannot be drawn from", e) from e
+        raise Fault.raised("generator-failed", "generation breaks off", e) from e
 
 
 def _whatever_happens(strategy: SearchStrategy[Case]) -> SearchStrategy[Example]:
