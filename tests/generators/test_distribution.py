@@ -102,7 +102,11 @@ def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> N
         for case in sample(AREA_EXAMPLES, everything(), area, number):
             assert oracle.violations(case) == []
             expectation = oracle.expect(case)
-            found.update(area_situations(case, expectation) | special_situations(case, expectation) | width_situations(case, expectation))
+            found.update(
+                area_situations(case, expectation)
+                | special_situations(case, expectation)
+                | width_situations(case, expectation)
+            )
         return found
 
     assert lacking(area, AREA_EXAMPLES, count, SEED, 2, 3) == {}
