@@ -62,7 +62,12 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
             zero = value.flags & Freedom.EITHER_ZERO != 0
         result = _to_float(target, bounds, wild, saturate, value.reasons, zero, ieee)
         if ieee:
-            result = _bound(result, source, None if value.free is None else step_of(value))
+            step = None if value.free is None else step_of(value)
+            if step is not None and target in _FLOAT8:
+                # What saturates is no multiple of anything.
+                greatest = FORMATS[target].greatest
+                step = np.where((bounds[0] < -greatest) | (bounds[1] > greatest), 0.0, step)
+            result = _bound(result, source, step)
         elif value.free is not None and value.free.step is not None and _holds(target, source):
             result = stepped(result, step_of(value))
     if ieee and wild.any():

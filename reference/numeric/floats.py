@@ -97,7 +97,7 @@ class Floats:
             found = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
             # Divisors that are an interval may lie where nothing is known of the quotient.
             return loosened(found, wild & ~point & ~np.isnan(x[0]), result.reasons)
-        first, second = _history(a), _history(b)
+        first, second = _history(a, x_wild), _history(b, y_wild)
         magnitude = first.magnitude / np.where(wild, 1.0, least)
         unit = first.unit + second.unit + (_DIVISION_ULP + 1) * FORMATS[component].unit
         span = intervals.div(spanned(x, zero), replaced(y, wild, 1.0))
@@ -111,11 +111,11 @@ class Floats:
 
     def min(self, a: Value, b: Value, number_wins: bool = False) -> Value:
         """FMin, whose result is either operand where one is a NaN, or NMin, where it is the other one."""
-        return self._chosen(intervals.minimum, a, b, number_wins)
+        return self._chosen(intervals.signed_minimum if self.ieee else intervals.minimum, a, b, number_wins)
 
     def max(self, a: Value, b: Value, number_wins: bool = False) -> Value:
         """FMax or NMax."""
-        return self._chosen(intervals.maximum, a, b, number_wins)
+        return self._chosen(intervals.signed_maximum if self.ieee else intervals.maximum, a, b, number_wins)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
         """GLSL.std.450 Fma: as accurate as a product and a sum, yet the product may stay unrounded (NU-011).
@@ -175,8 +175,10 @@ class Floats:
         component = component_of(a)
         (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a), parts(b)
         wild = x_wild | y_wild
-        bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
+        if not self.ieee:
+            x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
         if not self.loose:
+            bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
             step = None
             if a.free is not None or b.free is not None or zero is not None:
                 with np.errstate(invalid="ignore"):
@@ -186,7 +188,7 @@ class Floats:
             result = binding(rounded(component, bounds, wild, reasons, zero, self.ieee), step)
             return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
         fmt = FORMATS[component]
-        first, second = _history(a), _history(b)
+        first, second = _history(a, x_wild), _history(b, y_wild)
         value = exact((first.lo, first.hi), (second.lo, second.hi))
         with np.errstate(invalid="ignore"):
             terms = quantum(first.quantum, second.quantum)
@@ -195,6 +197,7 @@ class Floats:
         unit = first.unit + second.unit + np.where(fits, 0.0, fmt.unit)
         if a.history is None and b.history is None:
             # One operation alone is rounded as declared (NU-018).
+            bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
             result = rounded(component, bounds, wild, (*merged(a, b), NEIGHBOURS), zero)
         else:
             slack = unit * total * (1 + 2 * unit) + np.where((unit > 0) & ~(terms >= fmt.least), fmt.least, 0.0)
@@ -216,6 +219,8 @@ class Floats:
     def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value, number_wins: bool) -> Value:
         (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a), parts(b)
         wild = x_wild | y_wild
+        if not self.ieee:
+            x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
         bounds, zero = _each(choose, (x, x_zero), (y, y_zero))
         result = rounded(component_of(a), bounds, wild, merged(a, b), zero, self.ieee)
         if not self.loose:
@@ -224,7 +229,7 @@ class Floats:
             return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
         if a.history is None and b.history is None:
             return result
-        first, second = _history(a), _history(b)
+        first, second = _history(a, x_wild), _history(b, y_wild)
         value = choose((first.lo, first.hi), (second.lo, second.hi))
         magnitude = np.maximum(first.magnitude, second.magnitude)
         quantum = np.minimum(first.quantum, second.quantum)
@@ -253,6 +258,14 @@ def exact_at(numbers: F64, x: float, value: float, function: Callable[[F64], F64
     found = function(numbers)
     exact = numbers == x
     return np.where(exact, value, intervals.below(found)), np.where(exact, value, intervals.above(found))
+
+
+def _apart(bounds: Interval, zero: Mask | None) -> Mask | None:
+    """Where an operand may be a zero beside its bounds, which are no zero themselves: signs of zeros are free."""
+    if zero is None:
+        return None
+    found: Mask = zero & ((bounds[0] != 0) | (bounds[1] != 0))
+    return found if found.any() else None
 
 
 def _each(
@@ -324,13 +337,14 @@ def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tu
     return with_freedom(None, bits, flags, (number, number), reasons)
 
 
-def _history(value: Value) -> History:
+def _history(value: Value, wild: Mask) -> History:
     history = history_of(value)
     bounds: Interval = (history.lo, history.hi)
-    bounds = spanned(bounds, denormal(bounds, FORMATS[component_of(value)].least))
-    if value.wild.any():
-        bounds = replaced(bounds, value.wild, 0.0)
-        return replace(history, **_bounds(bounds), magnitude=np.where(value.wild, 0.0, history.magnitude))
+    tiny = denormal(bounds, FORMATS[component_of(value)].least)
+    bounds = spanned(bounds, tiny if tiny.any() else None)
+    if wild.any():
+        bounds = replaced(bounds, wild, 0.0)
+        return replace(history, **_bounds(bounds), magnitude=np.where(wild, 0.0, history.magnitude))
     return replace(history, **_bounds(bounds))
 
 
