@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cts.expectation import Freedom
 from cts.model import Combine, ComponentType, MatrixShape, ReduceMode, body_of
 from cts.model import expression as ast
 from cts.reference.numeric import integers, sums
@@ -19,7 +20,7 @@ from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import FORMATS, lowest_bit, ulp
 from cts.reference.numeric.rounding import operand, rounded
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import Free, Value
+from cts.reference.numeric.value import FREE, Free, Value, loosened, where, with_freedom
 from cts.reference.products import bound, fits
 
 _ANY_ORDER = ("add", "mul", "min", "max", "and", "or", "xor")
@@ -104,7 +105,27 @@ def _combined(terms: Value, reduction: Reduction) -> Value:
     if component not in (ComponentType.float16, ComponentType.float32):
         # Minima and maxima round nothing, so they are the same in any program.
         floats = Floats(loose=False, ieee=floats.ieee)
-    return _tree(terms, floats.min if operation == "min" else floats.max)
+    found = _tree(terms, floats.min if operation == "min" else floats.max)
+    return _any_but_nan(found, terms) if floats.ieee else found
+
+
+def _any_but_nan(found: Value, terms: Value) -> Value:
+    """Minima and maxima, any of the terms or NaN where one of these may be NaN: it depends on the order (NU-025)."""
+    low, high = terms.core
+    nan = np.isnan(low) | (terms.flags & Freedom.NAN != 0)
+    some = nan.any(axis=-1)
+    if not some.any():
+        return found
+    lo, hi = (np.where(np.isnan(low), side, bound) for side, bound in ((np.inf, low), (-np.inf, high)))
+    lo, hi = lo.min(axis=-1), hi.max(axis=-1)
+    alone = lo > hi
+    bounds = (np.where(alone, np.nan, bound) for bound in (lo, hi))
+    also = np.bitwise_or.reduce(terms.flags & np.uint8(Freedom.ANY | Freedom.EITHER_ZERO), axis=-1)
+    also = np.where((lo <= 0) & (hi >= 0), also | np.uint8(Freedom.EITHER_ZERO), also)
+    low, high = bounds
+    reason = "a NaN among the terms of a minimum or maximum (NU-025)"
+    free = Free((also | np.uint8(FREE | Freedom.NAN)).astype(np.uint8), low, high, (*found.reasons, reason))
+    return where(some, Value(found.component, found.bits, free), found)
 
 
 def _tree(terms: Value, combine: Callable[[Value, Value], Value]) -> Value:
@@ -193,6 +214,7 @@ def _tried(terms: Value, reduction: Reduction) -> Value:
     def backward(x: Value, y: Value) -> Value:
         return forward(y, x)
 
+    component = reduction.function.type
     n = terms.shape[-1]
     shape = terms.shape[:-1]
     halves = np.argsort(np.arange(n) % max(1, n // 2), kind="stable")
@@ -214,6 +236,12 @@ def _tried(terms: Value, reduction: Reduction) -> Value:
         what = "the combine function gives different results in different orders"
         reduction.watch.report("CM-023", apart, what, "a commutative and associative function, on this data")
         found = hull(found, other, (), reduction.floats.ieee)
+    if component.is_float and reduction.floats.ieee:
+        # Orders that were not tried may lose a NaN, overflow, or give the other zero.
+        found = loosened(found, terms.wild.any(axis=-1) | found.wild, found.reasons)
+        low, high = found.core
+        flags = np.where((low <= 0) & (high >= 0), found.flags | np.uint8(FREE | Freedom.EITHER_ZERO), found.flags)
+        found = with_freedom(component, found.bits, flags.astype(np.uint8), (low, high), found.reasons)
     return _widened(found, n) if found.free is not None else found
 
 

@@ -243,9 +243,9 @@ def nearest(choices: Choices, t: T, x: Fraction | None) -> int:
     return magnitude | (int(x < 0) << (f.width - 1))
 
 
-def tied(t: T, x: Fraction | None) -> bool:
+def tied(t: T, x: Fraction) -> bool:
     """Whether a number lies half way between two of a type: either is as accurate (CV-033)."""
-    if x is None or x == 0 or abs(x) > FORMATS[t].greatest:
+    if x == 0 or abs(x) > FORMATS[t].greatest:
         return False
     low, high = (real(t, b) or Fraction(0) for b in neighbours(FORMATS[t], x))
     return low != high and 2 * abs(x) == low + high
