@@ -95,9 +95,7 @@ VECTOR_IF_UNIFORM = arithmetic(
 VECTOR_LOOP_CARRIES_TWO = arithmetic(
     "vector-loop-carries-two", "of the vectors that a loop carries, only two are updated"
 )
-VECTOR_IF_FIRST_TURN = arithmetic(
-    "vector-if-first-turn", "the first turn's conditions decide for all turns of a loop"
-)
+VECTOR_IF_FIRST_TURN = arithmetic("vector-if-first-turn", "the first turn's conditions decide for all turns of a loop")
 VECTOR_STORE_UNPREDICATED = arithmetic("vector-store-unpredicated", "inactive invocations store as well")
 
 # Multiplication (products.py, kernels.py)
