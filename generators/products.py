@@ -73,7 +73,7 @@ def alike(component: ComponentType) -> Sequence[ComponentType]:
 
 def draw_product_row(choices: Choices, rows: Sequence[MulAddSupport]) -> MulAddSupport:
     """A row; now and then one of those whose A and B have one type, as devices list them, however few these are."""
-    row, alike = draw_row(choices, rows), choices.chance(3)
+    row, alike = draw_row(choices, rows), choices.chance(4)
     same = [r for r in rows if r.a is r.b is row.a and r.scope is row.scope]
     return choices.pick(same) if alike and same and row.a is not row.b else row
 
@@ -154,7 +154,8 @@ def _draw_full_range(
 ) -> tuple[Contents, Contents, Contents] | None:
     """Numbers as large as the types, and yet exact sums: now and then, and only where the row admits that."""
     wanted, *which = choices.record(5, 63, 63)
-    if wanted < 4:
+    bytes_alone = row.a.size == row.b.size == 1 and not row.result.is_float
+    if wanted < (3 if bytes_alone else 4):
         return None
     if not row.result.is_float:
         if row.a.size * row.b.size > 1 and row.saturating:

@@ -206,9 +206,7 @@ SATURATION_ALWAYS = arithmetic("saturation-always", "integer accumulation satura
 SATURATION_HIGH_ONLY = arithmetic("saturation-high-only", "sums saturate at the top only; at the bottom they wrap")
 SATURATION_SIGNED = arithmetic("saturation-signed", "unsigned sums saturate as if they were signed")
 INT8_PAIRS_SATURATE = arithmetic("int8-pairs-saturate", "pairs of 8-bit products are added with 16-bit saturation")
-INT8_PAIRS_WRAP = arithmetic(
-    "int8-pairs-wrap", "the sum of two neighbouring products of signed 8-bit integers wraps at 16 bits"
-)
+INT8_PAIRS_WRAP = arithmetic("int8-pairs-wrap", "sums of two products of signed 8-bit integers wrap at 16 bits")
 FLOAT8_TYPES_OF_A = arithmetic("float8-types-of-a", "B's float8 elements are read in A's format")
 FSUB_SWAPPED = arithmetic("fsub-swapped", "FSub and ISub subtract the first operand from the second")
 SDIV_FLOOR = arithmetic("sdiv-floor", "SDiv rounds down instead of towards zero")
