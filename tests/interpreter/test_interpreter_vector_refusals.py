@@ -123,7 +123,11 @@ UNDEFINED = [
     ("%x = OpCompositeExtract %half %a 4", "", "constituent 4 of 4"),
     ("%x = OpCompositeConstruct %half_v4 %a %a", "", "8 components for a vector of 4"),
     ("%x = OpCompositeConstruct %half_v4 %a", "", "two constituents at least, or one for each component"),
-    ("%y = OpCompositeConstruct %v3uint %lane %lane %lane\n%x = OpCompositeConstruct %v3uint %y", "", "two constituents"),
+    (
+        "%z = OpCompositeConstruct %v3uint %lane %lane %lane\n%x = OpCompositeConstruct %v3uint %z",
+        "",
+        "at least, or one",
+    ),
     (
         "%at = OpAccessChain %in_memory %blocks %n0\n%x = OpLoad %half_v4 %at",
         "BLOCKS",
