@@ -124,9 +124,9 @@ UNDEFINED = [
     ("%x = OpCompositeConstruct %half_v4 %a %a", "", "8 components for a vector of 4"),
     ("%x = OpCompositeConstruct %half_v4 %a", "", "two constituents at least, or one for each component"),
     (
-        "%y = OpCompositeConstruct %v3uint %lane %lane %lane\n%x = OpCompositeConstruct %v3uint %y",
+        "%z = OpCompositeConstruct %v3uint %lane %lane %lane\n%x = OpCompositeConstruct %v3uint %z",
         "",
-        "two constituents",
+        "at least, or one",
     ),
     (
         "%at = OpAccessChain %in_memory %blocks %n0\n%x = OpLoad %half_v4 %at",
