@@ -75,7 +75,8 @@ _command = functools.cache(typer.main.get_command)
 
 def ran_in(folder: Path, *arguments: str) -> Ran:
     """What `cts` with arguments leaves behind in a folder, for tests that share it: without pytest's capturing."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    written = (io.BytesIO(), io.BytesIO())
+    out, err = (io.TextIOWrapper(stream, encoding="utf-8", write_through=True) for stream in written)
     streams = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err))
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder), streams[0], streams[1]:
         patch.setattr(sys, "argv", ["cts", *arguments])
@@ -83,5 +84,4 @@ def ran_in(folder: Path, *arguments: str) -> Ran:
         with pytest.raises(SystemExit) as ended:
             main()
     assert ended.value.code is None or isinstance(ended.value.code, int)
-    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
-    return Ran(ended.value.code or 0, *texts)
+    return Ran(ended.value.code or 0, *(stream.getvalue().decode() for stream in written))
