@@ -130,6 +130,13 @@ def test_a_nan_that_may_be_passes_on() -> None:
     assert allowed(passed(maybe, True)) == ["1", "nan"]
 
 
+def test_an_interval_that_touches_zero_is_kept_whole() -> None:
+    """The number that a minimum chooses beside a NaN may be anything between two neighbours, of which zero is one."""
+    product = IEEE.fma(value(2.0**-15), value(2.0**-24), value(2.0**-24))
+    found = IEEE.min(value(NAN), product, True)
+    assert allowed(found) == allowed(product) == ["-0", "0", f"{2.0**-24:g}", f"{2.0**-23:g}"]
+
+
 def test_comparisons_with_specials() -> None:
     nan, inf, one = value(NAN), value(INF), value(1)
     for operation, with_nan, with_inf in (
