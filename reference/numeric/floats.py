@@ -314,8 +314,9 @@ def _ordered(value: Value, bounds: Interval) -> tuple[Interval, Mask, Mask]:
     nan = np.isnan(low)
     infinite = (np.isinf(low) | np.isinf(high)) & ~nan
     ends = np.where(infinite, low, bounds[0]), np.where(infinite, high, bounds[1])
+    certain = nan & (value.flags & np.uint8(Freedom.ANY | Freedom.EITHER_ZERO) == 0)
     unknown = value.flags & np.uint8(Freedom.ANY | Freedom.NAN) != 0
-    return ends, nan & (value.flags & Freedom.ANY == 0), unknown & ~nan
+    return ends, certain, unknown & ~certain
 
 
 def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tuple[str, ...]) -> Value:

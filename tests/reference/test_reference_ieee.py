@@ -206,6 +206,21 @@ def test_a_conversion_that_overflows() -> None:
     assert allowed(IEEE.neg(both)) == ["-inf", "-65504"]
 
 
+@pytest.mark.parametrize("ieee", [False, True])
+def test_a_zero_beside_what_overflows_float8(ieee: bool) -> None:
+    """A denormal that may be flushed, times a great number, is 0 or out of range."""
+    floats = IEEE if ieee else STRICT
+    product = floats.mul(value("0x00000001", component=T.float32), value(2.0**127, component=T.float32))
+    large = floats.mul(product, value(2.0**100, component=T.float32))
+    for target, beyond in ((T.float8_e4m3fn, "nan"), (T.float8_e5m2, "inf")):
+        found = conversions.float_to_float(large, target, False, ieee)
+        assert allowed(found) == ["-0", "0", beyond]
+    nan = conversions.float_to_float(large, T.float8_e4m3fn, False, True)
+    assert IEEE.compare("ne", nan, nan).flags[0] != 0
+    wide = conversions.float_to_float(nan, T.float16, False, True)
+    assert allowed(IEEE.add(wide, value(1))) == ["1", "nan"]
+
+
 def test_float8_specials_widen() -> None:
     found = conversions.float_to_float(value("0x7c", "0x7d", "0x80", component=T.float8_e5m2), T.float16, False, True)
     assert [allowed(found, n) for n in range(3)] == [["inf"], ["nan"], ["-0"]]
