@@ -14,7 +14,7 @@ from cts.reference.numeric.formats import F64, FORMATS, real
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import binding, operand, parts, rounded
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import FREE, History, Value, anything, step_of, stepped, where, with_freedom
+from cts.reference.numeric.value import FREE, History, Value, anything, or_zero, step_of, stepped, where, with_freedom
 
 _NEIGHBOURS = "either neighbour of a number that the type does not represent (NU-012)"
 _FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
@@ -177,7 +177,8 @@ def _to_float(
     beyond = _BEYOND[target]
     positive, negative = low >= beyond, high <= -beyond
     result = where(over, anything(target, result.shape, (*why, "around the greatest finite number (AM-29)")), result)
-    return where((positive | negative) & ~wild, _overflowed(target, negative), result)
+    result = where((positive | negative) & ~wild, _overflowed(target, negative), result)
+    return result if zero is None else or_zero(result, zero)
 
 
 def _converted(target: ComponentType, saturate: bool) -> specials.Function:

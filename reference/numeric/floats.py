@@ -17,7 +17,7 @@ from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.reference.arrays import Mask
 from cts.reference.numeric import intervals, specials
-from cts.reference.numeric.formats import F64, FORMATS, least_ulp, ulp
+from cts.reference.numeric.formats import F64, FORMATS, Format, least_ulp, ulp
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import (
     NEIGHBOURS,
@@ -101,6 +101,7 @@ class Floats:
         magnitude = first.magnitude / np.where(wild, 1.0, least)
         unit = first.unit + second.unit + (_DIVISION_ULP + 1) * FORMATS[component].unit
         span = intervals.div(spanned(x, zero), replaced(y, wild, 1.0))
+        span = _underflowed(span, FORMATS[component], _DIVISION_ULP + 1, np.ones_like(wild))
         return replace(result, history=History(*span, magnitude, np.zeros_like(magnitude), unit))
 
     def neg(self, a: Value) -> Value:
@@ -203,7 +204,7 @@ class Floats:
             slack = unit * total * (1 + 2 * unit) + np.where((unit > 0) & ~(terms >= fmt.least), fmt.least, 0.0)
             reasons = (*merged(a, b), _REARRANGED)
             result = rounded(component, (value[0] - slack, value[1] + slack), wild, reasons)
-        return replace(result, history=History(*value, total, terms, unit))
+        return replace(result, history=History(*_underflowed(value, fmt, 1.0, ~fits), total, terms, unit))
 
     def _moved(self, move: Callable[[Interval], Interval], a: Value) -> Value:
         bounds, zero, wild = parts(a)
@@ -313,8 +314,9 @@ def _ordered(value: Value, bounds: Interval) -> tuple[Interval, Mask, Mask]:
     nan = np.isnan(low)
     infinite = (np.isinf(low) | np.isinf(high)) & ~nan
     ends = np.where(infinite, low, bounds[0]), np.where(infinite, high, bounds[1])
+    certain = nan & (value.flags & np.uint8(Freedom.ANY | Freedom.EITHER_ZERO) == 0)
     unknown = value.flags & np.uint8(Freedom.ANY | Freedom.NAN) != 0
-    return ends, nan & (value.flags & Freedom.ANY == 0), unknown & ~nan
+    return ends, certain, unknown & ~certain
 
 
 def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tuple[str, ...]) -> Value:
@@ -346,6 +348,15 @@ def _history(value: Value, wild: Mask) -> History:
         bounds = replaced(bounds, wild, 0.0)
         return replace(history, **_bounds(bounds), magnitude=np.where(wild, 0.0, history.magnitude))
     return replace(history, **_bounds(bounds))
+
+
+def _underflowed(value: Interval, fmt: Format, ulps: float, rounds: Mask) -> Interval:
+    """The value, and where it may round to a denormal, so many ULP more: no relative error bounds these."""
+    tiny = rounds & (value[0] < fmt.least) & (value[1] > -fmt.least)
+    if not tiny.any():
+        return value
+    error = np.where(tiny, ulps * fmt.least * fmt.unit, 0.0)
+    return value[0] - error, value[1] + error
 
 
 def _bounds(interval: Interval) -> dict[str, F64]:
