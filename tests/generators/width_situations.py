@@ -127,7 +127,7 @@ def _of_vector(case: m.Case, i: m.VectorMatrixMul, source: Any, expectation: Exp
 def _neighbours(numbers: Values, end: int) -> Values:
     """Where a number and the next one are `end` or beyond it, (n, k) of (n, k + 1)."""
     beyond = numbers >= end if end > 0 else numbers <= end
-    return beyond[:, 1:] & beyond[:, :-1]  # type: ignore[no-any-return]
+    return beyond[:, 1:] & beyond[:, :-1]
 
 
 def _of_indices(case: m.Case) -> Iterator[str]:
