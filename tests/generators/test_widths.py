@@ -69,6 +69,17 @@ def test_factors_are_as_large_as_their_type(component: C, situation: str) -> Non
     assert situation in found(component, everything())
 
 
+def test_tensors_of_bytes_have_elements_behind_the_2_24th() -> None:
+    device = everything()
+    bytes_alone = replace(device, matrices=tuple(r for r in device.matrices if r.component is C.uint8))
+    oracle = registry.oracle()
+    cases = [case for seed in range(12) for case in sample(40, bytes_alone, number=seed)]
+    large_ones = [case for case in cases if any(b.size > 1 << 24 for b in case.buffers.values())]
+    assert len(large_ones) < len(cases) // 10
+    seen = set().union(*(width_situations(case, oracle.expect(case)) for case in large_ones))
+    assert "load: element index of 2^24 or more" in seen
+
+
 @pytest.mark.parametrize("component", INTEGERS, ids=lambda c: c.value)
 def test_ends_are_the_ends_of_the_type_and_neighbours_agree(component: C) -> None:
     info = np.iinfo(component.dtype)
