@@ -108,7 +108,8 @@ def ties(given: ComponentType, reading: ComponentType, seed: int) -> Contents:
     bits = PRECISION[reading]
     most = min(limits(given)[1], int(LARGEST[reading]) + 1)
     binades = [e for e in range(bits, 33) if 2 << e <= most + 1]
-    exponent = binades[-1 - seed % len(binades)]
+    # The greatest ones half of the time: what is unsigned has its highest bit set there.
+    exponent = binades[-1 - (seed // 2 % len(binades) if seed % 2 else 0)]
     step = 2 << (exponent - bits)
     numbers = [(1 << exponent) + n * step + step // 2 + near for n in (0, 1, 2, 5, 8, 21) for near in (0, -1, 1)]
     numbers += [(2 << exponent) - 1, (2 << exponent) - step // 2]

@@ -26,7 +26,7 @@ _OPERATIONS = {
     "quotient": (_A.FDiv, _O.FDiv),
     "extreme": (_O.FMin, _O.FMax, _O.NMin, _O.NMax),
 }
-_INSTRUCTIONS = {
+_INSTRUCTIONS: dict[type, str] = {
     m.MatrixTimesScalar: "product",
     m.VectorTimesScalar: "product",
     m.MatrixMulAdd: "multiply-add",
