@@ -66,8 +66,8 @@ def mismatches(case: Case, group: Differing, most: int) -> list[Mismatch]:
                 coordinates,
                 _expected(group, i),
                 value_text(group.component, int(group.actual[i])),
-                # Within its interval, an element breaks the rule.
-                int(distance[i]) or (-1 if group.rule else 0),
+                # Within its interval, an element breaks the rule, or is the other zero.
+                int(distance[i]) or -1,
             )
         )
     return found

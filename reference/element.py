@@ -47,7 +47,7 @@ def show(value: Value) -> str:
         return f"anything ({reasons})"
     low, high = value.free.lo.item(), value.free.hi.item()
     if math.isnan(low):
-        return f"a NaN ({reasons})"
+        return f"a NaN{' or a zero' if flags & Freedom.EITHER_ZERO else ''} ({reasons})"
     also = (" or a zero" if flags & Freedom.EITHER_ZERO else "") + (" or a NaN" if flags & Freedom.NAN else "")
     return f"{text}, of [{decimal(low)}, {decimal(high)}]{also} ({reasons})"
 

@@ -14,7 +14,7 @@ from cts.reference.numeric.formats import F64, FORMATS, real
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import binding, operand, parts, rounded
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import FREE, History, Value, anything, step_of, stepped, where, with_freedom
+from cts.reference.numeric.value import FREE, History, Value, anything, or_zero, step_of, stepped, where, with_freedom
 
 _NEIGHBOURS = "either neighbour of a number that the type does not represent (NU-012)"
 _FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
@@ -62,7 +62,12 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
             zero = value.flags & Freedom.EITHER_ZERO != 0
         result = _to_float(target, bounds, wild, saturate, value.reasons, zero, ieee)
         if ieee:
-            result = _bound(result, source, None if value.free is None else step_of(value))
+            step = None if value.free is None else step_of(value)
+            if step is not None and target in _FLOAT8:
+                # What saturates is no multiple of anything.
+                greatest = FORMATS[target].greatest
+                step = np.where((bounds[0] < -greatest) | (bounds[1] > greatest), 0.0, step)
+            result = _bound(result, source, step)
         elif value.free is not None and value.free.step is not None and _holds(target, source):
             result = stepped(result, step_of(value))
     if ieee and wild.any():
@@ -172,7 +177,8 @@ def _to_float(
     beyond = _BEYOND[target]
     positive, negative = low >= beyond, high <= -beyond
     result = where(over, anything(target, result.shape, (*why, "around the greatest finite number (AM-29)")), result)
-    return where((positive | negative) & ~wild, _overflowed(target, negative), result)
+    result = where((positive | negative) & ~wild, _overflowed(target, negative), result)
+    return result if zero is None else or_zero(result, zero)
 
 
 def _converted(target: ComponentType, saturate: bool) -> specials.Function:

@@ -17,7 +17,7 @@ from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.reference.arrays import Mask
 from cts.reference.numeric import intervals, specials
-from cts.reference.numeric.formats import F64, FORMATS, least_ulp, ulp
+from cts.reference.numeric.formats import F64, FORMATS, Format, least_ulp, ulp
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import (
     NEIGHBOURS,
@@ -97,10 +97,11 @@ class Floats:
             found = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
             # Divisors that are an interval may lie where nothing is known of the quotient.
             return loosened(found, wild & ~point & ~np.isnan(x[0]), result.reasons)
-        first, second = _history(a), _history(b)
+        first, second = _history(a, x_wild), _history(b, y_wild)
         magnitude = first.magnitude / np.where(wild, 1.0, least)
         unit = first.unit + second.unit + (_DIVISION_ULP + 1) * FORMATS[component].unit
         span = intervals.div(spanned(x, zero), replaced(y, wild, 1.0))
+        span = _underflowed(span, FORMATS[component], _DIVISION_ULP + 1, np.ones_like(wild))
         return replace(result, history=History(*span, magnitude, np.zeros_like(magnitude), unit))
 
     def neg(self, a: Value) -> Value:
@@ -111,11 +112,11 @@ class Floats:
 
     def min(self, a: Value, b: Value, number_wins: bool = False) -> Value:
         """FMin, whose result is either operand where one is a NaN, or NMin, where it is the other one."""
-        return self._chosen(intervals.minimum, a, b, number_wins)
+        return self._chosen(intervals.signed_minimum if self.ieee else intervals.minimum, a, b, number_wins)
 
     def max(self, a: Value, b: Value, number_wins: bool = False) -> Value:
         """FMax or NMax."""
-        return self._chosen(intervals.maximum, a, b, number_wins)
+        return self._chosen(intervals.signed_maximum if self.ieee else intervals.maximum, a, b, number_wins)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
         """GLSL.std.450 Fma: as accurate as a product and a sum, yet the product may stay unrounded (NU-011).
@@ -175,8 +176,10 @@ class Floats:
         component = component_of(a)
         (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a), parts(b)
         wild = x_wild | y_wild
-        bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
+        if not self.ieee:
+            x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
         if not self.loose:
+            bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
             step = None
             if a.free is not None or b.free is not None or zero is not None:
                 with np.errstate(invalid="ignore"):
@@ -186,7 +189,7 @@ class Floats:
             result = binding(rounded(component, bounds, wild, reasons, zero, self.ieee), step)
             return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
         fmt = FORMATS[component]
-        first, second = _history(a), _history(b)
+        first, second = _history(a, x_wild), _history(b, y_wild)
         value = exact((first.lo, first.hi), (second.lo, second.hi))
         with np.errstate(invalid="ignore"):
             terms = quantum(first.quantum, second.quantum)
@@ -195,12 +198,13 @@ class Floats:
         unit = first.unit + second.unit + np.where(fits, 0.0, fmt.unit)
         if a.history is None and b.history is None:
             # One operation alone is rounded as declared (NU-018).
+            bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
             result = rounded(component, bounds, wild, (*merged(a, b), NEIGHBOURS), zero)
         else:
             slack = unit * total * (1 + 2 * unit) + np.where((unit > 0) & ~(terms >= fmt.least), fmt.least, 0.0)
             reasons = (*merged(a, b), _REARRANGED)
             result = rounded(component, (value[0] - slack, value[1] + slack), wild, reasons)
-        return replace(result, history=History(*value, total, terms, unit))
+        return replace(result, history=History(*_underflowed(value, fmt, 1.0, ~fits), total, terms, unit))
 
     def _moved(self, move: Callable[[Interval], Interval], a: Value) -> Value:
         bounds, zero, wild = parts(a)
@@ -216,6 +220,8 @@ class Floats:
     def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value, number_wins: bool) -> Value:
         (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a), parts(b)
         wild = x_wild | y_wild
+        if not self.ieee:
+            x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
         bounds, zero = _each(choose, (x, x_zero), (y, y_zero))
         result = rounded(component_of(a), bounds, wild, merged(a, b), zero, self.ieee)
         if not self.loose:
@@ -224,7 +230,7 @@ class Floats:
             return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
         if a.history is None and b.history is None:
             return result
-        first, second = _history(a), _history(b)
+        first, second = _history(a, x_wild), _history(b, y_wild)
         value = choose((first.lo, first.hi), (second.lo, second.hi))
         magnitude = np.maximum(first.magnitude, second.magnitude)
         quantum = np.minimum(first.quantum, second.quantum)
@@ -253,6 +259,14 @@ def exact_at(numbers: F64, x: float, value: float, function: Callable[[F64], F64
     found = function(numbers)
     exact = numbers == x
     return np.where(exact, value, intervals.below(found)), np.where(exact, value, intervals.above(found))
+
+
+def _apart(bounds: Interval, zero: Mask | None) -> Mask | None:
+    """Where an operand may be a zero beside its bounds, which are no zero themselves: signs of zeros are free."""
+    if zero is None:
+        return None
+    found: Mask = zero & ((bounds[0] != 0) | (bounds[1] != 0))
+    return found if found.any() else None
 
 
 def _each(
@@ -300,8 +314,9 @@ def _ordered(value: Value, bounds: Interval) -> tuple[Interval, Mask, Mask]:
     nan = np.isnan(low)
     infinite = (np.isinf(low) | np.isinf(high)) & ~nan
     ends = np.where(infinite, low, bounds[0]), np.where(infinite, high, bounds[1])
+    certain = nan & (value.flags & np.uint8(Freedom.ANY | Freedom.EITHER_ZERO) == 0)
     unknown = value.flags & np.uint8(Freedom.ANY | Freedom.NAN) != 0
-    return ends, nan & (value.flags & Freedom.ANY == 0), unknown & ~nan
+    return ends, certain, unknown & ~certain
 
 
 def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tuple[str, ...]) -> Value:
@@ -324,14 +339,24 @@ def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tu
     return with_freedom(None, bits, flags, (number, number), reasons)
 
 
-def _history(value: Value) -> History:
+def _history(value: Value, wild: Mask) -> History:
     history = history_of(value)
     bounds: Interval = (history.lo, history.hi)
-    bounds = spanned(bounds, denormal(bounds, FORMATS[component_of(value)].least))
-    if value.wild.any():
-        bounds = replaced(bounds, value.wild, 0.0)
-        return replace(history, **_bounds(bounds), magnitude=np.where(value.wild, 0.0, history.magnitude))
+    tiny = denormal(bounds, FORMATS[component_of(value)].least)
+    bounds = spanned(bounds, tiny if tiny.any() else None)
+    if wild.any():
+        bounds = replaced(bounds, wild, 0.0)
+        return replace(history, **_bounds(bounds), magnitude=np.where(wild, 0.0, history.magnitude))
     return replace(history, **_bounds(bounds))
+
+
+def _underflowed(value: Interval, fmt: Format, ulps: float, rounds: Mask) -> Interval:
+    """The value, and where it may round to a denormal, so many ULP more: no relative error bounds these."""
+    tiny = rounds & (value[0] < fmt.least) & (value[1] > -fmt.least)
+    if not tiny.any():
+        return value
+    error = np.where(tiny, ulps * fmt.least * fmt.unit, 0.0)
+    return value[0] - error, value[1] + error
 
 
 def _bounds(interval: Interval) -> dict[str, F64]:

@@ -56,15 +56,26 @@ def absolute(a: Interval) -> Interval:
 
 
 def minimum(a: Interval, b: Interval) -> Interval:
-    """Every min(x, y), where -0 is less than +0."""
-    low = _minimum(a[0], b[0])
-    return (low, low) if _points(a, b) else (low, _minimum(a[1], b[1]))
+    """Every min(x, y), zeros of any sign."""
+    low = np.minimum(a[0], b[0])
+    return (low, low) if _points(a, b) else (low, np.minimum(a[1], b[1]))
 
 
 def maximum(a: Interval, b: Interval) -> Interval:
+    """Every max(x, y), zeros of any sign."""
+    low = np.maximum(a[0], b[0])
+    return (low, low) if _points(a, b) else (low, np.maximum(a[1], b[1]))
+
+
+def signed_minimum(a: Interval, b: Interval) -> Interval:
+    """Every min(x, y), where -0 is less than +0."""
+    low = _signed_minimum(a[0], b[0])
+    return (low, low) if _points(a, b) else (low, _signed_minimum(a[1], b[1]))
+
+
+def signed_maximum(a: Interval, b: Interval) -> Interval:
     """Every max(x, y), where -0 is less than +0."""
-    low = -_minimum(-a[0], -b[0])
-    return (low, low) if _points(a, b) else (low, -_minimum(-a[1], -b[1]))
+    return negate(signed_minimum(negate(a), negate(b)))
 
 
 def below(numbers: F64) -> F64:
@@ -83,7 +94,7 @@ def _points(a: Interval, b: Interval) -> bool:
     return a[0] is a[1] and b[0] is b[1]
 
 
-def _minimum(x: F64, y: F64) -> F64:
+def _signed_minimum(x: F64, y: F64) -> F64:
     found: F64 = np.minimum(x, y)
     zero = found == 0
     return np.where(zero & (np.signbit(x) | np.signbit(y)) & (x == y), -0.0, found) if zero.any() else found

@@ -30,7 +30,8 @@ def operand(value: Value) -> tuple[Interval, Mask]:
 def parts(value: Value) -> tuple[Interval, Mask | None, Mask]:
     """A float operand as `Value.core` has it, where else it may be a zero (None: nowhere), and what is wild (as 0)."""
     low, high = value.core
-    wild = value.wild
+    # `Value.wild` would look up the numbers once more.
+    wild = ~np.isfinite(low) if value.free is None else value.wild
     bounds = low, low if value.free is None else high
     if wild.any():
         bounds = replaced(bounds, wild, 0.0)
@@ -51,6 +52,9 @@ def spanned(bounds: Interval, zero: Mask | None) -> Interval:
 def denormal(bounds: Interval, least: float) -> Mask:
     """Where an interval beside 0 holds a denormal, which may be flushed (NU-013)."""
     low, high = bounds
+    if low is high:
+        size = np.abs(low)
+        return (size < least) & (size > 0)
     found: Mask = ((low > 0) & (low < least)) | ((high < 0) & (high > -least))
     return found
 
@@ -81,7 +85,7 @@ def rounded(
     high = low if lo is hi and np.array_equal(low, lo) else above(component, hi)
     inexact = low is not high
     tiny = denormal(exact, fmt.least)
-    beyond = (hi > fmt.greatest) | (lo < -fmt.greatest)
+    beyond = np.abs(lo) > fmt.greatest if lo is hi else (hi > fmt.greatest) | (lo < -fmt.greatest)
     unknown = wild if ieee else wild | beyond
     infinite = ieee and beyond.any()
     middle = lo

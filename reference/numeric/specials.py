@@ -30,12 +30,10 @@ _NAN = "NaN of any sign and payload (NU-020)"
 ANYTHING: tuple[tuple[float, float], ...] = ((-np.inf, np.inf), (np.nan, np.nan))
 
 
-def recomputed(
-    result: Value, function: Function, operands: Sequence[Value], mask: Mask | None = None, name: str = ""
-) -> Value:
+def recomputed(result: Value, function: Function, operands: Sequence[Value], mask: Mask | None = None) -> Value:
     """A result whose elements with an infinite or NaN operand (and those of a mask) are what a function says.
 
-    Elements of which an operand may be anything stay as they are. `name` is a reason for those that change.
+    Elements of which an operand may be anything stay as they are.
     """
     some = np.zeros(result.shape, bool) if mask is None else np.broadcast_to(mask, result.shape)
     unknown = np.zeros(result.shape, bool)
@@ -49,15 +47,23 @@ def recomputed(
     picked = [v.stored.broadcast(result.shape).map(lambda a: a[at]) for v in operands]
     with np.errstate(all="ignore"):
         found = [r for points in itertools.product(*map(_candidates, picked)) for r in function(*points)]
-    reasons = (*merged(*picked), *((name,) if name else ()))
-    exact = enclosed(component_of(result), found, reasons)
+    # Intervals that hold zero and more hold what lies between: their zeros do not stand alone.
+    connected = np.zeros(at[0].shape, bool)
+    for low, high in (v.core for v in picked):
+        connected |= (low <= 0) & (high >= 0) & (low != high)
+    exact = enclosed(component_of(result), found, merged(*picked), connected)
     place = np.zeros(result.shape, np.int64)
     place[at] = np.arange(at[0].size)
     return where(some & ~unknown, exact.map(lambda a: a[place]), result.stored)
 
 
-def enclosed(component: ComponentType, results: Sequence[Interval], reasons: tuple[str, ...]) -> Value:
-    """Values that may be any of several results of each element, rounded to a type."""
+def enclosed(
+    component: ComponentType, results: Sequence[Interval], reasons: tuple[str, ...], connected: Mask | None = None
+) -> Value:
+    """Values that may be any of several results of each element, rounded to a type.
+
+    Where `connected`, also what lies between a zero among them and the others.
+    """
     shape = np.broadcast_shapes(*(low.shape for low, _ in results))
     lows, highs = (np.stack([np.broadcast_to(r[side], shape) for r in results]) for side in (0, 1))
     nan = np.isnan(lows)
@@ -69,6 +75,9 @@ def enclosed(component: ComponentType, results: Sequence[Interval], reasons: tup
     low = np.where(has, np.where(others, lows, np.inf).min(axis=0), np.where(negative, -0.0, 0.0))
     high = np.where(has, np.where(others, highs, -np.inf).max(axis=0), np.where(positive, 0.0, -0.0))
     either = zero & (has | (negative & positive))
+    if connected is not None:
+        low = np.where(zero & has & connected, np.minimum(low, 0.0), low)
+        high = np.where(zero & has & connected, np.maximum(high, 0.0), high)
     known = rounded(component, (low, high), np.zeros(shape, bool), reasons, either, ieee=True)
     if not unordered.any():
         return known

@@ -42,9 +42,9 @@ def kinds(value: Value) -> tuple[Kinds, Kinds]:
     low, high = value.core
     flags = value.flags
     anything = flags & Freedom.ANY != 0
-    nan = np.isnan(low) & ~anything
-    maybe_nan = nan | (flags & Freedom.NAN != 0) | anything
     flushed = denormal((low, high), FORMATS[component_of(value)].least) | (flags & Freedom.EITHER_ZERO != 0)
+    nan = np.isnan(low) & ~anything & ~flushed
+    maybe_nan = np.isnan(low) | (flags & Freedom.NAN != 0) | anything
     one = ~maybe_nan & ~flushed
     certain = Kinds(
         nan,

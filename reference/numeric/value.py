@@ -196,6 +196,14 @@ def loosened(value: Value, unknown: Mask, reasons: tuple[str, ...]) -> Value:
     return where(unknown, anything(value.component, value.shape, reasons), value)
 
 
+def or_zero(value: Value, mask: Mask) -> Value:
+    """Floats of which those of a mask may also be a zero of either sign."""
+    low, high = value.core
+    flags = np.where(mask, value.flags | np.uint8(FREE | Freedom.EITHER_ZERO), value.flags).astype(np.uint8)
+    free = value.free or Free(flags, low, high)
+    return replace(value, free=replace(free, flags=flags))
+
+
 def where(mask: Mask, a: Value, b: Value) -> Value:
     """Elements of `a` where the mask is set, else of `b`; shapes broadcast."""
     bits: Bits = np.where(mask, a.bits, b.bits)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from msgspec import structs
 
 from cts.driver import Job, Status
 from cts.drivers.emulator import create
-from cts.model import Case, ComponentType, initial_memory, loads_case
+from cts.model import Case, ComponentType, FloatControls, initial_memory, loads_case
 
 
 def result(case: Case, **options: str) -> npt.NDArray[Any]:
@@ -172,6 +173,18 @@ def test_zeros(zeros: str, bits: int) -> None:
     assert result(case, zeros=zeros).tolist() == [[bits]]
 
 
+@pytest.mark.parametrize("zeros", ["ieee", "positive", "negative"])
+def test_zeros_are_those_of_ieee_754_without_fast_math(zeros: str) -> None:
+    """NU-020; which zero a sum of products is nothing says (NU-010)."""
+    difference = "  - {op: MatrixArithmetic, id: r, operation: FSub, a: a, b: a}\n"
+    assert result(converted(3.0, difference, "FastMathNone"), zeros=zeros).tolist() == [[0]]
+    negated = "  - {op: MatrixArithmetic, id: r, operation: FNegate, a: a}\n"
+    assert result(converted(0.0, negated, "FastMathNone"), zeros=zeros).tolist() == [[0x80000000]]
+    product_of = product("[1, -1, -8]", "[1, 1, 1]", 3)
+    found = result(structs.replace(product_of, float_controls=FloatControls.FastMathNone), zeros=zeros).item()
+    assert found == (0x80000000 if zeros == "negative" else 0)
+
+
 THERE_AND_BACK = (
     "  - {op: MatrixConvert, id: b, matrix: a, operation: FConvert, component: float16}\n"
     "  - {op: MatrixConvert, id: r, matrix: b, operation: FConvert, component: float32}\n"
@@ -194,6 +207,14 @@ def test_contraction_leaves_out_only_what_the_case_allows(controls: str, back: f
     arithmetic = converted(1.0, ADD_AND_SUBTRACT, controls, "float16")
     assert numbers(result(arithmetic, contract="on"), ComponentType.float16) == [difference]
     assert numbers(result(arithmetic), ComponentType.float16) == [0]
+
+
+@pytest.mark.parametrize("controls", ["Undecorated", "NoContraction", "FastMathNone"])
+def test_contraction_leaves_intermediates_of_bfloat16_unrounded(controls: str) -> None:
+    """NU-021."""
+    case = converted(1.00390625, THERE_AND_BACK.replace("float16", "bfloat16"), controls)
+    assert numbers(result(case, contract="on")) == [1.00390625]
+    assert numbers(result(case)) == [1.0]
 
 
 def test_a_store_and_a_load_round() -> None:

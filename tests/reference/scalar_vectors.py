@@ -208,10 +208,7 @@ def inputs(s: Subgroup, i: m.VectorMatrixMul, depth: int) -> tuple[T, list[Numbe
         if target in FLOAT8 and source is not target and choices.flip():
             return source, given
         if target in FLOAT8:
-            numbers = [choices.operand(source, x) for x in given]
-            return target, [
-                choices.rounded(target, x) if tied(target, x) else nearest(choices, target, x) for x in numbers
-            ]
+            return target, [narrowed(choices, target, choices.operand(source, x)) for x in given]
         return target, given if source is target else [choices.convert(source, target, x) for x in given]
     read = signed(source, MulAddOperand.MatrixBSigned in i.operands)
     numbers = [choices.operand(source, x) if source in FORMATS else Fraction(integer(read, int(x))) for x in given]
@@ -243,12 +240,12 @@ def nearest(choices: Choices, t: T, x: Fraction | None) -> int:
     return magnitude | (int(x < 0) << (f.width - 1))
 
 
-def tied(t: T, x: Fraction) -> bool:
-    """Whether a number lies half way between two of a type: either is as accurate (CV-033)."""
-    if x == 0 or abs(x) > FORMATS[t].greatest:
-        return False
+def narrowed(choices: Choices, t: T, x: Fraction | None) -> int:
+    """To nearest; half way between two numbers either is as accurate (CV-033)."""
+    if x is None or x == 0 or abs(x) > FORMATS[t].greatest:
+        return nearest(choices, t, x)
     low, high = (real(t, b) or Fraction(0) for b in neighbours(FORMATS[t], x))
-    return low != high and 2 * abs(x) == low + high
+    return choices.rounded(t, x) if low != high and 2 * abs(x) == low + high else nearest(choices, t, x)
 
 
 def reduce_sum(s: Subgroup, i: m.VectorReduceSumAccumulate) -> None:

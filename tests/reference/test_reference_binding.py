@@ -80,6 +80,14 @@ def test_intermediates_of_bfloat16_need_not_be_rounded(narrow: T) -> None:
     assert holds(conversions.converted(integer, T.float32, Watch(), ieee=True), 0, 257)
 
 
+def test_what_saturates_keeps_no_place() -> None:
+    """A multiple of 2^28 that may be beyond float8 becomes its greatest number, which is no such multiple."""
+    large = value(T.float32, -3057824783400960)
+    there_and_back = NO_FAST_MATH.sub(large, NO_FAST_MATH.sub(large, value(T.float32, 0.5)))
+    found = conversions.float_to_float(there_and_back, T.float8_e4m3fn, True, True)
+    assert holds(found, 0, 0) and holds(found, 0, 448)
+
+
 def test_no_way_of_rounding_is_left_out() -> None:
     """Every result of random programs, either neighbour taken at each operation, is allowed."""
     random = np.random.default_rng(7)

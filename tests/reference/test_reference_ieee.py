@@ -130,6 +130,13 @@ def test_a_nan_that_may_be_passes_on() -> None:
     assert allowed(passed(maybe, True)) == ["1", "nan"]
 
 
+def test_an_interval_that_touches_zero_is_kept_whole() -> None:
+    """The number that a minimum chooses beside a NaN may be anything between two neighbours, of which zero is one."""
+    product = IEEE.fma(value(2.0**-15), value(2.0**-24), value(2.0**-24))
+    found = IEEE.min(value(NAN), product, True)
+    assert allowed(found) == allowed(product) == ["-0", "0", f"{2.0**-24:g}", f"{2.0**-23:g}"]
+
+
 def test_comparisons_with_specials() -> None:
     nan, inf, one = value(NAN), value(INF), value(1)
     for operation, with_nan, with_inf in (
@@ -197,6 +204,21 @@ def test_a_conversion_that_overflows() -> None:
     assert allowed(conversions.float_to_float(both, T.float8_e4m3fn, False, True)) == ["nan"]
     assert allowed(IEEE.sub(both, both)) == ANYTHING
     assert allowed(IEEE.neg(both)) == ["-inf", "-65504"]
+
+
+@pytest.mark.parametrize("ieee", [False, True])
+def test_a_zero_beside_what_overflows_float8(ieee: bool) -> None:
+    """A denormal that may be flushed, times a great number, is 0 or out of range."""
+    floats = IEEE if ieee else STRICT
+    product = floats.mul(value("0x00000001", component=T.float32), value(2.0**127, component=T.float32))
+    large = floats.mul(product, value(2.0**100, component=T.float32))
+    for target, beyond in ((T.float8_e4m3fn, "nan"), (T.float8_e5m2, "inf")):
+        found = conversions.float_to_float(large, target, False, ieee)
+        assert allowed(found) == ["-0", "0", beyond]
+    nan = conversions.float_to_float(large, T.float8_e4m3fn, False, True)
+    assert IEEE.compare("ne", nan, nan).flags[0] != 0
+    wide = conversions.float_to_float(nan, T.float16, False, True)
+    assert allowed(IEEE.add(wide, value(1))) == ["1", "nan"]
 
 
 def test_float8_specials_widen() -> None:

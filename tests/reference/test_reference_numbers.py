@@ -242,3 +242,10 @@ def test_every_nan_is_one_quiet_nan_and_nothing_warns_of_it(component: T) -> Non
             ulp(component, result.interval[0])
     assert len(np.unique(numbers[np.isnan(numbers)].view(np.uint64))) == 1
     assert np.isnan(numbers).any()
+
+
+def test_a_rounding_to_a_denormal_is_multiplied_by_what_follows() -> None:
+    """NU-017: half a unit of the least denormals, times 8824, is more than any relative error of the quotient."""
+    quotient = LOOSE.div(value(T.float16, 2.0**-10), value(T.float16, 8824))
+    ((low, high),) = allowed(LOOSE.mul(value(T.float16, 8824), quotient))
+    assert low <= 2.0**-10 <= high and high >= float(np.float16(8824 * 2.0**-23))
