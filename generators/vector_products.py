@@ -141,9 +141,9 @@ def _draw_for_integers(choices: Choices, row: VectorMulSupport, *, ieee: bool) -
         )
     if kind < 4:
         return draw_contents(choices, given, Wanted(size=120, exact=True))
-    if kind < 7:
+    if kind < (5 if ieee else 7):
         return cycle(_TO_INTEGERS)
-    if kind == 7:
+    if kind == 7 or (ieee and kind >= 5):
         # What is next to nothing is 0; what is too large for any integer saturates, infinity where it is judged.
         kinds = ("greatest", *BOUNDED, *(("infinities",) if ieee else ()))
         return draw_special(choices, given, kinds, among=_TO_INTEGERS[::3])
