@@ -129,11 +129,15 @@ _SIGNED = (
 
 
 def draw_special_terms(choices: Choices, component: ComponentType, combining: Combining, count: int) -> Contents:
-    """Special numbers that a function combines in any order alike: infinities of one sign mostly, or only such.
+    """Special numbers that a function combines in any order alike: a few among ordinary ones, or nothing else.
 
-    Among ordinary ones that are factors of products, or all on one side of 0: what is combined by mistake then shows.
+    The ordinary ones are factors of products, or all on one side of 0: what is combined by mistake then shows. Where
+    there are no others, the special ones are negative for maxima and positive for minima.
     """
     sign, only = choices.record(3, 3)
+    if only == 3 and combining.combined is _one_of:
+        end = "nonnegative" if "min(" in combining.body else "negative"
+        return draw_special(choices, component, combining.special, one_in=1, sign=end)
     product = combining.combined is _any
     among: tuple[Number, ...] = (1, -1, 1, 1, -1) if product else ((1, -2, 3), (-1, -2, -5), (1, 2, 3, 4), (0, 1))[sign]
     return draw_special(choices, component, combining.special, among=among, one_in=(count + 1, 16, 31, 1)[only])

@@ -119,7 +119,7 @@ def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None, *,
         kinds = KINDS if ieee and to_float else BOUNDED
         unsigned = step is not None and step.operation is Conversion.ConvertFToU
         among = of_step or ((1, 2, 3, 0.5) if unsigned else (1, -2, 3, 0.5, -1))
-        return draw_special(choices, component, kinds, among=among, negative=not unsigned)
+        return draw_special(choices, component, kinds, among=among, sign="nonnegative" if unsigned else "any")
     plain = step is None or step.operation is None or kind < 2
     if not plain:
         assert step is not None and step.operation is not None

@@ -73,8 +73,11 @@ def draw_body(choices: Choices, returns: ComponentType, terms: Sequence[Term], *
 
 
 def _draw_compared(choices: Choices, a: Term, special: Sequence[Term]) -> Term:
-    """`a` where a comparison of a number that may be infinite or NaN holds, else another number."""
-    which, order, other = choices.record(len(special) - 1, 5, 2)
+    """`a` where a comparison of a number that may be infinite or NaN holds, else another number; or a magnitude."""
+    which, order, other = choices.record(len(special) - 1, 8, 2)
+    if order > 5:
+        text = _bare(special[which].text)
+        return Term(f"abs({text})", a.type, UNBOUNDED)
     operation = ("<", "<=", ">", ">=", "==", "!=")[order]
     condition = f"{special[which].text} {operation} {(2, 0, -1)[other]}"
     return Term(f"({a.text} if {condition} else {a.type.value}(7))", a.type, a.known.union(Known(7, 7)))

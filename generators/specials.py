@@ -80,15 +80,15 @@ def draw_special(
     *,
     among: Sequence[Number] = _ORDINARY,
     one_in: int = 2,
-    negative: bool = True,
+    sign: str = "any",
 ) -> Contents:
-    """Special numbers of a kind, or of all `kinds`, one in `one_in`, among ordinary ones; `negative`: of both signs."""
+    """Special numbers of a kind, or of all `kinds`, one in `one_in`, among ordinary ones; `sign` as in Wanted."""
     fitting = tuple(k for k in kinds if specials(component, k))
     which, seed, length = choices.record(2 * len(fitting) - 1, 30, len(_LENGTHS) - 1)
     chosen = fitting[which : which + 1] or fitting
-    numbers = _mixed(component, chosen, tuple(among), one_in, negative, seed, _LENGTHS[length])
+    numbers = _mixed(component, chosen, tuple(among), one_in, sign, seed, _LENGTHS[length])
     known = known_of(component, chosen, among)
-    return Contents(known if negative or not known.bounded else replace(known, low=0), Data(cycle=numbers))
+    return Contents(known if sign != "nonnegative" or not known.bounded else replace(known, low=0), Data(cycle=numbers))
 
 
 def known_of(component: ComponentType, kinds: Sequence[str], among: Sequence[Number]) -> Known:
@@ -108,7 +108,7 @@ def _mixed(
     kinds: tuple[str, ...],
     among: tuple[Number, ...],
     one_in: int,
-    negative: bool,
+    sign: str,
     seed: int,
     length: int,
 ) -> tuple[Number, ...]:
@@ -116,7 +116,7 @@ def _mixed(
     rng = random.Random(seed)
     count = max(-(-length // one_in), 1)
     # Patterns alternate: positive, negative.
-    of_sign = slice(None, None, 1 if negative else 2)
+    of_sign = {"any": slice(None), "nonnegative": slice(0, None, 2), "negative": slice(1, None, 2)}[sign]
     special = [rng.choice(specials(component, kinds[n % len(kinds)])[of_sign]) for n in range(count)]
     ordinary = [among[(seed + n) % len(among)] for n in range(length - count)]
     numbers = [*special, *ordinary]

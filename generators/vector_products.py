@@ -135,7 +135,8 @@ def ties(given: ComponentType, reading: ComponentType, seed: int) -> Contents:
     bits = PRECISION[reading]
     most = min(limits(given)[1], int(LARGEST[reading]) + 1)
     binades = [e for e in range(bits, 33) if 2 << e <= most + 1]
-    exponent = binades[-1 - seed % len(binades)]
+    # The greatest ones half of the time: what is unsigned has its highest bit set there.
+    exponent = binades[-1 - (seed // 2 % len(binades) if seed % 2 else 0)]
     step = 2 << (exponent - bits)
     numbers = [(1 << exponent) + n * step + step // 2 + near for n in (0, 1, 2, 5, 8, 21) for near in (0, -1, 1)]
     numbers += [(2 << exponent) - 1, (2 << exponent) - step // 2]
@@ -167,9 +168,9 @@ def _draw_for_integers(choices: Choices, row: VectorMulSupport, *, ieee: bool) -
         )
     if kind < 4:
         return draw_contents(choices, given, Wanted(size=120, exact=True))
-    if kind < 7:
+    if kind < (5 if ieee else 7):
         return cycle(_TO_INTEGERS)
-    if kind == 7:
+    if kind == 7 or (ieee and kind >= 5):
         # What is next to nothing is 0; what is too large for any integer saturates, infinity where it is judged.
         kinds = ("greatest", *BOUNDED, *(("infinities",) if ieee else ()))
         return draw_special(choices, given, kinds, among=_TO_INTEGERS[::3])

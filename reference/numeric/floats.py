@@ -310,7 +310,7 @@ def _exp_of_infinity(x: F64) -> list[Interval]:
 
 def _ordered(value: Value, bounds: Interval) -> tuple[Interval, Mask, Mask]:
     """Bounds that may be infinite, which elements are NaN for sure, and which may be NaN or anything else."""
-    low, high = value.core
+    low, high = value.interval  # with the zero that an infinity may be instead
     nan = np.isnan(low)
     infinite = (np.isinf(low) | np.isinf(high)) & ~nan
     ends = np.where(infinite, low, bounds[0]), np.where(infinite, high, bounds[1])

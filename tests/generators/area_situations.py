@@ -43,6 +43,11 @@ class _Reader:
         bits = self.expectation.matrices[name]
         return m.decode(component or self.shape(name).component, bits)
 
+    def numbers(self, name: str) -> npt.NDArray[np.float64]:
+        """The same as numbers: a signalling NaN raises the flag where it is widened."""
+        with np.errstate(invalid="ignore"):
+            return self.values(name).astype(np.float64)
+
     def inexact(self, name: str) -> bool:
         """Whether more than the sign of zeros is free in a matrix."""
         spread = self.expectation.spreads.get(name)
@@ -171,13 +176,13 @@ class _Reader:
         if self.inexact(i.id):
             yield f"inexact conversion to {i.component.value}"
         if i.component.is_float:
-            value = self.values(i.id).astype(np.float64)
+            value = self.numbers(i.id)
             if (~np.isfinite(value)).any():
                 yield f"out of range of {i.component.value}"
             least = float(m.decode(i.component, np.array([1], i.component.bits_dtype))[0])
             if ((value != 0) & (np.abs(value) < 8 * least)).any() and source.is_float:
                 yield f"denormal of {i.component.value}"
-        if source.is_float and not i.component.is_float and (self.values(i.matrix).astype(np.float64) % 1 != 0).any():
+        if source.is_float and not i.component.is_float and (self.numbers(i.matrix) % 1 != 0).any():
             yield "fraction to integer"
         if not source.is_float and not i.component.is_float:
             a, b = self.values(i.matrix).astype(object), self.values(i.id).astype(object)
@@ -200,7 +205,7 @@ class _Reader:
                     relation = "same" if new == old else "smaller" if new < old else "larger"
                     yield f"reduction by {mode.value}, extent {relation}"
                     yield "combined extent " + ("a power of two" if old & (old - 1) == 0 else "no power of two")
-        value = self.values(i.matrix).astype(np.float64)
+        value = self.numbers(i.matrix)
         if (value > 0).all() or (value < 0).all():
             yield "all combined are " + ("positive" if (value > 0).all() else "negative")
         if self.inexact(i.id):

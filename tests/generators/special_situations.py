@@ -26,7 +26,7 @@ _OPERATIONS = {
     "quotient": (_A.FDiv, _O.FDiv),
     "extreme": (_O.FMin, _O.FMax, _O.NMin, _O.NMax),
 }
-_INSTRUCTIONS: dict[type[Any], str] = {
+_INSTRUCTIONS: dict[type, str] = {
     m.MatrixTimesScalar: "product",
     m.VectorTimesScalar: "product",
     m.MatrixMulAdd: "multiply-add",
@@ -47,7 +47,10 @@ def special_situations(case: m.Case, expectation: Expectation) -> set[str]:
             if component is None:
                 continue
             bits = expectation.matrices[name]
-            found.update(f"{kind} of {special}" for kind in _kinds(i) for special in _specials(component, bits))
+            kinds = set(_kinds(i))
+            if kinds & _OPERATIONS.keys():
+                kinds.add("arithmetic")
+            found.update(f"{kind} of {special}" for kind in kinds for special in _specials(component, bits))
             if isinstance(i, m.MatrixConvert | m.VectorConvert):
                 signed = i.operation.value in ("ConvertSToF", "SConvert")
                 found.update(_of_conversion(component, i.component, bits, signed))
@@ -91,6 +94,7 @@ def _specials(component: m.ComponentType, bits: Bits) -> Iterator[str]:
 
 
 def _numbers(component: m.ComponentType, bits: Bits) -> npt.NDArray[np.float64]:
+    # A signalling NaN raises the flag where it is widened.
     with np.errstate(invalid="ignore"):
         return m.decode(component, bits).astype(np.float64)
 
@@ -157,7 +161,8 @@ def _of_product(
         if given.is_float and not reading.component.is_float:
             yield from (f"input read as integers of {special}" for special in _specials(given, bits))
             numbers = _numbers(given, bits)
-            if (np.abs(numbers - np.trunc(numbers)) == 0.5).any():
+            finite = numbers[np.isfinite(numbers)]
+            if (np.abs(finite - np.trunc(finite)) == 0.5).any():
                 yield "input read as integers of a tie"
         elif not given.is_float and reading.component.is_float:
             numbers = m.decode(given, bits).astype(np.float64)

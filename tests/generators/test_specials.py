@@ -62,7 +62,9 @@ def test_special_contents_are_what_is_known_of_them(
     data: st.DataObject, component: C, kinds: tuple[str, ...], one_in: int, negative: bool
 ) -> None:
     among = (1, 2, 3) if not negative else (1, -2, 3)
-    contents = draw_special(Choices(data.draw), component, kinds, among=among, one_in=one_in, negative=negative)
+    contents = draw_special(
+        Choices(data.draw), component, kinds, among=among, one_in=one_in, sign="any" if negative else "nonnegative"
+    )
     buffer = Buffer(component, (301,), contents.data)
     with np.errstate(invalid="ignore"):
         values = decode(component, initial_bits(buffer)).astype(np.float64)

@@ -60,7 +60,7 @@ def _of_values(case: m.Case, types: Any, oracle: Oracle) -> Iterator[str]:
         return
     matrices = oracle.expect(case).matrices
     for i in found:
-        a, b = (m.decode(types[n].component, matrices[n]).astype(np.float64) if n else None for n in (i.a, i.b))
+        a, b = (_floats(types[n].component, matrices[n]) if n else None for n in (i.a, i.b))
         assert a is not None
         if (a < 0).any():
             yield f"{i.operation.value} of a negative number"
@@ -195,7 +195,7 @@ def _of_input(case: m.Case, i: m.VectorMatrixMul, given: m.ComponentType, readin
     for other in case.program:
         if isinstance(other, m.VectorLoad) and other.id == i.input:
             buffer = case.buffers[other.buffer]
-            numbers = m.decode(buffer.type, m.initial_bits(buffer)).astype(np.float64)
+            numbers = _floats(buffer.type, m.initial_bits(buffer))
             limits = np.iinfo(reading.dtype)
             if ((numbers < limits.min) | (numbers > limits.max)).any():
                 yield "saturates"
@@ -206,7 +206,13 @@ def _of_input(case: m.Case, i: m.VectorMatrixMul, given: m.ComponentType, readin
 def _numbers(case: m.Case, place: m.Place) -> Any:
     """The numbers of a buffer that is converted; none of an opaque matrix, whose numbers come from another one."""
     buffer = case.buffers.get(place.of)
-    return np.zeros(0) if buffer is None else m.decode(buffer.type, m.initial_bits(buffer)).astype(np.float64)
+    return np.zeros(0) if buffer is None else _floats(buffer.type, m.initial_bits(buffer))
+
+
+def _floats(component: m.ComponentType, bits: Any) -> Any:
+    """The numbers behind bit patterns: a signalling NaN raises the flag where it is widened."""
+    with np.errstate(invalid="ignore"):
+        return m.decode(component, bits).astype(np.float64)
 
 
 def _of_conversions(case: m.Case) -> Iterator[str]:
@@ -230,7 +236,9 @@ def _of_conversions(case: m.Case) -> Iterator[str]:
             )
         if target in _NARROWER and target is not source:
             numbers = _numbers(case, conversion.source)
-            if (numbers.astype(target.dtype).astype(np.float64) != numbers).any():
+            with np.errstate(invalid="ignore", over="ignore"):
+                narrow = numbers.astype(target.dtype).astype(np.float64)
+            if (narrow != numbers).any():
                 yield f"rounds to {target.value}"
         if before.optimal and after.optimal and before is not after:
             yield "one optimal layout to another"

@@ -149,6 +149,11 @@ def test_comparisons_with_specials() -> None:
         assert STRICT.compare(operation, nan, one).flags[0] != 0
     assert IEEE.compare("eq", inf, inf).bits[0] == 1
     assert IEEE.compare("lt", IEEE.min(nan, one), one).flags[0] != 0
+    # 65504 or infinity, less 65504.
+    zero_or_infinity = IEEE.add(IEEE.add(value(65504), value(5)), value(-65504))
+    assert allowed(zero_or_infinity) == ["-0", "0", "inf"]
+    assert IEEE.compare("gt", zero_or_infinity, one).flags[0] != 0
+    assert IEEE.compare("ge", zero_or_infinity, value(0)).flags[0] == 0
 
 
 def test_functions_of_infinity() -> None:
