@@ -81,7 +81,7 @@ class Operands:
     def any(self) -> Known:
         """One more operand."""
         a, kind = self.found[0], self.choices.between(0, 9)
-        if kind == 9:
+        if kind == 9 or (kind == 3 and self.kernel.ieee):
             self.found.append(a)
         elif kind in (7, 8) or (kind == 4 and self.kernel.ieee):
             numbers: Sequence[Number] = [n for n in _NUMBERS if represents(a.component, n)]
