@@ -95,6 +95,17 @@ NEIGHBOURS = [
         "length: 7}, value: 0",
         "length: 7}, value: 1",
     ),
+    ("vector-rows-unlike-16", "vector_multiply.memory.infinity_between_rows", "k: 33", "k: 32"),
+    ("vector-rows-unlike-16", "vector_multiply.memory.infinity_between_rows", "RowMajor", "ColumnMajor"),
+    ("convert-nan-to-bfloat16", "conversions.float.nan_to_bf16_of_another_use", "FastMathNone", "NoContraction"),
+    ("convert-nan-to-bfloat16", "per_element.body.nan_through_bfloat16", "bfloat16(value)", "float16(value)"),
+    (
+        "convert-nan-to-bfloat16",
+        "conversions.float.nan_to_bf16_of_another_use",
+        "'0x7f800001', '0xff800001', '0x7f80ffff'",
+        "'0x7f800000', '0xff800000', '0x7f81ffff'",
+    ),
+    ("layout-span-endless", "tensor_addressing.slice.endless_span_of_five", "4294967295", "16"),
 ]
 
 

@@ -114,6 +114,10 @@ VECTOR_K_SECOND_TILE = multiply(
 VECTOR_INT8_PAIRS_WRAP = multiply(
     "vector-int8-pairs-wrap", "the sum of two neighbouring products of signed 8-bit integers wraps at 16 bits"
 )
+VECTOR_ROWS_WHOLE_PIECES = multiply(
+    "vector-rows-whole-pieces",
+    "rows are read in whole pieces of 16 elements, times zeros behind K: an infinity or NaN there makes the sum NaN",
+)
 VECTOR_PADDING_NAN = multiply(
     "vector-padding-nan", "padding of an optimal layout enters sums of K that is no multiple of 8: NaN times 0"
 )

@@ -94,6 +94,8 @@ class Multiplier:
             elif self._bug == v.VECTOR_K_SECOND_TILE:
                 matrix = matrix[:, np.arange(shape.k) % TILE]
             bias = self._bias(i, shape.m, where.bias[group])
+            if self._bug == v.VECTOR_ROWS_WHOLE_PIECES and component.is_float:
+                bias = bias + self._behind_rows(i, shape, int(where.matrix[group[0]]), int(where.stride[group[0]]))
             if component.is_float:
                 made = np.empty((len(group), shape.m), np.uint32)
                 multiply(
@@ -225,6 +227,17 @@ class Multiplier:
             return without_denormals(floats_of(bits, component), component, self._settings)
         is_signed = component.is_signed and bug != v.VECTOR_MATRIX_UNSIGNED
         return ints_of(bits, size, signed if bug == v.VECTOR_MATRIX_SIGN_OF_INPUT else is_signed)
+
+    def _behind_rows(self, i: VectorMatrixMul, shape: Shape, at: int, stride: int) -> Floats:
+        """A bug: zeros times what follows the K elements of each row (M,) up to the next multiple of 16."""
+        component = interpretation_of(i.matrix_interpretation).component
+        if shape.layout is not MatrixLayout.RowMajor:
+            return np.zeros(shape.m)
+        places = at + strided(shape.layout, shape.m, -(-shape.k // 16) * 16, component.size, stride)[:, shape.k :]
+        places = np.minimum(places, len(self._memory.spaces[i.matrix]) - component.size)
+        with np.errstate(invalid="ignore"):
+            terms = 0 * floats_of(self._memory.gather(i.matrix, places, component.size), component)
+        return terms.sum(axis=1)
 
     def _bias(self, i: VectorMatrixMul, m: int, at: Ints) -> Floats | Ints:
         """Biases (invocations, M) at byte addresses (invocations,); zeros where there is none (CV-018)."""

@@ -1,0 +1,9 @@
+"""Named properties of cases, derived from the case alone: what a quarantine can ask for.
+
+A condition is a function of a case with a name and, as its docstring, one sentence for its readers.
+"""
+
+from cts.conditions import layouts, matrices, numbers, vectors
+from cts.conditions.registry import CONDITIONS, Condition, condition, find
+
+__all__ = ["CONDITIONS", "Condition", "condition", "find", "layouts", "matrices", "numbers", "vectors"]

@@ -1,0 +1,127 @@
+"""Conditions of what numbers go through: conversions, negations, roundings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cts.conditions.registry import condition
+from cts.model import (
+    Arithmetic,
+    Case,
+    ComponentType,
+    Conversion,
+    FloatControls,
+    MatrixArithmetic,
+    MatrixConstant,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixNull,
+    MatrixShape,
+    MatrixTimesScalar,
+    MatrixTranspose,
+    VectorArithmetic,
+    VectorConstant,
+    VectorConversion,
+    VectorConvert,
+    VectorOperation,
+    VectorShape,
+    initial_bits,
+    references,
+    types_of,
+)
+
+_C = ComponentType
+
+
+@condition("convert-other-signedness")
+def convert_other_signedness(case: Case) -> bool:
+    """A matrix conversion reads or makes integers as of another signedness than their type's."""
+    types = types_of(case)
+    for i in case.program:
+        if isinstance(i, MatrixConvert):
+            source = types[i.matrix]
+            assert isinstance(source, MatrixShape)
+            signed = i.operation in (Conversion.ConvertSToF, Conversion.ConvertFToS, Conversion.SConvert)
+            ends = [c for c in (source.component, i.component) if not c.is_float]
+            if any(c.is_signed != signed for c in ends):
+                return True
+    return False
+
+
+@condition("matrix-roundings-binding")
+def matrix_roundings_binding(case: Case) -> bool:
+    """Roundings bind, and the floats that a matrix operation or conversion gives, but for bfloat16, go into another."""
+    computing = (MatrixArithmetic, MatrixConvert, MatrixTimesScalar)
+    floats = {n for n, t in types_of(case).items() if isinstance(t, MatrixShape) and t.component.is_float}
+    free = {i.id for i in case.program if isinstance(i, MatrixConvert) and i.component is ComponentType.bfloat16}
+    rounded = floats.intersection(i.id for i in case.program if isinstance(i, computing)) - free
+    return case.float_controls is not FloatControls.Undecorated and any(
+        isinstance(i, computing) and not rounded.isdisjoint(references(i)) for i in case.program
+    )
+
+
+@condition("integer-negations")
+def integer_negations(case: Case) -> bool:
+    """Integers are negated, by 0 - x or by a scalar too, and divided: compilers may cancel signs that wrap."""
+    negates = any(_negations(case)) or any(isinstance(i, MatrixTimesScalar) for i in case.program)
+    divides = any(isinstance(i, MatrixArithmetic) and i.operation is Arithmetic.SDiv for i in case.program)
+    return negates and divides
+
+
+@condition("vector-negation-widened")
+def vector_negation_widened(case: Case) -> bool:
+    """An 8-bit vector is negated, by 0 - x too, and one is converted by SConvert to a wider type."""
+    narrow = {n for n, t in types_of(case).items() if isinstance(t, VectorShape) and t.component.size == 1}
+    conversions = (i for i in case.program if isinstance(i, VectorConvert))
+    widened = (i.vector for i in conversions if i.operation is VectorConversion.SConvert)
+    return not narrow.isdisjoint(_negations(case)) and not narrow.isdisjoint(widened)
+
+
+@condition("conversion-of-conversion")
+def conversion_of_conversion(case: Case) -> bool:
+    """Roundings bind, and what a conversion to another float than bfloat16 gives, in functions too, is converted."""
+    if case.float_controls is FloatControls.Undecorated:
+        return False
+    types = types_of(case)
+    converted: set[str] = set()
+    for i in case.program:
+        if isinstance(i, (MatrixConvertUse, MatrixTranspose)) and i.matrix in converted:
+            converted.add(i.id)
+        if not isinstance(i, (MatrixConvert, VectorConvert)) or not i.component.is_float:
+            continue
+        source = i.matrix if isinstance(i, MatrixConvert) else i.vector
+        shape = types[source]
+        assert isinstance(shape, (MatrixShape, VectorShape))
+        if shape.component.is_float:
+            if source in converted:
+                return True
+            if i.component is not _C.bfloat16:
+                converted.add(i.id)
+    return any(_CAST_OF_CAST.search(f.body) for f in case.functions.values())
+
+
+_CAST_OF_CAST = re.compile(r"float\w+\(\s*float\w+\(")
+
+
+@condition("convert-nan-to-bfloat16")
+def convert_nan_to_bfloat16(case: Case) -> bool:
+    """No fast math, float32 becomes bfloat16, and a buffer has a NaN of which nothing but its lower 16 bits says so."""
+    if case.float_controls is not FloatControls.FastMathNone:
+        return False
+    made = any(isinstance(i, (MatrixConvert, VectorConvert)) and i.component is _C.bfloat16 for i in case.program)
+    if not made and not any("bfloat16(" in f.body for f in case.functions.values()):
+        return False
+    contents = (initial_bits(b) for b in case.buffers.values() if b.type is _C.float32)
+    return any(((bits & 0x7FFF0000 == 0x7F800000) & (bits & 0xFFFF != 0)).any() for bits in contents)
+
+
+def _negations(case: Case) -> Iterator[str]:
+    """Names of what SNegate gives, and subtractions of integers from a constant 0."""
+    zeros = {i.id for i in case.program if isinstance(i, MatrixNull)}
+    zeros |= {i.id for i in case.program if isinstance(i, (MatrixConstant, VectorConstant)) and i.value == 0}
+    for i in case.program:
+        if isinstance(i, (MatrixArithmetic, VectorArithmetic)):
+            subtracts = i.operation in (Arithmetic.ISub, VectorOperation.ISub) and i.a in zeros
+            if subtracts or i.operation in (Arithmetic.SNegate, VectorOperation.SNegate):
+                yield i.id
