@@ -95,7 +95,12 @@ NEIGHBOURS = [
         "length: 7}, value: 0",
         "length: 7}, value: 1",
     ),
-    ("vector-rows-unlike-16", "vector_multiply.memory.infinity_between_rows", "k: 33", "k: 32"),
+    (
+        "vector-rows-unlike-16",
+        "vector_multiply.memory.infinity_between_rows",
+        "'0x7c00', '0xfc00', '0x7e01', '0x7c00', '0xfc00', '0x7e01', '0x7c00'",
+        "2, 3, 4, 5, 6, 7, 8",
+    ),
     ("vector-rows-unlike-16", "vector_multiply.memory.infinity_between_rows", "RowMajor", "ColumnMajor"),
     ("convert-nan-to-bfloat16", "conversions.float.nan_to_bf16_of_another_use", "FastMathNone", "NoContraction"),
     ("convert-nan-to-bfloat16", "per_element.body.nan_through_bfloat16", "bfloat16(value)", "float16(value)"),
