@@ -27,23 +27,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import numpy as np
-from hypothesis import HealthCheck, Phase
 
 from cts import baseline, registry
 from cts.baseline import NO_BASELINE, Baseline
 from cts.batch import judge_all
 from cts.compare import Divergence
 from cts.corpus import entries
+from cts.drawing import Example, check, fault_of, for_each
 from cts.driver import NamedDriver, Status
 from cts.errors import NothingToGenerate
-from cts.expectation import Oracle
 from cts.judge import Attempt, OpenDriver, job
 from cts.model import Case, ClampMode, MatrixType, Scope, Use, constant_of, dumps_case, load_case
+from cts.profiles import Profile
 from cts.quarantine import NO_RULES, Quarantine, load
 from cts.runner import open_driver
-from cts.seeding import same_examples_everywhere
 from cts.verdict import Verdict
 
 #: Cases drawn from one seed.
@@ -96,7 +94,7 @@ def main() -> int:
     report = {**total.report(), **settings, "seconds": round(time.time() - start, 1)}
     (options.out / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps({k: v for k, v in report.items() if k != "kinds"}, indent=1))
-    return int(total.unexpected > 0)
+    return int(total.unexpected > 0 or bool(total.faults))
 
 
 def drawable(areas: Sequence[str], driver: str) -> tuple[list[str], dict[str, str]]:
@@ -149,6 +147,7 @@ class Tally:
     areas: Counter[str] = field(default_factory=Counter)
     like: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
     hashes: set[str] = field(default_factory=set)
     repeated: int = 0
     unexpected: int = 0
@@ -159,7 +158,7 @@ class Tally:
     def __iadd__(self, other: Tally) -> Tally:
         """Both together; what is left for last is not kept."""
         self.device = other.device or self.device
-        for name in ("verdicts", "not_run", "known", "areas", "like", "kinds"):
+        for name in ("verdicts", "not_run", "known", "areas", "like", "kinds", "faults"):
             getattr(self, name).update(getattr(other, name))
         self.hashes |= other.hashes
         self.repeated += other.repeated
@@ -170,7 +169,7 @@ class Tally:
 
     def report(self) -> dict[str, Any]:
         """The counts, for JSON."""
-        counters = ("verdicts", "not_run", "known", "areas", "like", "kinds")
+        counters = ("verdicts", "not_run", "known", "areas", "like", "kinds", "faults")
         return {
             "device": self.device,
             **{name: dict(sorted(getattr(self, name).items())) for name in counters},
@@ -199,7 +198,7 @@ class Worker:
         tally = Tally(driver.identity() if isinstance(driver, NamedDriver) else self.setting.driver)
         if time.time() > self.setting.until:
             return tally
-        cases = list(self.cases(chunk))
+        cases = list(self.cases(chunk, tally))
         if not chunk.left:
             drawn = len(cases)
             cases = self.new(cases)
@@ -213,15 +212,25 @@ class Worker:
         tally.restarts = self.restarts - before
         return tally
 
-    def cases(self, chunk: Chunk) -> Sequence[Case]:
-        """Those of the chunk, without generated ones that break a rule."""
+    def cases(self, chunk: Chunk, tally: Tally) -> Sequence[Case]:
+        """Those of the chunk; what is a fault of the generator is counted, and never sent to a device."""
         if chunk.left:
             return chunk.left
         if chunk.paths:
             return [load_case(path) for path in chunk.paths]
         cases: list[Case] = []
-        draw(registry.area(chunk.area)(self.opened.capabilities), chunk.seed, cases)
-        return [c for c in cases if not violates(self.oracle, c)]
+
+        def keep(example: Example) -> None:
+            fault = fault_of(example, lambda case: check(case, self.oracle))
+            if fault is not None:
+                print(f"{chunk.area}, seed {chunk.seed}: {fault.what}", file=sys.stderr)
+                tally.faults[fault.kind] += 1
+            elif isinstance(example, Case):
+                cases.append(example)
+
+        strategy = registry.area(chunk.area)(self.opened.capabilities)
+        for_each(strategy, Profile("campaign", CHUNK, chunk.seed), keep)
+        return cases
 
     def new(self, cases: Sequence[Case]) -> list[Case]:
         """Those that this process has not judged yet, each once."""
@@ -277,40 +286,6 @@ def begin(setting: Setting) -> None:
 def work(chunk: Chunk) -> Tally:
     """Run a chunk in this process."""
     return _worker.run(chunk)
-
-
-def draw(strategy: hypothesis.strategies.SearchStrategy[Case], seed: int, cases: list[Case]) -> None:
-    """Append CHUNK cases."""
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(
-        max_examples=CHUNK,
-        phases=(Phase.generate,),
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @hypothesis.given(strategy)
-    def collect(case: Case) -> None:
-        cases.append(case)
-
-    with same_examples_everywhere():
-        collect()
-
-
-def violates(oracle: Oracle, case: Case) -> bool:
-    """Whether a generated case breaks a rule: the generator's bug, and never sent to a device.
-
-    Where the oracle breaks off, the case goes on: it will do so again, and be counted as an error.
-    """
-    try:
-        violations = oracle.violations(case)
-    except Exception as e:  # noqa: BLE001 - one bug of ours must not end a campaign
-        print(f"the oracle broke off: {e!r}", file=sys.stderr)
-        return False
-    if violations:
-        print(f"generated case breaks {violations[0].rule}: {violations[0].what}", file=sys.stderr)
-    return bool(violations)
 
 
 def same_memory(driver: OpenDriver, case: Case, attempt: Attempt) -> bool:

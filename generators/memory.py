@@ -26,6 +26,9 @@ LARGE_BYTES = 1 << 24
 #: More than any generated case should need: exceeding it is a mistake of the generator.
 MAX_BYTES = 3 << 24
 
+#: More than the places of all instances add to what one of them needs.
+MARGIN = 1 << 20
+
 #: Contents of sources: distinct near one another, with a prime period where the type cannot tell all places
 #: apart, and never a value of `OBJECT` or `FILL`.
 _C = ComponentType

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,8 @@ from cts.generators.layout_plans import Purpose, plan
 from cts.generators.layout_sketches import draw_layout
 from cts.generators.memory import (
     LARGE_BYTES,
+    MARGIN,
+    MAX_BYTES,
     OBJECT,
     TENSOR_ALIGNMENT,
     Memory,
@@ -151,14 +154,17 @@ def _draw_tensor(
         start = program.reusable_layout(sketch.dim, sketch.clamp, sketch.reuse, store)
     start = start or program.create_layout(sketch.dim, sketch.clamp)
     blocks = Feature.BLOCK_LOADS in setting.features
-    purpose = Purpose(
-        store, setting.shape, needed, setting.grid, blocks, distant=_may_be_distant(setting, region, store)
-    )
-    planned = plan(sketch, start.state, purpose)
+    purpose = Purpose(store, setting.shape, needed, setting.grid, blocks)
+    distant = dataclasses.replace(purpose, distant=_may_be_distant(setting, region, store))
+    planned = plan(sketch, start.state, distant)
+    size = setting.type.component.size
+    if planned.state.end(setting.grid) * size > MAX_BYTES - MARGIN - (region.size if store else 0):
+        # Offsets of layouts that continue one another add up, and far strides with them.
+        start = program.create_layout(sketch.dim, sketch.clamp)
+        planned = plan(sketch, start.state, purpose)
     layout_id = program.place_layout(start, planned)
     view_id = program.place_view(view) if view else None
-    end = planned.state.end(setting.grid) * setting.type.component.size
-    return layout_id, view_id, end, planned.tiled_x
+    return layout_id, view_id, planned.state.end(setting.grid) * size, planned.tiled_x
 
 
 def _may_be_distant(setting: _Setting, region: Region, store: bool) -> bool:
