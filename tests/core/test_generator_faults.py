@@ -216,7 +216,9 @@ def test_the_first_fault_stops_a_run_that_stops_at_the_first_finding(faulty: Mod
 def test_what_a_driver_does_not_run_is_no_fault(faulty: ModuleType) -> None:
     """Cases that a quarantine leaves out are not looked at."""
     hashes = ", ".join(f"'{faulty.undefined_case(v).content_hash}'" for v in range(900, 1001))
-    rules = loads_rules(f"schema: 1\nentries:\n  - {{match: {{cases: [{hashes}]}}, when: never, reason: it hangs}}\n")
+    rules = loads_rules(
+        f"schema: 1\nhashes: 2\nentries:\n  - {{match: {{cases: [{hashes}]}}, when: never, reason: it hangs}}\n"
+    )
     _, events = ran("fake:right", quarantine=Quarantine(rules))
     assert [f.code for f in faults_of(events)] == ["generator-failed"]
 

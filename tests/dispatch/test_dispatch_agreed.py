@@ -17,6 +17,9 @@ SHADERS = Path(__file__).parent / "agreed"
 NAMES = sorted(path.stem for path in SHADERS.glob("*.yaml"))
 WORKER = os.environ.get("CTS_TEST_VULKAN_WORKER")
 
+#: All that devices are known to get wrong, as it is told: on some processors alone, see docs/findings.
+KNOWN = {"double_ops": "dst: 1 of 1280 differ from expected\n    dst[20, 1], byte 1608: expected 0x4231385221390000"}
+
 
 def path(name: str) -> Path:
     return SHADERS / f"{name}.yaml"
@@ -59,4 +62,6 @@ def test_on_a_device(name: str) -> None:
     result = run(path(name), [f"vulkan:worker={WORKER}"])
     if result.runs[0].verdict is Verdict.UNSUPPORTED:
         pytest.skip(result.runs[0].outcome.detail)
+    if name in KNOWN and KNOWN[name] in said(result):
+        pytest.xfail("lavapipe with eight float64 in a vector of AVX2 cuts off no fraction from 2^24 on")
     assert result.status == 0, said(result)

@@ -83,11 +83,18 @@ def test_directed_roundings_enclose_the_value(target: ComponentType) -> None:
 
 
 def test_saturation_gives_the_largest_float8() -> None:
-    bits = np.array([1000, -1000, np.inf, 448, 1e9], np.float32).view(np.uint32)
-    assert converted(bits, conversion(T.float32, T.float8_e4m3fn, True)).tolist() == [0x7E, 0xFE, 0x7E, 0x7E, 0x7E]
-    assert converted(bits, conversion(T.float32, T.float8_e4m3fn)).tolist() == [0x7F, 0xFF, 0x7F, 0x7E, 0x7F]
-    assert converted(bits, conversion(T.float32, T.float8_e5m2, True))[2:].tolist() == [0x7B, 0x5F, 0x7B]
-    assert converted(bits, conversion(T.float32, T.float8_e5m2))[2:].tolist() == [0x7C, 0x5F, 0x7C]
+    """NaN is not out of range, and stays NaN (NU-033). Its sign is free (NU-020)."""
+    bits = np.array([1000, -1000, np.inf, 448, 1e9, np.nan], np.float32).view(np.uint32)
+    e4m3, e5m2 = T.float8_e4m3fn, T.float8_e5m2
+    assert converted(bits, conversion(T.float32, e4m3, True))[:-1].tolist() == [0x7E, 0xFE, 0x7E, 0x7E, 0x7E]
+    assert alike(
+        converted(bits, conversion(T.float32, e4m3)), np.array([0x7F, 0x7F, 0x7F, 0x7E, 0x7F, 0x7F]), e4m3
+    ).all()
+    assert converted(bits, conversion(T.float32, e5m2, True))[2:-1].tolist() == [0x7B, 0x5F, 0x7B]
+    assert converted(bits, conversion(T.float32, e5m2))[2:-1].tolist() == [0x7C, 0x5F, 0x7C]
+    for target in (e4m3, e5m2):
+        found = converted(bits[-1:], conversion(T.float32, target, True))
+        assert alike(found, np.array([0x7F]), target).all()
 
 
 def test_flushing_spares_float8() -> None:

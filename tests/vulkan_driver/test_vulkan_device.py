@@ -278,3 +278,38 @@ def test_validation_layer_accepts_good_jobs_and_rejects_bad_ones(open_device: Op
     assert outcome.status is Status.ERROR
     assert "validation layer" in outcome.detail
     assert "VUID-VkComputePipelineCreateInfo-layout-" in outcome.detail
+
+
+_TURN = """OpBranch %head
+%head = OpLabel
+OpLoopMerge %done %next None
+OpBranch %body
+%body = OpLabel
+%v = OpLoad %uint %p
+"""
+_UNTIL = """OpStore %p %s
+%ends = OpIEqual %bool %s %two
+OpBranchConditional %ends %done %next
+%next = OpLabel
+OpBranch %head
+%done = OpLabel
+"""
+
+#: SCALE again and again until the result is 2: of zeros, in the first workgroup, never.
+ENDLESS = (
+    SCALE.replace("%zero = OpConstant", "%two = OpConstant %uint 2\n%bool = OpTypeBool\n%zero = OpConstant")
+    .replace("%v = OpLoad %uint %p\n", _TURN)
+    .replace("OpStore %p %s\n", _UNTIL)
+)
+
+
+def test_validation_layer_has_no_objection_to_a_timeout(open_device: OpenDevice) -> None:
+    """What a dispatch that hangs still uses is not destroyed."""
+    vulkan = open_device(validation="yes", timeout="1")
+    if not vulkan.description.device.name.startswith("llvmpipe"):
+        pytest.skip("a GPU that hangs may take others with it")
+    outcome = vulkan.run_module(replace(scale(np.zeros(8, np.uint32)), words=words(ENDLESS)))
+    assert outcome.status is Status.TIMEOUT, outcome.detail
+    assert "did not finish within 1 s" in outcome.detail
+    good = vulkan.run_module(scale(iota(8)))
+    assert (good.status, good.detail) == (Status.DONE, "")

@@ -68,8 +68,12 @@ def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...
                 _convert_on_host(device, sets, [step for step in steps if step is not None])
             else:
                 _submit(device, run.timeout, deadline, _record(pipeline, run, sets, descriptors, end, list(steps)))
-    finally:
+    except Hung:
+        raise  # the device still uses the descriptors: the worker ends with them
+    except BaseException:
         descriptors.close()
+        raise
+    descriptors.close()
     kept = len(run.sets[0].buffers) if run.sets else 0
     return tuple(
         tuple(_changed(view, buffer, data) for buffer, data in zip(placed[:kept], contents, strict=False))
