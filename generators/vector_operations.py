@@ -31,6 +31,8 @@ _FLOAT = (
     _O.FAdd, _O.FSub, _O.FMul, _O.FNegate, _O.FMax, _O.FMin, _O.NMax, _O.NMin, _O.FClamp, _O.NClamp, _O.Step, _O.Fma,
     _O.FDiv, *2 * (_O.Tanh, _O.Exp, _O.Log, _O.Atan),
 )  # fmt: skip
+#: In cases with special numbers, of which those four take none: once, and rather sums and signs.
+_IEEE = (*_FLOAT[:-4], _O.FAdd, _O.FSub, _O.FAdd, _O.FNegate)
 
 #: Beyond these exp overflows, and with it tanh, or its precision is of no use.
 EXPONENTS = {_C.float16: 8.0, _C.float32: 60.0}
@@ -42,7 +44,7 @@ def draw_operation(
     choices: Choices, kernel: VectorKernel, a: Vector, *, exact: bool, others: Sequence[Vector] = ()
 ) -> Vector:
     """An operation on `a` and perhaps vectors of its type: `others`, loaded ones, constants, or `a` itself."""
-    operation = choices.pick(_operations(a.component))
+    operation = choices.pick(_operations(a.component, ieee=kernel.ieee))
     operands = Operands(choices, kernel, a, exact=exact, others=others)
     for candidate in (operation, _O.FNegate):
         known = _RULES[candidate](operands)
@@ -51,10 +53,10 @@ def draw_operation(
     raise AssertionError("FNegate is always defined")
 
 
-def _operations(component: ComponentType) -> Sequence[VectorOperation]:
+def _operations(component: ComponentType, *, ieee: bool) -> Sequence[VectorOperation]:
     """CV-012, and SPIR-V's own rule that OpUDiv is of unsigned types."""
     if component.is_float:
-        return _FLOAT
+        return _IEEE if ieee else _FLOAT
     return _INTEGER[:-1] if component.is_signed else _INTEGER
 
 

@@ -5,6 +5,7 @@ The classification behind the rows on widths in docs/generators.md, for matrices
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,9 +74,9 @@ def _of_mul_add(i: m.MatrixMulAdd, types: Any, expectation: Expectation) -> Iter
         return
     left, right = (m.decode(t, expectation.matrices[n]) for t, n in zip(read, (i.a, i.b), strict=False))
     if read[0].is_float:
-        largest = max(np.abs(left.astype(np.float64)).max(), np.abs(right.astype(np.float64)).max())
         exact = i.id not in expectation.spreads or _exact(expectation, i.id, c.component)
-        if exact and largest >= _GREATEST.get(read[0], 1 << 24):
+        largest = max(np.abs(_floats(left)).max(), np.abs(_floats(right)).max())
+        if exact and math.inf > largest >= _GREATEST.get(read[0], 1 << 24):
             yield f"MulAdd: greatest {read[0].value}, exact sums"
     elif read[0].size == read[1].size == 1:
         yield from (f"MulAdd: {pair}" for pair in _pairs(left.astype(np.int64), right.astype(np.int64), read))
@@ -83,8 +84,14 @@ def _of_mul_add(i: m.MatrixMulAdd, types: Any, expectation: Expectation) -> Iter
 
 def _exact(expectation: Expectation, name: str, component: m.ComponentType) -> bool:
     spread = expectation.spreads[name]
-    low, high = (m.decode(component, bits).astype(np.float64) for bits in (spread.lo, spread.hi))
+    low, high = (_floats(m.decode(component, bits)) for bits in (spread.lo, spread.hi))
     return bool((low == high).all())
+
+
+def _floats(numbers: Values) -> Values:
+    """The same numbers, wide: a signalling NaN raises the flag where it is widened."""
+    with np.errstate(invalid="ignore"):
+        return numbers.astype(np.float64)
 
 
 def _pairs(a: Values, b: Values, types: tuple[m.ComponentType, ...]) -> Iterator[str]:
@@ -112,15 +119,15 @@ def _of_vector(case: m.Case, i: m.VectorMatrixMul, source: Any, expectation: Exp
     reading, matrix = m.interpretation_of(i.input_interpretation), m.interpretation_of(i.matrix_interpretation)
     bits = np.ascontiguousarray(expectation.matrices[i.input])
     given = m.decode(reading.component, bits.view(np.uint8)) if reading.packed else m.decode(source.component, bits)
-    given = given.reshape(len(bits), -1).astype(np.float64)
+    given = _floats(given.reshape(len(bits), -1))
     stored = [b for b in case.buffers.values() if b.type is matrix.component]
-    numbers = [m.decode(b.type, m.initial_bits(b)[:4096])[None].astype(np.float64) for b in stored]
+    numbers = [_floats(m.decode(b.type, m.initial_bits(b)[:4096])[None]) for b in stored]
     if not reading.component.is_float:
         end = np.iinfo(reading.component.dtype).min or np.iinfo(reading.component.dtype).max
         for where, all_of in (("input", [given]), ("matrix", numbers)):
             if any(_neighbours(n, end).any() for n in all_of):
                 yield f"VectorMatrixMul: neighbours of {end} in the {where}"
-    elif max(np.abs(n).max() for n in (given, *numbers)) >= _GREATEST[_T.float16]:
+    elif math.inf > max(np.abs(n).max() for n in (given, *numbers)) >= _GREATEST[_T.float16]:
         yield f"VectorMatrixMul: greatest float16 or beyond, {matrix.component.value}"
 
 
