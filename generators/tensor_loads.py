@@ -11,7 +11,7 @@ from cts.generators.kernels import Kernel, Matrix
 from cts.generators.known import Known
 from cts.generators.layout_plans import Purpose, plan
 from cts.generators.layout_sketches import VARIATIONS, LayoutSketch, Strides, draw_layout
-from cts.generators.memory import OBJECT, TENSOR_ALIGNMENT
+from cts.generators.memory import LARGE_BYTES, OBJECT, TENSOR_ALIGNMENT
 from cts.generators.operands import Varying, varied
 from cts.generators.views import draw_view
 from cts.model import ComponentType, Decode, DecodeVector, MatrixConstant, MatrixLoadTensor, Use
@@ -55,6 +55,13 @@ def stretched(sketch: LayoutSketch, block: tuple[int, ...], stretch: int) -> Lay
     return replace(sketch, axes=tuple(axes), strides=strides)
 
 
+def _of_two_blocks(sketch: LayoutSketch, d: int, block: tuple[int, ...] | None) -> LayoutSketch:
+    """A sketch whose dimension d has two blocks."""
+    axes = list(sketch.axes)
+    axes[d] = replace(axes[d], extent=2 * (block[d] if block else 1))
+    return replace(sketch, axes=tuple(axes))
+
+
 def draw_block_load(
     choices: Choices,
     kernel: Kernel,
@@ -71,9 +78,12 @@ def draw_block_load(
     block = decoding.block if decoding else None
     purpose = Purpose(False, (rows, cols), 0, kernel.grid, Feature.BLOCK_LOADS in kernel.features, block)
     planned = plan(sketch, start.state, purpose)
+    pitch = decoding.size if decoding else component.size
+    if sketch.long is not None and planned.state.end(kernel.grid) * pitch > LARGE_BYTES:
+        # Strides from before a block size count elements as blocks.
+        planned = plan(_of_two_blocks(sketch, sketch.long, block), start.state, purpose)
     layout = program.place_layout(start, planned)
     view_id = program.place_view(view) if view else None
-    pitch = decoding.size if decoding else component.size
     offset = _draw_offset(choices, kernel, memory, planned.state.end(kernel.grid) * pitch)
     declared = kernel.type(component, rows, cols, use)
     spare = kernel.name("c")
