@@ -104,6 +104,19 @@ def conversion_of_conversion(case: Case) -> bool:
 _CAST_OF_CAST = re.compile(r"float\w+\(\s*float\w+\(")
 
 
+@condition("convert-through-integers")
+def convert_through_integers(case: Case) -> bool:
+    """No fast math, and the integers that a conversion makes of a matrix of floats are converted to floats again."""
+    to_integers = {
+        i.id
+        for i in case.program
+        if isinstance(i, MatrixConvert) and i.operation in (Conversion.ConvertFToS, Conversion.ConvertFToU)
+    }
+    return case.float_controls is FloatControls.FastMathNone and any(
+        isinstance(i, MatrixConvert) and i.component.is_float and i.matrix in to_integers for i in case.program
+    )
+
+
 @condition("convert-nan-to-bfloat16")
 def convert_nan_to_bfloat16(case: Case) -> bool:
     """No fast math, float32 becomes bfloat16, and a buffer has a NaN of which nothing but its lower 16 bits says so."""

@@ -110,6 +110,12 @@ NEIGHBOURS = [
         "'0x7f800001', '0xff800001', '0x7f80ffff'",
         "'0x7f800000', '0xff800000', '0x7f81ffff'",
     ),
+    (
+        "convert-through-integers",
+        "conversions.mixed.to_integers_and_back_strict",
+        "matrix: b, operation: ConvertSToF",
+        "matrix: a, operation: FConvert",
+    ),
     ("layout-span-endless", "tensor_addressing.slice.endless_span_of_five", "4294967295", "16"),
 ]
 
