@@ -113,8 +113,8 @@ NEIGHBOURS = [
     (
         "convert-through-integers",
         "conversions.mixed.to_integers_and_back_strict",
-        "matrix: b, operation: ConvertSToF",
-        "matrix: a, operation: FConvert",
+        "FastMathNone",
+        "NoContraction",
     ),
     ("layout-span-endless", "tensor_addressing.slice.endless_span_of_five", "4294967295", "16"),
 ]
