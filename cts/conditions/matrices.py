@@ -83,8 +83,8 @@ def _sums_depend_on_the_order(buffer: Buffer) -> bool:
     if not buffer.type.is_float or buffer.data.cycle is None:
         return buffer.data.random is not None
     dtype = buffer.type.dtype
-    numbers = encode(buffer.type, [number_of(n) for n in buffer.data.cycle]).view(dtype).astype(np.float64)
-    magnitudes = np.abs(numbers[numbers != 0])
+    numbers = encode(buffer.type, [number_of(n) for n in buffer.data.cycle]).view(dtype)
+    magnitudes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)].astype(np.float64))
     # One and its next number are 2^(1 - bits) apart.
     least = 2 / float(np.spacing(dtype.type(1)))
     return bool(magnitudes.size) and bool(magnitudes.max() >= magnitudes.min() * least)

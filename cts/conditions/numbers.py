@@ -20,13 +20,16 @@ from cts.model import (
     MatrixShape,
     MatrixTimesScalar,
     MatrixTranspose,
+    SpecNumber,
     VectorArithmetic,
     VectorConstant,
     VectorConversion,
     VectorConvert,
     VectorOperation,
     VectorShape,
+    encode,
     initial_bits,
+    number_of,
     references,
     types_of,
 )
@@ -59,6 +62,28 @@ def matrix_roundings_binding(case: Case) -> bool:
     return case.float_controls is not FloatControls.Undecorated and any(
         isinstance(i, computing) and not rounded.isdisjoint(references(i)) for i in case.program
     )
+
+
+@condition("matrix-zero-folded")
+def matrix_zero_folded(case: Case) -> bool:
+    """No fast math, and a matrix of floats meets a constant 0 in arithmetic, or is subtracted from itself."""
+    if case.float_controls is not FloatControls.FastMathNone:
+        return False
+    types = types_of(case)
+    zeros = {i.id for i in case.program if isinstance(i, MatrixNull)}
+    for i in case.program:
+        if not isinstance(i, (MatrixArithmetic, MatrixConstant, MatrixTimesScalar)):
+            continue
+        shape = types[i.id]
+        assert isinstance(shape, MatrixShape)
+        if isinstance(i, MatrixConstant) and _is_zero(i.value, shape.component):
+            zeros.add(i.id)
+        elif isinstance(i, MatrixTimesScalar) and _is_zero(i.scalar, shape.component):
+            return True
+        elif isinstance(i, MatrixArithmetic) and shape.component.is_float:
+            if not zeros.isdisjoint(references(i)) or (i.operation is Arithmetic.FSub and i.a == i.b):
+                return True
+    return False
 
 
 @condition("integer-negations")
@@ -127,6 +152,13 @@ def convert_nan_to_bfloat16(case: Case) -> bool:
         return False
     contents = (initial_bits(b) for b in case.buffers.values() if b.type is _C.float32)
     return any(((bits & 0x7FFF0000 == 0x7F800000) & (bits & 0xFFFF != 0)).any() for bits in contents)
+
+
+def _is_zero(value: int | float | str | SpecNumber, component: ComponentType) -> bool:
+    """Whether a value is a zero, of either sign, of a float type, and known before the module runs."""
+    if not component.is_float or (isinstance(value, SpecNumber) and value.dynamic is not None):
+        return False
+    return not (encode(component, [number_of(value)]) << 1).any()
 
 
 def _negations(case: Case) -> Iterator[str]:

@@ -43,6 +43,15 @@ NEIGHBOURS = [
         "NoContraction",
         "Undecorated",
     ),
+    (
+        "matrix-zero-folded",
+        "matrix_arithmetic.environment.plus_constant_zero",
+        "FastMathNone",
+        "NoContraction",
+    ),
+    ("matrix-zero-folded", "matrix_arithmetic.environment.plus_constant_zero", "value: 0", "value: {dynamic: 0}"),
+    ("matrix-zero-folded", "matrix_arithmetic.environment.less_itself", "FSub", "FAdd"),
+    ("matrix-zero-folded", "matrix_arithmetic.environment.times_scalar_zero", "scalar: '0x8000'", "scalar: '0x8001'"),
     ("integer-negations", "matrix_arithmetic.elements.negated_quotient", "operation: SDiv", "operation: ISub"),
     ("integer-negations", "matrix_arithmetic.elements.subtracted_quotient", "ISub, a: z", "IAdd, a: z"),
     (

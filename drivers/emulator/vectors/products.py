@@ -236,8 +236,8 @@ class Multiplier:
         places = at + strided(shape.layout, shape.m, -(-shape.k // 16) * 16, component.size, stride)[:, shape.k :]
         places = np.minimum(places, len(self._memory.spaces[i.matrix]) - component.size)
         with np.errstate(invalid="ignore"):
-            terms = 0 * floats_of(self._memory.gather(i.matrix, places, component.size), component)
-        return terms.sum(axis=1)
+            terms: Floats = 0 * floats_of(self._memory.gather(i.matrix, places, component.size), component)
+        return np.asarray(terms.sum(axis=1))
 
     def _bias(self, i: VectorMatrixMul, m: int, at: Ints) -> Floats | Ints:
         """Biases (invocations, M) at byte addresses (invocations,); zeros where there is none (CV-018)."""
