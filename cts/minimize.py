@@ -13,12 +13,12 @@ from msgspec import structs
 from cts.batch import judge_many
 from cts.driver import BatchDriver
 from cts.errors import BadInput
+from cts.evidence import Evidence, evidence, is_weaker
 from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case
 from cts.model.plain import plain
 from cts.reduce import reduce_all, size
-from cts.telling import Telling, telling, tells_less
 from cts.verdict import Verdict
 
 #: Candidates that a driver with `run_many` gets at a time.
@@ -86,7 +86,7 @@ def minimize(
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
 
     A crash stays a crash (of one fault code, where the driver gives one), a failure a failure; and as
-    long as no instruction less is left, a failure goes on telling what it tells (`cts.telling`). The
+    long as no instruction less is left, a failure keeps its evidence (`cts.evidence`). The
     result is never larger than the case, and depends on nothing but the driver's answers and the
     budget. Only cases that are `wanted` are run. `watch` gets what is known after each step; an
     interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case
@@ -128,8 +128,8 @@ def _kind(attempt: Attempt) -> tuple[Verdict, str]:
     return attempt.verdict, "" if fault is None else fault.code
 
 
-def _telling(case: Case, attempt: Attempt) -> Telling | None:
-    return None if attempt.divergence is None else telling(case, attempt.divergence)
+def _evidence(case: Case, attempt: Attempt) -> Evidence | None:
+    return None if attempt.divergence is None else evidence(case, attempt.divergence)
 
 
 def _written(case: Case) -> bytes:
@@ -155,7 +155,7 @@ class _Search:
         self.wanted = wanted
         self.best = original
         self.kind = _kind(original.attempt)
-        self.told = _telling(original.case, original.attempt)
+        self.evidence = _evidence(original.case, original.attempt)
         self.steps = original.steps
         self.flaky = 0
         self.start = time.monotonic() - original.seconds
@@ -170,9 +170,9 @@ class _Search:
             attempts = judge_many(self.driver, block)
             for (case, expectation), attempt in zip(block, attempts, strict=True):
                 self.steps += 1
-                if _kind(attempt) == self.kind and self._tells(case, attempt) and self._repeats(case, expectation):
+                if _kind(attempt) == self.kind and self._convinces(case, attempt) and self._repeats(case, expectation):
                     self.best = replace(self.best, case=case, attempt=attempt, after=size(case))
-                    self.told = _telling(case, attempt)
+                    self.evidence = _evidence(case, attempt)
                     self.watch(self.state())
                     return case
             self.watch(self.state())
@@ -212,12 +212,12 @@ class _Search:
         except BadInput:
             return None
 
-    def _tells(self, case: Case, attempt: Attempt) -> bool:
+    def _convinces(self, case: Case, attempt: Attempt) -> bool:
         """Whether a case that fails has fewer instructions than the best, or shows as much of what is wrong."""
-        if self.told is None or size(case)[0] < self.best.after[0]:
+        if self.evidence is None or size(case)[0] < self.best.after[0]:
             return True
-        told = _telling(case, attempt)
-        return told is not None and not tells_less(told, self.told)
+        shown = _evidence(case, attempt)
+        return shown is not None and not is_weaker(shown, self.evidence)
 
     def _repeats(self, case: Case, expectation: Expectation) -> bool:
         self.steps += 1

@@ -1,23 +1,23 @@
-"""Making a case smaller does not silence it: where wrong values came from stays to be seen."""
+"""Reduction keeps the evidence: where wrong values came from can still be seen."""
 
 from __future__ import annotations
 
 import pytest
 
 from cts import corpus, registry
+from cts.evidence import Evidence, evidence, is_weaker
 from cts.judge import judge
 from cts.minimize import Minimized, minimize
 from cts.model import Case
 from cts.runner import open_driver
-from cts.telling import Telling, telling, tells_less
 
 ORACLE = registry.oracle()
 
 
-def told(case: Case, mutant: str) -> Telling:
+def shown(case: Case, mutant: str) -> Evidence:
     divergence = judge(open_driver(f"emulator:mutant={mutant}"), case, ORACLE.expect(case)).divergence
     assert divergence is not None
-    return telling(case, divergence)
+    return evidence(case, divergence)
 
 
 def minimal(name: str, mutant: str) -> tuple[Case, Minimized]:
@@ -36,25 +36,25 @@ def minimal(name: str, mutant: str) -> tuple[Case, Minimized]:
 def test_what_was_read_instead_stays(name: str, mutant: str) -> None:
     case, found = minimal(name, mutant)
     assert found.after < found.before
-    left = told(found.case, mutant)
+    left = shown(found.case, mutant)
     assert left.sourced and left.apart and left.written and left.counting
-    assert told(case, mutant).sourced
+    assert shown(case, mutant).sourced
 
 
 def test_a_sum_was_not_read_elsewhere() -> None:
     case, found = minimal("reductions.scope.workgroup_both", "reduce-both-rows-only")
-    assert not told(case, "reduce-both-rows-only").sourced
-    assert not told(found.case, "reduce-both-rows-only").sourced
+    assert not shown(case, "reduce-both-rows-only").sourced
+    assert not shown(found.case, "reduce-both-rows-only").sourced
 
 
-def test_less_of_anything_is_less() -> None:
-    both = Telling(sourced=True, apart=True, written=True, counting=2)
-    assert not tells_less(both, both)
+def test_less_in_any_field_is_weaker() -> None:
+    both = Evidence(sourced=True, apart=True, written=True, counting=2)
+    assert not is_weaker(both, both)
     for less in (
         both._replace(sourced=False),
         both._replace(apart=False),
         both._replace(written=False),
         both._replace(counting=1),
     ):
-        assert tells_less(less, both)
-        assert not tells_less(both, less)
+        assert is_weaker(less, both)
+        assert not is_weaker(both, less)

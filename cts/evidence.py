@@ -1,4 +1,4 @@
-"""What a failing case tells its reader beyond that it fails, so that making it smaller does not silence it."""
+"""What a failing case shows of a bug beyond that it fails, so that reduction does not lose it."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _COMPUTE = (
 )
 
 
-class Telling(NamedTuple):
-    """More is better in each, for the elements that differ.
+class Evidence(NamedTuple):
+    """What the elements that differ show; more is better in each field.
 
-    `sourced`: each holds the value of just one element of a buffer that counts, which is then what was
-    read instead, as nothing is computed. `apart`: each was something else before than it must become,
-    and `written`: than it became, so that what was not written, and only that, looks like it.
+    `sourced`: each holds the value of exactly one element of a buffer that counts, which is then the element that was
+    read instead, as nothing is computed. `apart`: the initial content of each differs from the expected value.
+    `written`: it also differs from the actual value, so that only an element that was not written looks like one.
     `counting`: how many loads read a buffer that counts.
     """
 
@@ -59,11 +59,11 @@ class Telling(NamedTuple):
     counting: int
 
 
-def telling(case: Case, divergence: Divergence) -> Telling:
-    """What a divergence tells."""
+def evidence(case: Case, divergence: Divergence) -> Evidence:
+    """What a divergence shows."""
     groups = [g for g in divergence.groups if not g.guard]
     whole = bool(groups) and len(groups) == len(divergence.groups)
-    return Telling(
+    return Evidence(
         whole and not any(isinstance(i, _COMPUTE) for i in case.program) and all(_sourced(case, g) for g in groups),
         whole and all(_differs(case, g, g.lo) for g in groups),
         whole and all(_differs(case, g, g.actual) for g in groups),
@@ -71,8 +71,8 @@ def telling(case: Case, divergence: Divergence) -> Telling:
     )
 
 
-def tells_less(one: Telling, other: Telling) -> bool:
-    """Whether `one` says less than `other` of anything."""
+def is_weaker(one: Evidence, other: Evidence) -> bool:
+    """Whether `one` shows less than `other` in any field."""
     return any(a < b for a, b in zip(one, other, strict=True))
 
 
