@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from cts.errors import BadInput, CtsError
 from cts.model import Case
+from cts.reduce.record import Reduction
 from cts.verdict import Verdict
 
 FORMAT = 1
@@ -165,7 +166,8 @@ class Finding(Struct, frozen=True):
     `listed` holds the first differing elements; `matrix` says which matrix element was stored
     where the first of them is. `policy` says which policy of this suite the failure rests on, where no
     specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or
-    the run dies with it.
+    the run dies with it; `reduction` says which pass of the reducer took which step, None where the case was not
+    reduced.
     """
 
     case: Case
@@ -176,6 +178,7 @@ class Finding(Struct, frozen=True):
     steps: tuple[Step, ...] = ()
     shrunk: bool = True
     policy: str = ""
+    reduction: Reduction | None = None
 
     @property
     def differing(self) -> int:

@@ -18,9 +18,10 @@ from cts.drawing import Example, Fault, Faults, Faulty, Flaky, Stop, Undrawn, ch
 from cts.errors import BadInput
 from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, is_spared
-from cts.minimize import INTERRUPTED, Budget, minimize
+from cts.minimize import Budget, minimize
 from cts.model import Case
 from cts.profiles import Profile
+from cts.reduce.record import Reduction, Stopped
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -41,13 +42,15 @@ class Explored:
 
     `examples` counts cases judged until the end or the first finding, without those of shrinking.
     `case` is the shrunk case where the verdict is a finding or ERROR; what a quarantine leaves for last,
-    or what the run dies with, is not shrunk. `not_run` counts what was left out, by reason, and `known`
-    the failures that a baseline lists by a condition, which end nothing.
+    or what the run dies with, is not shrunk. `reduction` says how the case became smaller after Hypothesis
+    had shrunk its draws. `not_run` counts what was left out, by reason, and `known` the failures that a
+    baseline lists by a condition, which end nothing.
     """
 
     attempt: Attempt = field(default_factory=lambda: Attempt(Verdict.PASS))
     case: Case | None = None
     expectation: Expectation | None = None
+    reduction: Reduction | None = None
     examples: int = 0
     unsupported: int = 0
     seconds: float = 0.0
@@ -266,15 +269,17 @@ def _minimize(driver: OpenDriver, oracle: Oracle, profile: Profile, explored: Ex
         return not is_spared(driver, case) and driver.baseline.known_by_condition(case, verdict) is None
 
     try:
-        found = minimize(case, driver, oracle, Budget(steps=profile.reductions), wanted=wanted)
+        found = minimize(case, driver, oracle, Budget(runs=profile.reductions), wanted=wanted)
     except BadInput as e:
         explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=e.what)
         return
-    if found.stopped == INTERRUPTED:
+    if found.reduction.stopped is Stopped.INTERRUPTED:
         raise KeyboardInterrupt
     if found.verdict is not verdict:
         _flaky(explored, verdict, found.verdict)
-    elif found.after < found.before:
+        return
+    explored.reduction = found.reduction
+    if found.reduction.steps:
         explored.attempt, explored.case, explored.expectation = found.attempt, found.case, oracle.expect(found.case)
 
 

@@ -1,11 +1,13 @@
-"""The smallest case that ends like a given one on a driver: reduction by structure and details, within a budget."""
+"""The smallest case that ends like a given one on a driver, within a budget."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -18,7 +20,11 @@ from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case
 from cts.model.plain import plain
-from cts.reduce import reduce_all, size
+from cts.reduce.cost import size
+from cts.reduce.interface import Candidate
+from cts.reduce.passes import PASSES
+from cts.reduce.record import Reduction, Step, Stopped, Tried
+from cts.reduce.reducer import reduce_by
 from cts.verdict import Verdict
 
 #: Candidates that a driver with `run_many` gets at a time.
@@ -27,29 +33,23 @@ TOGETHER = 8
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to go on: `seconds` of time, `steps` of cases given to the driver; None: until nothing is left."""
+    """How long to go on: so many `seconds`, and so many `runs` on the driver; None: until nothing is left."""
 
     seconds: float | None = None
-    steps: int | None = None
+    runs: int | None = None
 
 
 @dataclass(frozen=True)
 class Minimized:
-    """What is left of a case.
+    """What is left of a case, and how it came about.
 
-    `attempt` is the last run of `case`, which ends as the original did. `before` and `after` are
-    `cts.reduce.size`; `steps` counts runs. `stopped` says why reduction ended before its time, or is
-    empty; `flaky` counts smaller cases that were not taken because they ended like it only sometimes.
+    `attempt` is the last run of `case`, which ends as the original did.
     """
 
     case: Case
     attempt: Attempt
-    before: tuple[int, int, int]
-    after: tuple[int, int, int]
-    steps: int
+    reduction: Reduction
     seconds: float
-    stopped: str = ""
-    flaky: int = 0
 
     @property
     def verdict(self) -> Verdict:
@@ -58,9 +58,6 @@ class Minimized:
 
 Watch = Callable[[Minimized], None]
 Wanted = Callable[[Case], bool]
-
-#: Why a search ended that Ctrl-C ended.
-INTERRUPTED = "interrupted"
 
 
 def _unwatched(so_far: Minimized) -> None:
@@ -71,8 +68,12 @@ def _any(case: Case) -> bool:
     return True
 
 
-class _Spent(Exception):
-    """The budget is used up."""
+class _Ended(Exception):
+    """The budget is used up; the argument says of what."""
+
+    def __init__(self, stopped: Stopped) -> None:
+        super().__init__(stopped)
+        self.stopped = stopped
 
 
 def minimize(
@@ -93,13 +94,13 @@ def minimize(
     passes, cannot be run or does not end the same way twice.
     """
     search = _Search(driver, oracle, budget or Budget(), watch, wanted, _original(case, driver, oracle))
-    stopped = ""
+    stopped = Stopped.COMPLETE
     try:
-        reduce_all(search.best.case, search.first)
-    except _Spent:
-        stopped = "the budget is used up"
+        reduce_by(case, search.first)
+    except _Ended as e:
+        stopped = e.stopped
     except KeyboardInterrupt:
-        stopped = INTERRUPTED
+        stopped = Stopped.INTERRUPTED
     return search.state(stopped)
 
 
@@ -118,8 +119,8 @@ def _original(case: Case, driver: OpenDriver, oracle: Oracle) -> Minimized:
     if verdicts[0] in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.NOT_RUN):
         what = f"{driver.spec} gives {verdicts[0].value}"
         raise BadInput("not-minimized", what, case.name, "a case that fails, crashes or times out there")
-    measure = size(case)
-    return Minimized(case, attempts[0], measure, measure, 2, time.monotonic() - start)
+    reduction = Reduction(Stopped.COMPLETE, size(case), size(case), runs=len(attempts))
+    return Minimized(case, attempts[0], reduction, time.monotonic() - start)
 
 
 def _kind(attempt: Attempt) -> tuple[Verdict, str]:
@@ -136,8 +137,15 @@ def _written(case: Case) -> bytes:
     return msgspec.json.encode(plain(case))
 
 
+class _Question(NamedTuple):
+    """A candidate that can be judged, with what is allowed."""
+
+    candidate: Candidate
+    expectation: Expectation
+
+
 class _Search:
-    """Tries candidates in order and takes the first that still ends the same way; remembers the best."""
+    """Runs candidates in order and takes the first that still ends the same way; remembers the best."""
 
     def __init__(
         self,
@@ -153,48 +161,68 @@ class _Search:
         self.budget = budget
         self.watch = watch
         self.wanted = wanted
-        self.best = original
+        self.case, self.attempt = original.case, original.attempt
+        self.size = self.before = original.reduction.before
         self.kind = _kind(original.attempt)
         self.evidence = _evidence(original.case, original.attempt)
-        self.steps = original.steps
+        self.runs = original.reduction.runs
         self.flaky = 0
+        self.steps: list[Step] = []
+        self.run_of: Counter[str] = Counter()
         self.start = time.monotonic() - original.seconds
-        #: Cases as they are written: some reductions write the same thing shorter.
+        #: Cases as they are written: some passes write the same thing shorter.
         self.tried = {_written(original.case)}
         self.together = TOGETHER if isinstance(driver.driver, BatchDriver) else 1
 
-    def first(self, candidates: Iterator[Case]) -> Case | None:
-        """The first candidate that ends as the original did, twice. Raises _Spent."""
+    def first(self, candidates: Iterator[Candidate]) -> Candidate | None:
+        """The first candidate that ends as the original did, twice. Raises _Ended."""
         questions = self._questions(candidates)
         while block := list(islice(questions, self._left())):
-            attempts = judge_many(self.driver, block)
-            for (case, expectation), attempt in zip(block, attempts, strict=True):
-                self.steps += 1
-                if _kind(attempt) == self.kind and self._convinces(case, attempt) and self._repeats(case, expectation):
-                    self.best = replace(self.best, case=case, attempt=attempt, after=size(case))
-                    self.evidence = _evidence(case, attempt)
-                    self.watch(self.state())
-                    return case
+            attempts = judge_many(self.driver, [(q.candidate.case, q.expectation) for q in block])
+            self.run_of.update(q.candidate.by for q in block)
+            for question, attempt in zip(block, attempts, strict=True):
+                self.runs += 1
+                if self._is_taken(question, attempt):
+                    self._take(question.candidate, attempt)
+                    return question.candidate
             self.watch(self.state())
         return None
 
-    def state(self, stopped: str = "") -> Minimized:
+    def _is_taken(self, question: _Question, attempt: Attempt) -> bool:
+        case = question.candidate.case
+        return (
+            _kind(attempt) == self.kind and self._convinces(case, attempt) and self._repeats(case, question.expectation)
+        )
+
+    def _take(self, candidate: Candidate, attempt: Attempt) -> None:
+        self.case, self.attempt = candidate.case, attempt
+        self.size = size(candidate.case)
+        self.evidence = _evidence(candidate.case, attempt)
+        self.steps.append(Step(candidate.by, self.runs, self.size))
+        self.watch(self.state())
+
+    def state(self, stopped: Stopped = Stopped.COMPLETE) -> Minimized:
         """What is known so far."""
-        seconds = time.monotonic() - self.start
-        return replace(self.best, steps=self.steps, seconds=seconds, stopped=stopped, flaky=self.flaky)
+        taken = Counter(step.by for step in self.steps)
+        passes = {p.name: Tried(self.run_of[p.name], taken[p.name]) for p in PASSES if self.run_of[p.name]}
+        reduction = Reduction(
+            stopped, self.before, self.size, self.runs, self.flaky, steps=tuple(self.steps), passes=passes
+        )
+        return Minimized(self.case, self.attempt, reduction, time.monotonic() - self.start)
 
     def _left(self) -> int:
-        """How many cases to run next; at least one. Raises _Spent."""
-        seconds, steps = self.budget.seconds, self.budget.steps
+        """How many cases to run next; at least one. Raises _Ended."""
+        seconds, runs = self.budget.seconds, self.budget.runs
         if seconds is not None and time.monotonic() - self.start >= seconds:
-            raise _Spent
-        if steps is not None and self.steps >= steps:
-            raise _Spent
-        return self.together if steps is None else min(self.together, steps - self.steps)
+            raise _Ended(Stopped.TIME_LIMIT)
+        if runs is not None and self.runs >= runs:
+            raise _Ended(Stopped.RUN_LIMIT)
+        return self.together if runs is None else min(self.together, runs - self.runs)
 
-    def _questions(self, candidates: Iterator[Case]) -> Iterator[tuple[Case, Expectation]]:
+    def _questions(self, candidates: Iterator[Candidate]) -> Iterator[_Question]:
         """Candidates that are new, wanted, valid and supported, with what is allowed."""
-        for case in candidates:
+        for candidate in candidates:
+            case = candidate.case
             written = _written(case)
             if written in self.tried:
                 continue
@@ -203,7 +231,7 @@ class _Search:
             if self.wanted(case) and refusal(self.driver, case) is None:
                 expectation = self._expectation(case)
                 if expectation is not None:
-                    yield case, expectation
+                    yield _Question(candidate, expectation)
 
     def _expectation(self, case: Case) -> Expectation | None:
         """None for a case that breaks a rule or is too large to be judged."""
@@ -214,13 +242,13 @@ class _Search:
 
     def _convinces(self, case: Case, attempt: Attempt) -> bool:
         """Whether a case that fails has fewer instructions than the best, or shows as much of what is wrong."""
-        if self.evidence is None or size(case)[0] < self.best.after[0]:
+        if self.evidence is None or size(case)[0] < self.size[0]:
             return True
         shown = _evidence(case, attempt)
         return shown is not None and not is_weaker(shown, self.evidence)
 
     def _repeats(self, case: Case, expectation: Expectation) -> bool:
-        self.steps += 1
+        self.runs += 1
         again = _kind(judge(self.driver, case, expectation)) == self.kind
         self.flaky += not again
         return again
@@ -229,20 +257,51 @@ class _Search:
 def renamed(minimized: Minimized) -> Case:
     """The case under a name of its own, without a description that may no longer be true."""
     case = minimized.case
-    if minimized.after == minimized.before:
+    if not minimized.reduction.steps:
         return case
     return structs.replace(case, name=f"{case.name}.minimized", covers=(), description="")
 
 
+#: Why a search ended before nothing was left.
+_EARLY = {
+    Stopped.RUN_LIMIT: "the budget is used up",
+    Stopped.TIME_LIMIT: "the time is used up",
+    Stopped.INTERRUPTED: "interrupted",
+}
+
+
 def report(minimized: Minimized) -> str:
-    """One line: what became of the case and why the search ended."""
-    before, after = minimized.before, minimized.after
+    """What became of the case and why the search ended; which pass took each step; candidates that each pass ran."""
+    found = minimized.reduction
+    before, after = found.before, found.after
     text = (
-        f"{minimized.steps} runs in {minimized.seconds:.1f} s; {minimized.verdict.value} with "
+        f"{found.runs} runs in {minimized.seconds:.1f} s; {minimized.verdict.value} with "
         f"{after[0]} of {before[0]} instructions, extents {after[1]} of {before[1]}, length {after[2]} of {before[2]}"
     )
-    if minimized.flaky:
-        text += f"; {minimized.flaky} smaller cases were flaky and not taken"
-    if minimized.stopped:
-        text += f"; {minimized.stopped}: this is the best so far"
-    return text
+    if found.flaky:
+        text += f"; {found.flaky} smaller cases were flaky and not taken"
+    if found.stopped in _EARLY:
+        text += f"; {_EARLY[found.stopped]}: this is the best so far"
+    return "\n".join((text, *_steps(found), *_passes(found)))
+
+
+def _steps(reduction: Reduction) -> Iterator[str]:
+    """A line for each step, or for several of one pass in a row."""
+    if reduction.steps:
+        yield "steps, by pass:"
+    for name, group in groupby(reduction.steps, lambda step: step.by):
+        steps = list(group)
+        instructions, extents, length = steps[-1].size
+        times = f"{len(steps)} times" if len(steps) > 1 else ""
+        yield (
+            f"  {name:<25}{times:>9}  after {steps[-1].runs} runs: "
+            f"{instructions} instructions, extents {extents}, length {length}"
+        )
+
+
+def _passes(reduction: Reduction) -> Iterator[str]:
+    """A line for each pass that had a candidate to run."""
+    if reduction.passes:
+        yield "candidates run, and taken, of each pass:"
+    for name, tried in reduction.passes.items():
+        yield f"  {name:<25}{tried.run:>5}{tried.taken:>5}"

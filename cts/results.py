@@ -73,7 +73,7 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, r
         if shrunk:
             attempt = settled(driver, explored.case, explored.expectation, attempt, reruns)
         found = finding(case, attempt, explored.expectation, oracle)
-        found = msgspec.structs.replace(found, shrunk=shrunk)
+        found = msgspec.structs.replace(found, shrunk=shrunk, reduction=explored.reduction)
         known = _known(driver, case, attempt)
     return Result(
         driver.spec,

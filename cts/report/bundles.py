@@ -13,8 +13,9 @@ from cts.export.bundle import bundle
 from cts.export.subject import Seen, Subject, explanation
 from cts.finding import finding
 from cts.judge import OpenDriver
-from cts.minimize import INTERRUPTED, Budget, Minimized, minimize, renamed
+from cts.minimize import Budget, Minimized, minimize, renamed
 from cts.quarantine import NO_RULES, Quarantine
+from cts.reduce.record import Stopped
 from cts.report.failure import file_name
 from cts.runner import open_driver
 from cts.verdict import Verdict
@@ -87,9 +88,9 @@ class Bundles:
         except BadInput:
             # It does not end the same way again, and is shown as it was found.
             return None
-        if smaller.stopped == INTERRUPTED:
+        if smaller.reduction.stopped is Stopped.INTERRUPTED:
             raise KeyboardInterrupt
-        return smaller if smaller.verdict is result.verdict and smaller.after < smaller.before else None
+        return smaller if smaller.verdict is result.verdict and smaller.reduction.steps else None
 
 
 def _finding(minimized: Minimized, oracle: Oracle) -> Finding:

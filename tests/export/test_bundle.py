@@ -23,7 +23,7 @@ from cts.export import FORMATS, export
 from cts.export.archive import zipped
 from cts.export.subject import Subject, run
 from cts.model import dumps_case, load_case, loads_case
-from cts.reduce import size
+from cts.reduce.cost import size
 
 NAME = "tensor_addressing.clamp.mirrored_two_rows"
 Run = Callable[..., tuple[int, str, str]]

@@ -35,7 +35,7 @@ def minimal(name: str, mutant: str) -> tuple[Case, Minimized]:
 )
 def test_what_was_read_instead_stays(name: str, mutant: str) -> None:
     case, found = minimal(name, mutant)
-    assert found.after < found.before
+    assert found.reduction.after < found.reduction.before
     left = shown(found.case, mutant)
     assert left.sourced and left.apart and left.written and left.counting
     assert shown(case, mutant).sourced

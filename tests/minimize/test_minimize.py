@@ -15,7 +15,8 @@ from cts.errors import BadInput
 from cts.judge import OpenDriver
 from cts.minimize import Budget, Minimized, minimize, renamed, report
 from cts.model import Case, MatrixMulAdd, VectorMatrixMul, dumps_case, loads_case
-from cts.reduce import size
+from cts.reduce.cost import size
+from cts.reduce.record import Stopped
 from cts.runner import open_driver
 from cts.verdict import Verdict
 
@@ -63,24 +64,24 @@ def multiplies(case: Case) -> bool:
 def test_a_failure_of_a_tensor_load() -> None:
     found = minimal(LOAD, "emulator:mutant=mirror-edge-twice")
     assert found.verdict is Verdict.FAIL
-    assert found.after <= (6, 4, 400) < found.before
+    assert found.reduction.after <= (6, 4, 400) < found.reduction.before
     text = dumps_case(found.case)
     assert "dim: 1, clamp: RepeatMirrored" in text
     assert "rows: 1, cols: 1" in text
-    assert found.stopped == ""
+    assert found.reduction.stopped is Stopped.COMPLETE
     assert not ORACLE.violations(found.case)
 
 
 def test_a_kernel_keeps_its_loop_and_product() -> None:
     found = minimal(KERNEL, "emulator:mutant=mul-add-c-dropped")
-    assert found.after[0] <= 10
+    assert found.reduction.after[0] <= 10
     assert multiplies(found.case)
-    assert size(found.case) == found.after
+    assert size(found.case) == found.reduction.after
 
 
 def test_vectors() -> None:
     found = minimal("vector_networks.training_step", "emulator:mutant=vector-multiply-in-place")
-    assert found.after[0] <= 4
+    assert found.reduction.after[0] <= 4
     assert any(isinstance(i, VectorMatrixMul) for i in found.case.program)
     assert found.case.dispatch.invocations == 1
 
@@ -88,7 +89,7 @@ def test_vectors() -> None:
 def test_the_result_is_the_same_each_time() -> None:
     first, second = (minimal("vector_multiply.float.bias", "emulator:mutant=vector-bias-ignored") for _ in range(2))
     assert first.case == second.case
-    assert first.steps == second.steps
+    assert first.reduction == second.reduction
 
 
 def test_a_crash_stays_a_crash() -> None:
@@ -125,7 +126,7 @@ def test_every_bad_end_is_kept(fakes: ModuleType, kind: str, verdict: str) -> No
 def test_batches_give_the_same(fakes: ModuleType) -> None:
     one, many = minimal(LOAD, "fake:wrong"), minimal(LOAD, "fake:wrong,batch=well")
     assert one.case == many.case
-    assert many.steps >= one.steps
+    assert many.reduction.runs >= one.reduction.runs
 
 
 def test_flaky_from_the_start(fakes: ModuleType) -> None:
@@ -145,7 +146,7 @@ def test_smaller_cases_that_are_flaky_are_not_taken() -> None:
 
     found = minimize(original, opened(ends), ORACLE)
     assert found.case == original
-    assert found.flaky > 0
+    assert found.reduction.flaky > 0
     assert "flaky and not taken" in report(found)
     assert renamed(found) == original
 
@@ -158,13 +159,19 @@ def test_nothing_to_minimise(fakes: ModuleType, driver: str, what: str) -> None:
         minimal(LOAD, driver)
 
 
-@pytest.mark.parametrize("budget", [Budget(steps=12), Budget(seconds=0)])
-def test_a_budget_keeps_the_best_so_far(budget: Budget) -> None:
+@pytest.mark.parametrize(
+    ("budget", "stopped", "words"),
+    [
+        (Budget(runs=12), Stopped.RUN_LIMIT, "the budget is used up: this is the best so far"),
+        (Budget(seconds=0), Stopped.TIME_LIMIT, "the time is used up: this is the best so far"),
+    ],
+)
+def test_a_budget_keeps_the_best_so_far(budget: Budget, stopped: Stopped, words: str) -> None:
     found = minimal(KERNEL, "emulator:mutant=mul-add-c-dropped", budget)
-    assert found.stopped == "the budget is used up"
-    assert found.steps <= 13
-    assert found.after <= found.before
-    assert "best so far" in report(found)
+    assert found.reduction.stopped is stopped
+    assert found.reduction.runs <= 13
+    assert found.reduction.after <= found.reduction.before
+    assert words in report(found)
 
 
 def test_an_interruption_keeps_the_best_so_far() -> None:
@@ -178,8 +185,8 @@ def test_an_interruption_keeps_the_best_so_far() -> None:
         return Outcome(Status.CRASH, detail="signal 11")
 
     found = minimize(case_of(KERNEL), opened(ends), ORACLE)
-    assert found.stopped == "interrupted"
-    assert found.after < found.before
+    assert found.reduction.stopped is Stopped.INTERRUPTED
+    assert found.reduction.after < found.reduction.before
     assert renamed(found).name == f"{KERNEL}.minimized"
 
 
@@ -187,9 +194,22 @@ def test_progress_is_told() -> None:
     told: list[Minimized] = []
     case = case_of(LOAD)
     minimize(case, open_driver("emulator:mutant=mirror-edge-twice"), ORACLE, None, told.append)
-    sizes = [t.after for t in told]
+    sizes = [t.reduction.after for t in told]
     assert sizes == sorted(sizes, reverse=True)
-    assert [t.steps for t in told] == sorted(t.steps for t in told)
+    assert [t.reduction.runs for t in told] == sorted(t.reduction.runs for t in told)
+
+
+def test_each_step_says_which_pass_took_it() -> None:
+    found = minimal(LOAD, "emulator:mutant=mirror-edge-twice").reduction
+    assert [step.size for step in found.steps] == sorted((step.size for step in found.steps), reverse=True)
+    assert found.steps[-1].size == found.after
+    assert all(0 < step.runs <= found.runs for step in found.steps)
+    for name, tried in found.passes.items():
+        assert tried.taken == sum(step.by == name for step in found.steps)
+        assert tried.taken <= tried.run
+    # Each case that is run, the two of the original and the repetitions of those taken.
+    repeated = len(found.steps) + found.flaky
+    assert found.runs == 2 + sum(tried.run for tried in found.passes.values()) + repeated
 
 
 FILL = """

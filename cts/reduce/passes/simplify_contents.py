@@ -1,4 +1,4 @@
-"""Simpler contents: counting where they are read, one number where they are only written, else fewer numbers."""
+"""Simpler contents of one buffer: a count, one number, fewer numbers that are not 0, a shorter cycle."""
 
 from __future__ import annotations
 
@@ -8,65 +8,25 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from cts.model import (
-    Buffer,
-    Case,
-    Counter,
-    Data,
-    Iota,
-    MatrixStore,
-    MatrixStoreTensor,
-    Pointer,
-    VectorStore,
-    decode,
-    initial_bits,
-)
+from cts.model import Buffer, Case, Counter, Data, Iota, decode, initial_bits
 from cts.model.component import Number
-from cts.reduce.form import formed
+from cts.reduce.contents import COUNTS, is_patterned, only_written, with_data
 
 _Counts = TypeVar("_Counts", Iota, Counter)
-
-_COUNTS = (Data(iota=Iota()), Data(counter=Counter()), *(Data(iota=Iota(modulo=n)) for n in (251, 101, 13, 5, 3)))
 
 #: The most components whose numbers are simplified one by one.
 MOST = 4096
 
 
-def contents(case: Case) -> Iterator[Case]:
-    """Cases in which one buffer begins with something simpler."""
-    only_written = _written(case)
+def propose(case: Case) -> Iterator[Case]:
+    written = only_written(case)
     for name, buffer in case.buffers.items():
-        for data in _plain(buffer.data, name in only_written):
-            yield from _with(case, name, data)
+        for data in _plain(buffer.data, name in written):
+            yield with_data(case, name, data)
     for name, buffer in case.buffers.items():
-        if _restless(buffer.data):
+        if not is_patterned(buffer.data):
             for data in _fewer(buffer):
-                yield from _with(case, name, data)
-
-
-def counts(case: Case) -> Iterator[Case]:
-    """Cases in which one buffer that is read counts."""
-    only_written = _written(case)
-    for name, buffer in case.buffers.items():
-        if name not in only_written and _restless(buffer.data):
-            for data in _COUNTS:
-                yield from _with(case, name, data)
-
-
-def _restless(data: Data) -> bool:
-    """Whether it is neither one number nor a count."""
-    return data.fill is None and data.iota is None and data.counter is None
-
-
-def _written(case: Case) -> set[str]:
-    """Buffers that are stored to and never read."""
-    stores = (MatrixStore, MatrixStoreTensor, VectorStore)
-    stored = {i.buffer for i in case.program if isinstance(i, stores)}
-    read = {
-        getattr(i, f, None) for i in case.program if not isinstance(i, stores) for f in ("buffer", "matrix", "bias")
-    }
-    pointed = {i.buffer for i in case.program if isinstance(i, Pointer)}
-    return stored - read - pointed
+                yield with_data(case, name, data)
 
 
 def _plain(data: Data, only_written: bool) -> Iterator[Data]:
@@ -79,7 +39,7 @@ def _plain(data: Data, only_written: bool) -> Iterator[Data]:
         yield from (Data(counter=counter) for counter in _fresh(data.counter))
         yield Data(iota=Iota(modulo=data.counter.modulo))
     else:
-        yield from _COUNTS
+        yield from COUNTS
         yield from (Data(fill=n) for n in (0, 1, 2, 3, -1))
 
 
@@ -144,8 +104,3 @@ def _values(numbers: Iterator[Number] | tuple[Number, ...]) -> Data:
     if len(set(listed)) == 1:
         return Data(fill=listed[0])
     return Data(values=listed)
-
-
-def _with(case: Case, name: str, data: Data) -> Iterator[Case]:
-    buffer = structs.replace(case.buffers[name], data=data)
-    yield from formed(structs.replace(case, buffers={**case.buffers, name: buffer}), case)

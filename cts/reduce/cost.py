@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cts.model import Case, ComponentType, MatrixShape, types_of
+from cts.model import Case, ComponentType, MatrixShape, VectorShape, types_of
 from cts.model.plain import plain
-from cts.reduce.vectors import extents
 
 #: Component types, the simplest first.
 SIMPLEST = (
@@ -27,12 +26,19 @@ _NOT_COUNTED = ("schema", "name", "covers", "description")
 
 
 def size(case: Case) -> tuple[int, int, int]:
-    """Instructions, the extents of all matrices and vectors, and the cost of everything written.
+    """Instructions, the extents of all matrices, vectors and invocations, and the cost of everything written.
 
     Raises ValueError where the case is not well-formed.
     """
-    matrices = sum(t.rows + t.cols for t in types_of(case).values() if isinstance(t, MatrixShape))
-    return len(case.program), matrices + extents(case), cost(case)
+    return len(case.program), _extents(case), cost(case)
+
+
+def _extents(case: Case) -> int:
+    types = types_of(case).values()
+    matrices = sum(t.rows + t.cols for t in types if isinstance(t, MatrixShape))
+    vectors = sum(t.length for t in types if isinstance(t, VectorShape))
+    opaque = sum(o.rows + o.cols for o in case.opaque.values())
+    return matrices + vectors + opaque + (case.dispatch.invocations or 0)
 
 
 def cost(case: Case) -> int:

@@ -1,27 +1,26 @@
-"""Smaller programs by their blocks: loops and conditions flattened, dropped, or carrying less."""
+"""A loop is gone or done once, a condition is gone or one of its branches remains; or it carries or merges less."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
-import msgspec
+from msgspec import structs
 
-from cts.model import AnyInstruction, Else, EndIf, EndLoop, If, Loop, Scalar, renamed
+from cts.model import AnyInstruction, Case, Else, EndIf, EndLoop, If, Loop, Scalar, renamed
+from cts.reduce.candidates import Program, remove_unused
 
-Program: TypeAlias = tuple[AnyInstruction, ...]
 
-
-def flattened(program: Program, i: int) -> Iterator[Program]:
-    """Programs in which the block that begins at `i` is gone, is done once, or merges and carries less.
-
-    They may refer to results that are gone with it: whoever takes them checks that they are well-formed.
-    """
-    opening = program[i]
+def propose(case: Case, i: int) -> Iterator[Case]:
+    opening = case.program[i]
     if isinstance(opening, Loop):
-        yield from _loop(program, i, opening)
+        programs = _loop(case.program, i, opening)
     elif isinstance(opening, If):
-        yield from _condition(program, i)
+        programs = _condition(case.program, i)
+    else:
+        return
+    for program in programs:
+        yield remove_unused(case, program)
 
 
 def _end(program: Program, i: int) -> tuple[int, int | None]:
@@ -51,8 +50,8 @@ def _loop(program: Program, i: int, opening: Loop) -> Iterator[Program]:
     last = {c.id: values.get(n, n) for c, n in zip(opening.carry, end.next, strict=True)}
     yield before + once + _substituted(after, last)
     for n, carry in enumerate(opening.carry):
-        fewer = msgspec.structs.replace(opening, carry=opening.carry[:n] + opening.carry[n + 1 :])
-        closing = msgspec.structs.replace(end, next=end.next[:n] + end.next[n + 1 :])
+        fewer = structs.replace(opening, carry=opening.carry[:n] + opening.carry[n + 1 :])
+        closing = structs.replace(end, next=end.next[:n] + end.next[n + 1 :])
         yield (*before, fewer, *_substituted((*body, closing, *after), {carry.id: carry.init}))
 
 
@@ -67,7 +66,7 @@ def _condition(program: Program, i: int) -> Iterator[Program]:
     if other is not None:
         yield program[:other] + program[j:]
     for n, merge in enumerate(end.merge):
-        fewer = msgspec.structs.replace(end, merge=end.merge[:n] + end.merge[n + 1 :])
+        fewer = structs.replace(end, merge=end.merge[:n] + end.merge[n + 1 :])
         for source in (merge.then, merge.otherwise):
             yield (*program[:j], fewer, *_substituted(after, {merge.id: source}))
 
@@ -99,12 +98,9 @@ def _reindexed(instruction: AnyInstruction, depth: int) -> AnyInstruction:
         if not isinstance(value, Scalar) or not (value.loop or value.loop_outer):
             return value
         inner, outer = (value.loop_outer, 0) if depth == 0 else (value.loop, 0)
-        if (
-            value.literal is not None
-            and not msgspec.structs.replace(value.factors, loop=inner, loop_outer=outer).any_set
-        ):
+        if value.literal is not None and not structs.replace(value.factors, loop=inner, loop_outer=outer).any_set:
             return value.literal if value.mod is None else value.literal % value.mod
-        return msgspec.structs.replace(value, loop=inner, loop_outer=outer)
+        return structs.replace(value, loop=inner, loop_outer=outer)
 
     changes = {f: operand(getattr(instruction, f)) for f in instruction.__struct_fields__}
-    return msgspec.structs.replace(instruction, **{f: v for f, v in changes.items() if v != getattr(instruction, f)})
+    return structs.replace(instruction, **{f: v for f, v in changes.items() if v != getattr(instruction, f)})

@@ -1,4 +1,4 @@
-"""Simpler callbacks: an operand in place of an operation, 0 or 1 of a number, fewer extra parameters."""
+"""A callback with an operand in place of an operation, 0 or 1 of a number, or an extra parameter less."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from cts.model import AnyFunction, Case, Decode, DecodeVector, MatrixPerElement, PerElement
-from cts.reduce.form import formed, tidy
+from cts.reduce.candidates import remove_unused
 
 
-def bodies(case: Case) -> Iterator[Case]:
-    """Cases in which one callback does less. A Decode and its DecodeVector must agree, so both are changed."""
+def propose(case: Case) -> Iterator[Case]:
     for name, function in case.functions.items():
         if isinstance(function, PerElement):
             yield from _without_extras(case, name, function)
         for body in _simpler(function.body):
             changed = {name: structs.replace(function, body=body)}
-            yield from formed(structs.replace(case, functions={**case.functions, **changed}), case)
+            yield structs.replace(case, functions={**case.functions, **changed})
+            # A Decode and its DecodeVector must agree.
             for other, partner in case.functions.items():
                 if isinstance(function, Decode) and isinstance(partner, DecodeVector):
                     both = {**changed, other: structs.replace(partner, body=_of_lane(body, function))}
-                    yield from formed(structs.replace(case, functions={**case.functions, **both}), case)
+                    yield structs.replace(case, functions={**case.functions, **both})
 
 
 def _of_lane(body: str, function: AnyFunction) -> str:
@@ -105,4 +105,4 @@ def _without_extras(case: Case, name: str, function: PerElement) -> Iterator[Cas
             body = _written(_Inlined(extra.name, instead).visit(ast.parse(function.body)))
             fewer = structs.replace(function, extras=extras, body=body)
             smaller = structs.replace(case, functions={**case.functions, name: fewer})
-            yield from formed(tidy(smaller, tuple(program)), case)
+            yield remove_unused(smaller, tuple(program))
