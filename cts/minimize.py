@@ -302,6 +302,6 @@ def _steps(reduction: Reduction) -> Iterator[str]:
 def _passes(reduction: Reduction) -> Iterator[str]:
     """A line for each pass that had a candidate to run."""
     if reduction.passes:
-        yield "candidates run, and taken, of each pass:"
+        yield f"{'candidates of each pass:':<27}  run taken"
     for name, tried in reduction.passes.items():
-        yield f"  {name:<25}{tried.run:>5}{tried.taken:>5}"
+        yield f"  {name:<25}{tried.run:>5}{tried.taken:>6}"

@@ -28,11 +28,13 @@ def minimize(
     ] = None,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Stop after so long.", metavar="S", min=0)] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="Stop after so many runs.", metavar="N", min=0)] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the case and every step as JSON.")] = False,
 ) -> None:
     """Reduce a case as long as the driver gives the same kind of verdict: a crash stays a crash.
 
     Instructions, dimensions, numbers, types and data are made less, one after the other, and only
-    valid cases are tried. Ctrl-C keeps the best so far.
+    valid cases are tried. Ctrl-C keeps the best so far. Which pass of the reducer took which step is told
+    on stderr, or by --json.
     """
     from cts import registry
     from cts.cli.target import read
@@ -45,18 +47,28 @@ def minimize(
     case = read(target, oracle)
     opened = open_driver(driver)
     with closing(opened.driver):
-        found = _watched(case, opened, Budget(seconds, steps))
+        found = _watched(case, opened, Budget(seconds, runs=steps))
     text = dumps_case(renamed(found))
-    if out is None:
-        typer.echo(text, nl=False)
-    else:
+    if out is not None:
         try:
             out.write_text(text, encoding="utf-8")
         except OSError as e:
             raise BadInput("out-file", e.strerror or str(e), str(out), "a file that can be written") from e
-    typer.echo(report(found), err=True)
+    if json:
+        typer.echo(_json(found, text))
+    else:
+        if out is None:
+            typer.echo(text, nl=False)
+        typer.echo(report(found), err=True)
     if out is not None:
         typer.echo(f"reproduce: cts run {out} --driver '{driver}'", err=True)
+
+
+def _json(found: Minimized, text: str) -> str:
+    import msgspec
+
+    told = {"case": text, "verdict": found.verdict, "seconds": round(found.seconds, 6), "reduction": found.reduction}
+    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
 
 
 def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
@@ -73,9 +85,10 @@ def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
         task = progress.add_task("first runs")
 
         def watch(now: Minimized) -> None:
-            left, length = now.after[0], now.after[2]
+            left, _, length = now.reduction.after
             progress.update(
-                task, description=f"{now.verdict.value}: {left} instructions, length {length}, {now.steps} runs"
+                task,
+                description=f"{now.verdict.value}: {left} instructions, length {length}, {now.reduction.runs} runs",
             )
 
         return reduced(case, driver, registry.oracle(), budget, watch)

@@ -13,6 +13,8 @@ from command_line import Cts
 from cts.corpus import one
 from cts.explain import Explanation
 from cts.model import load_case, loads_case
+from cts.reduce.cost import size
+from cts.reduce.record import Reduction, Stopped
 
 CASE = "tensor_addressing.clamp.mirrored_two_rows"
 DRIVER = "emulator:mutant=mirror-edge-twice"
@@ -42,6 +44,18 @@ def test_minimize_within_a_budget(cts: Cts) -> None:
     assert ran.status == 0
     assert "the budget is used up: this is the best so far" in ran.err
     loads_case(ran.out)
+
+
+def test_minimize_as_json(cts: Cts) -> None:
+    ran = cts("minimize", CASE, "--driver", DRIVER, "--json", "--out", "small.yaml")
+    assert ran.status == 0
+    told = json.loads(ran.out)
+    assert told["case"] == (cts.folder / "small.yaml").read_text(encoding="utf-8")
+    assert told["verdict"] == "fail"
+    reduction = msgspec.convert(told["reduction"], Reduction)
+    assert reduction.stopped is Stopped.COMPLETE
+    assert reduction.steps[-1].size == reduction.after == size(loads_case(told["case"]))
+    assert sum(tried.taken for tried in reduction.passes.values()) == len(reduction.steps)
 
 
 @pytest.mark.parametrize("verb", ["minimize", "explain"])

@@ -12,9 +12,12 @@ import pytest
 from cts import corpus, registry
 from cts.driver import Job
 from cts.errors import BadInput
-from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble
+from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble, decode, encode
 from cts.model import Case, load_case
 from cts.profiles import Profile
+from cts.reduce.cost import size
+from cts.reduce.passes import PASSES
+from cts.reduce.record import Stopped
 from cts.runner import Plan, exit_status, run
 from cts.verdict import Verdict
 
@@ -128,6 +131,20 @@ def test_findings_are_shrunk_each_for_itself(fakes: ModuleType) -> None:
     assert after.examples == 6
     assert after.finding is not None
     assert value_of(after.finding.case) in range(2, 9), "the smallest value that is not among the first five"
+
+
+def test_a_finding_says_how_it_was_reduced(fakes: ModuleType) -> None:
+    (crash,) = results_of(Plan(("fake:crash",), PROFILE, areas=("fake_area",)))
+    assert crash.finding is not None
+    reduction = crash.finding.reduction
+    assert reduction is not None
+    assert reduction.stopped is Stopped.COMPLETE
+    assert reduction.steps[-1].size == reduction.after == size(crash.finding.case)
+    assert {step.by for step in reduction.steps} <= reduction.passes.keys() <= {p.name for p in PASSES}
+    assert decode(encode(crash)) == crash
+    (given,) = results_of(one_case("fake:wrong"))
+    assert given.finding is not None
+    assert given.finding.reduction is None, "what is no generated case is reported as it is"
 
 
 def test_together_and_alone_drivers_get_the_same_examples(fakes: ModuleType) -> None:
