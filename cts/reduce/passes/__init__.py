@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 from cts.model import Case
@@ -39,13 +39,19 @@ from cts.reduce.passes import (
 
 
 class _OfCases(Protocol):
+    """A module of a `CasePass`."""
+
     __name__: str
-    propose: Callable[[Case], Iterator[Case]]
+
+    def propose(self, case: Case) -> Iterator[Case]: ...
 
 
 class _OfInstructions(Protocol):
+    """A module of an `InstructionPass`."""
+
     __name__: str
-    propose: Callable[[Case, int], Iterator[Case]]
+
+    def propose(self, case: Case, i: int) -> Iterator[Case]: ...
 
 
 def _case(module: _OfCases) -> CasePass:
