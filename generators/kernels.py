@@ -12,7 +12,7 @@ from cts.capabilities import Capabilities, Feature
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents
 from cts.generators.known import ZEROS, Known, known_number, reread
-from cts.generators.memory import FILL, Region, aligned_elements, draw_base, draw_read, draw_write
+from cts.generators.memory import FILL, Lines, Region, aligned_elements, draw_base, draw_read, draw_write
 from cts.generators.operands import Constness, Grid, Varying
 from cts.generators.programs import Program
 from cts.generators.supports import Supports, grid_of
@@ -59,6 +59,16 @@ class Matrix:
         return self.rows * self.cols
 
 
+@dataclass(frozen=True)
+class Tile:
+    """A matrix type, for loads and stores of whole matrices."""
+
+    type: MatrixType
+    component: ComponentType
+    rows: int
+    cols: int
+
+
 @dataclass
 class Source(Region):
     """A region that is only read, and what is known of its numbers."""
@@ -69,6 +79,7 @@ class Source(Region):
 class Kernel:
     """Collects the parts of a case.
 
+    `only`: all matrices have this type, of literals; how each constant of it is delivered is drawn for itself.
     `literal_uses`: the program changes uses, and types must stay alike; or spirv-val, and with it the
     validation layer, refuses the instruction where a use is a specialization constant.
     """
@@ -80,6 +91,7 @@ class Kernel:
         scope: Scope,
         dispatch: Dispatch,
         *,
+        only: MatrixType | None = None,
         literal_uses: bool = False,
     ) -> None:
         self.supports = supports
@@ -101,7 +113,8 @@ class Kernel:
         self._extents: dict[int, int | SpecInt] = {}
         self._uses: dict[Use, Use | SpecUse] = {}
         self._scope: Scope | SpecScope = scope
-        if self._spec():
+        self._only = None if only is None else self.constness.matrix_type(only)
+        if only is None and self._spec():
             self._scope = SpecScope(scope)
 
     def _spec(self) -> bool:
@@ -119,6 +132,8 @@ class Kernel:
 
     def type(self, component: ComponentType, rows: int, cols: int, use: Use) -> MatrixType:
         """The type as this case writes it everywhere."""
+        if self._only is not None:
+            return self._only
         if use not in self._uses:
             self._uses[use] = SpecUse(use) if not self._literal_uses and self._spec() else use
         return MatrixType(component, self._scope, self.extent(rows), self.extent(cols), self._uses[use])
@@ -190,12 +205,9 @@ class Kernel:
         self, choices: Choices, region: Region, order: Order, rows: int, cols: int, pads: Sequence[int]
     ) -> tuple[int, int, int]:
         """Stride in elements, bytes from the first to behind the last component, alignment of lines (VK-040)."""
-        lines, length = (rows, cols) if order is Order.RowMajor else (cols, rows)
-        size = length * region.type.size
-        alignment = min(16, size)
-        unit = aligned_elements(region, alignment)
-        stride = unit * (-(-size // (unit * region.element_size)) + choices.pick(pads))
-        return stride, (lines - 1) * stride * region.element_size + size, alignment
+        lines = Lines.of(region, order, region.type, rows, cols)
+        stride = lines.unit * (lines.dense + choices.pick(pads))
+        return stride, lines.extent(stride), lines.alignment
 
     def _tiles(self, choices: Choices, region: Region, alignment: int, extent: int) -> Varying:
         """A place of its own for what each instance reads."""

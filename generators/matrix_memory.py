@@ -11,9 +11,9 @@ from cts.capabilities import Capabilities, Feature
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.flow import CARRIED, draw_if, draw_loop
-from cts.generators.kernels import Kernel, Matrix
-from cts.generators.memory import OBJECT
-from cts.generators.shared_memory import Places, Tile
+from cts.generators.kernels import Kernel, Matrix, Tile
+from cts.generators.memory import OBJECT, pattern
+from cts.generators.shared_memory import Places
 from cts.generators.supports import Supports, draw_dispatch, draw_shape, pointees_of
 from cts.model import Case, ComponentType, MatrixConstant, MatrixCopy, MatrixNull, Through
 
@@ -68,7 +68,7 @@ def _draw_origin(choices: Choices, places: Places) -> Matrix:
         kernel.program.emit(MatrixNull(id=made.id, type=made.type))
         return made
     component = made.component
-    value = f"0x{0xA5C3_96F1 >> (32 - 8 * component.size):x}" if choices.chance(4) else OBJECT[component]
+    value = pattern(component) if choices.chance(4) else OBJECT[component]
     replicated = kind == 9 and Feature.REPLICATED_COMPOSITES in kernel.features
     written = kernel.constness.component(value)
     if replicated:

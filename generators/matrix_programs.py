@@ -18,12 +18,12 @@ from cts.generators.contents import Wanted, draw_contents
 from cts.generators.conversions import emit_step
 from cts.generators.converting import feasible, sound
 from cts.generators.flow import CARRIED, draw_if, draw_loop
-from cts.generators.kernels import Kernel, Matrix, as_matrix, draw_float_controls
+from cts.generators.kernels import Kernel, Matrix, Tile, as_matrix, draw_float_controls
 from cts.generators.known import Known, anything
 from cts.generators.per_element import draw_per_element
 from cts.generators.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
 from cts.generators.reductions import combined_count, draw_mode, draw_reduction
-from cts.generators.shared_memory import Places, Tile
+from cts.generators.shared_memory import Places
 from cts.generators.specials import draw_ieee
 from cts.generators.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.tiled_products import draw_tiled_product

@@ -7,14 +7,12 @@ every store gets a region of its own (TA-044).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cts.generators.choices import Choices
 from cts.generators.layout_sketches import VARIATIONS
 from cts.generators.operands import Grid, Varying, varied
-from cts.model import Buffer, ComponentType, Counter, Data, Iota, RandomBits, StorageClass
+from cts.model import Buffer, ComponentType, Counter, Data, Iota, Order, RandomBits, StorageClass
 from cts.model.component import Number
 
 #: Alignment of the pointer of a tensor load or store, in bytes (TA-043).
@@ -64,6 +62,11 @@ FILL: dict[ComponentType, Number] = {
 }
 
 
+def pattern(component: ComponentType) -> str:
+    """Bits that are neither a value of `OBJECT` nor of `FILL`, for constants."""
+    return f"0x{0xA5C3_96F1 >> (32 - 8 * component.size):x}"
+
+
 def numbered(pointee: ComponentType, component: ComponentType, *, random: bool = False) -> Data:
     """Contents that tell their place, for matrices of a component type.
 
@@ -100,53 +103,43 @@ class Region:
         )
 
 
-class Memory:
-    """All buffers of a case under construction.
-
-    `pointees` are the types that buffers may have; `component` is the matrices' component type. How
-    much is drawn never depends on what was drawn before, so that the shrinker can drop earlier accesses.
-    """
-
-    def __init__(
-        self, choices: Choices, component: ComponentType, pointees: Sequence[ComponentType], physical: bool
-    ) -> None:
-        self.component = component
-        self.pointees = pointees
-        self.storages = (StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer)[: 1 + physical]
-        self.destinations: list[Region] = []
-        self.source = self._draw(choices, "src")
-        self.source.data = numbered(self.source.type, component, random=choices.chance(1))
-
-    def buffers(self) -> dict[str, Buffer]:
-        """The buffers that are used, the source first."""
-        return {region.name: region.buffer() for region in (self.source, *self.destinations) if region.size}
-
-    def copy(self) -> Memory:
-        """The same buffers, which grow on their own from here on."""
-        other = copy(self)
-        other.source = replace(self.source)
-        other.destinations = [replace(region) for region in self.destinations]
-        return other
-
-    def draw_destination(self, choices: Choices) -> Region:
-        """A buffer to write: a new one, or one that already has other stores' regions."""
-        again = choices.chance(4)
-        region = self._draw(choices, f"dst{len(self.destinations) or ''}")
-        if again and self.destinations:
-            return self.destinations[-1]
-        region.data = Data(fill=FILL[region.type])
-        self.destinations.append(region)
-        return region
-
-    def _draw(self, choices: Choices, name: str) -> Region:
-        pointee = choices.pick(self.pointees) if choices.chance(2) else self.component
-        components = choices.pick((2, 4)) if choices.chance(1) else 1
-        return Region(name, pointee, components, choices.pick(self.storages), Data(fill=0))
-
-
 def aligned_elements(region: Region, alignment: int) -> int:
     """The smallest number of elements that is a multiple of `alignment` bytes."""
     return alignment // math.gcd(alignment, region.element_size)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The rows of a matrix in a region, or its columns: so many, of so many bytes each."""
+
+    region: Region
+    count: int
+    size: int
+
+    @classmethod
+    def of(cls, region: Region, order: Order, component: ComponentType, rows: int, cols: int) -> Lines:
+        """The lines of a matrix of this component type that is loaded or stored in this order."""
+        count, length = (rows, cols) if order is Order.RowMajor else (cols, rows)
+        return cls(region, count, length * component.size)
+
+    @property
+    def alignment(self) -> int:
+        """That of each line, in bytes (VK-040)."""
+        return min(16, self.size)
+
+    @property
+    def unit(self) -> int:
+        """Elements between two places where lines may begin."""
+        return aligned_elements(self.region, self.alignment)
+
+    @property
+    def dense(self) -> int:
+        """Units from one line to the next where they adjoin."""
+        return -(-self.size // (self.unit * self.region.element_size))
+
+    def extent(self, stride: int) -> int:
+        """Bytes from the first to behind the last component, of lines that are `stride` elements apart."""
+        return (self.count - 1) * stride * self.region.element_size + self.size
 
 
 def draw_read(choices: Choices, region: Region, grid: Grid, alignment: int, extent: int) -> Varying:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Feature
 from cts.generators.choices import Choices
 from cts.generators.flow import draw_condition
-from cts.generators.kernels import Kernel, Matrix
+from cts.generators.kernels import Kernel, Matrix, Tile
 from cts.generators.known import ZEROS
-from cts.generators.memory import FILL, Region, aligned_elements, draw_base, numbered
+from cts.generators.memory import FILL, Lines, Region, aligned_elements, draw_base, numbered
 from cts.generators.operands import Grid, Varying
 from cts.model import (
     Buffer,
@@ -20,7 +20,6 @@ from cts.model import (
     Data,
     MatrixLoad,
     MatrixStore,
-    MatrixType,
     Order,
     Pointer,
     PointerSelect,
@@ -40,16 +39,6 @@ class Part(Region):
         unit = math.lcm(self.unit, self.element_size)
         part = -(-self.size // unit) * unit // self.element_size
         return Buffer(self.type, (self.workgroups, part), self.data, self.components, self.storage)
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A matrix type, for loads and stores of whole matrices."""
-
-    type: MatrixType
-    component: ComponentType
-    rows: int
-    cols: int
 
 
 class Places:
@@ -108,17 +97,12 @@ class Places:
     def lines(self, choices: Choices, region: Region, pads: Sequence[int]) -> tuple[Order, int, int, int]:
         """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040)."""
         order = choices.pick(tuple(Order)) if choices.chance(4) else Order.RowMajor
-        t = self.tile
-        lines, length = (t.rows, t.cols) if order is Order.RowMajor else (t.cols, t.rows)
-        size = length * t.component.size
-        alignment = min(16, size)
-        unit = aligned_elements(region, alignment)
-        dense = -(-size // (unit * region.element_size))
+        lines = Lines.of(region, order, self.tile.component, self.tile.rows, self.tile.cols)
         pad = choices.pick(pads)
-        stride = unit * (0 if pad == -99 else max(dense + pad, 1))
+        stride = lines.unit * (0 if pad == -99 else max(lines.dense + pad, 1))
         if isinstance(region, Part):
-            region.unit = math.lcm(region.unit, alignment)
-        return order, stride, (lines - 1) * stride * region.element_size + size, alignment
+            region.unit = math.lcm(region.unit, lines.alignment)
+        return order, stride, lines.extent(stride), lines.alignment
 
     def load(self, choices: Choices) -> Matrix:
         """A matrix from anywhere: stride 0, lines that overlap, adjoin or lie apart (KM-013), perhaps by a pointer."""

@@ -1,4 +1,4 @@
-"""Tensor loads of a kernel, with the layouts and views of `tensor_addressing`; blocks and decode functions, too."""
+"""Tensor loads of a kernel: of whole matrices from a region, and with blocks and decode functions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Feature
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents
-from cts.generators.kernels import Kernel, Matrix
+from cts.generators.kernels import Kernel, Matrix, Tile
 from cts.generators.known import Known
 from cts.generators.layout_plans import Purpose, plan
 from cts.generators.layout_sketches import VARIATIONS, LayoutSketch, Strides, draw_layout
-from cts.generators.memory import LARGE_BYTES, OBJECT, TENSOR_ALIGNMENT
+from cts.generators.memory import LARGE_BYTES, OBJECT, TENSOR_ALIGNMENT, Region, draw_read
 from cts.generators.operands import Varying, varied
+from cts.generators.tensor_operands import draw_tensor_operands
 from cts.generators.views import draw_view
 from cts.model import ComponentType, Decode, DecodeVector, MatrixConstant, MatrixLoadTensor, Use
 
@@ -35,6 +36,24 @@ class Memory:
     pointee: ComponentType
     contents: Contents
     alignment: int = TENSOR_ALIGNMENT
+
+
+def draw_tensor_load(choices: Choices, kernel: Kernel, tile: Tile, region: Region, spare: str) -> str:
+    """A tensor load of a matrix of the tile's type; its id. Clipped elements keep the values of the matrix `spare`."""
+    tensor = draw_tensor_operands(choices, kernel, tile, region, store=False)
+    offset = draw_read(choices, region, kernel.grid, TENSOR_ALIGNMENT, tensor.extent)
+    name = kernel.name("m")
+    kernel.program.emit(
+        MatrixLoadTensor(
+            id=name,
+            object=spare,
+            buffer=region.name,
+            layout=tensor.layout,
+            view=tensor.view,
+            offset=kernel.constness.scalars([offset])[0],
+        )
+    )
+    return name
 
 
 def sketch_for_blocks(choices: Choices) -> LayoutSketch:
