@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from cts.capabilities import everything
 from cts.generators.choices import Choices
 from cts.generators.kernels import Kernel
-from cts.generators.memory import Region
+from cts.generators.memory import Lines, Region
 from cts.generators.supports import Supports
-from cts.model import ComponentType, Data, Dispatch, Scope, StorageClass, Use
+from cts.model import ComponentType, Data, Dispatch, MatrixType, Order, Scope, SpecInt, SpecUse, StorageClass, Use
 
 T = ComponentType
 
@@ -57,3 +57,45 @@ def test_a_store_goes_to_an_earlier_buffer_but_not_in_workgroup_memory(storage: 
     stored = kernel.store(choices, matrix)
     assert (stored.buffer == "tile") is again
     assert (tile.size > 4099 * 16) is again
+
+
+@pytest.mark.parametrize(
+    ("order", "components", "expected"),
+    [
+        # Rows of 10 bytes begin at multiples of 10 bytes: every 5 numbers of 16 bits, or every 5 pairs of them.
+        (Order.RowMajor, 1, (3, 10, 10, 5, 1, 30)),
+        (Order.RowMajor, 2, (3, 10, 10, 5, 1, 50)),
+        # Columns of 6 bytes.
+        (Order.ColumnMajor, 1, (5, 6, 6, 3, 1, 30)),
+    ],
+)
+def test_lines_of_a_matrix(order: Order, components: int, expected: tuple[int, ...]) -> None:
+    region = Region("src", T.float16, components, StorageClass.StorageBuffer, Data(fill=0))
+    lines = Lines.of(region, order, T.float16, rows=3, cols=5)
+    stride = lines.unit * lines.dense
+    found = (lines.count, lines.size, lines.alignment, lines.unit, lines.dense, lines.extent(stride))
+    assert found == expected
+
+
+def test_lines_are_aligned_to_16_bytes_at_most() -> None:
+    region = Region("src", T.float32, 1, StorageClass.StorageBuffer, Data(fill=0))
+    lines = Lines.of(region, Order.RowMajor, T.float32, rows=2, cols=9)
+    assert (lines.size, lines.alignment, lines.unit, lines.dense) == (36, 16, 4, 3)
+
+
+class Mixed(Last):
+    """Operands are delivered each in a way of its own."""
+
+    def pick(self, options: Any) -> Any:
+        return "mixed" if "mixed" in options else super().pick(options)
+
+    def between(self, low: int, high: int) -> int:
+        # Of four operands, in base 3 from the first: literal, spec, literal, spec.
+        return 2 * 3 + 2 * 27 if high == 80 else low
+
+
+def test_the_constants_of_the_only_type_are_delivered_one_by_one() -> None:
+    plain = MatrixType(T.float16, Scope.Subgroup, 8, 8, Use.A)
+    kernel = Kernel(Mixed(), Supports(everything()), Scope.Subgroup, Dispatch(), only=plain)
+    written = MatrixType(T.float16, Scope.Subgroup, SpecInt(8), 8, SpecUse(Use.A))
+    assert kernel.type(T.float16, 8, 8, Use.A) == written
