@@ -44,8 +44,8 @@ def _loop(program: Program, i: int, opening: Loop) -> Iterator[Program]:
     end: Any = program[j]
     gone = _substituted(after, {c.id: c.init for c in opening.carry})
     yield before + gone
-    once = _substituted(_first_turn(body), {c.id: c.init for c in opening.carry})
-    # What the turn carries on may itself be what was carried in.
+    once = _substituted(_first_iteration(body), {c.id: c.init for c in opening.carry})
+    # What the iteration carries on may itself be what was carried in.
     values = {c.id: c.init for c in opening.carry}
     last = {c.id: values.get(n, n) for c, n in zip(opening.carry, end.next, strict=True)}
     yield before + once + _substituted(after, last)
@@ -61,8 +61,8 @@ def _condition(program: Program, i: int) -> Iterator[Program]:
     first = program[i + 1 : j if other is None else other]
     second = () if other is None else program[other + 1 : j]
     end: Any = program[j]
-    for arm, field in ((first, "then"), (second, "otherwise")):
-        yield before + arm + _substituted(after, {m.id: getattr(m, field) for m in end.merge})
+    for branch, field in ((first, "then"), (second, "otherwise")):
+        yield before + branch + _substituted(after, {m.id: getattr(m, field) for m in end.merge})
     if other is not None:
         yield program[:other] + program[j:]
     for n, merge in enumerate(end.merge):
@@ -81,8 +81,8 @@ def _substituted(program: Program, names: dict[str, str]) -> Program:
     return program
 
 
-def _first_turn(body: Program) -> Program:
-    """The body as in turn 0, when the loop around it is no more: its index is 0, the one around is the innermost."""
+def _first_iteration(body: Program) -> Program:
+    """The body as in iteration 0 without its loop: the index of that is 0, the loop around it is the innermost."""
     depth, out = 0, []
     for instruction in body:
         depth -= isinstance(instruction, EndLoop)
