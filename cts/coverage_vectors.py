@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cts.model import (
+    BlockStart,
     Case,
-    If,
-    Loop,
     MulAddOperand,
     StorageClass,
     VectorArithmetic,
@@ -85,7 +84,7 @@ def of_product(i: VectorMatrixMul, case: Case, types: Mapping[str, ResultType]) 
         yield "CV-002"
     if constant_of(i.transpose):
         yield "VK-055"
-    around = any(isinstance(other, (If, Loop)) for other in case.program)
+    around = any(isinstance(other, BlockStart) for other in case.program)
     if around or any(factors_of(o).inv for o in (i.matrix_offset, i.bias_offset)):
         yield "CV-010"
 

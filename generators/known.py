@@ -16,12 +16,6 @@ from cts.model.component import Number
 
 _C = ComponentType
 
-#: Significand bits of floats, the implicit one included.
-PRECISION = {_C.float32: 24, _C.float16: 11, _C.bfloat16: 8, _C.float8_e4m3fn: 4, _C.float8_e5m2: 3}
-
-#: The exponent of the least normal number: anything smaller may be flushed (NU-013).
-LEAST_EXPONENT = {_C.float32: -126, _C.float16: -14, _C.bfloat16: -126, _C.float8_e4m3fn: -6, _C.float8_e5m2: -14}
-
 #: Results of arithmetic stay below this, well within the type, so that nothing overflows.
 _LARGEST = {
     _C.float32: 2.0**100,
@@ -101,7 +95,9 @@ def settled(component: ComponentType, low: float, high: float, grain: int | None
     if not (math.isfinite(low) and math.isfinite(high)):
         return UNBOUNDED
     size = max(abs(low), abs(high))
-    if grain is not None and (grain < LEAST_EXPONENT[component] or size > math.ldexp(1, PRECISION[component] + grain)):
+    if grain is not None and (
+        grain < component.format.least_exponent or size > math.ldexp(1, component.format.precision + grain)
+    ):
         grain = None
     return Known(low, high, grain)
 

@@ -43,25 +43,19 @@ _NUMBERS: dict[ComponentType, Data] = {
 }
 _COUNTER = Data(counter=Counter(start=1, modulo=251))
 
+
+def _near_the_end(component: ComponentType, below: int, otherwise: int) -> Number:
+    """The bit pattern so much below all ones, as a number or as text; of wide signed types another number."""
+    if component.size > 1 and (component.is_float or component.is_signed):
+        return otherwise
+    if component.is_float:
+        return f"0x{0xFF - below:x}"
+    return -1 - below if component.is_signed else (1 << 8 * component.size) - 1 - below
+
+
 #: What clipped elements keep, and what destinations hold before the run.
-OBJECT: dict[ComponentType, Number] = {
-    **dict.fromkeys(ComponentType, -7),
-    _C.uint32: 0xFFFFFFFE,
-    _C.uint16: 0xFFFE,
-    _C.uint8: 0xFE,
-    _C.int8: -2,
-    _C.float8_e4m3fn: "0xfe",
-    _C.float8_e5m2: "0xfe",
-}
-FILL: dict[ComponentType, Number] = {
-    **dict.fromkeys(ComponentType, -5),
-    _C.uint32: 0xFFFFFFFF,
-    _C.uint16: 0xFFFF,
-    _C.uint8: 0xFF,
-    _C.int8: -1,
-    _C.float8_e4m3fn: "0xff",
-    _C.float8_e5m2: "0xff",
-}
+OBJECT: dict[ComponentType, Number] = {t: _near_the_end(t, 1, -7) for t in ComponentType}
+FILL: dict[ComponentType, Number] = {t: _near_the_end(t, 0, -5) for t in ComponentType}
 
 
 def numbered(pointee: ComponentType, component: ComponentType, *, random: bool = False) -> Data:

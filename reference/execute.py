@@ -53,7 +53,6 @@ from cts.reference.decoding import Decoding, decoded
 from cts.reference.matrices import Operation, computed, passed
 from cts.reference.memory import Memory, interval_bits
 from cts.reference.numeric.floats import Floats
-from cts.reference.numeric.formats import FORMATS
 from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
 from cts.reference.numeric.value import Value, anything, loosened, step_of, where
@@ -219,7 +218,7 @@ class _Machine:
 
     def _stored(self, value: Value) -> Value:
         """A value as memory holds it: in a strict program surely rounded (NU-019)."""
-        if self.floats.loose or value.free is None or value.component not in FORMATS:
+        if self.floats.loose or value.free is None or value.component is None or not value.component.is_float:
             return value.stored
         return binding(value.stored, step_of(value))
 

@@ -12,31 +12,26 @@ import numpy.typing as npt
 from cts.expectation import TraceStep
 from cts.model import (
     Case,
+    Constant,
     Decode,
     EndIf,
     EndLoop,
     Instruction,
     Loop,
     MatrixArithmetic,
-    MatrixBitcast,
     MatrixComponents,
-    MatrixConstant,
     MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
     MatrixLoad,
     MatrixLoadTensor,
     MatrixMulAdd,
-    MatrixNull,
     MatrixPerElement,
     MatrixReduce,
     MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
     MatrixTimesScalar,
     MatrixTranspose,
     Order,
     Scope,
+    StridedInstruction,
     VectorInstruction,
     mul_add_types,
 )
@@ -51,7 +46,6 @@ from cts.reference.operands import lanes_of
 from cts.reference.program import Evaluation
 from cts.reference.states import state_steps
 from cts.reference.steps import tensor_steps
-from cts.reference.vector_history import RULES as VECTOR_RULES
 from cts.reference.vector_history import address as vector_address
 from cts.reference.vector_history import explained
 
@@ -163,7 +157,7 @@ class History:
 
     def _strided(self, access: Access, element: Element, pointer: int) -> TraceStep:
         instruction = self.evaluation.case.program[access.instruction]
-        assert isinstance(instruction, (MatrixLoad, MatrixStore)) and access.stride is not None
+        assert isinstance(instruction, StridedInstruction) and access.stride is not None
         stride = int(_of_instance(access.stride[0], element.instance))
         pointee = self.evaluation.case.buffers[access.buffer].element_size
         row, col, size = element.row, element.col, access.shape.component.size
@@ -183,7 +177,7 @@ class History:
                 if self.detail:
                     yield from details.of_vector(self, instruction, number, element)
                 yield from explained(self, instruction, number, element, shown)
-            case MatrixConstant() | MatrixNull():
+            case Constant():
                 yield TraceStep("KM-016", "every element is the constant", shown)
             case MatrixLoad() | MatrixLoadTensor():
                 yield from self._loaded(instruction, number, element, shown)
@@ -230,7 +224,7 @@ class History:
                     yield from details.decoded(self.evaluation.case, instruction)
             else:
                 what = f"loaded from byte {byte} of {access.buffer!r}"
-                yield TraceStep(_RULES[type(instruction)], what, shown, idle=True)
+                yield TraceStep(instruction.facts[0], what, shown, idle=True)
         elif status == Status.CLAMPED:
             yield TraceStep("TA-038", "out of bounds: the low bits of clampValue", shown)
         else:
@@ -288,7 +282,7 @@ class History:
         body = getattr(self.evaluation.case.functions[i.function], "body", "")
         if isinstance(i, MatrixPerElement):
             values = f"row {element.row}, col {element.col}, {values}"
-        return TraceStep(_RULES[type(i)], f"{i.function!r} of {values}: `{body}`", shown)
+        return TraceStep(i.facts[0], f"{i.function!r} of {values}: `{body}`", shown)
 
     def _rule(self, i: Instruction, result: str) -> str:
         target = self.evaluation.shape_of(result).component
@@ -298,7 +292,7 @@ class History:
             case MatrixArithmetic() | MatrixTimesScalar():
                 return details.rule_of_arithmetic(target)
             case _:
-                return _RULES[type(i)]
+                return i.facts[0]
 
     def _scalar(self, number: int) -> str:
         """The scalar that an instruction was given, in words."""
@@ -380,31 +374,6 @@ def _one(member: U32, instance: int) -> U32:
 
 def _of_instance(values: npt.NDArray[Any], instance: int) -> Any:
     return values[min(instance, len(values) - 1)]
-
-
-_RULES: dict[type[Instruction], str] = {
-    MatrixConstant: "KM-016",
-    MatrixNull: "KM-016",
-    MatrixLoadTensor: "CM-010",
-    MatrixStoreTensor: "CM-011",
-    MatrixLoad: "KM-013",
-    MatrixStore: "KM-013",
-    MatrixMulAdd: "KM-014",
-    MatrixArithmetic: "NU-011",
-    MatrixTimesScalar: "NU-011",
-    MatrixConvert: "NU-012",
-    MatrixBitcast: "KM-018",
-    MatrixConvertUse: "CM-051",
-    MatrixTranspose: "CM-052",
-    MatrixReduce: "CM-022",
-    MatrixPerElement: "CM-030",
-    MatrixComponents: "KM-011",
-    MatrixCopy: "KM-011",
-    Loop: "KM-011",
-    EndLoop: "KM-011",
-    EndIf: "KM-011",
-    **VECTOR_RULES,
-}
 
 
 def instance_text(case: Case, scope: Scope, instance: int) -> str:

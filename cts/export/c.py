@@ -21,14 +21,6 @@ from cts.judge import job as job_of
 from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, dumps_case, initial_bits
 from cts.needs import Feature, Needs
 
-#: Bits of exponent and of mantissa, and whether there are infinities (float8_e4m3fn has none).
-_FLOATS = {
-    ComponentType.float16: (5, 10, True),
-    ComponentType.float32: (8, 23, True),
-    ComponentType.bfloat16: (8, 7, True),
-    ComponentType.float8_e4m3fn: (4, 3, False),
-    ComponentType.float8_e5m2: (5, 2, True),
-}
 _ACCUMULATIONS = {0: "float16", 1: "float32"}
 
 #: The properties of Vulkan 1.2 that execution modes ask for, in the order of VkPhysicalDeviceVulkan12Properties.
@@ -248,7 +240,9 @@ class _Program:
 
 
 def _type(t: ComponentType) -> str:
-    exponent, mantissa, infinities = _FLOATS.get(t, (0, 0, False))
+    exponent, mantissa, infinities = (
+        (t.format.exponent_bits, t.format.fraction_bits, t.format.infinities) if t.is_float else (0, 0, False)
+    )
     return f"{string(t.value)}, {t.size}, {_bool(t.is_signed)}, {exponent}, {mantissa}, {_bool(infinities)}"
 
 

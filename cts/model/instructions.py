@@ -11,30 +11,10 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import structs
 
-from cts.model import vectors as vec
-from cts.model.control import ControlBarrier, Else, EndIf, EndLoop, If, Loop
-from cts.model.instruction import Instruction
-from cts.model.matrices import (
-    MatrixArithmetic,
-    MatrixBitcast,
-    MatrixComponents,
-    MatrixConstant,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixLoad,
-    MatrixLoadTensor,
-    MatrixMulAdd,
-    MatrixNull,
-    MatrixPerElement,
-    MatrixReduce,
-    MatrixStore,
-    MatrixStoreTensor,
-    MatrixTimesScalar,
-    MatrixTranspose,
-    Pointer,
-    PointerSelect,
-)
+from cts.model.control import ControlInstruction, EndIf, Loop
+from cts.model.feature import Feature
+from cts.model.instruction import Instruction, Setter
+from cts.model.matrices import MatrixInstruction, PointerInstruction
 from cts.model.operand import (
     ClampMode,
     Operand,
@@ -44,60 +24,63 @@ from cts.model.operand import (
     SpecInt,
     SpecNumber,
 )
+from cts.model.vectors import VectorInstruction
 
 
 class TensorLayout(Instruction, frozen=True):
     """A layout type and a fresh layout of it (TA-010, TA-012)."""
 
     opcode: ClassVar[str] = "OpCreateTensorLayoutNV"
+    facts = ("TA-010", "TA-012")
+    effects = ("TA-035",)
+    needs = frozenset({Feature.TENSOR_ADDRESSING})
     id: str
     dim: int | SpecInt
     clamp: ClampMode | SpecClampMode = ClampMode.Undefined
 
 
-class TensorLayoutSetBlockSize(Instruction, frozen=True):
+class TensorLayoutSetBlockSize(Setter, frozen=True):
     """TA-013."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetBlockSizeNV"
-    id: str
-    of: str
+    facts = ("TA-013",)
+    exercises = ("TA-022", "VK-012")
+    needs = frozenset({Feature.BLOCK_LOADS})
     block_size: tuple[Operand, ...]
 
 
-class TensorLayoutSetDimension(Instruction, frozen=True):
+class TensorLayoutSetDimension(Setter, frozen=True):
     """TA-014."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetDimensionNV"
-    id: str
-    of: str
+    facts = ("TA-014",)
     dims: tuple[Operand, ...]
 
 
-class TensorLayoutSetStride(Instruction, frozen=True):
+class TensorLayoutSetStride(Setter, frozen=True):
     """TA-015."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetStrideNV"
-    id: str
-    of: str
+    facts = ("TA-015",)
+    exercises = ("TA-022", "TA-064")
     strides: tuple[Operand, ...]
 
 
-class TensorLayoutSlice(Instruction, frozen=True):
+class TensorLayoutSlice(Setter, frozen=True):
     """TA-016."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSliceNV"
-    id: str
-    of: str
+    facts = ("TA-016",)
     offset: tuple[Operand, ...]
     span: tuple[Operand, ...]
 
 
-class TensorLayoutSetClampValue(Instruction, frozen=True):
+class TensorLayoutSetClampValue(Setter, frozen=True):
     """TA-017. `value` is the 32-bit pattern, not a component value (TA-038)."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetClampValueNV"
-    id: str
-    of: str
+    facts = ("TA-017",)
+    effects = ("TA-038",)
     value: Operand
 
 
@@ -105,36 +88,40 @@ class TensorView(Instruction, frozen=True):
     """A view type and a fresh view of it (TA-011, TA-018)."""
 
     opcode: ClassVar[str] = "OpCreateTensorViewNV"
+    facts = ("TA-011", "TA-018")
+    effects = ("TA-033",)
+    needs = frozenset({Feature.TENSOR_ADDRESSING})
     id: str
     dim: int | SpecInt
     has_dimensions: bool | SpecBool
     permutation: tuple[int | SpecInt, ...]
 
 
-class TensorViewSetDimension(Instruction, frozen=True):
+class TensorViewSetDimension(Setter, frozen=True):
     """TA-019."""
 
     opcode: ClassVar[str] = "OpTensorViewSetDimensionNV"
-    id: str
-    of: str
+    facts = ("TA-019",)
+    effects = ("TA-033",)
     dims: tuple[Operand, ...]
 
 
-class TensorViewSetStride(Instruction, frozen=True):
+class TensorViewSetStride(Setter, frozen=True):
     """TA-020."""
 
     opcode: ClassVar[str] = "OpTensorViewSetStrideNV"
-    id: str
-    of: str
+    facts = ("TA-020",)
+    effects = ("TA-033",)
     strides: tuple[Operand, ...]
 
 
-class TensorViewSetClip(Instruction, frozen=True):
+class TensorViewSetClip(Setter, frozen=True):
     """TA-021."""
 
     opcode: ClassVar[str] = "OpTensorViewSetClipNV"
-    id: str
-    of: str
+    facts = ("TA-021",)
+    effects = ("TA-032",)
+    exercises = ("TA-022", "TA-032", "TA-066")
     row_offset: Operand
     row_span: Operand
     col_offset: Operand
@@ -150,47 +137,12 @@ LayoutInstruction: TypeAlias = (
     | TensorLayoutSetClampValue
 )
 ViewInstruction: TypeAlias = TensorView | TensorViewSetDimension | TensorViewSetStride | TensorViewSetClip
-MemoryInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor | MatrixLoad | MatrixStore
-MatrixInstruction: TypeAlias = (
-    MatrixConstant
-    | MatrixNull
-    | MemoryInstruction
-    | MatrixMulAdd
-    | MatrixArithmetic
-    | MatrixTimesScalar
-    | MatrixConvert
-    | MatrixBitcast
-    | MatrixConvertUse
-    | MatrixTranspose
-    | MatrixReduce
-    | MatrixPerElement
-    | MatrixComponents
-    | MatrixCopy
-)
-ControlInstruction: TypeAlias = Loop | EndLoop | If | Else | EndIf | ControlBarrier
-VectorInstruction: TypeAlias = (
-    vec.VectorConstant
-    | vec.VectorNull
-    | vec.VectorLoad
-    | vec.VectorStore
-    | vec.VectorConstruct
-    | vec.VectorExtract
-    | vec.VectorInsert
-    | vec.VectorArithmetic
-    | vec.VectorTimesScalar
-    | vec.VectorConvert
-    | vec.VectorBitcast
-    | vec.VectorMatrixMul
-    | vec.VectorOuterProductAccumulate
-    | vec.VectorReduceSumAccumulate
-)
 AnyInstruction: TypeAlias = (
     LayoutInstruction
     | ViewInstruction
     | MatrixInstruction
     | VectorInstruction
-    | Pointer
-    | PointerSelect
+    | PointerInstruction
     | ControlInstruction
 )
 

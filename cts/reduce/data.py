@@ -14,10 +14,8 @@ from cts.model import (
     Counter,
     Data,
     Iota,
-    MatrixStore,
-    MatrixStoreTensor,
     Pointer,
-    VectorStore,
+    Store,
     decode,
     initial_bits,
 )
@@ -60,11 +58,8 @@ def _restless(data: Data) -> bool:
 
 def _written(case: Case) -> set[str]:
     """Buffers that are stored to and never read."""
-    stores = (MatrixStore, MatrixStoreTensor, VectorStore)
-    stored = {i.buffer for i in case.program if isinstance(i, stores)}
-    read = {
-        getattr(i, f, None) for i in case.program if not isinstance(i, stores) for f in ("buffer", "matrix", "bias")
-    }
+    stored = {i.buffer for i in case.program if isinstance(i, Store)}
+    read = {getattr(i, f, None) for i in case.program if not isinstance(i, Store) for f in ("buffer", "matrix", "bias")}
     pointed = {i.buffer for i in case.program if isinstance(i, Pointer)}
     return stored - read - pointed
 

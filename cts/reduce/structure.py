@@ -21,10 +21,10 @@ from cts.model import (
     MatrixStoreTensor,
     MatrixType,
     Order,
-    Pointer,
     Scalar,
     Scope,
     StorageClass,
+    StridedInstruction,
     base_of,
     constant_of,
     number_of,
@@ -70,10 +70,9 @@ def _without(case: Case, i: int) -> Iterator[Program]:
     if name is None:
         yield before + after
         return
-    sources = list(dict.fromkeys(references(instruction)))
-    if isinstance(instruction, Pointer):
-        sources.append(instruction.buffer)
-    for source in sources:
+    fields = instruction.stands_for
+    sources = references(instruction) if fields is None else (getattr(instruction, field) for field in fields)
+    for source in dict.fromkeys(sources):
         yield before + tuple(renamed(later, name, source) for later in after)
 
 
@@ -83,7 +82,7 @@ def _simpler(instruction: AnyInstruction) -> Iterator[AnyInstruction]:
         value = getattr(instruction, field, less)
         if value != less and not isinstance(value, tuple):
             yield msgspec.structs.replace(instruction, **{field: less})
-    if isinstance(instruction, (MatrixLoad, MatrixStore)) and instruction.order is not Order.RowMajor:
+    if isinstance(instruction, StridedInstruction) and instruction.order is not Order.RowMajor:
         yield msgspec.structs.replace(instruction, order=Order.RowMajor)
     if isinstance(instruction, MatrixReduce) and (instruction.rows is not None or instruction.cols is not None):
         yield msgspec.structs.replace(instruction, rows=None, cols=None)
