@@ -173,8 +173,8 @@ class Capabilities:
                 yield f"vectors of {shape.component.value} (VK-051)"
             if shape.length > self.max_vector_length:
                 yield f"vectors of {shape.length} components (at most {self.max_vector_length}, VK-051)"
-        for wanted in dict.fromkeys(_vector_mul(i, types) for i in case.program if isinstance(i, VectorMatrixMul)):
-            if not any(_covers(row, wanted) for row in self.vector_muls):
+        for wanted in dict.fromkeys(vector_mul(i, types) for i in case.program if isinstance(i, VectorMatrixMul)):
+            if not any(covers(row, wanted) for row in self.vector_muls):
                 yield f"multiplication {_vector_mul_text(wanted)} (VK-052)"
 
     def _missing_mul_adds(self, case: Case) -> Iterator[str]:
@@ -197,7 +197,7 @@ class Capabilities:
 _VectorMul: TypeAlias = tuple[ComponentType, Interpretation, Interpretation, Interpretation | None, ComponentType, bool]
 
 
-def _vector_mul(i: VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
+def vector_mul(i: VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
     """What a multiplication asks of a row; integer vectors are as the operand mask reads them (CV-017)."""
     source = types[i.input]
     assert isinstance(source, VectorShape)
@@ -210,7 +210,8 @@ def _vector_mul(i: VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
     return given, reading, interpretation_of(i.matrix_interpretation), bias, result, bool(constant_of(i.transpose))
 
 
-def _covers(row: VectorMulSupport, wanted: _VectorMul) -> bool:
+def covers(row: VectorMulSupport, wanted: _VectorMul) -> bool:
+    """Whether a multiplication may be done by a row (VK-052)."""
     given, reading, matrix, bias, result, transpose = wanted
     return (
         (given, reading, matrix, result) == (row.input, row.input_interpretation, row.matrix_interpretation, row.result)
@@ -224,6 +225,23 @@ def _vector_mul_text(wanted: _VectorMul) -> str:
     text = f"{given.value} as {reading.value}, matrix {matrix.value}"
     text += f", bias {bias.value}" if bias is not None else ""
     return f"{text}, result {result.value}{', transposed' if transpose else ''}"
+
+
+def _everywhere() -> Iterator[VectorMulSupport]:
+    t, r = ComponentType, Interpretation
+    for given, reading, matrix, bias, result in (
+        (t.float16, r.float16, r.float16, r.float16, t.float16),
+        (t.uint32, r.int8_packed, r.int8, r.int32, t.int32),
+        (t.int8, r.int8, r.int8, r.int32, t.int32),
+        (t.float32, r.int8, r.int8, r.int32, t.int32),
+        (t.float16, r.float8_e4m3fn, r.float8_e4m3fn, r.float16, t.float16),
+        (t.float16, r.float8_e5m2, r.float8_e5m2, r.float16, t.float16),
+    ):
+        yield VectorMulSupport(given, reading, matrix, bias, result)
+
+
+#: What every device with cooperative vectors multiplies (CV-036, CV-036b).
+EVERYWHERE = tuple(_everywhere())
 
 
 def workgroup_bytes(case: Case) -> int:

@@ -21,9 +21,11 @@ _LARGEST = {
     _C.float32: 2.0**100,
     _C.float16: 30000.0,
     _C.bfloat16: 2.0**100,
-    _C.float8_e4m3fn: 448,
-    _C.float8_e5m2: 57344,
 }
+
+
+def _largest(component: ComponentType) -> float:
+    return int(component.format.greatest) if component.is_float8 else _LARGEST[component]
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def limits(component: ComponentType) -> tuple[int, int]:
 
 def reach(component: ComponentType) -> float:
     """The largest magnitude of results of a float type that stay away from its limits."""
-    return _LARGEST[component]
+    return _largest(component)
 
 
 def anything(component: ComponentType) -> Known:
@@ -84,7 +86,7 @@ def within(component: ComponentType, known: Known) -> bool:
 
     Always for integers, which wrap, and where nothing is known anyway: that is so where overflow is judged.
     """
-    return not component.is_float or not known.bounded or known.size <= _LARGEST[component]
+    return not component.is_float or not known.bounded or known.size <= _largest(component)
 
 
 def settled(component: ComponentType, low: float, high: float, grain: int | None) -> Known:

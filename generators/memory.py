@@ -29,18 +29,19 @@ MAX_BYTES = 3 << 24
 #: More than the places of all instances add to what one of them needs.
 MARGIN = 1 << 20
 
+
+def _numbers(component: ComponentType) -> Data:
+    """Counting from 1; the period is the greatest prime that the type's significant bits hold, if those are few."""
+    bits = component.format.precision if component.is_float else 8 * component.size - component.is_signed
+    if bits > 24:
+        return Data(iota=Iota(start=1))
+    period = next(n for n in range(2**bits - 1, 1, -1) if all(n % divisor for divisor in range(2, math.isqrt(n) + 1)))
+    return Data(iota=Iota(start=1, modulo=period))
+
+
 #: Contents of sources: distinct near one another, with a prime period where the type cannot tell all places
 #: apart, and never a value of `OBJECT` or `FILL`.
-_C = ComponentType
-_NUMBERS: dict[ComponentType, Data] = {
-    _C.uint32: Data(iota=Iota(start=1)),
-    _C.int32: Data(iota=Iota(start=1)),
-    _C.uint16: Data(iota=Iota(start=1, modulo=65521)),
-    _C.int16: Data(iota=Iota(start=1, modulo=32749)),
-    _C.float32: Data(iota=Iota(start=1, modulo=16777213)),
-    _C.float16: Data(iota=Iota(start=1, modulo=2039)),
-    _C.bfloat16: Data(iota=Iota(start=1, modulo=251)),
-}
+_NUMBERS: dict[ComponentType, Data] = {t: _numbers(t) for t in ComponentType if t.size > 1}
 _COUNTER = Data(counter=Counter(start=1, modulo=251))
 
 

@@ -21,7 +21,7 @@ from cts.judge import job as job_of
 from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, dumps_case, initial_bits
 from cts.needs import Feature, Needs
 
-_ACCUMULATIONS = {0: "float16", 1: "float32"}
+_NAMES = {component.descriptor.number: component.value for component in ComponentType}
 
 #: The properties of Vulkan 1.2 that execution modes ask for, in the order of VkPhysicalDeviceVulkan12Properties.
 _FLOAT_MODES = [
@@ -73,7 +73,7 @@ class _Program:
             "cooperative_vectors": bool(needs.vectors or job.opaque or job.conversions),
             "vectors": needs.vectors,
             "vector_muls": needs.vector_muls,
-            "accumulations": [_ACCUMULATIONS[code] for code in needs.accumulations],
+            "accumulations": [_NAMES[code] for code in needs.accumulations],
             "conversion_codes": needs.conversions,
             "longest_vector": needs.longest_vector,
             "float_modes": [{"name": mode, "index": _FLOAT_MODES.index(mode)} for mode in needs.float_modes],

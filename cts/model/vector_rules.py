@@ -267,7 +267,7 @@ def _multiply(i: vec.VectorMatrixMul, vectors: Vectors) -> Found:
 
 
 #: CV-016: 32-bit integers, 16- and 32-bit floats.
-_RESULTS = (ComponentType.float16, ComponentType.float32, ComponentType.int32, ComponentType.uint32)
+_RESULTS = tuple(t for t in ComponentType if t.is_ieee or (not t.is_float and t.size == 4))
 
 
 def _is_opaque(field: str, name: str, layout: MatrixLayout, vectors: Vectors) -> Iterator[Problem]:

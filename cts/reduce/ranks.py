@@ -10,15 +10,12 @@ from msgspec import structs
 from cts.model import (
     Case,
     LayoutType,
-    MatrixLoad,
-    MatrixLoadTensor,
     MatrixReduce,
     MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
+    MemoryInstruction,
     Pointer,
+    Setter,
     SpecInt,
-    TensorLayout,
     TensorLayoutSlice,
     TensorView,
     ViewType,
@@ -69,7 +66,7 @@ def _lowered(i: Any, types: dict[str, Any], rank: int, dropped: int, kinds: tupl
     if not isinstance(known, kinds) or getattr(known, "dim", None) != rank:
         return i
     changes: dict[str, Any] = {}
-    if isinstance(i, (TensorLayout, TensorView)):
+    if not isinstance(i, Setter):
         changes["dim"] = SpecInt(rank - 1) if isinstance(i.dim, SpecInt) else rank - 1
     if isinstance(i, TensorView):
         changes["permutation"] = tuple(_renumbered(p, dropped) for p in i.permutation if constant_of(p) != dropped)
@@ -109,8 +106,7 @@ def _plain(offsets: tuple[Any, ...]) -> bool:
 
 
 def _moved(i: Any, pointer: str, start: int) -> Any:
-    memory = (MatrixLoad, MatrixStore, MatrixLoadTensor, MatrixStoreTensor, Pointer)
-    if isinstance(i, memory) and i.buffer == pointer and isinstance(i.offset, int):
+    if isinstance(i, MemoryInstruction | Pointer) and i.buffer == pointer and isinstance(i.offset, int):
         return structs.replace(i, offset=i.offset + start)
     return i
 
