@@ -1,7 +1,7 @@
 """Who tests what: facts against the cases that cover them, the generators that produce them, the drivers that run them.
 
 A case of the corpus says in `covers` what it is about. A generated case says nothing: what its
-instructions put to the test is said by their structs and, where it depends on their options, by rules (`exercised`).
+instructions put to the test is said by their structs, and by rules where it depends on the case around them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cts.capabilities import Capabilities
 from cts.coverage_vectors import of_conversions, of_operations, of_product, of_vectors
@@ -25,9 +24,7 @@ from cts.model import (
     FloatControls,
     Instruction,
     MatrixArithmetic,
-    MatrixConstant,
     MatrixConvert,
-    MatrixCopy,
     MatrixLoadTensor,
     MatrixMulAdd,
     MatrixPerElement,
@@ -35,21 +32,13 @@ from cts.model import (
     MatrixShape,
     MatrixTimesScalar,
     MulAddOperand,
-    Order,
     PerElement,
     Scope,
     StorageClass,
-    StridedInstruction,
-    TensorInstruction,
-    TensorLayout,
     TensorLayoutSlice,
-    TensorView,
-    Through,
     VectorArithmetic,
-    VectorConstant,
     VectorConvert,
     VectorMatrixMul,
-    constant_of,
     factors_of,
     types_of,
 )
@@ -89,7 +78,7 @@ def exercised(case: Case) -> frozenset[str]:
     context = _Context(case, types_of(case))
     found = set(_of_case(context))
     for instruction in case.program:
-        found.update(instruction.facts, instruction.exercises)
+        found.update(instruction.exercised)
         for kind, rule in _RULES:
             if isinstance(instruction, kind):
                 found.update(fact for facts in rule(instruction, context) for fact in facts.split())
@@ -135,30 +124,9 @@ def _scalars(instruction: Instruction) -> Iterator[Scalar]:
         yield from (v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Scalar))
 
 
-def _layout(i: TensorLayout, _: _Context) -> Iterator[str]:
-    clamp = constant_of(i.clamp)
-    yield "TA-002 TA-060" if clamp is ClampMode.Undefined else "TA-002 TA-086"
-    if clamp in (ClampMode.Repeat, ClampMode.RepeatMirrored):
-        yield "TA-087"
-
-
 def _slice(i: TensorLayoutSlice, context: _Context) -> Iterator[str]:
     if isinstance(context.made_by(i.of), TensorLayoutSlice):
         yield "TA-084"
-
-
-def _view(i: TensorView, _: _Context) -> Iterator[str]:
-    permutation = [constant_of(p) for p in i.permutation]
-    if permutation == sorted(map(int, map(str, permutation))) and not constant_of(i.has_dimensions):
-        yield "TA-080"
-    if permutation == [1, 0]:
-        yield "TA-083"
-    if permutation == [0, 2, 1, 3, 4]:
-        yield "TA-089"
-
-
-def _tensor(i: TensorInstruction, _: _Context) -> Iterator[str]:
-    yield "TA-031" if i.view is None else "TA-033"
 
 
 def _tensor_load(i: MatrixLoadTensor, context: _Context) -> Iterator[str]:
@@ -176,16 +144,6 @@ def _tensor_load(i: MatrixLoadTensor, context: _Context) -> Iterator[str]:
         scalar, vector = context.case.functions[i.decode], context.case.functions[i.decode_vector]
         if getattr(scalar, "block", None) != getattr(vector, "block", None):
             yield "AM-41"
-
-
-def _strided(i: StridedInstruction, _: _Context) -> Iterator[str]:
-    if i.order is Order.ColumnMajor:
-        yield "KM-002"
-
-
-def _constant(i: MatrixConstant | VectorConstant, _: _Context) -> Iterator[str]:
-    if i.replicated:
-        yield "KM-021"
 
 
 def _mul_add(i: MatrixMulAdd, context: _Context) -> Iterator[str]:
@@ -245,27 +203,16 @@ def _per_element(i: MatrixPerElement, context: _Context) -> Iterator[str]:
         yield "AM-19"
 
 
-def _copy(i: MatrixCopy, _: _Context) -> Iterator[str]:
-    if i.through is Through.Component:
-        yield "KM-015"
-
-
 _Rule = Callable[..., Iterator[str]]
-#: Facts that depend on an instruction's options; instructions by struct or by union of structs.
-_RULES: Sequence[tuple[Any, _Rule]] = (
-    (TensorLayout, _layout),
+#: Facts that depend on what the operands of an instruction are, and on the case around it.
+_RULES: Sequence[tuple[type[Instruction] | tuple[type[Instruction], ...], _Rule]] = (
     (TensorLayoutSlice, _slice),
-    (TensorView, _view),
     (MatrixLoadTensor, _tensor_load),
-    (TensorInstruction, _tensor),
-    (StridedInstruction, _strided),
-    ((MatrixConstant, VectorConstant), _constant),
     (MatrixMulAdd, _mul_add),
     ((MatrixArithmetic, MatrixTimesScalar), _elements),
     (MatrixConvert, _convert),
     (MatrixReduce, _reduce),
     (MatrixPerElement, _per_element),
-    (MatrixCopy, _copy),
     (VectorMatrixMul, lambda i, context: of_product(i, context.case, context.types)),
     ((VectorArithmetic, VectorConvert), lambda i, context: of_operations(i, context.types)),
 )

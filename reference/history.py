@@ -35,6 +35,7 @@ from cts.model import (
     VectorInstruction,
     mul_add_types,
 )
+from cts.model.instructions import defined_ids
 from cts.reference import details
 from cts.reference.accesses import Access, Grid
 from cts.reference.addressing import Status
@@ -69,8 +70,9 @@ class History:
         self.detail = detail
         self.left = MOST_INSTRUCTIONS if depth is None else depth
         self.defines: defaultdict[str, set[int]] = defaultdict(set)
-        for i, instruction in enumerate(evaluation.case.program):
-            for name in _defined(evaluation.case, i, instruction):
+        self.given = defined_ids(evaluation.case.program)
+        for i, names in enumerate(self.given):
+            for name in names:
                 self.defines[name].add(i)
 
     def of(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]:
@@ -327,9 +329,8 @@ class History:
             case Loop():
                 return next(c.init for c in i.carry if c.id == matrix)
             case EndLoop():
-                loop = self.evaluation.case.program[_loop_of(self.evaluation.case, self.evaluation.steps[number].index)]
-                assert isinstance(loop, Loop)
-                return next(n for n, c in zip(i.next, loop.carry, strict=True) if c.id == matrix)
+                carried = self.given[self.evaluation.steps[number].index]
+                return next(n for n, name in zip(i.next, carried, strict=True) if name == matrix)
             case EndIf():
                 condition = self.evaluation.steps[number].taken.condition
                 assert condition is not None
@@ -337,29 +338,6 @@ class History:
                 taken = self.evaluation.at_scope(condition, scope)[0]
                 merge = next(m for m in i.merge if m.id == matrix)
                 return merge.then if taken[min(element.instance, len(taken) - 1)] else merge.otherwise
-
-
-def _defined(case: Case, i: int, instruction: Instruction) -> Iterator[str]:
-    if isinstance(instruction, Loop):
-        yield from (c.id for c in instruction.carry)
-    elif isinstance(instruction, EndLoop):
-        loop = case.program[_loop_of(case, i)]
-        assert isinstance(loop, Loop)
-        yield from (c.id for c in loop.carry)
-    elif isinstance(instruction, EndIf):
-        yield from (m.id for m in instruction.merge)
-    elif hasattr(instruction, "id"):
-        yield instruction.id
-
-
-def _loop_of(case: Case, end: int) -> int:
-    """The Loop that an EndLoop ends."""
-    depth = 0
-    for i in range(end, -1, -1):
-        depth += isinstance(case.program[i], EndLoop) - isinstance(case.program[i], Loop)
-        if depth == 0:
-            return i
-    raise AssertionError("resolve pairs every EndLoop with a Loop")
 
 
 def _operands(instruction: Instruction) -> tuple[str | None, ...]:

@@ -62,6 +62,11 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         return self.needs
 
     @property
+    def exercised(self) -> tuple[str, ...]:
+        """The facts that the instruction as it is puts to the test, whatever its operands are of."""
+        return (*self.facts, *self.exercises)
+
+    @property
     def explained_by(self) -> tuple[str, ...]:
         """The facts behind the instruction and its operands, the one that says most first."""
         return (*self.effects, *self.facts)

@@ -6,14 +6,14 @@ results by name. To add an instruction see docs/adding-an-instruction.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from msgspec import structs
 
 from cts.model.control import ControlInstruction, EndIf, Loop
 from cts.model.feature import Feature
-from cts.model.instruction import Instruction, Setter
+from cts.model.instruction import BlockEnd, BlockStart, Instruction, Setter
 from cts.model.matrices import MatrixInstruction, PointerInstruction
 from cts.model.operand import (
     ClampMode,
@@ -23,6 +23,7 @@ from cts.model.operand import (
     SpecClampMode,
     SpecInt,
     SpecNumber,
+    constant_of,
 )
 from cts.model.vectors import VectorInstruction
 
@@ -37,6 +38,13 @@ class TensorLayout(Instruction, frozen=True):
     id: str
     dim: int | SpecInt
     clamp: ClampMode | SpecClampMode = ClampMode.Undefined
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        clamp = constant_of(self.clamp)
+        found = ("TA-002", "TA-060" if clamp is ClampMode.Undefined else "TA-086")
+        repeats = clamp in (ClampMode.Repeat, ClampMode.RepeatMirrored)
+        return (*super().exercised, *found, *(("TA-087",) if repeats else ()))
 
 
 class TensorLayoutSetBlockSize(Setter, frozen=True):
@@ -95,6 +103,13 @@ class TensorView(Instruction, frozen=True):
     dim: int | SpecInt
     has_dimensions: bool | SpecBool
     permutation: tuple[int | SpecInt, ...]
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        permutation = tuple(int(str(constant_of(p))) for p in self.permutation)
+        ordered = permutation == tuple(range(len(permutation))) and not constant_of(self.has_dimensions)
+        found = {(1, 0): ("TA-083",), (0, 2, 1, 3, 4): ("TA-089",)}.get(permutation, ())
+        return (*super().exercised, *found, *(("TA-080",) if ordered else ()))
 
 
 class TensorViewSetDimension(Setter, frozen=True):
@@ -156,6 +171,23 @@ def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | S
         ):
             if isinstance(item, (Scalar, SpecNumber)) and item.dynamic is not None:
                 yield path, item
+
+
+def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
+    """The ids that each instruction of a well-formed program gives a value: a loop and its end what it carries."""
+    found: list[tuple[str, ...]] = []
+    opened: list[tuple[str, ...]] = []
+    for instruction in program:
+        given: tuple[str, ...] = (instruction.id,) if hasattr(instruction, "id") else ()
+        if isinstance(instruction, BlockStart):
+            given = tuple(c.id for c in instruction.carry) if isinstance(instruction, Loop) else ()
+            opened.append(given)
+        elif isinstance(instruction, BlockEnd):
+            given = opened.pop()
+            if isinstance(instruction, EndIf):
+                given = tuple(m.id for m in instruction.merge)
+        found.append(given)
+    return found
 
 
 def references(instruction: Instruction) -> Iterator[str]:

@@ -88,6 +88,10 @@ class MatrixConstant(Constant, frozen=True):
     def features(self) -> frozenset[Feature]:
         return self.needs | {Feature.REPLICATED_COMPOSITES} if self.replicated else self.needs
 
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-021",) if self.replicated else ()))
+
 
 class MatrixNull(Constant, frozen=True):
     """A matrix of zeros by OpConstantNull (KM-016)."""
@@ -128,6 +132,10 @@ class MatrixLoadTensor(Load, frozen=True):
             found |= {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS}
         return found if self.decode_vector is None else found | {Feature.DECODE_VECTOR}
 
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, "TA-031" if self.view is None else "TA-033")
+
 
 class MatrixStoreTensor(Store, frozen=True):
     """CM-011. `offset` counts elements (pointees) of the buffer."""
@@ -149,6 +157,10 @@ class MatrixStoreTensor(Store, frozen=True):
     def stored(self) -> str:
         return self.matrix
 
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, "TA-031" if self.view is None else "TA-033")
+
 
 class MatrixLoad(Load, frozen=True):
     """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer."""
@@ -162,6 +174,10 @@ class MatrixLoad(Load, frozen=True):
     stride: Operand
     order: Order = Order.RowMajor
     offset: Operand = 0
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
 
 
 class MatrixStore(Store, frozen=True):
@@ -179,6 +195,10 @@ class MatrixStore(Store, frozen=True):
     @property
     def stored(self) -> str:
         return self.matrix
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
 
 
 class Pointer(Instruction, frozen=True):
@@ -361,6 +381,10 @@ class MatrixCopy(Instruction, frozen=True):
             Through.Function: "OpFunctionCall",
             Through.Component: "OpCompositeInsert",
         }.get(self.through, "OpLoad")
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-015",) if self.through is Through.Component else ()))
 
 
 TensorInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor

@@ -176,6 +176,10 @@ class VectorConstant(Constant, frozen=True):
     def features(self) -> frozenset[Feature]:
         return self.needs | {Feature.REPLICATED_COMPOSITES} if self.replicated else self.needs
 
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-021",) if self.replicated else ()))
+
 
 class VectorNull(Constant, frozen=True):
     """A vector of zeros by OpConstantNull (CV-011)."""
