@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,63 +11,27 @@ from cts.model import (
     ComponentType,
     DecodeVector,
     FloatControls,
-    Instruction,
     Interpretation,
-    MatrixConstant,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixLoadTensor,
     MatrixMulAdd,
-    MatrixPerElement,
-    MatrixReduce,
     MatrixShape,
-    MatrixStoreTensor,
-    MatrixTranspose,
     MulAddOperand,
-    Pointer,
-    PointerSelect,
     Scope,
     StorageClass,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorView,
+    TrainingInstruction,
     Use,
-    VectorConstant,
-    VectorInstruction,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
     VectorShape,
     constant_of,
     interpretation_of,
     mul_add_types,
     types_of,
 )
-from cts.model.matrix_rules import STORAGE_ONLY, effective
+from cts.model.feature import Feature as Feature
+from cts.model.matrix_rules import effective
 
 #: Parts of buffers in Workgroup memory take whole units of so many bytes, so that all begin aligned (VK-040, VK-050).
 PART_ALIGNMENT = 16
-
-
-class Feature(enum.Enum):
-    """Optional abilities of a device, by the Vulkan feature that grants them."""
-
-    TENSOR_ADDRESSING = "cooperativeMatrixTensorAddressing"
-    BLOCK_LOADS = "cooperativeMatrixBlockLoads"
-    WORKGROUP_SCOPE = "cooperativeMatrixWorkgroupScope"
-    BUFFER_DEVICE_ADDRESS = "bufferDeviceAddress"
-    REDUCTIONS = "cooperativeMatrixReductions"
-    CONVERSIONS = "cooperativeMatrixConversions"
-    PER_ELEMENT = "cooperativeMatrixPerElementOperations"
-    DECODE_VECTOR = "cooperativeMatrixDecodeVector"
-    LONG_VECTOR = "longVector"
-    REPLICATED_COMPOSITES = "shaderReplicatedComposites"
-    VARIABLE_POINTERS = "variablePointers"
-    FLOAT_CONTROLS_2 = "shaderFloatControls2"
-    COOPERATIVE_VECTOR = "cooperativeVector"
-    COOPERATIVE_VECTOR_TRAINING = "cooperativeVectorTraining"
-    TRAINING_FLOAT16 = "cooperativeVectorTrainingFloat16Accumulation"
-    TRAINING_FLOAT32 = "cooperativeVectorTrainingFloat32Accumulation"
 
 
 @dataclass(frozen=True)
@@ -210,8 +173,8 @@ class Capabilities:
                 yield f"vectors of {shape.component.value} (VK-051)"
             if shape.length > self.max_vector_length:
                 yield f"vectors of {shape.length} components (at most {self.max_vector_length}, VK-051)"
-        for wanted in dict.fromkeys(_vector_mul(i, types) for i in case.program if isinstance(i, VectorMatrixMul)):
-            if not any(_covers(row, wanted) for row in self.vector_muls):
+        for wanted in dict.fromkeys(vector_mul(i, types) for i in case.program if isinstance(i, VectorMatrixMul)):
+            if not any(covers(row, wanted) for row in self.vector_muls):
                 yield f"multiplication {_vector_mul_text(wanted)} (VK-052)"
 
     def _missing_mul_adds(self, case: Case) -> Iterator[str]:
@@ -234,7 +197,7 @@ class Capabilities:
 _VectorMul: TypeAlias = tuple[ComponentType, Interpretation, Interpretation, Interpretation | None, ComponentType, bool]
 
 
-def _vector_mul(i: VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
+def vector_mul(i: VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
     """What a multiplication asks of a row; integer vectors are as the operand mask reads them (CV-017)."""
     source = types[i.input]
     assert isinstance(source, VectorShape)
@@ -247,7 +210,8 @@ def _vector_mul(i: VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
     return given, reading, interpretation_of(i.matrix_interpretation), bias, result, bool(constant_of(i.transpose))
 
 
-def _covers(row: VectorMulSupport, wanted: _VectorMul) -> bool:
+def covers(row: VectorMulSupport, wanted: _VectorMul) -> bool:
+    """Whether a multiplication may be done by a row (VK-052)."""
     given, reading, matrix, bias, result, transpose = wanted
     return (
         (given, reading, matrix, result) == (row.input, row.input_interpretation, row.matrix_interpretation, row.result)
@@ -263,50 +227,36 @@ def _vector_mul_text(wanted: _VectorMul) -> str:
     return f"{text}, result {result.value}{', transposed' if transpose else ''}"
 
 
+def _everywhere() -> Iterator[VectorMulSupport]:
+    t, r = ComponentType, Interpretation
+    for given, reading, matrix, bias, result in (
+        (t.float16, r.float16, r.float16, r.float16, t.float16),
+        (t.uint32, r.int8_packed, r.int8, r.int32, t.int32),
+        (t.int8, r.int8, r.int8, r.int32, t.int32),
+        (t.float32, r.int8, r.int8, r.int32, t.int32),
+        (t.float16, r.float8_e4m3fn, r.float8_e4m3fn, r.float16, t.float16),
+        (t.float16, r.float8_e5m2, r.float8_e5m2, r.float16, t.float16),
+    ):
+        yield VectorMulSupport(given, reading, matrix, bias, result)
+
+
+#: What every device with cooperative vectors multiplies (CV-036, CV-036b).
+EVERYWHERE = tuple(_everywhere())
+
+
 def workgroup_bytes(case: Case) -> int:
     """Bytes of workgroup memory that each workgroup needs for its parts of buffers, each in whole units of 16."""
     parts = [b.size // b.shape[0] for b in case.buffers.values() if b.storage is StorageClass.Workgroup]
     return sum(-(-part // PART_ALIGNMENT) * PART_ALIGNMENT for part in parts)
 
 
-_NEEDS: dict[type[Instruction], Feature] = {
-    TensorLayout: Feature.TENSOR_ADDRESSING,
-    TensorView: Feature.TENSOR_ADDRESSING,
-    MatrixLoadTensor: Feature.TENSOR_ADDRESSING,
-    MatrixStoreTensor: Feature.TENSOR_ADDRESSING,
-    TensorLayoutSetBlockSize: Feature.BLOCK_LOADS,
-    MatrixReduce: Feature.REDUCTIONS,
-    MatrixConvertUse: Feature.CONVERSIONS,
-    MatrixTranspose: Feature.CONVERSIONS,
-    MatrixPerElement: Feature.PER_ELEMENT,
-    PointerSelect: Feature.VARIABLE_POINTERS,
-    Pointer: Feature.VARIABLE_POINTERS,
-}
-
-
 def required_features(case: Case) -> frozenset[Feature]:
     """The features a well-formed case needs (VK-010..VK-013, VK-024)."""
-    needed = {feature for i in case.program if (feature := _NEEDS.get(type(i))) is not None}
-    for instruction in case.program:
-        if isinstance(instruction, MatrixConstant) and instruction.replicated:
-            needed.add(Feature.REPLICATED_COMPOSITES)
-        if isinstance(instruction, MatrixConvert) and instruction.use is not None:
-            needed.add(Feature.CONVERSIONS)
-        if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
-            # The functions take a physical pointer, whatever the load's own (VK-011).
-            needed |= {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS}
-        if isinstance(instruction, MatrixLoadTensor) and instruction.decode_vector is not None:
-            needed.add(Feature.DECODE_VECTOR)
-            function = case.functions[instruction.decode_vector]
-            if isinstance(function, DecodeVector) and function.lanes > 4:
-                needed.add(Feature.LONG_VECTOR)
-    for instruction in case.program:
-        if isinstance(instruction, VectorInstruction):
-            needed.add(Feature.COOPERATIVE_VECTOR)
-        if isinstance(instruction, VectorConstant) and instruction.replicated:
-            needed.add(Feature.REPLICATED_COMPOSITES)
-        if isinstance(instruction, (VectorOuterProductAccumulate, VectorReduceSumAccumulate)):
-            needed |= {Feature.COOPERATIVE_VECTOR_TRAINING, _accumulates(case, instruction)}
+    needed = {feature for i in case.program for feature in i.features}
+    needed |= {_accumulates(case, i) for i in case.program if isinstance(i, TrainingInstruction)}
+    named = {getattr(i, "decode_vector", None) for i in case.program}
+    if any(isinstance(f, DecodeVector) and f.lanes > 4 for name, f in case.functions.items() if name in named):
+        needed.add(Feature.LONG_VECTOR)
     if case.opaque or case.conversions:
         # Conversion commands take device addresses (VK-053).
         needed |= {Feature.COOPERATIVE_VECTOR, Feature.BUFFER_DEVICE_ADDRESS}
@@ -319,7 +269,7 @@ def required_features(case: Case) -> frozenset[Feature]:
     return frozenset(needed)
 
 
-def _accumulates(case: Case, i: VectorOuterProductAccumulate | VectorReduceSumAccumulate) -> Feature:
+def _accumulates(case: Case, i: TrainingInstruction) -> Feature:
     """The accumulation a training instruction asks for (CV-037)."""
     if isinstance(i, VectorOuterProductAccumulate):
         component = interpretation_of(i.interpretation).component
@@ -338,7 +288,7 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
         matrices=tuple(MatrixSupport(c, u, s) for c in ComponentType for u in Use for s in Scope),
         mul_adds=tuple(MulAddSupport(a, b, c, c, s, saturating) for s in Scope for a, b, c, saturating in _products()),
         max_dimension=max_dimension,
-        vector_components=frozenset(ComponentType) - STORAGE_ONLY,
+        vector_components=frozenset(t for t in ComponentType if not t.storage_only),
         vector_muls=tuple(_vector_muls()),
         max_vector_length=1024,
         max_invocations=256,

@@ -20,15 +20,6 @@ from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, decode, guard_pa
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Bytes = npt.NDArray[np.uint8]
 
-#: The bit pattern of the last number of each float type, perhaps infinity, before its NaNs.
-_LAST_NUMBER = {
-    ComponentType.float16: np.uint16(0x7C00),
-    ComponentType.float32: np.uint32(0x7F800000),
-    ComponentType.bfloat16: np.uint16(0x7F80),
-    ComponentType.float8_e4m3fn: np.uint8(0x7E),
-    ComponentType.float8_e5m2: np.uint8(0x7C),
-}
-
 #: What elements break that lie within their interval, but between the numbers that roundings can give.
 UNROUNDED = "nothing between: the program makes a rounding binding (NU-019)"
 #: What elements break that are not the same as others of their group.
@@ -113,7 +104,7 @@ def is_nan(component: ComponentType, bits: Bits) -> npt.NDArray[np.bool_]:
     if not component.is_float:
         return np.zeros(bits.shape, bool)
     magnitude = bits & component.bits_dtype.type((1 << (8 * component.size - 1)) - 1)
-    found: npt.NDArray[np.bool_] = magnitude > _LAST_NUMBER[component]
+    found: npt.NDArray[np.bool_] = magnitude > component.format.last
     return found
 
 

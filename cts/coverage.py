@@ -1,7 +1,7 @@
 """Who tests what: facts against the cases that cover them, the generators that produce them, the drivers that run them.
 
-A case of the corpus says in `covers` what it is about. A generated case says nothing, so one table maps
-instructions and options to the facts that they put to the test (`exercised`).
+A case of the corpus says in `covers` what it is about. A generated case says nothing: what its
+instructions put to the test is said by their structs, and by rules where it depends on the case around them.
 """
 
 from __future__ import annotations
@@ -18,134 +18,38 @@ from cts.model import (
     Combine,
     Component,
     ComponentType,
-    ControlBarrier,
     Conversion,
     Decode,
     DecodeVector,
     FloatControls,
-    If,
     Instruction,
-    Loop,
     MatrixArithmetic,
-    MatrixBitcast,
-    MatrixComponents,
-    MatrixConstant,
     MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixLoad,
     MatrixLoadTensor,
     MatrixMulAdd,
-    MatrixNull,
     MatrixPerElement,
     MatrixReduce,
     MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
     MatrixTimesScalar,
-    MatrixTranspose,
     MulAddOperand,
-    Order,
     PerElement,
-    Pointer,
-    PointerSelect,
     Scope,
     StorageClass,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
     TensorLayoutSlice,
-    TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
-    Through,
     VectorArithmetic,
-    VectorBitcast,
-    VectorConstant,
-    VectorConstruct,
     VectorConvert,
-    VectorExtract,
-    VectorInsert,
-    VectorLoad,
     VectorMatrixMul,
-    VectorNull,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-    VectorStore,
-    VectorTimesScalar,
-    constant_of,
     factors_of,
     types_of,
 )
-from cts.model.matrix_rules import STORAGE_ONLY
 from cts.model.operand import Scalar
 from cts.model.types import ResultType
-
-#: Facts that each instruction of a kind puts to the test, whatever its operands.
-INSTRUCTIONS: Mapping[type[Instruction], str] = {
-    TensorLayout: "TA-010 TA-012",
-    TensorLayoutSetBlockSize: "TA-013 TA-022 VK-012",
-    TensorLayoutSetDimension: "TA-014 TA-022",
-    TensorLayoutSetStride: "TA-015 TA-022 TA-064",
-    TensorLayoutSlice: "TA-016 TA-022",
-    TensorLayoutSetClampValue: "TA-017 TA-022",
-    TensorView: "TA-011 TA-018",
-    TensorViewSetDimension: "TA-019 TA-022",
-    TensorViewSetStride: "TA-020 TA-022",
-    TensorViewSetClip: "TA-021 TA-022 TA-032 TA-066",
-    MatrixLoadTensor: "CM-010 TA-034 TA-035 TA-040 TA-043 TA-069 TA-070 NU-014",
-    MatrixStoreTensor: "CM-011 TA-034 TA-035 TA-036 TA-040 TA-043 TA-067 TA-068 TA-069 TA-070 NU-014",
-    MatrixLoad: "KM-012 KM-013 VK-040 NU-014",
-    MatrixStore: "KM-012 KM-013 VK-040 NU-014",
-    Pointer: "KM-012",
-    PointerSelect: "KM-012",
-    MatrixConstant: "KM-016",
-    MatrixNull: "KM-016",
-    MatrixMulAdd: "KM-014 VK-021",
-    MatrixArithmetic: "KM-017",
-    MatrixTimesScalar: "KM-017",
-    MatrixConvert: "KM-018",
-    MatrixBitcast: "KM-018",
-    MatrixConvertUse: "CM-051 VK-029",
-    MatrixTranspose: "CM-052 VK-029",
-    MatrixReduce: "CM-004 CM-020 CM-021 CM-022 CM-023",
-    MatrixPerElement: "CM-030 CM-031",
-    MatrixComponents: "KM-011 KM-015",
-    MatrixCopy: "KM-011",
-    ControlBarrier: "TA-044",
-    Loop: "KM-011",
-    If: "KM-011",
-    VectorConstant: "CV-011",
-    VectorNull: "CV-011",
-    VectorLoad: "CV-013 VK-050",
-    VectorStore: "CV-013 VK-050",
-    VectorConstruct: "CV-011",
-    VectorExtract: "CV-011",
-    VectorInsert: "CV-011",
-    VectorArithmetic: "CV-012",
-    VectorTimesScalar: "CV-012",
-    VectorConvert: "CV-012",
-    VectorBitcast: "CV-012",
-    VectorMatrixMul: "CV-014 CV-016b CV-018 CV-035 VK-050 VK-052",
-    VectorOuterProductAccumulate: "CV-020 CV-037 CV-038 VK-050",
-    VectorReduceSumAccumulate: "CV-021 CV-037 VK-050",
-}
 
 #: Facts about the values of operands and elements, of which instructions and options say nothing.
 SITUATIONS = frozenset({
     "AM-09", "NU-015", "NU-020", "NU-022", "NU-023", "NU-025", "TA-039", "TA-061", "TA-062", "TA-063", "TA-065",
     "TA-072", "TA-073", "TA-075", "TA-081", "TA-082", "TA-085", "TA-085b", "TA-088",
 })  # fmt: skip
-
-_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
-_FORMATS = {
-    ComponentType.float8_e4m3fn: "NU-030",
-    ComponentType.float8_e5m2: "NU-031",
-    ComponentType.bfloat16: "NU-032",
-}
 
 
 @dataclass(frozen=True)
@@ -174,7 +78,7 @@ def exercised(case: Case) -> frozenset[str]:
     context = _Context(case, types_of(case))
     found = set(_of_case(context))
     for instruction in case.program:
-        found.update(INSTRUCTIONS.get(type(instruction), "").split())
+        found.update(instruction.exercised)
         for kind, rule in _RULES:
             if isinstance(instruction, kind):
                 found.update(fact for facts in rule(instruction, context) for fact in facts.split())
@@ -187,8 +91,8 @@ def _of_case(context: _Context) -> Iterator[str]:
         if isinstance(shape, MatrixShape):
             yield "KM-010"
             yield from ("VK-024", "VK-025") if shape.scope is Scope.Workgroup else ("VK-026",)
-            if shape.component in _FORMATS:
-                yield _FORMATS[shape.component]
+            if shape.component.descriptor.fact:
+                yield shape.component.descriptor.fact
             if max(shape.rows, shape.cols) >= 256:
                 yield "VK-023"
     for buffer in case.buffers.values():
@@ -206,9 +110,9 @@ def _of_case(context: _Context) -> Iterator[str]:
 
 def _of_function(function: object) -> Iterator[str]:
     match function:
-        case Combine(type=t) | PerElement(type=t) | Component(type=t) if t in STORAGE_ONLY:
+        case Combine(type=t) | PerElement(type=t) | Component(type=t) if t.storage_only:
             yield "NU-034"
-        case Decode(returns=t) if t in STORAGE_ONLY:
+        case Decode(returns=t) if t.storage_only:
             yield "NU-034"
         case DecodeVector(lanes=8):
             yield "VK-013"
@@ -220,30 +124,12 @@ def _scalars(instruction: Instruction) -> Iterator[Scalar]:
         yield from (v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Scalar))
 
 
-def _layout(i: TensorLayout, _: _Context) -> Iterator[str]:
-    clamp = constant_of(i.clamp)
-    yield "TA-002 TA-060" if clamp is ClampMode.Undefined else "TA-002 TA-086"
-    if clamp in (ClampMode.Repeat, ClampMode.RepeatMirrored):
-        yield "TA-087"
-
-
 def _slice(i: TensorLayoutSlice, context: _Context) -> Iterator[str]:
     if isinstance(context.made_by(i.of), TensorLayoutSlice):
         yield "TA-084"
 
 
-def _view(i: TensorView, _: _Context) -> Iterator[str]:
-    permutation = [constant_of(p) for p in i.permutation]
-    if permutation == sorted(map(int, map(str, permutation))) and not constant_of(i.has_dimensions):
-        yield "TA-080"
-    if permutation == [1, 0]:
-        yield "TA-083"
-    if permutation == [0, 2, 1, 3, 4]:
-        yield "TA-089"
-
-
 def _tensor_load(i: MatrixLoadTensor, context: _Context) -> Iterator[str]:
-    yield "TA-031" if i.view is None else "TA-033"
     constant = context.clamp(i.layout) is ClampMode.Constant
     if constant or i.view is not None:
         yield "TA-038"
@@ -258,20 +144,6 @@ def _tensor_load(i: MatrixLoadTensor, context: _Context) -> Iterator[str]:
         scalar, vector = context.case.functions[i.decode], context.case.functions[i.decode_vector]
         if getattr(scalar, "block", None) != getattr(vector, "block", None):
             yield "AM-41"
-
-
-def _tensor_store(i: MatrixStoreTensor, _: _Context) -> Iterator[str]:
-    yield "TA-031" if i.view is None else "TA-033"
-
-
-def _strided(i: MatrixLoad | MatrixStore, _: _Context) -> Iterator[str]:
-    if i.order is Order.ColumnMajor:
-        yield "KM-002"
-
-
-def _constant(i: MatrixConstant | VectorConstant, _: _Context) -> Iterator[str]:
-    if i.replicated:
-        yield "KM-021"
 
 
 def _mul_add(i: MatrixMulAdd, context: _Context) -> Iterator[str]:
@@ -308,7 +180,7 @@ def _convert(i: MatrixConvert, context: _Context) -> Iterator[str]:
         yield from _environment(context)
         if i.component is ComponentType.bfloat16 and context.case.float_controls is FloatControls.FastMathNone:
             yield "NU-021"
-    if i.component in _FLOAT8:
+    if i.component.is_float8:
         yield "NU-033"
 
 
@@ -331,27 +203,16 @@ def _per_element(i: MatrixPerElement, context: _Context) -> Iterator[str]:
         yield "AM-19"
 
 
-def _copy(i: MatrixCopy, _: _Context) -> Iterator[str]:
-    if i.through is Through.Component:
-        yield "KM-015"
-
-
 _Rule = Callable[..., Iterator[str]]
-#: Facts that depend on an instruction's options.
+#: Facts that depend on what the operands of an instruction are, and on the case around it.
 _RULES: Sequence[tuple[type[Instruction] | tuple[type[Instruction], ...], _Rule]] = (
-    (TensorLayout, _layout),
     (TensorLayoutSlice, _slice),
-    (TensorView, _view),
     (MatrixLoadTensor, _tensor_load),
-    (MatrixStoreTensor, _tensor_store),
-    ((MatrixLoad, MatrixStore), _strided),
-    ((MatrixConstant, VectorConstant), _constant),
     (MatrixMulAdd, _mul_add),
     ((MatrixArithmetic, MatrixTimesScalar), _elements),
     (MatrixConvert, _convert),
     (MatrixReduce, _reduce),
     (MatrixPerElement, _per_element),
-    (MatrixCopy, _copy),
     (VectorMatrixMul, lambda i, context: of_product(i, context.case, context.types)),
     ((VectorArithmetic, VectorConvert), lambda i, context: of_operations(i, context.types)),
 )

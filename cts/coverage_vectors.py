@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from cts.capabilities import EVERYWHERE, covers, vector_mul
 from cts.model import (
+    BlockStart,
     Case,
-    If,
-    Loop,
     MulAddOperand,
     StorageClass,
     VectorArithmetic,
@@ -21,16 +21,6 @@ from cts.model import (
 )
 from cts.model.matrix_rules import effective
 from cts.model.types import ResultType
-
-#: What every device multiplies (CV-036, CV-036b): input, its interpretation, the matrix's, the bias's, the result.
-_EVERYWHERE = frozenset({
-    "float16 float16 float16 float16 float16",
-    "uint32 int8_packed int8 int32 int32",
-    "int8 int8 int8 int32 int32",
-    "float32 int8 int8 int32 int32",
-    "float16 float8_e4m3fn float8_e4m3fn float16 float16",
-    "float16 float8_e5m2 float8_e5m2 float16 float16",
-})  # fmt: skip
 
 
 def of_vectors(case: Case, types: Mapping[str, ResultType]) -> Iterator[str]:
@@ -75,8 +65,7 @@ def of_product(i: VectorMatrixMul, case: Case, types: Mapping[str, ResultType]) 
     bias = None if i.bias_interpretation is None else interpretation_of(i.bias_interpretation)
     if bias is not None:
         yield "CV-015 AM-32"
-    row = f"{given.value} {reading.value} {matrix.value} {bias.value if bias is not None else ''}".rstrip()
-    if any(known.startswith(row) and known.endswith(f" {result.value}") for known in _EVERYWHERE):
+    if any(covers(row, (*vector_mul(i, types)[:-1], False)) for row in EVERYWHERE):
         yield "CV-036"
     constants = (i.input_interpretation, i.matrix_interpretation, i.m, i.k, i.layout, i.transpose)
     if any(constant_of(c) is not c or hasattr(c, "spec") for c in constants):
@@ -85,7 +74,7 @@ def of_product(i: VectorMatrixMul, case: Case, types: Mapping[str, ResultType]) 
         yield "CV-002"
     if constant_of(i.transpose):
         yield "VK-055"
-    around = any(isinstance(other, (If, Loop)) for other in case.program)
+    around = any(isinstance(other, BlockStart) for other in case.program)
     if around or any(factors_of(o).inv for o in (i.matrix_offset, i.bias_offset)):
         yield "CV-010"
 

@@ -8,39 +8,13 @@ import numpy as np
 
 from cts.compare import Bits, Differing, Divergence
 from cts.model import (
+    Accumulation,
     Case,
-    MatrixArithmetic,
-    MatrixLoad,
-    MatrixLoadTensor,
-    MatrixMulAdd,
-    MatrixPerElement,
-    MatrixReduce,
-    MatrixTimesScalar,
+    Computation,
+    Load,
     Pointer,
-    VectorArithmetic,
-    VectorLoad,
-    VectorMatrixMul,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-    VectorTimesScalar,
     encode,
     initial_bits,
-)
-
-_LOADS = (MatrixLoad, MatrixLoadTensor, VectorLoad)
-
-#: What makes new values, which are those of other elements by chance alone.
-_COMPUTE = (
-    MatrixArithmetic,
-    MatrixMulAdd,
-    MatrixPerElement,
-    MatrixReduce,
-    MatrixTimesScalar,
-    VectorArithmetic,
-    VectorMatrixMul,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-    VectorTimesScalar,
 )
 
 
@@ -64,7 +38,9 @@ def evidence(case: Case, divergence: Divergence) -> Evidence:
     groups = [g for g in divergence.groups if not g.guard]
     whole = bool(groups) and len(groups) == len(divergence.groups)
     return Evidence(
-        whole and not any(isinstance(i, _COMPUTE) for i in case.program) and all(_sourced(case, g) for g in groups),
+        whole
+        and not any(isinstance(i, (Computation, Accumulation)) for i in case.program)
+        and all(_sourced(case, g) for g in groups),
         whole and all(_differs(case, g, g.lo) for g in groups),
         whole and all(_differs(case, g, g.actual) for g in groups),
         _counting(case),
@@ -107,5 +83,5 @@ def _counting(case: Case) -> int:
     for instruction in case.program:
         if isinstance(instruction, Pointer):
             roots[instruction.id] = roots.get(instruction.buffer, "")
-    read = [roots.get(i.buffer, "") for i in case.program if isinstance(i, _LOADS)]
+    read = [roots.get(i.buffer, "") for i in case.program if isinstance(i, Load)]
     return sum(name in case.buffers and _counts(case, name) for name in read)

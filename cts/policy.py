@@ -9,15 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from cts.compare import Differing, Divergence, is_nan
-from cts.model import Case, ComponentType, MatrixMulAdd, MatrixShape, VectorMatrixMul, VectorShape, decode, types_of
+from cts.model import Case, MatrixMulAdd, MatrixShape, VectorMatrixMul, VectorShape, decode, types_of
 
 #: Errors up to this part of a sum's magnitude may be those of few bits: bfloat16 has 8.
 FEW_BITS = 2.0**-7
 
 EXACT = "exact in any order, so judged exactly: the specifications promise no precision of a multiply-add (NU-010)"
-
-#: Bits behind the point of the results of multiply-adds and sums.
-_FRACTION = {ComponentType.float16: 10, ComponentType.float32: 23, ComponentType.bfloat16: 7}
 
 
 def policy_of(case: Case, divergence: Divergence) -> str:
@@ -40,12 +37,13 @@ def _few_bits_explain(group: Differing) -> bool:
     """
     component = group.component
     exact = (group.lo == group.hi).all()
-    if component not in _FRACTION or group.guard or group.rule or not (exact or group.policy):
+    if not component.is_float or component.is_float8 or group.guard or group.rule or not (exact or group.policy):
         return False
     if any(is_nan(component, bits).any() for bits in (group.actual, group.lo, group.hi)):
         return False
     actual, low, high = (decode(component, bits).astype(np.float64) for bits in (group.actual, group.lo, group.hi))
     if not (np.isfinite(actual) & np.isfinite(low) & np.isfinite(high)).all():
         return False
-    magnitude = np.maximum(np.maximum(np.abs(low), np.abs(high)), (high - low) / 2 * 2.0 ** _FRACTION[component])
+    widest = (high - low) / 2 * 2.0**component.format.fraction_bits
+    magnitude = np.maximum(np.maximum(np.abs(low), np.abs(high)), widest)
     return bool((np.maximum(low - actual, actual - high) <= FEW_BITS * magnitude).all())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, cycle, draw_contents, realistic
-from cts.generators.known import PRECISION, UNBOUNDED, Known, anything, settled
+from cts.generators.known import UNBOUNDED, Known, anything, settled
 from cts.generators.specials import draw_special
 from cts.model import ComponentType
 from cts.model.component import Number
@@ -68,9 +68,9 @@ def _draw_any(choices: Choices, component: ComponentType, count: int) -> Content
 def _draw_terms(choices: Choices, component: ComponentType, count: int) -> Contents:
     """Numbers whose sums are exact, and sometimes, in float16 and float32, numbers whose sums are not."""
     inexact, seed = choices.record(9, 9)
-    if component.is_float and inexact >= 6 and component in (_C.float16, _C.float32):
+    if component.is_float and inexact >= 6 and component.is_ieee:
         return cycle(_CANCELLING[component]) if inexact == 9 else realistic(component, seed)
-    size = 2.0 ** (PRECISION[component] - 1) / count if component.is_float else 1 << 16
+    size = 2.0 ** (component.format.precision - 1) / count if component.is_float else 1 << 16
     return draw_contents(choices, component, Wanted(size=max(size, 1), exact=True))
 
 
@@ -145,7 +145,7 @@ def draw_special_terms(choices: Choices, component: ComponentType, combining: Co
 
 def combinings(component: ComponentType) -> Sequence[Combining]:
     """Functions for matrices of a component type, the simplest first."""
-    if component in (_C.float16, _C.float32):
+    if component.is_ieee:
         return _FLOATS
     if component.is_float:
         # NU-034: computed in float32.
@@ -163,5 +163,5 @@ def draw_combining(choices: Choices, options: Sequence[Combining]) -> Combining:
 
 def _draw_exact_terms(choices: Choices, component: ComponentType, count: int) -> Contents:
     return draw_contents(
-        choices, component, Wanted(size=max((1 << PRECISION[component] - 1) / count, 1), exact=True, halves=False)
+        choices, component, Wanted(size=max((1 << component.format.precision - 1) / count, 1), exact=True, halves=False)
     )

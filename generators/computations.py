@@ -23,10 +23,8 @@ from cts.generators.specials import draw_numbers, draw_special_number
 from cts.model import Arithmetic, Component, ComponentType, MatrixArithmetic, MatrixComponents, MatrixTimesScalar
 from cts.model.component import Number
 
-_C = ComponentType
-
 #: Component types with arithmetic (NU-034).
-ARITHMETIC = frozenset(ComponentType) - {_C.bfloat16, _C.float8_e4m3fn, _C.float8_e5m2}
+ARITHMETIC = frozenset(t for t in ComponentType if not t.storage_only)
 
 _OF_INTEGERS = (
     Arithmetic.IAdd,
@@ -39,10 +37,6 @@ _OF_INTEGERS = (
 _OF_FLOATS = (Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FNegate, Arithmetic.FDiv)
 
 _SCALARS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, 4097, 300, 100, -0.25, 0, 65537, 1)
-
-
-#: Numbers next to which a type has no odd ones: adding them shows what a rounding does.
-_COARSE = {_C.float16: 2048, _C.float32: 1 << 24}
 
 
 def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool) -> Matrix:
@@ -67,8 +61,9 @@ def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool)
 
 def draw_there_and_back(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     """(a + c) - c: a strict program loses the last places of `a` (NU-019). Of no such floats, another operation."""
-    coarse = _COARSE.get(a.component)
-    if coarse is None or a.known.size > coarse:
+    # The type has no odd numbers next to this one.
+    coarse = 1 << a.component.format.precision if a.component.is_ieee else 0
+    if not coarse or a.known.size > coarse:
         return draw_arithmetic(choices, kernel, a, exact=False)
     c = kernel.constant(a.component, a.rows, a.cols, a.use, choices.pick((coarse, -coarse)))
     there = _emit(kernel, Arithmetic.FAdd, a, c, added(a.component, a.known, c.known))

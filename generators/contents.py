@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cts.generators.choices import Choices
-from cts.generators.known import PRECISION, Known, anything, limits
+from cts.generators.known import Known, anything, limits
 from cts.model import ComponentType, Data, Iota, Random, RandomBits
 from cts.model.component import Number
 
@@ -63,7 +63,7 @@ def draw_contents(choices: Choices, component: ComponentType, wanted: Wanted) ->
 
 def _period(component: ComponentType, wanted: Wanted, number: int) -> int:
     """A period with which no number is larger than wanted, or than the type holds."""
-    most = min(wanted.size, 1 << PRECISION[component] if component.is_float else limits(component)[1])
+    most = min(wanted.size, 1 << component.format.precision if component.is_float else limits(component)[1])
     fitting = [p for p in PERIODS if lowest(component, p, wanted.sign).size <= most]
     return fitting[number % len(fitting)] if fitting else 1
 
@@ -106,7 +106,7 @@ def random_numbers(whole: Known, seed: int, halvings: int) -> Contents:
 
 def realistic(component: ComponentType, seed: int, sign: str = "any") -> Contents:
     """Random numbers up to 2 with all the bits that the type has: sums of them are not exact."""
-    bits = PRECISION[component]
+    bits = component.format.precision
     most = 1 << bits
     low = {"any": -most, "negative": -most}.get(sign, most // 4)
     high = -(most // 4) if sign == "negative" else most

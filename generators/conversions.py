@@ -13,7 +13,7 @@ from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, cycle, draw_contents, random_integers
-from cts.generators.converting import LARGEST, Step, converted, feasible, interesting, sound
+from cts.generators.converting import Step, converted, feasible, interesting, sound
 from cts.generators.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.known import UNBOUNDED
 from cts.generators.specials import BOUNDED, KINDS, draw_ieee, draw_special
@@ -142,7 +142,7 @@ def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: Compone
     if not back:
         return _copied(kernel, matrix)
     made = emit_step(kernel, matrix, choices.pick(back))
-    if matrix.known.size > LARGEST[matrix.component]:
+    if matrix.known.size > matrix.component.format.greatest:
         # What was out of range is anything now: no step that follows is sound.
         made = replace(made, known=UNBOUNDED)
     return made

@@ -14,22 +14,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from cts.generators.known import PRECISION, UNBOUNDED, Known, anything, limits, reread
+from cts.generators.known import UNBOUNDED, Known, anything, limits, reread
 from cts.model import ComponentType, Conversion, Use, decode
-
-_C = ComponentType
-
-#: The largest finite number of each float type.
-LARGEST: dict[ComponentType, float] = {
-    _C.float32: float(np.finfo(np.float32).max),
-    _C.float16: 65504.0,
-    _C.bfloat16: (2 - 2.0**-7) * 2.0**127,
-    _C.float8_e4m3fn: 448.0,
-    _C.float8_e5m2: 57344.0,
-}
-
-#: From here on a number is out of range of a float8 type beyond doubt (AM-29, NU-033).
-_OVERFLOWS = {_C.float8_e4m3fn: 480.0, _C.float8_e5m2: 65536.0}
 
 #: Numbers in one cycle: prime, so that rows begin with different ones.
 _CYCLE = 31
@@ -73,7 +59,7 @@ def feasible(
         for u in to:
             for operation in _operations(source, target):
                 yield Step(target, operation, u)
-                if target in _OVERFLOWS:
+                if target.is_float8:
                     yield Step(target, operation, u, saturate=True)
         if None in to and not source.is_float and not target.is_float and source.size == target.size:
             yield Step(target)
@@ -118,10 +104,10 @@ def converted(source: ComponentType, known: Known, step: Step) -> Known | None:
             return Known(low, high) if least <= low and high <= most and (least or known.low >= 0) else None
         return known if least <= known.low and known.high <= most else anything(target)
     if step.saturate:
-        known = Known(max(known.low, -LARGEST[target]), min(known.high, LARGEST[target]), known.grain)
-    if known.grain is not None and known.size <= math.ldexp(1, PRECISION[target] + known.grain):
+        known = Known(max(known.low, -target.format.greatest), min(known.high, target.format.greatest), known.grain)
+    if known.grain is not None and known.size <= math.ldexp(1, target.format.precision + known.grain):
         return known
-    away = 1 + 2.0 ** (1 - PRECISION[target])
+    away = 1 + 2.0 ** (1 - target.format.precision)
     return Known(min(known.low * away, known.low), max(known.high * away, known.high), None)
 
 
@@ -132,11 +118,11 @@ def sound(source: ComponentType, known: Known, step: Step, *, ieee: bool = False
     """
     if source.is_float and not known.bounded:
         return ieee and converted(source, known, step) is not None
-    if source.is_float and known.size > LARGEST[source]:
+    if source.is_float and known.size > source.format.greatest:
         return False
     found = converted(source, known, step)
     return found is not None and (
-        not step.component.is_float or step.operation is None or known.size <= LARGEST[step.component] / 2
+        not step.component.is_float or step.operation is None or known.size <= step.component.format.greatest / 2
     )
 
 
@@ -165,9 +151,9 @@ def _clear(x: float, target: ComponentType) -> bool:
     if not target.is_float:
         least, most = limits(target)
         return least <= x and math.trunc(x) <= most and (least < 0 or x >= 0)
-    if target in _OVERFLOWS:
-        return abs(x) <= LARGEST[target] or abs(x) >= _OVERFLOWS[target]
-    return abs(x) <= LARGEST[target]
+    if target.is_float8:
+        return abs(x) <= target.format.greatest or abs(x) >= target.format.beyond
+    return abs(x) <= target.format.greatest
 
 
 def _represented(component: ComponentType, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from cts.generators.choices import Choices
 from cts.generators.known import (
-    PRECISION,
     UNBOUNDED,
     Known,
     added,
@@ -29,12 +28,6 @@ _C = ComponentType
 
 _NUMBERS = (1, 2, 3, 5, 7, 4, 10, 0, 13, 100, 6)
 _FRACTIONS = ((0.5, -1), (0.25, -2), (1.5, -1), (-0.5, -1))
-
-#: Numbers next to which a type has no odd ones: the place to which a strict program must round (NU-019).
-_COARSE = {_C.float16: 2048, _C.float32: 1 << 24}
-
-#: Computed with in float32 (NU-034).
-STORAGE_ONLY = (_C.bfloat16, _C.float8_e4m3fn, _C.float8_e5m2)
 
 #: Magnitudes of results that the float8 types hold, away from where AM-29 leaves the result open.
 _CONVERTED = {_C.float8_e4m3fn: 240, _C.float8_e5m2: 30000, _C.bfloat16: 1 << 20}
@@ -55,7 +48,7 @@ def draw_body(choices: Choices, returns: ComponentType, terms: Sequence[Term], *
     lines = []
     known = list(terms)
     depth = choices.pick((1, 1, 2, 2, 3, 0))
-    working = _C.float32 if returns in STORAGE_ONLY else returns
+    working = _C.float32 if returns.storage_only else returns
     if choices.rarely(6):
         line = choices.group(lambda c: _Trees(c, known).draw(working, 1))
         if not line.number:
@@ -102,7 +95,8 @@ def _draw_last(choices: Choices, a: Term) -> Term:
         # No clamp has a result of NaN.
         return a
     if kind == 11:
-        coarse = _COARSE.get(a.type, 0)
+        # The type has no odd numbers next to this one: there a strict program must round (NU-019).
+        coarse = 1 << a.type.format.precision if a.type.is_ieee else 0
         if a.known.size > coarse:
             return a
         return Term(f"(({a.text} + {coarse}) - {coarse})", a.type, Known(-a.known.size - 2, a.known.size + 2, None))
@@ -226,7 +220,7 @@ class _Trees:
             parts = [self.choices.group(lambda c: _Trees(c, self.terms)._condition(0)) for _ in range(2)]
             return (f"({parts[0]} and {parts[1]})", f"({parts[0]} or {parts[1]})", f"(not {parts[0]})")[kind - 3]
         exact = [
-            t for t in self.terms if (t.known.grain is not None or not t.known.bounded) and t.type not in STORAGE_ONLY
+            t for t in self.terms if (t.known.grain is not None or not t.known.bounded) and not t.type.storage_only
         ]
         a = self.choices.pick(exact)
         b = self.choices.group(lambda c: _Trees(c, exact)._leaf(a.type))
@@ -256,7 +250,7 @@ def converted(a: Term, target: ComponentType) -> Term | None:
     """A term as another type; None where that is not exact, or no use."""
     if a.type is target:
         return a
-    if a.type in STORAGE_ONLY:
+    if a.type.storage_only:
         wide = Term(f"float32({a.text})", _C.float32, a.known)
         return wide if target is _C.float32 else converted(wide, target)
     if not a.type.is_float:
@@ -275,7 +269,7 @@ def converted(a: Term, target: ComponentType) -> Term | None:
 def _from_integer(a: Term, target: ComponentType) -> Term:
     """Extended or truncated, or as a float; what that would round is masked first."""
     if target.is_float:
-        if a.known.size > 1 << PRECISION[target]:
+        if a.known.size > 1 << target.format.precision:
             a = Term(f"({a.text} & 127)", a.type, Known(0, 127))
         return Term(f"{target.value}({_bare(a.text)})", target, a.known)
     least, most = limits(target)

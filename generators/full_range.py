@@ -9,23 +9,11 @@ from __future__ import annotations
 import math
 
 from cts.generators.contents import Contents, cycle, lowest
-from cts.generators.known import PRECISION, Known, limits, reach
+from cts.generators.known import Known, limits, reach
 from cts.model import ComponentType, Data, Iota
-
-_C = ComponentType
 
 #: How long runs of the end with the largest magnitude are, and those of the other end: their sum is 1 or a prime.
 _RUNS = ((1, 0), (5, 2), (11, 8), (4, 1), (2, 3))
-
-#: The greatest numbers that are drawn, and the exponent of their last significant bit: of float16 and float8 types the
-#: greatest that there are; the wider ones would leave no room for sums.
-GREATEST = {
-    _C.float16: (65504, 5),
-    _C.bfloat16: (1 << 24, 24),
-    _C.float32: (1 << 24, 24),
-    _C.float8_e4m3fn: (448, 6),
-    _C.float8_e5m2: (57344, 13),
-}
 
 #: Periods of ramps, simplest first; the smaller their numbers, the further powers of two may carry these.
 _PERIODS = (3, 7, 13, 61)
@@ -41,7 +29,7 @@ def ends(component: ComponentType, which: int, *, nonnegative: bool = False) -> 
 
 def large(component: ComponentType, most: float = math.inf) -> list[Contents]:
     """Floats of one type that reach far, simplest first: ramps times powers of two, and the greatest number itself."""
-    greatest, exponent = GREATEST[component]
+    greatest, exponent = greatest_of(component)
     found = []
     for period in _periods(component):
         size = lowest(component, period, "any").size
@@ -55,12 +43,21 @@ def large(component: ComponentType, most: float = math.inf) -> list[Contents]:
 
 def is_greatest(component: ComponentType, contents: Contents) -> bool:
     """Whether these have the greatest number of a type."""
-    return contents.known.size == GREATEST[component][0]
+    return contents.known.size == greatest_of(component)[0]
+
+
+def greatest_of(component: ComponentType) -> tuple[int, int]:
+    """The greatest number that is drawn, and the exponent of its last significant bit.
+
+    Of float16 and float8 types the greatest that there is; the wider ones would leave no room for sums.
+    """
+    number = min(int(component.format.greatest), 1 << 24)
+    return number, (number & -number).bit_length() - 1
 
 
 def _periods(component: ComponentType) -> list[int]:
     """Of ramps whose every number a type has."""
-    return [p for p in _PERIODS if lowest(component, p, "any").size <= 1 << PRECISION[component]]
+    return [p for p in _PERIODS if lowest(component, p, "any").size <= 1 << component.format.precision]
 
 
 def raised(component: ComponentType, period: int, exponent: int) -> Contents:

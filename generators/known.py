@@ -16,20 +16,16 @@ from cts.model.component import Number
 
 _C = ComponentType
 
-#: Significand bits of floats, the implicit one included.
-PRECISION = {_C.float32: 24, _C.float16: 11, _C.bfloat16: 8, _C.float8_e4m3fn: 4, _C.float8_e5m2: 3}
-
-#: The exponent of the least normal number: anything smaller may be flushed (NU-013).
-LEAST_EXPONENT = {_C.float32: -126, _C.float16: -14, _C.bfloat16: -126, _C.float8_e4m3fn: -6, _C.float8_e5m2: -14}
-
 #: Results of arithmetic stay below this, well within the type, so that nothing overflows.
 _LARGEST = {
     _C.float32: 2.0**100,
     _C.float16: 30000.0,
     _C.bfloat16: 2.0**100,
-    _C.float8_e4m3fn: 448,
-    _C.float8_e5m2: 57344,
 }
+
+
+def _largest(component: ComponentType) -> float:
+    return int(component.format.greatest) if component.is_float8 else _LARGEST[component]
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ def limits(component: ComponentType) -> tuple[int, int]:
 
 def reach(component: ComponentType) -> float:
     """The largest magnitude of results of a float type that stay away from its limits."""
-    return _LARGEST[component]
+    return _largest(component)
 
 
 def anything(component: ComponentType) -> Known:
@@ -90,7 +86,7 @@ def within(component: ComponentType, known: Known) -> bool:
 
     Always for integers, which wrap, and where nothing is known anyway: that is so where overflow is judged.
     """
-    return not component.is_float or not known.bounded or known.size <= _LARGEST[component]
+    return not component.is_float or not known.bounded or known.size <= _largest(component)
 
 
 def settled(component: ComponentType, low: float, high: float, grain: int | None) -> Known:
@@ -101,7 +97,9 @@ def settled(component: ComponentType, low: float, high: float, grain: int | None
     if not (math.isfinite(low) and math.isfinite(high)):
         return UNBOUNDED
     size = max(abs(low), abs(high))
-    if grain is not None and (grain < LEAST_EXPONENT[component] or size > math.ldexp(1, PRECISION[component] + grain)):
+    if grain is not None and (
+        grain < component.format.least_exponent or size > math.ldexp(1, component.format.precision + grain)
+    ):
         grain = None
     return Known(low, high, grain)
 

@@ -27,39 +27,34 @@ MAX_BYTES = 3 << 24
 #: More than the places of all instances add to what one of them needs.
 MARGIN = 1 << 20
 
+
+def _numbers(component: ComponentType) -> Data:
+    """Counting from 1; the period is the greatest prime that the type's significant bits hold, if those are few."""
+    bits = component.format.precision if component.is_float else 8 * component.size - component.is_signed
+    if bits > 24:
+        return Data(iota=Iota(start=1))
+    period = next(n for n in range(2**bits - 1, 1, -1) if all(n % divisor for divisor in range(2, math.isqrt(n) + 1)))
+    return Data(iota=Iota(start=1, modulo=period))
+
+
 #: Contents of sources: distinct near one another, with a prime period where the type cannot tell all places
 #: apart, and never a value of `OBJECT` or `FILL`.
-_C = ComponentType
-_NUMBERS: dict[ComponentType, Data] = {
-    _C.uint32: Data(iota=Iota(start=1)),
-    _C.int32: Data(iota=Iota(start=1)),
-    _C.uint16: Data(iota=Iota(start=1, modulo=65521)),
-    _C.int16: Data(iota=Iota(start=1, modulo=32749)),
-    _C.float32: Data(iota=Iota(start=1, modulo=16777213)),
-    _C.float16: Data(iota=Iota(start=1, modulo=2039)),
-    _C.bfloat16: Data(iota=Iota(start=1, modulo=251)),
-}
+_NUMBERS: dict[ComponentType, Data] = {t: _numbers(t) for t in ComponentType if t.size > 1}
 _COUNTER = Data(counter=Counter(start=1, modulo=251))
 
+
+def _near_the_end(component: ComponentType, below: int, otherwise: int) -> Number:
+    """The bit pattern so much below all ones, as a number or as text; of wide signed types another number."""
+    if component.size > 1 and (component.is_float or component.is_signed):
+        return otherwise
+    if component.is_float:
+        return f"0x{0xFF - below:x}"
+    return -1 - below if component.is_signed else (1 << 8 * component.size) - 1 - below
+
+
 #: What clipped elements keep, and what destinations hold before the run.
-OBJECT: dict[ComponentType, Number] = {
-    **dict.fromkeys(ComponentType, -7),
-    _C.uint32: 0xFFFFFFFE,
-    _C.uint16: 0xFFFE,
-    _C.uint8: 0xFE,
-    _C.int8: -2,
-    _C.float8_e4m3fn: "0xfe",
-    _C.float8_e5m2: "0xfe",
-}
-FILL: dict[ComponentType, Number] = {
-    **dict.fromkeys(ComponentType, -5),
-    _C.uint32: 0xFFFFFFFF,
-    _C.uint16: 0xFFFF,
-    _C.uint8: 0xFF,
-    _C.int8: -1,
-    _C.float8_e4m3fn: "0xff",
-    _C.float8_e5m2: "0xff",
-}
+OBJECT: dict[ComponentType, Number] = {t: _near_the_end(t, 1, -7) for t in ComponentType}
+FILL: dict[ComponentType, Number] = {t: _near_the_end(t, 0, -5) for t in ComponentType}
 
 
 def pattern(component: ComponentType) -> str:

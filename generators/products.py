@@ -10,13 +10,11 @@ from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, draw_contents, near_an_end, realistic
 from cts.generators.full_range import addends, adds_up, ends, is_greatest, large, raised
 from cts.generators.kernels import Kernel, Matrix, as_matrix
-from cts.generators.known import PRECISION, UNBOUNDED, Known, added, limits, reread, settled
+from cts.generators.known import UNBOUNDED, Known, added, limits, reread, settled
 from cts.generators.specials import draw_special
 from cts.generators.supports import LONG, MAX_ELEMENTS, Supports, can_run, draw_row, long_extent, shortened
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 from cts.model.component import Number
-
-_C = ComponentType
 
 #: Significand bits that sums of float8 products may need: implementations keep fewer than the result has.
 FLOAT8_BITS = 13
@@ -116,7 +114,7 @@ def _budget(row: MulAddSupport, k: int, times: int, *, halves: bool) -> _Budget:
 
 def _bits(row: MulAddSupport) -> int:
     """Significant bits with which sums of a row are sure to be made."""
-    bits = PRECISION[row.result]
+    bits = row.result.format.precision
     return min(bits, FLOAT8_BITS) if row.a.size == 1 else bits
 
 

@@ -13,11 +13,9 @@ from functools import lru_cache
 
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, draw_contents
-from cts.generators.known import LEAST_EXPONENT, UNBOUNDED, Known
+from cts.generators.known import UNBOUNDED, Known
 from cts.model import ComponentType, Data, FloatControls
 from cts.model.component import Number
-
-_C = ComponentType
 
 #: Kinds of special numbers, by what becomes of them: these stay bounded, ...
 BOUNDED = ("zeros", "denormals")
@@ -25,9 +23,6 @@ BOUNDED = ("zeros", "denormals")
 UNBOUNDING = ("infinities", "greatest", "nans")
 #: ... and the first kind among these is the simplest.
 KINDS = (*BOUNDED, *UNBOUNDING)
-
-#: Bits of the significand behind the point.
-_FRACTION = {_C.float32: 23, _C.float16: 10, _C.bfloat16: 7, _C.float8_e4m3fn: 3, _C.float8_e5m2: 2}
 
 #: Lengths of cycles, prime: rows begin with different numbers.
 _LENGTHS = (7, 13, 31)
@@ -39,7 +34,7 @@ _ORDINARY: tuple[Number, ...] = (1, -2, 3, -1, 2, 0.5, -3, 4, 5, -6, 7, -0.5, 1.
 @lru_cache(maxsize=64)
 def specials(component: ComponentType, kind: str) -> tuple[Number, ...]:
     """The special numbers of a kind that a float type has, as bit patterns: none where it has none of them."""
-    fraction, width = _FRACTION[component], 8 * component.size
+    fraction, width = component.format.fraction_bits, 8 * component.size
     sign, normal, ones = 1 << (width - 1), 1 << fraction, (1 << fraction) - 1
     infinity = (sign - 1) ^ ones
     if kind == "zeros":
@@ -47,7 +42,7 @@ def specials(component: ComponentType, kind: str) -> tuple[Number, ...]:
     elif kind == "denormals":
         # The least and the greatest, and odd ones, of which each bit counts; and what is just no denormal.
         found = [1, ones, 1 << (fraction - 1), 3, ones & ~1, 0x2AAAAB & ones, 0x155555 & ones, normal, normal | 1]
-    elif component is _C.float8_e4m3fn:
+    elif not component.format.infinities:
         found = {"infinities": [], "greatest": [0x7E, 0x7D, 0x76], "nans": [0x7F]}[kind]
     elif kind == "infinities":
         found = [infinity]
@@ -96,7 +91,7 @@ def known_of(component: ComponentType, kinds: Sequence[str], among: Sequence[Num
     if not set(kinds) <= set(BOUNDED):
         return UNBOUNDED
     plain = [float(n) for n in among]
-    least = 2.0 ** (LEAST_EXPONENT[component] + 1)
+    least = 2.0 ** (component.format.least_exponent + 1)
     whole = all(n.is_integer() for n in plain)
     grain = None if "denormals" in kinds else 0 if whole else -1 if all((2 * n).is_integer() for n in plain) else None
     return Known(min(-least, *plain), max(least, *plain), grain)

@@ -14,7 +14,7 @@ from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, draw_contents
 from cts.generators.flow import CARRIED
 from cts.generators.kernels import draw_float_controls
-from cts.generators.known import PRECISION, UNBOUNDED, Known, added, anything
+from cts.generators.known import UNBOUNDED, Known, added, anything
 from cts.generators.known import within as holds
 from cts.generators.specials import draw_ieee, draw_numbers
 from cts.generators.vector_flow import MAX_TURNS, draw_if, draw_loop
@@ -114,7 +114,9 @@ class _Steps:
             if kernel.ieee and component.is_float:
                 return replace(made, known=UNBOUNDED)
             return made if known is not None else _unknown(made)
-        wanted = Wanted(exact=self.exact, size=1 << min(PRECISION[component], 11) if component.is_float else 1 << 11)
+        wanted = Wanted(
+            exact=self.exact, size=1 << min(component.format.precision, 11) if component.is_float else 1 << 11
+        )
         return kernel.load(choices, component, length, draw_numbers(choices, component, wanted, ieee=kernel.ieee))
 
     def draw(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:

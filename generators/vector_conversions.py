@@ -10,8 +10,8 @@ from cts.capabilities import Capabilities, Feature
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, cycle, draw_contents, ramp, random_integers
-from cts.generators.converting import LARGEST, Step, interesting
-from cts.generators.known import LEAST_EXPONENT, PRECISION, Known
+from cts.generators.converting import Step, interesting
+from cts.generators.known import Known
 from cts.generators.memory import FILL
 from cts.generators.specials import BOUNDED, KINDS, draw_special
 from cts.generators.vector_arithmetic import components_of
@@ -32,9 +32,6 @@ from cts.model import (
     Place,
     StorageClass,
 )
-
-_C = ComponentType
-_FLOAT8 = (_C.float8_e4m3fn, _C.float8_e5m2)
 
 #: Elements of the largest matrix.
 MAX_ELEMENTS = 2048
@@ -90,7 +87,7 @@ def _draw_path(choices: Choices, types: list[ComponentType]) -> list[ComponentTy
     for kind, which in (choices.record(3, 15) for _ in range(choices.pick((1, 2, 1, 2, 3)))):
         near = [t for t in types if _converts(path[-1], t)] if kind else []
         path.append(near[which % len(near)] if near else path[-1])
-    if path[-1] in _FLOAT8:
+    if path[-1].is_float8:
         wide = [t for t in types if _converts(path[-1], t)]
         path.append(wide[choices.between(0, 1) % len(wide)])
     return path
@@ -107,8 +104,8 @@ def _draw_contents(choices: Choices, path: list[ComponentType]) -> Contents:
     first = path[0]
     if not first.is_float:
         return random_integers(first, seed) if kind >= 5 else draw_contents(choices, first, Wanted())
-    narrow = min(path, key=lambda t: PRECISION[t])
-    if kind >= 8 and first in _FLOAT8:
+    narrow = min(path, key=lambda t: t.format.precision)
+    if kind >= 8 and first.is_float8:
         codes = [f"0x{code:02x}" for code in (1, 0x85, 7, 3, 0x81, 2, 9)]
         return Contents(Known(-1, 1, None), Data(cycle=tuple(codes)))
     if kind == 4:
@@ -121,17 +118,17 @@ def _draw_contents(choices: Choices, path: list[ComponentType]) -> Contents:
         numbers = [x for x in numbers if _in_range(x, path)]
         if numbers:
             return cycle(numbers)
-    return draw_contents(choices, first, Wanted(size=1 << PRECISION[narrow], exact=True))
+    return draw_contents(choices, first, Wanted(size=1 << narrow.format.precision, exact=True))
 
 
 def _in_range(x: float, path: list[ComponentType]) -> bool:
     """Whether a number is far from every type's limits."""
-    return abs(x) <= min(LARGEST[t] for t in path) / 2
+    return abs(x) <= min(t.format.greatest for t in path) / 2
 
 
 def _normal(x: float, path: list[ComponentType]) -> bool:
     """Whether a number is 0, or far from every type's denormals but those of float8 (NU-015)."""
-    least = max((2.0 ** (LEAST_EXPONENT[t] + 1) for t in path if t not in _FLOAT8), default=0.0)
+    least = max((2.0 ** (t.format.least_exponent + 1) for t in path if not t.is_float8), default=0.0)
     return x == 0 or least <= abs(x)
 
 
@@ -140,7 +137,7 @@ def _draw_place(
 ) -> Place:
     """Where a conversion goes: a new buffer, or an opaque matrix; to float8 these alone (VK-051)."""
     kind, offset, physical = choices.record(9, 9, 9)
-    if component not in _FLOAT8 and (plain or kind < 2):
+    if not component.is_float8 and (plain or kind < 2):
         fill = Contents(Known(0, 0), Data(fill=FILL[component]))
         return draw_plain_place(choices, kernel, component, shape, fill, "dst")
     name = kernel.fresh_name("w")

@@ -25,7 +25,6 @@ _C = ComponentType
 #: Alignment of a matrix and its offset, and of either side of a conversion, in bytes (VK-050, VK-053).
 MATRIX_ALIGNMENT = 64
 
-_FLOAT8 = (_C.float8_e4m3fn, _C.float8_e5m2)
 _LAYOUTS = (
     MatrixLayout.RowMajor,
     MatrixLayout.ColumnMajor,
@@ -47,7 +46,7 @@ class Stored:
 
 def layouts_of(component: ComponentType) -> tuple[MatrixLayout, ...]:
     """The layouts that multiplications read a matrix in (VK-051)."""
-    return _LAYOUTS[2:] if component in _FLOAT8 else _LAYOUTS
+    return _LAYOUTS[2:] if component.is_float8 else _LAYOUTS
 
 
 def draw_stored(

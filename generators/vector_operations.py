@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, consecutive, draw_contents
-from cts.generators.known import PRECISION, UNBOUNDED, Known, added, anything, limits, multiplied, negated, subtracted
+from cts.generators.known import UNBOUNDED, Known, added, anything, limits, multiplied, negated, subtracted
 from cts.generators.known import within as holds
 from cts.generators.specials import draw_numbers, some_specials
 from cts.generators.vector_kernels import Vector, VectorKernel
@@ -135,7 +135,7 @@ def represents(component: ComponentType, value: Number) -> bool:
     """Whether a component type has a whole number, or a multiple of 1/4."""
     assert not isinstance(value, str)
     if component.is_float:
-        return abs(value) * 4 <= 1 << PRECISION[component]
+        return abs(value) * 4 <= 1 << component.format.precision
     least, greatest = limits(component)
     return value == int(value) and least <= value <= greatest
 

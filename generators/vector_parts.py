@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cts.generators.choices import Choices
 from cts.generators.contents import consecutive
-from cts.generators.converting import LARGEST, Step, converted
+from cts.generators.converting import Step, converted
 from cts.generators.known import UNBOUNDED, Known, anything, multiplied, negated, reread, within
 from cts.generators.specials import draw_special_number
 from cts.generators.vector_kernels import Vector, VectorKernel
@@ -138,7 +138,7 @@ def feasible(kernel: VectorKernel, vector: Vector) -> list[Step]:
         for operation in _operations(vector.component, target):
             step = Step(target, operation)
             known = converted(vector.component, vector.range, step)
-            clear = known is not None and (not target.is_float or known.size <= LARGEST[target] / 2)
+            clear = known is not None and (not target.is_float or known.size <= target.format.greatest / 2)
             if clear or (known is not None and kernel.ieee and not known.bounded):
                 steps.append(step)
     return steps

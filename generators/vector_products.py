@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from cts.capabilities import Capabilities, Feature, VectorMulSupport
 from cts.generators.choices import Choices
 from cts.generators.contents import Contents, Wanted, consecutive, cycle, draw_contents, random_numbers, realistic
-from cts.generators.converting import LARGEST
-from cts.generators.full_range import GREATEST, addends, adds_up, ends, large, raised
-from cts.generators.known import PRECISION, UNBOUNDED, Known, anything, limits, settled
+from cts.generators.full_range import addends, adds_up, ends, greatest_of, large, raised
+from cts.generators.known import UNBOUNDED, Known, anything, limits, settled
 from cts.generators.products import FLOAT8_BITS, alike
 from cts.generators.specials import BOUNDED, draw_special
 from cts.model import ComponentType, Data, RandomBits
 from cts.model.component import Number
-
-_C = ComponentType
 
 #: Numbers that a conversion to 8-bit integers rounds to even, and saturates (CV-031).
 _TO_INTEGERS = (
@@ -56,7 +53,8 @@ class Budget:
 
 def bits_of(row: VectorMulSupport) -> int:
     """Significant bits with which sums of a row are sure to be made."""
-    bits = min(PRECISION.get(row.result, 31), PRECISION.get(row.bias_interpretation.component, 31))
+    sums = (row.result, row.bias_interpretation.component)
+    bits = min(c.format.precision if c.is_float else 31 for c in sums)
     return min(bits, FLOAT8_BITS) if row.matrix_interpretation.component.size == 1 else bits
 
 
@@ -106,7 +104,7 @@ def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, 
         return ties(given, reading.component, choices.between(0, 30))
     if not exact:
         return realistic(given, choices.between(0, 15)) if given.is_float else consecutive(0, 5003)
-    size = min(budget_of(row, k).input, 1 << PRECISION[reading.component])
+    size = min(budget_of(row, k).input, 1 << reading.component.format.precision)
     return draw_contents(choices, given, Wanted(size=size, exact=True, full=False))
 
 
@@ -124,7 +122,7 @@ def _full_range_input(row: VectorMulSupport, k: int, which: int) -> Contents | N
         return cycle([2 * int(n) for n in numbers.data.cycle]) if wider and which % 2 else numbers
     if not given.is_float or reading.component.size == 1:
         return None
-    inputs = large(given, min(GREATEST[given][0], GREATEST[reading.component][0]))
+    inputs = large(given, min(greatest_of(given)[0], greatest_of(reading.component)[0]))
     ones = raised(row.matrix_interpretation.component, 3, 0).known
     fitting = [c for c in inputs if adds_up(c.known, ones, k, row.result, bits_of(row))]
     return fitting[which * len(fitting) // 64] if fitting else None
@@ -132,8 +130,8 @@ def _full_range_input(row: VectorMulSupport, k: int, which: int) -> Contents | N
 
 def ties(given: ComponentType, reading: ComponentType, seed: int) -> Contents:
     """Integers halfway between two floats, and next to these, all of one binade: so one factor of 1 shows each."""
-    bits = PRECISION[reading]
-    most = min(limits(given)[1], int(LARGEST[reading]) + 1)
+    bits = reading.format.precision
+    most = min(limits(given)[1], int(reading.format.greatest) + 1)
     binades = [e for e in range(bits, 33) if 2 << e <= most + 1]
     # The greatest ones half of the time: what is unsigned has its highest bit set there.
     exponent = binades[-1 - (seed // 2 % len(binades) if seed % 2 else 0)]
@@ -147,7 +145,7 @@ def ties(given: ComponentType, reading: ComponentType, seed: int) -> Contents:
 def are_ties(row: VectorMulSupport, known: Known) -> bool:
     """Whether a row's input holds numbers of `ties`."""
     reading = row.input_interpretation.component
-    return reading.is_float and not row.input.is_float and known.low >= 1 << PRECISION[reading]
+    return reading.is_float and not row.input.is_float and known.low >= 1 << reading.format.precision
 
 
 def selection(k: int) -> Contents:
@@ -196,7 +194,7 @@ def draw_matrix(
         fitting = [c for c in wide if adds_up(given, c.known, k, row.result, bits_of(row))]
         if fitting:
             return fitting[which * len(fitting) // 64]
-    size = min(budget_of(row, k, given).matrix, 1 << PRECISION[component])
+    size = min(budget_of(row, k, given).matrix, 1 << component.format.precision)
     return draw_contents(choices, component, Wanted(size=size, exact=True))
 
 
@@ -224,7 +222,7 @@ def read_input(row: VectorMulSupport, known: Known) -> Known:
     reading = row.input_interpretation
     if not reading.component.is_float:
         return anything(reading.component)
-    if known.grain is not None and known.size <= math.ldexp(1, PRECISION[reading.component] + known.grain):
+    if known.grain is not None and known.size <= math.ldexp(1, reading.component.format.precision + known.grain):
         return known
     return Known(known.low * 1.25 if known.low < 0 else 0, max(known.high * 1.25, 0), None)
 

@@ -11,7 +11,6 @@ from cts.capabilities import Capabilities, Feature
 from cts.errors import NothingToGenerate
 from cts.generators.choices import Choices, Draw
 from cts.generators.contents import Contents, Wanted, draw_contents, ramp, realistic
-from cts.generators.known import PRECISION
 from cts.generators.memory import Region
 from cts.generators.vector_arithmetic import draw_length
 from cts.generators.vector_flow import MAX_TURNS, draw_condition, draw_loop
@@ -116,7 +115,7 @@ class _Training:
     def _room(self, component: ComponentType, turns: int) -> int:
         """How large each of all terms may be that meet in one place, for a sum exact in any order."""
         met = self.kernel.lanes.instances * turns * _MEETING
-        return max((1 << (PRECISION[component] - 1)) // met, 1)
+        return max((1 << (component.format.precision - 1)) // met, 1)
 
     def draw_outer(self, choices: Choices, shape: tuple[int, int], turns: int) -> None:
         """An outer product added to a matrix: a new one, or one that an earlier outer product added to."""

@@ -16,14 +16,14 @@ from cts.model import (
     Decode,
     DecodeVector,
     Dispatch,
-    MatrixLoad,
     MatrixLoadTensor,
     MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
     Order,
     Scope,
     StorageClass,
+    Store,
+    StridedInstruction,
+    TensorInstruction,
     block_offsets,
 )
 from cts.reference.addressing import Status
@@ -37,9 +37,6 @@ _T = TypeVar("_T", bound=np.generic)
 
 #: The most elements, over all instances and parameter sets, of one result, and of all loads and stores.
 MAX_ELEMENTS = 1 << 26
-
-TensorInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor
-StridedInstruction: TypeAlias = MatrixLoad | MatrixStore
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,7 @@ class Place:
 def tensor_access(case: Case, instruction: TensorInstruction, place: Place) -> Access:
     """CM-010, CM-011; byte address by TA-036, or by TA-037 with a decode function."""
     assert place.layout is not None
-    store = isinstance(instruction, MatrixStoreTensor)
+    store = isinstance(instruction, Store)
     shape = place.shape
     size, blocks = shape.component.size, None
     if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
@@ -189,7 +186,7 @@ def strided_access(case: Case, instruction: StridedInstruction, place: Place) ->
     pitch = stride * case.buffers[place.buffer].element_size
     byte = (pointer + origin)[..., None, None] + major * pitch[..., None, None] + minor * shape.component.size
     status = np.broadcast_to(np.uint8(Status.OK), byte.shape)
-    store, size = isinstance(instruction, MatrixStore), shape.component.size
+    store, size = isinstance(instruction, Store), shape.component.size
     return Access(
         place.instruction, store, place.buffer, shape, pointer, byte, status, size, origin, extent, stride=stride
     )

@@ -42,8 +42,6 @@ from cts.reference.vector_products import inputs
 #: The terms that are listed.
 TERMS = 64
 
-_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
-
 
 def products(history: History, i: MatrixMulAdd, number: int, element: Element) -> Iterator[TraceStep]:
     """The K products and their partial sums, from the first, and C (NU-001, NU-002, NU-010)."""
@@ -191,21 +189,20 @@ def conversion(source: Value | None, target: ComponentType) -> Iterator[TraceSte
     if source is None or source.component is None:
         return
     number = _number(source, source.component)
-    if target in _FLOAT8:
-        largest = 448.0 if target is ComponentType.float8_e4m3fn else 57344.0
+    if target.is_float8:
+        largest = target.format.greatest
         outside = not abs(number) <= largest
         yield TraceStep(
             "NU-033", f"{decimal(number)}, of at most {largest:g}", "out of range" if outside else "", not outside
         )
     for component in (source.component, target):
-        if component in _FLOAT8:
-            rule = "NU-030" if component is ComponentType.float8_e4m3fn else "NU-031"
-            yield TraceStep(rule, f"the format of {component.value}", decimal(number), component is target)
-        if component is ComponentType.bfloat16:
-            yield TraceStep("NU-032", "bfloat16 is the upper half of a float32", decimal(number))
-    if source.component in _FLOAT8:
-        least = 2.0**-6 if source.component is ComponentType.float8_e4m3fn else 2.0**-14
-        denormal = 0 < abs(number) < least
+        fact = component.descriptor.fact
+        if component.is_float8:
+            yield TraceStep(fact, f"the format of {component.value}", decimal(number), component is target)
+        elif component.storage_only:
+            yield TraceStep(fact, "bfloat16 is the upper half of a float32", decimal(number))
+    if source.component.is_float8:
+        denormal = 0 < abs(number) < source.component.format.least
         yield TraceStep("NU-015", "denormals of float8 are kept", decimal(number), not denormal)
 
 

@@ -20,25 +20,22 @@ from cts.model import (
     EndLoop,
     FloatControls,
     Instruction,
+    Load,
     Loop,
     MatrixConstant,
     MatrixInstruction,
-    MatrixLoad,
     MatrixLoadTensor,
-    MatrixStore,
-    MatrixStoreTensor,
     PerElement,
     SpecNumber,
+    Store,
     VectorConstant,
     VectorExtract,
     VectorInsert,
     VectorInstruction,
-    VectorLoad,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
     VectorShape,
-    VectorStore,
     VectorTimesScalar,
     dynamics,
     encode,
@@ -53,7 +50,6 @@ from cts.reference.decoding import Decoding, decoded
 from cts.reference.matrices import Operation, computed, passed
 from cts.reference.memory import Memory, interval_bits
 from cts.reference.numeric.floats import Floats
-from cts.reference.numeric.formats import FORMATS
 from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
 from cts.reference.numeric.value import Value, anything, loosened, step_of, where
@@ -184,14 +180,19 @@ class _Machine:
             case MatrixConstant():
                 component = instruction.type.component
                 self._define(step, instruction.id, self._scalar(step.index, "value", component, instruction.value))
-            case MatrixLoadTensor() | MatrixLoad():
+            case Load():
                 assert step.access is not None
-                self._define(step, instruction.id, self._load(step, step.access, instruction))
-            case MatrixStoreTensor() | MatrixStore():
+                if isinstance(instruction, VectorInstruction):
+                    loaded = self._passed(self._read(step.access))
+                else:
+                    loaded = self._load(step, step.access, instruction)
+                self._define(step, instruction.id, loaded)
+            case Store():
                 access = step.access
                 assert access is not None
-                memory = self.result.memories[access.buffer]
-                memory.store(access.byte, access.accessed, self._stored(self.values[instruction.matrix]))
+                value = self.values[instruction.stored]
+                stored = self._stored(self._passed(value) if isinstance(instruction, VectorInstruction) else value)
+                self.result.memories[access.buffer].store(access.byte, access.accessed, stored)
             case Loop():
                 for carry in instruction.carry:
                     self._define(step, carry.id, self.values[carry.init])
@@ -199,14 +200,6 @@ class _Machine:
                 self._next_turn(step, instruction)
             case EndIf():
                 self._merge(step, instruction)
-            case VectorLoad():
-                assert step.access is not None
-                self._define(step, instruction.id, self._passed(self._read(step.access)))
-            case VectorStore():
-                access = step.access
-                assert access is not None
-                vector = self._stored(self._passed(self.values[instruction.vector]))
-                self.result.memories[access.buffer].store(access.byte, access.accessed, vector)
             case VectorReduceSumAccumulate():
                 self.vectors.accumulate(step, self._passed(self._full(instruction.vector)).stored)
             case VectorOuterProductAccumulate():
@@ -219,7 +212,7 @@ class _Machine:
 
     def _stored(self, value: Value) -> Value:
         """A value as memory holds it: in a strict program surely rounded (NU-019)."""
-        if self.floats.loose or value.free is None or value.component not in FORMATS:
+        if self.floats.loose or value.free is None or value.component is None or not value.component.is_float:
             return value.stored
         return binding(value.stored, step_of(value))
 
@@ -310,7 +303,7 @@ class _Machine:
             return Value(component, words.astype(component.bits_dtype)[..., None, None])
         return Value(component, encode(component, [number_of(value)])[:, None, None, None])
 
-    def _load(self, step: Step, access: Access, instruction: MatrixLoad | MatrixLoadTensor) -> Value:
+    def _load(self, step: Step, access: Access, instruction: Load) -> Value:
         """KM-012; CM-010 and TA-038: clipped elements keep the Object's, clamped ones are low bits of clampValue."""
         memory, component = self.result.memories[access.buffer], access.shape.component
         if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:

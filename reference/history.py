@@ -12,34 +12,30 @@ import numpy.typing as npt
 from cts.expectation import TraceStep
 from cts.model import (
     Case,
+    Constant,
     Decode,
     EndIf,
     EndLoop,
     Instruction,
     Loop,
     MatrixArithmetic,
-    MatrixBitcast,
     MatrixComponents,
-    MatrixConstant,
     MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
     MatrixLoad,
     MatrixLoadTensor,
     MatrixMulAdd,
-    MatrixNull,
     MatrixPerElement,
     MatrixReduce,
     MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
     MatrixTimesScalar,
     MatrixTranspose,
     Order,
     Scope,
+    StridedInstruction,
     VectorInstruction,
     mul_add_types,
 )
+from cts.model.instructions import defined_ids
 from cts.reference import details
 from cts.reference.accesses import Access, Grid
 from cts.reference.addressing import Status
@@ -51,7 +47,6 @@ from cts.reference.operands import lanes_of
 from cts.reference.program import Evaluation
 from cts.reference.states import state_steps
 from cts.reference.steps import tensor_steps
-from cts.reference.vector_history import RULES as VECTOR_RULES
 from cts.reference.vector_history import address as vector_address
 from cts.reference.vector_history import explained
 
@@ -75,8 +70,9 @@ class History:
         self.detail = detail
         self.left = MOST_INSTRUCTIONS if depth is None else depth
         self.defines: defaultdict[str, set[int]] = defaultdict(set)
-        for i, instruction in enumerate(evaluation.case.program):
-            for name in _defined(evaluation.case, i, instruction):
+        self.given = defined_ids(evaluation.case.program)
+        for i, names in enumerate(self.given):
+            for name in names:
                 self.defines[name].add(i)
 
     def of(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]:
@@ -163,7 +159,7 @@ class History:
 
     def _strided(self, access: Access, element: Element, pointer: int) -> TraceStep:
         instruction = self.evaluation.case.program[access.instruction]
-        assert isinstance(instruction, (MatrixLoad, MatrixStore)) and access.stride is not None
+        assert isinstance(instruction, StridedInstruction) and access.stride is not None
         stride = int(_of_instance(access.stride[0], element.instance))
         pointee = self.evaluation.case.buffers[access.buffer].element_size
         row, col, size = element.row, element.col, access.shape.component.size
@@ -183,7 +179,7 @@ class History:
                 if self.detail:
                     yield from details.of_vector(self, instruction, number, element)
                 yield from explained(self, instruction, number, element, shown)
-            case MatrixConstant() | MatrixNull():
+            case Constant():
                 yield TraceStep("KM-016", "every element is the constant", shown)
             case MatrixLoad() | MatrixLoadTensor():
                 yield from self._loaded(instruction, number, element, shown)
@@ -230,7 +226,7 @@ class History:
                     yield from details.decoded(self.evaluation.case, instruction)
             else:
                 what = f"loaded from byte {byte} of {access.buffer!r}"
-                yield TraceStep(_RULES[type(instruction)], what, shown, idle=True)
+                yield TraceStep(instruction.facts[0], what, shown, idle=True)
         elif status == Status.CLAMPED:
             yield TraceStep("TA-038", "out of bounds: the low bits of clampValue", shown)
         else:
@@ -288,7 +284,7 @@ class History:
         body = getattr(self.evaluation.case.functions[i.function], "body", "")
         if isinstance(i, MatrixPerElement):
             values = f"row {element.row}, col {element.col}, {values}"
-        return TraceStep(_RULES[type(i)], f"{i.function!r} of {values}: `{body}`", shown)
+        return TraceStep(i.facts[0], f"{i.function!r} of {values}: `{body}`", shown)
 
     def _rule(self, i: Instruction, result: str) -> str:
         target = self.evaluation.shape_of(result).component
@@ -298,7 +294,7 @@ class History:
             case MatrixArithmetic() | MatrixTimesScalar():
                 return details.rule_of_arithmetic(target)
             case _:
-                return _RULES[type(i)]
+                return i.facts[0]
 
     def _scalar(self, number: int) -> str:
         """The scalar that an instruction was given, in words."""
@@ -333,9 +329,8 @@ class History:
             case Loop():
                 return next(c.init for c in i.carry if c.id == matrix)
             case EndLoop():
-                loop = self.evaluation.case.program[_loop_of(self.evaluation.case, self.evaluation.steps[number].index)]
-                assert isinstance(loop, Loop)
-                return next(n for n, c in zip(i.next, loop.carry, strict=True) if c.id == matrix)
+                carried = self.given[self.evaluation.steps[number].index]
+                return next(n for n, name in zip(i.next, carried, strict=True) if name == matrix)
             case EndIf():
                 condition = self.evaluation.steps[number].taken.condition
                 assert condition is not None
@@ -343,29 +338,6 @@ class History:
                 taken = self.evaluation.at_scope(condition, scope)[0]
                 merge = next(m for m in i.merge if m.id == matrix)
                 return merge.then if taken[min(element.instance, len(taken) - 1)] else merge.otherwise
-
-
-def _defined(case: Case, i: int, instruction: Instruction) -> Iterator[str]:
-    if isinstance(instruction, Loop):
-        yield from (c.id for c in instruction.carry)
-    elif isinstance(instruction, EndLoop):
-        loop = case.program[_loop_of(case, i)]
-        assert isinstance(loop, Loop)
-        yield from (c.id for c in loop.carry)
-    elif isinstance(instruction, EndIf):
-        yield from (m.id for m in instruction.merge)
-    elif hasattr(instruction, "id"):
-        yield instruction.id
-
-
-def _loop_of(case: Case, end: int) -> int:
-    """The Loop that an EndLoop ends."""
-    depth = 0
-    for i in range(end, -1, -1):
-        depth += isinstance(case.program[i], EndLoop) - isinstance(case.program[i], Loop)
-        if depth == 0:
-            return i
-    raise AssertionError("resolve pairs every EndLoop with a Loop")
 
 
 def _operands(instruction: Instruction) -> tuple[str | None, ...]:
@@ -380,31 +352,6 @@ def _one(member: U32, instance: int) -> U32:
 
 def _of_instance(values: npt.NDArray[Any], instance: int) -> Any:
     return values[min(instance, len(values) - 1)]
-
-
-_RULES: dict[type[Instruction], str] = {
-    MatrixConstant: "KM-016",
-    MatrixNull: "KM-016",
-    MatrixLoadTensor: "CM-010",
-    MatrixStoreTensor: "CM-011",
-    MatrixLoad: "KM-013",
-    MatrixStore: "KM-013",
-    MatrixMulAdd: "KM-014",
-    MatrixArithmetic: "NU-011",
-    MatrixTimesScalar: "NU-011",
-    MatrixConvert: "NU-012",
-    MatrixBitcast: "KM-018",
-    MatrixConvertUse: "CM-051",
-    MatrixTranspose: "CM-052",
-    MatrixReduce: "CM-022",
-    MatrixPerElement: "CM-030",
-    MatrixComponents: "KM-011",
-    MatrixCopy: "KM-011",
-    Loop: "KM-011",
-    EndLoop: "KM-011",
-    EndIf: "KM-011",
-    **VECTOR_RULES,
-}
 
 
 def instance_text(case: Case, scope: Scope, instance: int) -> str:

@@ -38,7 +38,6 @@ from cts.reference.accesses import Shape
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.expression import Arguments, call
 from cts.reference.numeric.floats import Floats
-from cts.reference.numeric.formats import FORMATS
 from cts.reference.numeric.rounding import denormal
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Value, with_freedom
@@ -211,11 +210,11 @@ def passed(value: Value, ieee: bool = False) -> Value:
     With `ieee` it keeps infinities and the sign of zero, and NaN as some NaN (NU-020).
     """
     component = _component(value)
-    if component not in FORMATS:
+    if not component.is_float:
         return value
     (low, high), flags = value.core, value.flags
     nan = np.isnan(low) & (flags == 0)
-    tiny = denormal((low, high), FORMATS[component].least)
+    tiny = denormal((low, high), component.format.least)
     loose = [(nan, Freedom.NAN), (tiny, Freedom.EITHER_ZERO)]
     if not ieee:
         infinite = np.isinf(low) & (flags == 0)

@@ -10,15 +10,12 @@ from cts.expectation import Freedom, Violation
 from cts.model import Case, ComponentType, MatrixConversion, MatrixLayout, OpaqueMatrix, Place
 from cts.reference.arrays import I64
 from cts.reference.memory import Memory
-from cts.reference.numeric.formats import FORMATS
 from cts.reference.numeric.rounding import denormal
 from cts.reference.numeric.value import FREE, Value, anything, with_freedom
 from cts.reference.training import Accumulation
 from cts.reference.vector_products import nearest_of
 
-_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 #: Formats whose denormals a conversion may flush (NU-013; those of float8 are kept, NU-015).
-_FLUSHED = (ComponentType.float16, ComponentType.float32)
 _BETWEEN_LINES = ("what a conversion leaves between lines is not said (VK-055)",)
 _NOT_KEPT = "NaN, infinities, denormals and -0 of a converted matrix are not certain (AM-28)"
 
@@ -114,12 +111,12 @@ def converted(value: Value, target: ComponentType) -> tuple[Value, str | None]:
         return value, None
     low, high = value.interval
     known = (value.flags & (Freedom.ANY | Freedom.NAN)) == 0
-    greatest = FORMATS[target].greatest
+    greatest = target.format.greatest
     outside = ~((low >= -greatest) & (high <= greatest))
     problem = None
-    if target in _FLOAT8 and (outside & known).any():
+    if target.is_float8 and (outside & known).any():
         problem = f"a NaN or a number beyond {target.value}"
-    nearest = nearest_of(value, target) if source in _FLUSHED else _widened(value, target)
+    nearest = nearest_of(value, target) if source.is_ieee else _widened(value, target)
     return _loosened(nearest, outside | value.wild), problem
 
 
@@ -137,8 +134,8 @@ def _loosened(value: Value, unknown: np.ndarray[tuple[int, ...], np.dtype[np.boo
     """Denormal results may be flushed, and what is `unknown` be anything."""
     assert value.component is not None
     flags = value.flags
-    if value.component in _FLUSHED:
-        tiny = denormal(value.core, FORMATS[value.component].least)
+    if value.component.is_ieee:
+        tiny = denormal(value.core, value.component.format.least)
         flags = np.where(tiny, flags | np.uint8(FREE | Freedom.EITHER_ZERO), flags)
     flags = np.where(unknown, np.uint8(FREE | Freedom.ANY), flags).astype(np.uint8)
     return with_freedom(value.component, value.bits, flags, value.core, (*value.reasons, _NOT_KEPT))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cts.model import ComponentType
+from cts.model.component import FloatFormat
 from cts.reference.arrays import I64, Mask
 from cts.reference.numeric import integers, sums
-from cts.reference.numeric.formats import F64, FORMATS, Format, lowest_bit
+from cts.reference.numeric.formats import F64, lowest_bit
 from cts.reference.numeric.integers import whole
 from cts.reference.numeric.rounding import operand, rounded
 from cts.reference.numeric.undefined import Watch
@@ -15,8 +16,6 @@ from cts.reference.numeric.value import Value, loosened, merged
 
 #: Significand bits that float8 products are sure to be accumulated with: tensor cores keep fewer than float32 has.
 FLOAT8_PRECISION = 13
-
-_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 
 
 def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None = None, ieee: bool = False) -> Value:
@@ -35,9 +34,9 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
     terms = a_mid @ b_mid
     low, high = terms + c_lo, terms + c_hi
     component = result or c.component
-    fmt = FORMATS[component]
+    fmt = component.format
     precision = fmt.precision
-    if a.component in _FLOAT8 or b.component in _FLOAT8:
+    if a.component.is_float8 or b.component.is_float8:
         precision = min(precision, FLOAT8_PRECISION)
     special = _any(a_wild, -1)[..., :, None] | _any(b_wild, -2)[..., None, :] | c_wild
     overflows = magnitude > fmt.greatest
@@ -69,13 +68,13 @@ def _with_specials(result: Value, operands: tuple[Value, Value, Value], overflow
     return sums.resolved(result, certain, possible, overflows)
 
 
-def fits(magnitude: F64, quantum: F64, fmt: Format, precision: int) -> Mask:
+def fits(magnitude: F64, quantum: F64, fmt: FloatFormat, precision: int) -> Mask:
     """Where every partial sum of terms that are multiples of `quantum` is representable, and none is a denormal."""
     found: Mask = (magnitude <= quantum * 2.0**precision) & (quantum >= fmt.least)
     return found
 
 
-def bound(magnitude: F64, count: int, precision: int, fmt: Format) -> F64:
+def bound(magnitude: F64, count: int, precision: int, fmt: FloatFormat) -> F64:
     """Higham's gamma_count at the unit of `precision` bits, times the sum of the magnitudes of the terms.
 
     Rounding may go either way, so the unit is that of directed rounding. Where partial sums may be

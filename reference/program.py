@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +19,15 @@ from cts.model import (
     Case,
     LayoutInstruction,
     LayoutType,
-    MatrixLoad,
-    MatrixLoadTensor,
     MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
+    MemoryInstruction,
     Pointer,
     PointerSelect,
     PointerType,
     Scope,
+    Setter,
+    Store,
+    StridedInstruction,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
@@ -59,8 +59,6 @@ from cts.reference.vector_accesses import bias_access, matrix_access, vector_acc
 from cts.reference.view import TensorViewState
 
 _T = TypeVar("_T", bound=np.generic)
-
-_MemoryInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor | MatrixLoad | MatrixStore
 
 
 @dataclass(frozen=True)
@@ -163,15 +161,15 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
 def _step(evaluation: Evaluation, taken: Taken) -> Step:
     instruction = evaluation.case.program[taken.index]
     match instruction:
-        case MatrixLoadTensor() | MatrixStoreTensor() | MatrixLoad() | MatrixStore():
+        case _ if isinstance(instruction, MemoryInstruction):
             return Step(taken, _access(evaluation, taken, instruction))
         case VectorLoad() | VectorStore() | VectorReduceSumAccumulate():
             return Step(taken, _vector_access(evaluation, taken, instruction))
         case VectorMatrixMul():
             matrix, bias = _operand_accesses(evaluation, taken, instruction)
             return Step(taken, matrix, bias=bias)
-        case TensorView() | TensorViewSetDimension() | TensorViewSetStride() | TensorViewSetClip():
-            seen = None if isinstance(instruction, TensorView) else evaluation.views[instruction.of]
+        case _ if isinstance(instruction, ViewInstruction):
+            seen = evaluation.views[instruction.of] if isinstance(instruction, Setter) else None
             view = evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
             return Step(taken, view_before=seen, view_after=view)
         case Pointer():
@@ -181,15 +179,8 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
             condition = evaluation.operands.scalar(taken.index, "condition", instruction.condition, taken.turns)
             a, b = evaluation.pointers[instruction.a], evaluation.pointers[instruction.b]
             evaluation.pointers[instruction.id] = np.where(condition != 0, a, b)
-        case (
-            TensorLayout()
-            | TensorLayoutSetBlockSize()
-            | TensorLayoutSetDimension()
-            | TensorLayoutSetStride()
-            | TensorLayoutSlice()
-            | TensorLayoutSetClampValue()
-        ):
-            before = None if isinstance(instruction, TensorLayout) else evaluation.layouts[instruction.of]
+        case _ if isinstance(instruction, LayoutInstruction):
+            before = evaluation.layouts[instruction.of] if isinstance(instruction, Setter) else None
             after = evaluation.layouts[instruction.id] = _layout(evaluation, taken, instruction)
             return Step(taken, None, before, after)
         case _:
@@ -239,14 +230,14 @@ def _view(evaluation: Evaluation, taken: Taken, instruction: ViewInstruction) ->
             return views.set_clip(known[of], row_offset, row_span, col_offset, col_span)
 
 
-def _access(evaluation: Evaluation, taken: Taken, instruction: _MemoryInstruction) -> Access:
+def _access(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction) -> Access:
     case, i = evaluation.case, taken.index
-    name = instruction.matrix if isinstance(instruction, (MatrixStore, MatrixStoreTensor)) else instruction.id
+    name = instruction.stored if isinstance(instruction, Store) else instruction.id
     shape = evaluation.shape_of(name)
     scope = shape.scope
     buffer, offset = _pointer(evaluation, taken, instruction)
     offset = evaluation.at_scope(offset, scope)
-    if isinstance(instruction, (MatrixLoad, MatrixStore)):
+    if isinstance(instruction, StridedInstruction):
         stride = evaluation.operands.scalar(i, "stride", instruction.stride, taken.turns)
         place = Place(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
         access = strided_access(case, instruction, place)
@@ -302,7 +293,7 @@ def _shape(result: ResultType) -> Shape | None:
             return None
 
 
-def _pointer(evaluation: Evaluation, taken: Taken, instruction: _MemoryInstruction) -> tuple[str, I64]:
+def _pointer(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction) -> tuple[str, I64]:
     """The buffer, and the Pointer operand's offset in elements, (sets, subgroups)."""
     offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns).astype(np.int64)
     pointer = evaluation.types.get(instruction.buffer)

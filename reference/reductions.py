@@ -17,7 +17,7 @@ from cts.model import expression as ast
 from cts.reference.numeric import integers, sums
 from cts.reference.numeric.expression import Arguments, call, hull
 from cts.reference.numeric.floats import Floats
-from cts.reference.numeric.formats import FORMATS, lowest_bit, ulp
+from cts.reference.numeric.formats import lowest_bit, ulp
 from cts.reference.numeric.rounding import operand, rounded
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value, loosened, where, with_freedom
@@ -84,7 +84,7 @@ def _unwrapped(e: ast.Expression) -> ast.Expression:
 
 
 def _precision(t: ast.ValueType) -> int:
-    return FORMATS[t].precision if isinstance(t, ComponentType) and t.is_float else 0
+    return t.format.precision if isinstance(t, ComponentType) and t.is_float else 0
 
 
 def _combined(terms: Value, reduction: Reduction) -> Value:
@@ -102,7 +102,7 @@ def _combined(terms: Value, reduction: Reduction) -> Value:
     if operation == "mul":
         return _product(terms)
     floats = reduction.floats
-    if component not in (ComponentType.float16, ComponentType.float32):
+    if not component.is_ieee:
         # Minima and maxima round nothing, so they are the same in any program.
         floats = Floats(loose=False, ieee=floats.ieee)
     found = _tree(terms, floats.min if operation == "min" else floats.max)
@@ -158,7 +158,7 @@ def _sum(terms: Value, ieee: bool) -> Value:
     """CM-023: exact in any order, or within the bound for so many terms; with `ieee` infinities and NaNs (NU-023)."""
     component = terms.component
     assert component is not None
-    fmt, count = FORMATS[component], terms.shape[-1] - 1
+    fmt, count = component.format, terms.shape[-1] - 1
     (low, high), wild = operand(terms)
     magnitude = np.maximum(np.abs(low), np.abs(high)).sum(axis=-1)
     overflows = magnitude > fmt.greatest
@@ -182,7 +182,7 @@ def _product(terms: Value) -> Value:
     """CM-023: exact where the product of all significands fits, else within the relative bound."""
     component = terms.component
     assert component is not None
-    fmt, count = FORMATS[component], terms.shape[-1] - 1
+    fmt, count = component.format, terms.shape[-1] - 1
     (low, high), wild = operand(terms)
     point = low == high
     quantum = lowest_bit(low)

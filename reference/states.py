@@ -9,19 +9,8 @@ import numpy as np
 
 from cts.expectation import TraceStep
 from cts.model import (
-    Instruction,
-    MatrixLoadTensor,
-    MatrixStoreTensor,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
+    TensorInstruction,
     TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
-    TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
 )
 from cts.reference.accesses import Access
 from cts.reference.addressing import Status
@@ -30,24 +19,11 @@ from cts.reference.layout import TensorLayoutState
 from cts.reference.program import Evaluation, Step
 from cts.reference.view import TensorViewState
 
-_RULES: dict[type[Instruction], str] = {
-    TensorLayout: "TA-010",
-    TensorLayoutSetBlockSize: "TA-013",
-    TensorLayoutSetDimension: "TA-014",
-    TensorLayoutSetStride: "TA-015",
-    TensorLayoutSlice: "TA-016",
-    TensorLayoutSetClampValue: "TA-017",
-    TensorView: "TA-011",
-    TensorViewSetDimension: "TA-019",
-    TensorViewSetStride: "TA-020",
-    TensorViewSetClip: "TA-021",
-}
-
 
 def state_steps(evaluation: Evaluation, access: Access, number: int, element: Element) -> Iterator[TraceStep]:
     """What each instruction behind the layout and view of step `number` changes, first to last."""
     instruction = evaluation.case.program[access.instruction]
-    assert isinstance(instruction, (MatrixLoadTensor, MatrixStoreTensor))
+    assert isinstance(instruction, TensorInstruction)
     outside = int(at_element(access.status, element)) in (Status.CLAMPED, Status.DISCARD)
     for name in (instruction.layout, instruction.view):
         for step in _chain(evaluation, name, number):
@@ -72,7 +48,7 @@ def _told(evaluation: Evaluation, step: Step, instance: int, outside: bool) -> T
     instruction = evaluation.case.program[step.index]
     kind = type(instruction)
     what = f"program[{step.index}] {kind.__name__}"
-    rule = _RULES[kind]
+    rule = instruction.facts[0]
     if step.after is not None and step.before is None:
         mode = step.after.type.clamp.value
         return TraceStep(rule, what, f"rank {step.after.dim}, {mode}", not outside, step.index)

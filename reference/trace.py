@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.expectation import Reach, Reached, Trace, TraceStep
-from cts.model import Instruction, MatrixStore, MatrixStoreTensor, VectorReduceSumAccumulate, VectorStore
+from cts.model import Store
 from cts.reference.accesses import Access, instances_of
 from cts.reference.addressing import Status
 from cts.reference.arrays import Mask
@@ -101,23 +101,15 @@ def _unwritten(evaluation: Evaluation, buffer: str, offset: int) -> Iterator[Tra
             end = access.shape.component.size
             extent = f"bytes {stored.min()} to {stored.max() + end - 1}" if stored.size else "nothing: all is discarded"
             instruction = evaluation.case.program[step.index]
-            rule = "CM-011" if access.layout is not None else _RULES[type(instruction)]
+            rule = instruction.facts[0]
             yield TraceStep(rule, f"program[{step.index}] {type(instruction).__name__} stores", extent)
-
-
-_RULES: dict[type[Instruction], str] = {
-    MatrixStoreTensor: "TA-036",
-    MatrixStore: "KM-013",
-    VectorStore: "CV-013",
-    VectorReduceSumAccumulate: "CV-021",
-}
 
 
 def _of_byte(history: History, number: int, access: Access, element: Element, offset: int) -> Iterator[TraceStep]:
     """From the store of the element back to where its value came from."""
     instruction = history.evaluation.case.program[access.instruction]
-    assert isinstance(instruction, (MatrixStore, MatrixStoreTensor, VectorStore))
-    name = instruction.vector if isinstance(instruction, VectorStore) else instruction.matrix
+    assert isinstance(instruction, Store)
+    name = instruction.stored
     yield history.begin(number, name, element)
     yield from history.marked(access.instruction, history.address(access, element, number))
     yield from history.of(name, number, element)
@@ -126,7 +118,7 @@ def _of_byte(history: History, number: int, access: Access, element: Element, of
     bits = int(value.bits.item())
     first = int(at_element(access.byte, element))
     yield TraceStep(
-        _RULES[type(instruction)],
+        instruction.explained_by[0],
         f"{access.buffer!r} byte {offset}: byte {offset - first} of 0x{bits:0{2 * access.shape.component.size}x},"
         " little-endian",
         f"0x{bits >> (8 * (offset - first)) & 0xFF:02x}",

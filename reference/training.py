@@ -13,7 +13,7 @@ import numpy as np
 from cts.model import ComponentType
 from cts.reference.arrays import I64, Mask
 from cts.reference.numeric import intervals
-from cts.reference.numeric.formats import F64, FORMATS, lowest_bit
+from cts.reference.numeric.formats import F64, lowest_bit
 from cts.reference.numeric.rounding import operand, rounded
 from cts.reference.numeric.value import Value, merged
 from cts.reference.products import bound, fits
@@ -63,7 +63,7 @@ class Accumulation:
 
     def finished(self, before: Value) -> tuple[Value, Mask]:
         """The elements afterwards and which of them gained anything, from what they were, (sets, count)."""
-        fmt = FORMATS[self.component]
+        fmt = self.component.format
         (start, end), wild = operand(before)
         low, high = start + self.low, end + self.high
         magnitude = self.magnitude + np.maximum(np.abs(start), np.abs(end))

@@ -27,7 +27,7 @@ from cts.reference.arrays import I64, U32
 def vector_access(case: Case, i: int, grid: Grid, offset: U32) -> Access:
     """CV-013, CV-021: one component after the other, whatever the buffer is an array of."""
     instruction = case.program[i]
-    assert isinstance(instruction, (VectorLoad, VectorStore, VectorReduceSumAccumulate))
+    assert isinstance(instruction, VectorLoad | VectorStore | VectorReduceSumAccumulate)
     components = np.arange(grid.cols, dtype=np.int64) * grid.component.size
     accumulates = isinstance(instruction, VectorReduceSumAccumulate)
     store = accumulates or isinstance(instruction, VectorStore)

@@ -7,22 +7,13 @@ from typing import Protocol
 
 from cts.expectation import TraceStep
 from cts.model import (
-    Instruction,
-    VectorArithmetic,
-    VectorBitcast,
-    VectorConstant,
+    Constant,
     VectorConstruct,
-    VectorConvert,
     VectorExtract,
     VectorInsert,
     VectorInstruction,
     VectorLoad,
     VectorMatrixMul,
-    VectorNull,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-    VectorStore,
-    VectorTimesScalar,
     constant_of,
     interpretation_of,
 )
@@ -37,23 +28,6 @@ from cts.reference.vector_products import inputs
 
 #: Terms of a dot product that are listed.
 TERMS = 4
-
-RULES: dict[type[Instruction], str] = {
-    VectorConstant: "CV-011",
-    VectorNull: "CV-011",
-    VectorLoad: "CV-013",
-    VectorStore: "CV-013",
-    VectorConstruct: "CV-011",
-    VectorExtract: "CV-011",
-    VectorInsert: "CV-011",
-    VectorArithmetic: "CV-012",
-    VectorTimesScalar: "CV-012",
-    VectorConvert: "CV-012",
-    VectorBitcast: "CV-012",
-    VectorMatrixMul: "CV-018",
-    VectorOuterProductAccumulate: "CV-020",
-    VectorReduceSumAccumulate: "CV-021",
-}
 
 
 class History(Protocol):
@@ -75,9 +49,9 @@ def explained(
     history: History, instruction: VectorInstruction, number: int, element: Element, shown: str
 ) -> Iterator[TraceStep]:
     """The steps behind a component that an instruction gave."""
-    rule = RULES[type(instruction)]
+    rule = instruction.facts[0]
     match instruction:
-        case VectorConstant() | VectorNull():
+        case Constant():
             yield TraceStep(rule, "a constant", shown)
         case VectorLoad():
             access = history.evaluation.steps[number].access
@@ -137,7 +111,7 @@ def _computed(history: History, i: VectorInstruction, number: int, element: Elem
     named = ((field, getattr(i, field, None)) for field in ("vector", "a", "b", "c", "scalar"))
     operands = [(n, Element(element.instance, 0, 0) if f == "scalar" else element) for f, n in named if n is not None]
     values = ", ".join(f"{name!r} = {_text(history, name, number, at)}" for name, at in operands)
-    yield TraceStep(RULES[type(i)], f"{i.spirv} of {values}", shown)
+    yield TraceStep(i.facts[0], f"{i.spirv} of {values}", shown)
     for name, at in operands:
         yield from history.of(name, number, at)
 

@@ -16,7 +16,7 @@ from cts.reference.arrays import Mask
 from cts.reference.matrices import passed
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.expression import hull
-from cts.reference.numeric.formats import F64, FORMATS, above, below, lowest_bit, nearest, nearest_even, real, ulp
+from cts.reference.numeric.formats import F64, above, below, lowest_bit, nearest, nearest_even, real, ulp
 from cts.reference.numeric.integers import whole
 from cts.reference.numeric.rounding import denormal
 from cts.reference.numeric.undefined import Watch
@@ -24,7 +24,6 @@ from cts.reference.numeric.value import FREE, Free, Value, loosened, merged, wit
 from cts.reference.products import exact_products, multiplied_floats
 from cts.reference.vector_accesses import matrix_extents
 
-_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 _EITHER = "float8 inputs are rounded or kept as they are, whole vectors alike (CV-033)"
 #: Sums of integers up to here are exact in float64.
 _EXACT = 2.0**53
@@ -75,7 +74,7 @@ def _narrowed(vector: Value, target: ComponentType, watch: Watch, ieee: bool) ->
     """CV-033."""
     if vector.component is target:
         return (passed(vector, ieee),)
-    if target not in _FLOAT8:
+    if not target.is_float8:
         return (conversions.float_to_float(vector, target),)
     _check_range(vector, target, watch)
     rounded = nearest_of(vector, target, either_tie=True)
@@ -94,7 +93,7 @@ def nearest_of(value: Value, target: ComponentType, either_tie: bool = False) ->
     wild, bounds = value.wild, value.core
     flags = value.flags
     low, high = (np.where(wild, 0.0, bound) for bound in bounds)
-    tiny = denormal((low, high), FORMATS[_component(value)].least)
+    tiny = denormal((low, high), _component(value).format.least)
     low_bits, high_bits = nearest_even(target, low), nearest_even(target, high)
     if either_tie:
         low_bits, high_bits = (
@@ -122,7 +121,7 @@ def _is_tie(target: ComponentType, numbers: F64) -> Mask:
 def _check_range(vector: Value, target: ComponentType, watch: Watch) -> None:
     """AM-28, AM-29: nothing says what overflow or a NaN becomes."""
     low, high = vector.interval
-    greatest = FORMATS[target].greatest
+    greatest = target.format.greatest
     known = (vector.flags & (Freedom.ANY | Freedom.NAN)) == 0
     outside = known & ~((low >= -greatest) & (high <= greatest)) | _nan(vector)
     watch.report("AM-28", outside, f"a NaN or a number beyond {target.value}", f"numbers of at most {greatest:g}")
@@ -167,12 +166,12 @@ def _integer(target: ComponentType, ends: tuple[F64, F64], wild: Mask, reasons: 
 
 def _from_integer(vector: Value, target: ComponentType, watch: Watch, ieee: bool) -> Value:
     """CV-032: to nearest even; beyond the greatest number anything, with `ieee` that or infinity (NU-020)."""
-    if target in _FLOAT8:
+    if target.is_float8:
         _check_range(vector, target, watch)
-    wild, greatest = vector.wild, FORMATS[target].greatest
+    wild, greatest = vector.wild, target.format.greatest
     low, high = vector.interval
     beyond = (high > greatest) | (low < -greatest)
-    wild = wild | (beyond & (not ieee or target in _FLOAT8))
+    wild = wild | (beyond & (not ieee or target.is_float8))
     low, high = (np.where(wild, 0.0, bound) for bound in (low, high))
     low_bits, high_bits = nearest_even(target, low), nearest_even(target, high)
     ends = (

@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from cts.conditions.registry import condition
 from cts.model import (
+    BlockEnd,
+    BlockStart,
     Buffer,
     Case,
     Else,
     EndIf,
-    EndLoop,
     If,
-    Loop,
     MatrixLayout,
     Scalar,
     VectorMatrixMul,
@@ -65,7 +65,7 @@ def vector_stride_per_invocation(case: Case) -> bool:
     partial = case.dispatch.invocations is not None and case.dispatch.invocations % 32 != 0
     depth = 0
     for i in case.program:
-        depth += isinstance(i, (If, Loop)) - isinstance(i, (EndIf, EndLoop))
+        depth += isinstance(i, BlockStart) - isinstance(i, BlockEnd)
         if isinstance(i, VectorMatrixMul) and not layout_of(i.layout).optimal and isinstance(i.stride, Scalar):
             varies = i.stride.factors.inv != 0
             read = i.stride.dynamic is not None or i.stride.factors.any_set

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from cts.explain.facts import facts_of
 from cts.model import (
     AnyInstruction,
     Arithmetic,
+    BlockEnd,
+    BlockStart,
     Case,
     ClampMode,
     Conversion,
@@ -30,23 +31,24 @@ from cts.model import (
     MatrixConvert,
     MatrixConvertUse,
     MatrixLayout,
-    MatrixLoad,
     MatrixLoadTensor,
     MatrixMulAdd,
     MatrixNull,
     MatrixPerElement,
     MatrixReduce,
     MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
     MatrixTranspose,
     MulAddOperand,
     Order,
-    Pointer,
+    PointerInstruction,
     PointerSelect,
     ReduceMode,
     Scalar,
+    Setter,
     SpecNumber,
+    Store,
+    StridedInstruction,
+    TensorInstruction,
     TensorLayout,
     TensorView,
     Use,
@@ -105,7 +107,7 @@ def _behind(case: Case, index: int) -> list[int]:
         at = places.get(left.pop(0))
         if at is None or at in found:
             continue
-        if isinstance(case.program[at], (LayoutInstruction, ViewInstruction, Pointer, PointerSelect)):
+        if isinstance(case.program[at], LayoutInstruction | ViewInstruction | PointerInstruction):
             found.append(at)
             left += [getattr(case.program[at], f, None) for f in ("of", "a", "b", "buffer")]
     return sorted(found, reverse=True)
@@ -128,11 +130,11 @@ def _numbers(case: Case, j: int) -> Iterator[Change]:
             for text, other in _others(item):
                 new = (*items[:n], other, *items[n + 1 :]) if isinstance(value, tuple) else other
                 changed = _with(case, j, structs.replace(instruction, **{field: new}))
-                yield Change(f"program[{j}].{at} were {text}", facts_of(instruction), changed)
+                yield Change(f"program[{j}].{at} were {text}", instruction.explained_by, changed)
         if isinstance(value, tuple) and len(value) > 1 and all(isinstance(v, (int, Scalar)) for v in value):
             for text, new in (("all 0", (0,) * len(value)), ("in reverse order", value[::-1])):
                 changed = _with(case, j, structs.replace(instruction, **{field: new}))
-                yield Change(f"program[{j}].{field} were {text}", facts_of(instruction), changed)
+                yield Change(f"program[{j}].{field} were {text}", instruction.explained_by, changed)
 
 
 def _others(item: Any) -> Iterator[tuple[str, Any]]:
@@ -168,17 +170,15 @@ def _numbers_near(number: int) -> Iterator[tuple[str, int]]:
 def _bypassed(case: Case, j: int) -> Iterator[Change]:
     """A step of a layout, view or pointer left out."""
     instruction = case.program[j]
-    source = getattr(instruction, "of", None)
-    name = getattr(instruction, "id", None)
-    if isinstance(source, str) and isinstance(name, str):
-        program = case.program[:j] + tuple(renamed(i, name, source) for i in case.program[j + 1 :])
+    if isinstance(instruction, Setter):
+        program = case.program[:j] + tuple(renamed(i, instruction.id, instruction.of) for i in case.program[j + 1 :])
         what = f"program[{j}] {type(instruction).__name__} did nothing"
-        yield Change(what, facts_of(instruction), structs.replace(case, program=program))
+        yield Change(what, instruction.explained_by, structs.replace(case, program=program))
     if isinstance(instruction, PointerSelect):
         for arm in (instruction.a, instruction.b):
             program = case.program[:j] + tuple(renamed(i, instruction.id, arm) for i in case.program[j + 1 :])
             what = f"program[{j}] PointerSelect always gave {arm!r}"
-            yield Change(what, facts_of(instruction), structs.replace(case, program=program))
+            yield Change(what, instruction.explained_by, structs.replace(case, program=program))
 
 
 def _instead(case: Case, j: int) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
@@ -192,15 +192,15 @@ def _instead(case: Case, j: int) -> Iterator[tuple[str, tuple[str, ...], AnyInst
                     yield f"clamped as {mode.value}", facts, structs.replace(i, clamp=mode)
         case TensorView(permutation=permutation):
             yield from _permutations(i, tuple(int(str(constant_of(p))) for p in permutation))
-        case MatrixLoadTensor() | MatrixStoreTensor():
+        case _ if isinstance(i, TensorInstruction):
             if i.view is not None:
                 yield "had no view", ("TA-033", "TA-032"), structs.replace(i, view=None)
             if isinstance(i, MatrixLoadTensor) and i.decode_vector is not None:
                 yield "did not use its vector decode function", ("DV-012",), structs.replace(i, decode_vector=None)
-        case MatrixLoad(order=order) | MatrixStore(order=order):
-            other = Order.ColumnMajor if order is Order.RowMajor else Order.RowMajor
+        case _ if isinstance(i, StridedInstruction):
+            other = Order.ColumnMajor if i.order is Order.RowMajor else Order.RowMajor
             yield f"were {other.value}", ("KM-013",), structs.replace(i, order=other)
-            shape = types_of(case).get(i.matrix if isinstance(i, MatrixStore) else i.id)
+            shape = types_of(case).get(i.stored if isinstance(i, Store) else i.id)
             if isinstance(shape, MatrixShape):
                 for extent in {shape.rows, shape.cols} - {i.stride}:
                     yield f"had stride {extent}", ("KM-013",), structs.replace(i, stride=extent)
@@ -411,9 +411,9 @@ def _blocks(case: Case, index: int) -> Iterator[Change]:
     """Loops and conditions around an instruction, or that it ends, taken otherwise."""
     opened: list[int] = []
     for j, i in enumerate(case.program[: index + 1]):
-        if isinstance(i, (Loop, If)):
+        if isinstance(i, BlockStart):
             opened.append(j)
-        elif isinstance(i, (EndLoop, EndIf)) and j != index:
+        elif isinstance(i, BlockEnd) and j != index:
             opened.pop()
     for j in opened:
         i = case.program[j]

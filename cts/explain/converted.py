@@ -11,8 +11,6 @@ from cts.expectation import Oracle, Trace
 from cts.judge import OpenDriver, judge, refusal
 from cts.model import Buffer, Case, ComponentType, Data, MatrixConversion, MatrixLayout, Place
 
-_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
-
 #: The buffer that gets the matrix.
 BACK = "debug_back"
 
@@ -43,7 +41,7 @@ def _back(case: Case, matrix: str, made: int) -> Case:
     """The case with the matrix converted back, at once, to rows."""
     opaque = case.opaque[matrix]
     # Rows of float8 are no destination (VK-051); float16 holds all of its numbers.
-    component = ComponentType.float16 if opaque.component in _FLOAT8 else opaque.component
+    component = ComponentType.float16 if opaque.component.is_float8 else opaque.component
     size = component.size
     # Strides are multiples of 16 bytes in every layout and type that has such a rule.
     stride = -(-opaque.cols * size // 16) * 16

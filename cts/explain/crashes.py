@@ -11,7 +11,7 @@ from cts.expectation import Oracle
 from cts.explain.instrument import instrumented, points
 from cts.explain.model import SHORTENED, Explanation
 from cts.judge import Attempt, OpenDriver, judge, refusal
-from cts.model import AnyInstruction, Case, EndIf, EndLoop, If, Loop
+from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, EndIf, EndLoop, Loop
 
 
 def shortest(plain: Explanation, case: Case, driver: OpenDriver, oracle: Oracle, attempt: Attempt) -> Explanation:
@@ -41,9 +41,9 @@ def _beginnings(case: Case) -> Iterator[tuple[int, Case]]:
     conversions = tuple(c for c in case.conversions if not c.after)
     opened: list[AnyInstruction] = []
     for index, instruction in enumerate(case.program):
-        if isinstance(instruction, (Loop, If)):
+        if isinstance(instruction, BlockStart):
             opened.append(instruction)
-        elif isinstance(instruction, (EndLoop, EndIf)):
+        elif isinstance(instruction, BlockEnd):
             opened.pop()
         ends = [EndLoop(tuple(c.id for c in i.carry)) if isinstance(i, Loop) else EndIf() for i in reversed(opened)]
         yield index, structs.replace(case, program=(*case.program[: index + 1], *ends), conversions=conversions)

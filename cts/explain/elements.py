@@ -10,23 +10,17 @@ import numpy as np
 from cts.compare import ulps
 from cts.errors import BadInput
 from cts.expectation import Expectation, Freedom, Oracle, Reach, Reached, Trace
-from cts.explain.locate import Located
+from cts.explain.locate import STORES, Located
 from cts.explain.model import Element, Suspect, Told
 from cts.explain.results import Result, compared
 from cts.model import (
     Case,
     ComponentType,
-    MatrixLoad,
-    MatrixLoadTensor,
+    Load,
     MatrixMulAdd,
     MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
-    VectorLoad,
     VectorMatrixMul,
-    VectorReduceSumAccumulate,
     VectorShape,
-    VectorStore,
     initial_bits,
     references,
     types_of,
@@ -36,7 +30,6 @@ from cts.patterns import value_text
 Place = tuple[int, int, int]
 
 _NAMES = {Reach.MEMORY: "memory", Reach.CLIPPED: "clipped", Reach.CLAMPED: "clamped", Reach.INACTIVE: "not reached"}
-_STORES = (MatrixStore, MatrixStoreTensor, VectorStore, VectorReduceSumAccumulate)
 
 #: Elements that are looked at unless others are asked for.
 MOST = 3
@@ -45,7 +38,7 @@ MOST = 3
 def unharmed(case: Case, expectation: Expectation, index: int) -> Result | None:
     """What an instruction gives, or stores, with nothing wrong in it: for instructions that harm elsewhere."""
     instruction: Any = case.program[index]
-    fields = ("matrix", "vector") if isinstance(instruction, _STORES) else ("id",)
+    fields = ("matrix", "vector") if isinstance(instruction, STORES) else ("id",)
     name = next((n for n in (getattr(instruction, f, None) for f in fields) if n in expectation.matrices), None)
     shape = types_of(case).get(name) if name is not None else None
     if name is None or not isinstance(shape, (MatrixShape, VectorShape)):
@@ -135,7 +128,7 @@ def trace_of(
 ) -> Trace:
     """The steps behind an element: of a result, or of a byte that a store writes."""
     instance, row, col = place
-    if isinstance(case.program[result.index], _STORES):
+    if isinstance(case.program[result.index], STORES):
         if reached is None or reached.status[place] != Reach.MEMORY:
             return Trace(None, None, None, None, ())
         depth = 0 if depth == 1 else depth
@@ -168,9 +161,7 @@ def read_instead(case: Case, expectation: Expectation, result: Result, reached: 
     """
     actual = int(result.actual[place])
     instruction: Any = case.program[result.index]
-    plain = isinstance(instruction, (MatrixLoad, VectorLoad)) or (
-        isinstance(instruction, MatrixLoadTensor) and instruction.decode is None
-    )
+    plain = isinstance(instruction, Load) and getattr(instruction, "decode", None) is None
     if plain and reached is not None:
         found = _in_buffer(case, reached.buffer, result.component, actual)
         if found:
@@ -183,7 +174,7 @@ def read_instead(case: Case, expectation: Expectation, result: Result, reached: 
         case _:
             names = list(dict.fromkeys((*references(instruction), result.name)))
     for name in names:
-        if name in expectation.matrices and (name != result.name or isinstance(instruction, _STORES)):
+        if name in expectation.matrices and (name != result.name or isinstance(instruction, STORES)):
             found = _in_result(case, expectation, name, result.component, actual, place[0])
             if found:
                 return found

@@ -21,13 +21,12 @@ from cts.explain.results import Result, compared
 from cts.model import (
     GUARD_BYTES,
     AnyInstruction,
+    BlockEnd,
+    BlockStart,
     Buffer,
     Case,
     ComponentType,
     Data,
-    EndIf,
-    EndLoop,
-    If,
     Loop,
     MatrixShape,
     MatrixStore,
@@ -45,6 +44,7 @@ from cts.model import (
     references,
     types_of,
 )
+from cts.model.instructions import defined_ids
 from cts.model.operand import Operand
 
 #: Turns of one loop that get slots, and bytes of all slots together.
@@ -168,7 +168,7 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
     """Every result that can be stored, in the order of the program; and in words which cannot, and why."""
     types = types_of(case)
     loops: list[tuple[int, int]] = []
-    opened: list[tuple[int, AnyInstruction]] = []
+    opened: list[int] = []
     found: list[Point] = []
     left: list[str] = []
     defined: dict[str, int] = {}
@@ -183,31 +183,25 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
                 why = "more than two loops" if len(loops) > 2 else f"a loop of more than {MOST_TURNS} turns"
                 left.append(f"{name!r} is not stored: it is in {why}")
             else:
-                block = opened[-1][0] if opened else None
+                block = opened[-1] if opened else None
                 found.append(Point(index, name, after, shape, tuple(loops), block, kept))
 
-    for index, instruction in enumerate(case.program):
+    for index, (instruction, names) in enumerate(zip(case.program, defined_ids(case.program), strict=True)):
         match instruction:
-            case Loop():
-                loops.append((index, _most_turns(case, instruction.count, loops)))
-                opened.append((index, instruction))
-                add(index, [c.id for c in instruction.carry], index)
-            case If():
-                opened.append((index, instruction))
-            case EndLoop():
-                _, loop = opened.pop()
-                loops.pop()
-                assert isinstance(loop, Loop)
-                add(index, [c.id for c in loop.carry], index)
-            case EndIf():
-                opened.pop()
-                add(index, [m.id for m in instruction.merge], index)
+            case BlockStart():
+                opened.append(index)
+                if isinstance(instruction, Loop):
+                    loops.append((index, _most_turns(case, instruction.count, loops)))
+            case BlockEnd():
+                ended = opened.pop()
+                if loops and loops[-1][0] == ended:
+                    loops.pop()
             case _:
                 for name in dict.fromkeys(references(instruction)):
                     in_next_turn = bool(loops) and defined.get(name, index) <= loops[-1][0]
                     if name in defined and (in_next_turn or _again(case, name, index)):
                         add(defined[name], [name], index, kept=True)
-                add(index, [getattr(instruction, "id", "")], index)
+        add(index, names, index)
     return found, left
 
 

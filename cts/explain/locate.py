@@ -19,24 +19,18 @@ from cts.judge import Attempt, OpenDriver, judge
 from cts.model import (
     GUARD_BYTES,
     AnyInstruction,
+    BlockEnd,
+    BlockStart,
     Case,
-    EndIf,
-    EndLoop,
-    If,
-    Loop,
-    MatrixLoad,
-    MatrixLoadTensor,
+    Load,
     MatrixShape,
-    MatrixStore,
-    MatrixStoreTensor,
     Pointer,
     ScalarType,
-    VectorLoad,
+    Store,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
     VectorShape,
-    VectorStore,
     encode,
     initial_bits,
     references,
@@ -44,9 +38,9 @@ from cts.model import (
 )
 from cts.verdict import Verdict
 
-_PLAIN_STORES = (MatrixStore, MatrixStoreTensor, VectorStore)
-_STORES = (MatrixStore, MatrixStoreTensor, VectorStore, VectorReduceSumAccumulate)
-_LOADS = (MatrixLoad, MatrixLoadTensor, VectorLoad, VectorMatrixMul)
+#: What writes memory, and what reads it.
+STORES = (Store, VectorReduceSumAccumulate)
+_LOADS = (Load, VectorMatrixMul)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +118,7 @@ def _at_the_end_only(case: Case, first: Result | None) -> bool:
     There are loops and conditions; or what is wrong is used more than once, so that a use may have
     changed it; or it is made of scalars, which are not shown.
     """
-    if any(isinstance(i, (Loop, If)) for i in case.program):
+    if any(isinstance(i, BlockStart) for i in case.program):
         return True
     if first is None:
         return False
@@ -228,7 +222,7 @@ def _in_memory(
     if trace.conversion is not None:
         return _converted(search, trace)
     if index is None:
-        index = _nearest(search, first, offset, _STORES)
+        index = _nearest(search, first, offset, STORES)
         if index is None and (passed := _passed_over(search, first.buffer)) is not None:
             block, store = passed
             search.notes.append(
@@ -264,9 +258,9 @@ def _around(case: Case, index: int) -> int | None:
     """The innermost block around an instruction."""
     opened: list[int] = []
     for n, instruction in enumerate(case.program[:index]):
-        if isinstance(instruction, (Loop, If)):
+        if isinstance(instruction, BlockStart):
             opened.append(n)
-        elif isinstance(instruction, (EndLoop, EndIf)):
+        elif isinstance(instruction, BlockEnd):
             opened.pop()
     return opened[-1] if opened else None
 
@@ -282,7 +276,7 @@ def _not_done(case: Case, result: Result, oracle: Oracle) -> bool:
 
 def _as_shown(store: AnyInstruction, stored: Result, known: Result) -> bool:
     """Whether a store put in memory what the driver shows, so that its operand was wrong: equal within its freedom."""
-    if not isinstance(store, _PLAIN_STORES) or not stored.wrong.any() or known.actual.shape != stored.wrong.shape:
+    if not isinstance(store, Store) or not stored.wrong.any() or known.actual.shape != stored.wrong.shape:
         return False
     return bool((known.actual[stored.wrong] == stored.actual[stored.wrong]).all())
 
@@ -318,13 +312,13 @@ def _passed_over(search: _Search, buffer: str) -> tuple[int, int] | None:
     roots = {name: name for name in search.case.buffers}
     opened: list[int] = []
     for n, instruction in enumerate(search.case.program):
-        if isinstance(instruction, (Loop, If)):
+        if isinstance(instruction, BlockStart):
             opened.append(n)
-        elif isinstance(instruction, (EndLoop, EndIf)):
+        elif isinstance(instruction, BlockEnd):
             opened.pop()
         elif isinstance(instruction, Pointer):
             roots[instruction.id] = roots.get(instruction.buffer, "")
-        elif isinstance(instruction, _STORES) and opened and roots.get(instruction.buffer) == buffer:
+        elif isinstance(instruction, STORES) and opened and roots.get(instruction.buffer) == buffer:
             passed = search.oracle.reached(search.case, n) is None
             if passed:
                 return opened[-1], n
@@ -338,7 +332,7 @@ def _stored(
     reached = search.oracle.reached(search.case, index)
     instruction = search.case.program[index]
     name = getattr(instruction, "matrix", getattr(instruction, "vector", None))
-    if reached is None or not isinstance(instruction, _STORES) or name not in expectation.matrices:
+    if reached is None or not isinstance(instruction, STORES) or name not in expectation.matrices:
         return None
     shape = types_of(search.case)[name]
     assert isinstance(shape, (MatrixShape, VectorShape))
@@ -360,9 +354,9 @@ def untouched(case: Case, located: Located, reached: Reached | None) -> Any:
     """Which elements of a located result still hold what was there before; None where that cannot be said."""
     result = located.result
     assert result is not None
-    if located.how == model.INSTRUMENTED and not isinstance(case.program[result.index], _STORES):
+    if located.how == model.INSTRUMENTED and not isinstance(case.program[result.index], STORES):
         return result.actual == encode(result.component, [BEFORE])[0]
-    if reached is None or not isinstance(case.program[result.index], _STORES):
+    if reached is None or not isinstance(case.program[result.index], STORES):
         return None
     contents = initial_bits(case.buffers[reached.buffer]).view(np.uint8)
     at = np.where(reached.status == Reach.MEMORY, reached.byte, 0)[..., None] + np.arange(result.component.size)

@@ -16,7 +16,6 @@ from cts.compare import compare
 from cts.errors import BadInput
 from cts.expectation import Expectation, Freedom, Oracle, TraceStep
 from cts.explain.changes import changes
-from cts.explain.facts import facts_of
 from cts.explain.model import AsIf, Suspect, Told
 from cts.explain.results import Mask, Result, compared
 from cts.model import Case, types_of
@@ -136,7 +135,7 @@ def suspects(
     elements and not in the right ones. Last `steps`, and facts that only take part.
     """
     found: dict[str, str] = {}
-    own = () if index is None else facts_of(case.program[index])
+    own = () if index is None else case.program[index].explained_by
     kind = "" if index is None else f"what program[{index}] {type(case.program[index]).__name__} does"
     if result is None or result.index != index:
         found |= dict.fromkeys(own, kind)

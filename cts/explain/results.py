@@ -12,16 +12,14 @@ import numpy.typing as npt
 from cts.compare import Bits, within
 from cts.expectation import Expectation, Intervals, Spread
 from cts.model import (
+    BlockStart,
     Case,
     ComponentType,
-    EndIf,
-    EndLoop,
-    Instruction,
-    Loop,
     MatrixShape,
     VectorShape,
     types_of,
 )
+from cts.model.instructions import defined_ids
 
 Mask = npt.NDArray[np.bool_]
 
@@ -52,20 +50,9 @@ class Result:
 def definitions(case: Case) -> Iterator[tuple[int, str]]:
     """Every matrix and vector of a program with the instruction that gives it its last value, in their order."""
     types = types_of(case)
-    opened: list[Instruction] = []
-    for index, instruction in enumerate(case.program):
-        names: tuple[str, ...] = ()
-        match instruction:
-            case Loop():
-                opened.append(instruction)
-            case EndLoop():
-                loop = opened.pop()
-                assert isinstance(loop, Loop)
-                names = tuple(c.id for c in loop.carry)
-            case EndIf(merge=merge):
-                names = tuple(m.id for m in merge)
-            case _:
-                names = (getattr(instruction, "id", ""),)
+    for index, (instruction, names) in enumerate(zip(case.program, defined_ids(case.program), strict=True)):
+        if isinstance(instruction, BlockStart):
+            continue
         for name in names:
             if isinstance(types.get(name), (MatrixShape, VectorShape)):
                 yield index, name

@@ -21,15 +21,7 @@ from cts.judge import job as job_of
 from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, dumps_case, initial_bits
 from cts.needs import Feature, Needs
 
-#: Bits of exponent and of mantissa, and whether there are infinities (float8_e4m3fn has none).
-_FLOATS = {
-    ComponentType.float16: (5, 10, True),
-    ComponentType.float32: (8, 23, True),
-    ComponentType.bfloat16: (8, 7, True),
-    ComponentType.float8_e4m3fn: (4, 3, False),
-    ComponentType.float8_e5m2: (5, 2, True),
-}
-_ACCUMULATIONS = {0: "float16", 1: "float32"}
+_NAMES = {component.descriptor.number: component.value for component in ComponentType}
 
 #: The properties of Vulkan 1.2 that execution modes ask for, in the order of VkPhysicalDeviceVulkan12Properties.
 _FLOAT_MODES = [
@@ -81,7 +73,7 @@ class _Program:
             "cooperative_vectors": bool(needs.vectors or job.opaque or job.conversions),
             "vectors": needs.vectors,
             "vector_muls": needs.vector_muls,
-            "accumulations": [_ACCUMULATIONS[code] for code in needs.accumulations],
+            "accumulations": [_NAMES[code] for code in needs.accumulations],
             "conversion_codes": needs.conversions,
             "longest_vector": needs.longest_vector,
             "float_modes": [{"name": mode, "index": _FLOAT_MODES.index(mode)} for mode in needs.float_modes],
@@ -248,7 +240,9 @@ class _Program:
 
 
 def _type(t: ComponentType) -> str:
-    exponent, mantissa, infinities = _FLOATS.get(t, (0, 0, False))
+    exponent, mantissa, infinities = (
+        (t.format.exponent_bits, t.format.fraction_bits, t.format.infinities) if t.is_float else (0, 0, False)
+    )
     return f"{string(t.value)}, {t.size}, {_bool(t.is_signed)}, {exponent}, {mantissa}, {_bool(infinities)}"
 
 

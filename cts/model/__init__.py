@@ -3,8 +3,9 @@
 from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
 from cts.model.case import GUARD_BYTES, SCHEMA_VERSION, Case, Dispatch, guard_pattern, initial_memory
 from cts.model.component import ComponentType, decode, encode
-from cts.model.control import Carry, ControlBarrier, Else, EndIf, EndLoop, If, Loop, Merge
+from cts.model.control import Carry, ControlBarrier, ControlInstruction, Else, EndIf, EndLoop, If, Loop, Merge
 from cts.model.delivery import component_of, dynamic_words, dynamics
+from cts.model.feature import Feature
 from cts.model.functions import (
     AnyFunction,
     BlockField,
@@ -19,13 +20,21 @@ from cts.model.functions import (
     body_of,
     returns_of,
 )
-from cts.model.instruction import Instruction, MatrixType
+from cts.model.instruction import (
+    Accumulation,
+    BlockEnd,
+    BlockStart,
+    Computation,
+    Constant,
+    Instruction,
+    Load,
+    MatrixType,
+    Setter,
+    Store,
+)
 from cts.model.instructions import (
     AnyInstruction,
-    ControlInstruction,
     LayoutInstruction,
-    MatrixInstruction,
-    MemoryInstruction,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
@@ -36,7 +45,6 @@ from cts.model.instructions import (
     TensorViewSetClip,
     TensorViewSetDimension,
     TensorViewSetStride,
-    VectorInstruction,
     ViewInstruction,
     references,
     renamed,
@@ -51,6 +59,7 @@ from cts.model.matrices import (
     MatrixConvert,
     MatrixConvertUse,
     MatrixCopy,
+    MatrixInstruction,
     MatrixLoad,
     MatrixLoadTensor,
     MatrixMulAdd,
@@ -61,10 +70,14 @@ from cts.model.matrices import (
     MatrixStoreTensor,
     MatrixTimesScalar,
     MatrixTranspose,
+    MemoryInstruction,
     MulAddOperand,
     Pointer,
+    PointerInstruction,
     PointerSelect,
     ReduceMode,
+    StridedInstruction,
+    TensorInstruction,
     Through,
 )
 from cts.model.matrix_rules import mul_add_types
@@ -100,6 +113,7 @@ from cts.model.vectors import (
     MatrixLayout,
     SpecInterpretation,
     SpecLayout,
+    TrainingInstruction,
     VectorArithmetic,
     VectorBitcast,
     VectorConstant,
@@ -108,6 +122,7 @@ from cts.model.vectors import (
     VectorConvert,
     VectorExtract,
     VectorInsert,
+    VectorInstruction,
     VectorLoad,
     VectorMatrixMul,
     VectorNull,
@@ -121,22 +136,23 @@ from cts.model.vectors import (
 from cts.model.yaml import dumps_case, load_case, loads_case
 
 __all__ = [
-    "EXTENDED", "GUARD_BYTES", "SCHEMA_VERSION", "AnyFunction", "AnyInstruction", "Arithmetic", "BlockField",
-    "Buffer", "Carry", "Case", "ClampMode", "Combine", "Component", "ComponentType", "ControlBarrier",
-    "ControlInstruction", "Conversion", "Counter", "Data", "Decode", "DecodeVector", "Dispatch", "Else", "EndIf",
-    "EndLoop", "Extra", "FloatControls", "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction",
-    "LayoutType", "Loop", "MatrixArithmetic", "MatrixBitcast", "MatrixComponents", "MatrixConstant",
-    "MatrixConversion", "MatrixConvert", "MatrixConvertUse", "MatrixCopy", "MatrixInstruction", "MatrixLayout",
-    "MatrixLoad", "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce",
-    "MatrixShape", "MatrixStore", "MatrixStoreTensor", "MatrixTimesScalar", "MatrixTranspose", "MatrixType",
-    "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix", "Operand", "Order", "PerElement", "Place",
-    "Pointer", "PointerSelect", "PointerType", "Problem", "Random", "RandomBits", "ReduceMode", "Scalar",
-    "ScalarType", "Scope", "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout", "SpecNumber",
-    "SpecScope", "SpecUse", "StorageClass", "TensorLayout", "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue",
+    "EXTENDED", "GUARD_BYTES", "SCHEMA_VERSION", "Accumulation", "AnyFunction", "AnyInstruction", "Arithmetic",
+    "BlockEnd", "BlockField", "BlockStart", "Buffer", "Carry", "Case", "ClampMode", "Combine", "Component",
+    "ComponentType", "Computation", "Constant", "ControlBarrier", "ControlInstruction", "Conversion", "Counter", "Data",
+    "Decode", "DecodeVector", "Dispatch", "Else", "EndIf", "EndLoop", "Extra", "Feature", "FloatControls", "If",
+    "Instruction", "Interpretation", "Iota", "LayoutInstruction", "LayoutType", "Load", "Loop", "MatrixArithmetic",
+    "MatrixBitcast", "MatrixComponents", "MatrixConstant", "MatrixConversion", "MatrixConvert", "MatrixConvertUse",
+    "MatrixCopy", "MatrixInstruction", "MatrixLayout", "MatrixLoad", "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull",
+    "MatrixPerElement", "MatrixReduce", "MatrixShape", "MatrixStore", "MatrixStoreTensor", "MatrixTimesScalar",
+    "MatrixTranspose", "MatrixType", "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix", "Operand", "Order",
+    "PerElement", "Place", "Pointer", "PointerInstruction", "PointerSelect", "PointerType", "Problem", "Random",
+    "RandomBits", "ReduceMode", "Scalar", "ScalarType", "Scope", "Setter", "SpecBool", "SpecClampMode", "SpecInt",
+    "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Store",
+    "StridedInstruction", "TensorInstruction", "TensorLayout", "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue",
     "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView", "TensorViewSetClip",
-    "TensorViewSetDimension", "TensorViewSetStride", "Through", "Use", "VectorArithmetic", "VectorBitcast",
-    "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert", "VectorExtract", "VectorInsert",
-    "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull", "VectorOperation",
+    "TensorViewSetDimension", "TensorViewSetStride", "Through", "TrainingInstruction", "Use", "VectorArithmetic",
+    "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert", "VectorExtract",
+    "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull", "VectorOperation",
     "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape", "VectorStore", "VectorTimesScalar",
     "VectorType", "ViewInstruction", "ViewType", "base_of", "block_alignment", "block_offsets", "body_of",
     "component_of", "constant_of", "constness_of", "decode", "dumps_case", "dynamic_words", "dynamics", "encode",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import enum
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, TypeAlias
 
 import ml_dtypes
@@ -15,6 +18,100 @@ from msgspec import Meta
 Bits: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
 BITS_DTYPES: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """A binary float format: sign, exponent, fraction.
+
+    Where there are no `infinities`, the greatest exponent is that of numbers as well, but for the pattern
+    of all ones, which is NaN (NU-030).
+    """
+
+    exponent_bits: int
+    fraction_bits: int
+    infinities: bool = True
+
+    @property
+    def precision(self) -> int:
+        """Bits of the significand, with the hidden one."""
+        return self.fraction_bits + 1
+
+    @property
+    def unit(self) -> float:
+        """The relative error of one rounding to either neighbour, 2^(1 - precision)."""
+        return float(2.0**-self.fraction_bits)
+
+    @cached_property
+    def least_exponent(self) -> int:
+        """The exponent of the least normal number."""
+        return 2 - (1 << (self.exponent_bits - 1))
+
+    @cached_property
+    def least(self) -> float:
+        """The least normal number."""
+        return 2.0**self.least_exponent
+
+    @cached_property
+    def greatest(self) -> float:
+        """The greatest finite number."""
+        exponent = 1 - self.least_exponent
+        if self.infinities:
+            return float((2 - 2.0**-self.fraction_bits) * 2.0**exponent)
+        return float((2 - 2.0 ** (1 - self.fraction_bits)) * 2.0 ** (exponent + 1))
+
+    @cached_property
+    def beyond(self) -> float:
+        """The first number past the greatest, did the format go on: from there on nothing is in range (AM-29)."""
+        _, exponent = math.frexp(self.greatest)
+        return self.greatest + 2.0 ** (exponent - self.precision)
+
+    @cached_property
+    def last(self) -> int:
+        """The bit pattern of the last number before the NaNs, which is infinity where there is one."""
+        top = 1 << (self.exponent_bits + self.fraction_bits)
+        return top - (1 << self.fraction_bits) if self.infinities else top - 2
+
+
+@dataclass(frozen=True)
+class ComponentDescriptor:
+    """What is to be known of a component type, beside what its name says.
+
+    `number` is its VkComponentTypeKHR (VK-007), which is SPIR-V's ComponentType of the name `spirv` (CV-002),
+    "" where SPIR-V has none. `encoding` is the FPEncoding that OpTypeFloat names. The capabilities of a module
+    are `declares` for the type itself, `computes` for values of it outside memory, `matrices` for matrices of
+    it (KM-001); `features` are those of Vulkan for all of it, without the 8- and 16-bit storage (VK-011).
+    `fact` says what its numbers are, where that is not IEEE 754.
+    """
+
+    number: int
+    spirv: str
+    format: FloatFormat | None = None
+    encoding: str = ""
+    declares: tuple[str, ...] = ()
+    computes: tuple[str, ...] = ()
+    matrices: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    fact: str = ""
+
+
+def _float8(number: int, spirv: str, encoding: str, float_format: FloatFormat, fact: str) -> ComponentDescriptor:
+    return ComponentDescriptor(
+        number,
+        spirv,
+        float_format,
+        encoding,
+        declares=("Float8EXT",),
+        matrices=("Float8CooperativeMatrixEXT",),
+        features=("shaderFloat8", "shaderFloat8CooperativeMatrix"),
+        fact=fact,
+    )
+
+
+def _integer(number: int, spirv: str, width: int) -> ComponentDescriptor:
+    if width == 32:
+        return ComponentDescriptor(number, spirv)
+    return ComponentDescriptor(number, spirv, computes=(f"Int{width}",), features=(f"shaderInt{width}",))
 
 
 class ComponentType(enum.Enum):
@@ -31,6 +128,11 @@ class ComponentType(enum.Enum):
     uint16 = "uint16"
     int32 = "int32"
     uint32 = "uint32"
+
+    @property
+    def descriptor(self) -> ComponentDescriptor:
+        """What is to be known of the type, beside what its name says."""
+        return _DESCRIPTORS[self]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -56,6 +158,54 @@ class ComponentType(enum.Enum):
         """True for the signed integer types only."""
         return self.value.startswith("int")
 
+    @property
+    def is_float8(self) -> bool:
+        """True for floats of one byte."""
+        return self.is_float and self.size == 1
+
+    @property
+    def storage_only(self) -> bool:
+        """Whether the type has no arithmetic: it is converted, moved, selected and multiplied as matrices (NU-034)."""
+        return bool(self.descriptor.encoding)
+
+    @property
+    def is_ieee(self) -> bool:
+        """True for the floats that have arithmetic, whose formats are IEEE 754's: float16 and float32."""
+        return self.is_float and not self.storage_only
+
+    @property
+    def format(self) -> FloatFormat:
+        """The format of a float type."""
+        assert self.descriptor.format is not None, f"{self.value} is no float type"
+        return self.descriptor.format
+
+
+_DESCRIPTORS = {
+    ComponentType.float16: ComponentDescriptor(
+        0, "Float16NV", FloatFormat(5, 10), computes=("Float16",), features=("shaderFloat16",)
+    ),
+    ComponentType.float32: ComponentDescriptor(1, "Float32NV", FloatFormat(8, 23)),
+    ComponentType.bfloat16: ComponentDescriptor(
+        1000141000,
+        "",
+        FloatFormat(8, 7),
+        "BFloat16KHR",
+        declares=("BFloat16TypeKHR",),
+        matrices=("BFloat16CooperativeMatrixKHR",),
+        features=("shaderBFloat16Type", "shaderBFloat16CooperativeMatrix"),
+        fact="NU-032",
+    ),
+    ComponentType.float8_e4m3fn: _float8(
+        1000491002, "FloatE4M3NV", "Float8E4M3EXT", FloatFormat(4, 3, infinities=False), "NU-030"
+    ),
+    ComponentType.float8_e5m2: _float8(1000491003, "FloatE5M2NV", "Float8E5M2EXT", FloatFormat(5, 2), "NU-031"),
+    ComponentType.int8: _integer(3, "SignedInt8NV", 8),
+    ComponentType.uint8: _integer(7, "UnsignedInt8NV", 8),
+    ComponentType.int16: _integer(4, "SignedInt16NV", 16),
+    ComponentType.uint16: _integer(8, "UnsignedInt16NV", 16),
+    ComponentType.int32: _integer(5, "SignedInt32NV", 32),
+    ComponentType.uint32: _integer(9, "UnsignedInt32NV", 32),
+}
 
 _DTYPES: dict[ComponentType, np.dtype[Any]] = {
     t: np.dtype(getattr(ml_dtypes, t.value, None) or getattr(np, t.value)) for t in ComponentType

@@ -7,11 +7,11 @@ for what `Carry` and `Merge` name.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from cts.model.instruction import Instruction
+from cts.model.instruction import BlockEnd, BlockStart, Instruction
 from cts.model.operand import Operand
 
 
@@ -30,25 +30,31 @@ class Merge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     otherwise: str
 
 
-class Loop(Instruction, frozen=True):
+class Loop(BlockStart, frozen=True):
     """`count` turns (none where it is 0); `loop` in operands is a turn's index. Carried matrices are OpPhi."""
 
     opcode: ClassVar[str] = "OpLoopMerge"
+    facts = ("KM-011",)
+    effects = ("KM-019", "TA-071")
     count: Operand
     carry: tuple[Carry, ...] = ()
 
 
-class EndLoop(Instruction, frozen=True):
+class EndLoop(BlockEnd, frozen=True):
     """The end of a turn; `next` are the matrices carried into the following one, in the order of `carry`."""
 
     opcode: ClassVar[str] = "OpBranch"
+    facts = ("KM-011",)
+    effects = ("KM-019", "TA-071")
     next: tuple[str, ...] = ()
 
 
-class If(Instruction, frozen=True):
+class If(BlockStart, frozen=True):
     """What follows, up to `Else` or `EndIf`, is done where `condition` is not 0."""
 
     opcode: ClassVar[str] = "OpSelectionMerge"
+    facts = ("KM-011",)
+    effects = ("KM-019", "TA-071")
     condition: Operand
 
 
@@ -56,12 +62,16 @@ class Else(Instruction, frozen=True):
     """What follows, up to `EndIf`, is done where the condition is 0."""
 
     opcode: ClassVar[str] = "OpBranch"
+    facts = ("KM-011",)
+    effects = ("KM-019", "TA-071")
 
 
-class EndIf(Instruction, frozen=True):
+class EndIf(BlockEnd, frozen=True):
     """The end of an `If`; `merge` are the matrices that either arm gives, by OpPhi."""
 
     opcode: ClassVar[str] = "OpPhi"
+    facts = ("KM-011",)
+    effects = ("KM-019", "TA-071")
     merge: tuple[Merge, ...] = ()
 
 
@@ -69,3 +79,7 @@ class ControlBarrier(Instruction, frozen=True):
     """OpControlBarrier of the workgroup that makes its memory accesses visible: no race across it (TA-044)."""
 
     opcode: ClassVar[str] = "OpControlBarrier"
+    facts = ("TA-044",)
+
+
+ControlInstruction: TypeAlias = Loop | EndLoop | If | Else | EndIf | ControlBarrier

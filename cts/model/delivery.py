@@ -10,12 +10,10 @@ import numpy.typing as npt
 from cts.model.case import Case
 from cts.model.component import ComponentType, encode
 from cts.model.functions import PerElement
-from cts.model.instructions import dynamic_operands
-from cts.model.matrices import MatrixConstant, MatrixPerElement, MatrixTimesScalar
+from cts.model.instructions import dynamic_operands, references
 from cts.model.operand import Scalar, SpecNumber
 from cts.model.resolve import types_of
 from cts.model.types import MatrixShape, VectorShape
-from cts.model.vectors import VectorConstant, VectorTimesScalar
 
 
 def dynamics(case: Case) -> Iterator[tuple[int, str, Scalar | SpecNumber]]:
@@ -48,20 +46,15 @@ def dynamic_words(case: Case) -> npt.NDArray[np.uint32]:
 def component_of(case: Case, index: int, path: str) -> ComponentType:
     """The component type of the value at `path` of an instruction: `value`, `values[n]`, `scalar` or `scalars[n]`."""
     instruction = case.program[index]
-    match instruction:
-        case MatrixConstant() | VectorConstant():
-            return instruction.type.component
-        case VectorTimesScalar():
-            vector = types_of(case)[instruction.vector]
-            assert isinstance(vector, VectorShape)
-            return vector.component
-        case MatrixTimesScalar():
-            shape = types_of(case)[instruction.matrix]
-            assert isinstance(shape, MatrixShape)
-            return shape.component
-        case MatrixPerElement():
-            function = case.functions[instruction.function]
-            assert isinstance(function, PerElement)
-            types = [e.type for e in function.extras if e.type is not None]
-            return types[int(path.removeprefix("scalars[").removesuffix("]"))]
-    raise AssertionError(f"{type(instruction).__name__} has no component value")
+    if path.partition("[")[0] not in instruction.component_values:
+        raise AssertionError(f"{type(instruction).__name__} has no component value {path!r}")
+    declared = getattr(instruction, "type", None)
+    if declared is not None:
+        return ComponentType(declared.component)
+    function = case.functions.get(getattr(instruction, "function", ""))
+    if isinstance(function, PerElement):
+        types = [e.type for e in function.extras if e.type is not None]
+        return types[int(path.removeprefix("scalars[").removesuffix("]"))]
+    source = types_of(case)[next(references(instruction))]
+    assert isinstance(source, MatrixShape | VectorShape)
+    return source.component

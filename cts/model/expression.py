@@ -213,9 +213,6 @@ RESERVED = frozenset(
     | {f"as_{name}" for name in _COMPONENTS}
 )
 
-#: NU-034: no arithmetic on these; convert to float32 first.
-_STORAGE_ONLY = (ComponentType.bfloat16, ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
-
 _INTEGER = "an integer type"
 _UNSIGNED = "an unsigned integer type"
 _ARITHMETIC = "an integer type, float16 or float32 (convert others first, NU-034)"
@@ -223,7 +220,7 @@ _FLOAT = "float16 or float32"
 
 
 def _arithmetic(t: ComponentType) -> bool:
-    return t not in _STORAGE_ONLY
+    return not t.storage_only
 
 
 def _integer(t: ComponentType) -> bool:
@@ -235,7 +232,7 @@ def _unsigned(t: ComponentType) -> bool:
 
 
 def _float(t: ComponentType) -> bool:
-    return t in (ComponentType.float16, ComponentType.float32)
+    return t.is_ieee
 
 
 _Rule: TypeAlias = tuple[str, Callable[[ComponentType], bool], str]

@@ -6,35 +6,15 @@ results by name. To add an instruction see docs/adding-an-instruction.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from msgspec import structs
 
-from cts.model import vectors as vec
-from cts.model.control import ControlBarrier, Else, EndIf, EndLoop, If, Loop
-from cts.model.instruction import Instruction
-from cts.model.matrices import (
-    MatrixArithmetic,
-    MatrixBitcast,
-    MatrixComponents,
-    MatrixConstant,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixLoad,
-    MatrixLoadTensor,
-    MatrixMulAdd,
-    MatrixNull,
-    MatrixPerElement,
-    MatrixReduce,
-    MatrixStore,
-    MatrixStoreTensor,
-    MatrixTimesScalar,
-    MatrixTranspose,
-    Pointer,
-    PointerSelect,
-)
+from cts.model.control import ControlInstruction, EndIf, Loop
+from cts.model.feature import Feature
+from cts.model.instruction import BlockEnd, BlockStart, Instruction, Setter
+from cts.model.matrices import MatrixInstruction, PointerInstruction
 from cts.model.operand import (
     ClampMode,
     Operand,
@@ -43,61 +23,72 @@ from cts.model.operand import (
     SpecClampMode,
     SpecInt,
     SpecNumber,
+    constant_of,
 )
+from cts.model.vectors import VectorInstruction
 
 
 class TensorLayout(Instruction, frozen=True):
     """A layout type and a fresh layout of it (TA-010, TA-012)."""
 
     opcode: ClassVar[str] = "OpCreateTensorLayoutNV"
+    facts = ("TA-010", "TA-012")
+    effects = ("TA-035",)
+    needs = frozenset({Feature.TENSOR_ADDRESSING})
     id: str
     dim: int | SpecInt
     clamp: ClampMode | SpecClampMode = ClampMode.Undefined
 
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        clamp = constant_of(self.clamp)
+        found = ("TA-002", "TA-060" if clamp is ClampMode.Undefined else "TA-086")
+        repeats = clamp in (ClampMode.Repeat, ClampMode.RepeatMirrored)
+        return (*super().exercised, *found, *(("TA-087",) if repeats else ()))
 
-class TensorLayoutSetBlockSize(Instruction, frozen=True):
+
+class TensorLayoutSetBlockSize(Setter, frozen=True):
     """TA-013."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetBlockSizeNV"
-    id: str
-    of: str
+    facts = ("TA-013",)
+    exercises = ("TA-022", "VK-012")
+    needs = frozenset({Feature.BLOCK_LOADS})
     block_size: tuple[Operand, ...]
 
 
-class TensorLayoutSetDimension(Instruction, frozen=True):
+class TensorLayoutSetDimension(Setter, frozen=True):
     """TA-014."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetDimensionNV"
-    id: str
-    of: str
+    facts = ("TA-014",)
     dims: tuple[Operand, ...]
 
 
-class TensorLayoutSetStride(Instruction, frozen=True):
+class TensorLayoutSetStride(Setter, frozen=True):
     """TA-015."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetStrideNV"
-    id: str
-    of: str
+    facts = ("TA-015",)
+    exercises = ("TA-022", "TA-064")
     strides: tuple[Operand, ...]
 
 
-class TensorLayoutSlice(Instruction, frozen=True):
+class TensorLayoutSlice(Setter, frozen=True):
     """TA-016."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSliceNV"
-    id: str
-    of: str
+    facts = ("TA-016",)
     offset: tuple[Operand, ...]
     span: tuple[Operand, ...]
 
 
-class TensorLayoutSetClampValue(Instruction, frozen=True):
+class TensorLayoutSetClampValue(Setter, frozen=True):
     """TA-017. `value` is the 32-bit pattern, not a component value (TA-038)."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetClampValueNV"
-    id: str
-    of: str
+    facts = ("TA-017",)
+    effects = ("TA-038",)
     value: Operand
 
 
@@ -105,36 +96,47 @@ class TensorView(Instruction, frozen=True):
     """A view type and a fresh view of it (TA-011, TA-018)."""
 
     opcode: ClassVar[str] = "OpCreateTensorViewNV"
+    facts = ("TA-011", "TA-018")
+    effects = ("TA-033",)
+    needs = frozenset({Feature.TENSOR_ADDRESSING})
     id: str
     dim: int | SpecInt
     has_dimensions: bool | SpecBool
     permutation: tuple[int | SpecInt, ...]
 
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        permutation = tuple(int(str(constant_of(p))) for p in self.permutation)
+        ordered = permutation == tuple(range(len(permutation))) and not constant_of(self.has_dimensions)
+        found = {(1, 0): ("TA-083",), (0, 2, 1, 3, 4): ("TA-089",)}.get(permutation, ())
+        return (*super().exercised, *found, *(("TA-080",) if ordered else ()))
 
-class TensorViewSetDimension(Instruction, frozen=True):
+
+class TensorViewSetDimension(Setter, frozen=True):
     """TA-019."""
 
     opcode: ClassVar[str] = "OpTensorViewSetDimensionNV"
-    id: str
-    of: str
+    facts = ("TA-019",)
+    effects = ("TA-033",)
     dims: tuple[Operand, ...]
 
 
-class TensorViewSetStride(Instruction, frozen=True):
+class TensorViewSetStride(Setter, frozen=True):
     """TA-020."""
 
     opcode: ClassVar[str] = "OpTensorViewSetStrideNV"
-    id: str
-    of: str
+    facts = ("TA-020",)
+    effects = ("TA-033",)
     strides: tuple[Operand, ...]
 
 
-class TensorViewSetClip(Instruction, frozen=True):
+class TensorViewSetClip(Setter, frozen=True):
     """TA-021."""
 
     opcode: ClassVar[str] = "OpTensorViewSetClipNV"
-    id: str
-    of: str
+    facts = ("TA-021",)
+    effects = ("TA-032",)
+    exercises = ("TA-022", "TA-032", "TA-066")
     row_offset: Operand
     row_span: Operand
     col_offset: Operand
@@ -150,47 +152,12 @@ LayoutInstruction: TypeAlias = (
     | TensorLayoutSetClampValue
 )
 ViewInstruction: TypeAlias = TensorView | TensorViewSetDimension | TensorViewSetStride | TensorViewSetClip
-MemoryInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor | MatrixLoad | MatrixStore
-MatrixInstruction: TypeAlias = (
-    MatrixConstant
-    | MatrixNull
-    | MemoryInstruction
-    | MatrixMulAdd
-    | MatrixArithmetic
-    | MatrixTimesScalar
-    | MatrixConvert
-    | MatrixBitcast
-    | MatrixConvertUse
-    | MatrixTranspose
-    | MatrixReduce
-    | MatrixPerElement
-    | MatrixComponents
-    | MatrixCopy
-)
-ControlInstruction: TypeAlias = Loop | EndLoop | If | Else | EndIf | ControlBarrier
-VectorInstruction: TypeAlias = (
-    vec.VectorConstant
-    | vec.VectorNull
-    | vec.VectorLoad
-    | vec.VectorStore
-    | vec.VectorConstruct
-    | vec.VectorExtract
-    | vec.VectorInsert
-    | vec.VectorArithmetic
-    | vec.VectorTimesScalar
-    | vec.VectorConvert
-    | vec.VectorBitcast
-    | vec.VectorMatrixMul
-    | vec.VectorOuterProductAccumulate
-    | vec.VectorReduceSumAccumulate
-)
 AnyInstruction: TypeAlias = (
     LayoutInstruction
     | ViewInstruction
     | MatrixInstruction
     | VectorInstruction
-    | Pointer
-    | PointerSelect
+    | PointerInstruction
     | ControlInstruction
 )
 
@@ -204,6 +171,23 @@ def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | S
         ):
             if isinstance(item, (Scalar, SpecNumber)) and item.dynamic is not None:
                 yield path, item
+
+
+def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
+    """The ids that each instruction of a well-formed program gives a value: a loop and its end what it carries."""
+    found: list[tuple[str, ...]] = []
+    opened: list[tuple[str, ...]] = []
+    for instruction in program:
+        given: tuple[str, ...] = (instruction.id,) if hasattr(instruction, "id") else ()
+        if isinstance(instruction, BlockStart):
+            given = tuple(c.id for c in instruction.carry) if isinstance(instruction, Loop) else ()
+            opened.append(given)
+        elif isinstance(instruction, BlockEnd):
+            given = opened.pop()
+            if isinstance(instruction, EndIf):
+                given = tuple(m.id for m in instruction.merge)
+        found.append(given)
+    return found
 
 
 def references(instruction: Instruction) -> Iterator[str]:

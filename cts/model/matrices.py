@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from cts.model.component import ComponentType
-from cts.model.instruction import Instruction, MatrixType
+from cts.model.feature import Feature
+from cts.model.instruction import Computation, Constant, Instruction, Load, MatrixType, Store
 from cts.model.operand import ComponentValue, Operand, Order, SpecInt, Use
 
 
@@ -67,7 +68,7 @@ class Through(enum.Enum):
     Component = "Component"
 
 
-class MatrixConstant(Instruction, frozen=True):
+class MatrixConstant(Constant, frozen=True):
     """A matrix with every component equal to `value` (KM-016).
 
     A literal is OpConstantComposite, `{spec: v}` OpSpecConstantComposite, `{dynamic: v}`
@@ -76,21 +77,32 @@ class MatrixConstant(Instruction, frozen=True):
     """
 
     opcode: ClassVar[str] = "OpConstantComposite"
+    facts = ("KM-016",)
+    component_values = ("value",)
     id: str
     type: MatrixType
     value: ComponentValue
     replicated: bool = False
 
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.needs | {Feature.REPLICATED_COMPOSITES} if self.replicated else self.needs
 
-class MatrixNull(Instruction, frozen=True):
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-021",) if self.replicated else ()))
+
+
+class MatrixNull(Constant, frozen=True):
     """A matrix of zeros by OpConstantNull (KM-016)."""
 
     opcode: ClassVar[str] = "OpConstantNull"
+    facts = ("KM-016",)
     id: str
     type: MatrixType
 
 
-class MatrixLoadTensor(Instruction, frozen=True):
+class MatrixLoadTensor(Load, frozen=True):
     """CM-010. The result has the type of `object`, which supplies clipped elements (TA-038).
 
     `buffer` is a buffer or a pointer (`Pointer`); `offset` counts elements (pointees) of the buffer.
@@ -99,6 +111,10 @@ class MatrixLoadTensor(Instruction, frozen=True):
     """
 
     opcode: ClassVar[str] = "OpCooperativeMatrixLoadTensorNV"
+    facts = ("CM-010",)
+    effects = ("TA-036",)
+    exercises = ("TA-034", "TA-035", "TA-040", "TA-043", "TA-069", "TA-070", "NU-014")
+    needs = frozenset({Feature.TENSOR_ADDRESSING})
     id: str
     object: str
     buffer: str
@@ -108,22 +124,50 @@ class MatrixLoadTensor(Instruction, frozen=True):
     decode: str | None = None
     decode_vector: str | None = None
 
+    @property
+    def features(self) -> frozenset[Feature]:
+        found = self.needs
+        if self.decode is not None:
+            # The functions take a physical pointer, whatever the load's own (VK-011).
+            found |= {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS}
+        return found if self.decode_vector is None else found | {Feature.DECODE_VECTOR}
 
-class MatrixStoreTensor(Instruction, frozen=True):
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, "TA-031" if self.view is None else "TA-033")
+
+
+class MatrixStoreTensor(Store, frozen=True):
     """CM-011. `offset` counts elements (pointees) of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixStoreTensorNV"
+    facts = ("CM-011",)
+    effects = ("TA-036",)
+    exercises = (
+        "TA-034", "TA-035", "TA-036", "TA-040", "TA-043", "TA-067", "TA-068", "TA-069", "TA-070", "NU-014",
+    )  # fmt: skip
+    needs = frozenset({Feature.TENSOR_ADDRESSING})
     matrix: str
     buffer: str
     layout: str
     view: str | None = None
     offset: Operand = 0
 
+    @property
+    def stored(self) -> str:
+        return self.matrix
 
-class MatrixLoad(Instruction, frozen=True):
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, "TA-031" if self.view is None else "TA-033")
+
+
+class MatrixLoad(Load, frozen=True):
     """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixLoadKHR"
+    facts = ("KM-013", "KM-012")
+    exercises = ("VK-040", "NU-014")
     id: str
     type: MatrixType
     buffer: str
@@ -131,22 +175,40 @@ class MatrixLoad(Instruction, frozen=True):
     order: Order = Order.RowMajor
     offset: Operand = 0
 
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
 
-class MatrixStore(Instruction, frozen=True):
+
+class MatrixStore(Store, frozen=True):
     """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixStoreKHR"
+    facts = ("KM-013", "KM-012")
+    exercises = ("VK-040", "NU-014")
     matrix: str
     buffer: str
     stride: Operand
     order: Order = Order.RowMajor
     offset: Operand = 0
 
+    @property
+    def stored(self) -> str:
+        return self.matrix
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
+
 
 class Pointer(Instruction, frozen=True):
     """A pointer to element `offset` of a buffer, for memory instructions to name as their `buffer`."""
 
     opcode: ClassVar[str] = "OpAccessChain"
+    facts = ("KM-012",)
+    effects = ("KM-013",)
+    needs = frozenset({Feature.VARIABLE_POINTERS})
+    stands_for = ("buffer",)
     id: str
     buffer: str
     offset: Operand = 0
@@ -156,16 +218,21 @@ class PointerSelect(Instruction, frozen=True):
     """One of two pointers into one buffer: `a` where `condition` is not 0. A variable pointer."""
 
     opcode: ClassVar[str] = "OpSelect"
+    facts = ("KM-012",)
+    effects = ("KM-013",)
+    needs = frozenset({Feature.VARIABLE_POINTERS})
     id: str
     condition: Operand
     a: str
     b: str
 
 
-class MatrixMulAdd(Instruction, frozen=True):
+class MatrixMulAdd(Computation, frozen=True):
     """KM-014, NU-001, NU-002, NU-010: A * B + C. The result has the type of `c`."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixMulAddKHR"
+    facts = ("KM-014",)
+    exercises = ("VK-021",)
     id: str
     a: str
     b: str
@@ -173,9 +240,10 @@ class MatrixMulAdd(Instruction, frozen=True):
     operands: tuple[MulAddOperand, ...] = ()
 
 
-class MatrixArithmetic(Instruction, frozen=True):
+class MatrixArithmetic(Computation, frozen=True):
     """KM-017: an operation on the elements of one matrix (negations) or of two of the same type."""
 
+    facts = ("KM-017",)
     id: str
     operation: Arithmetic
     a: str
@@ -186,10 +254,12 @@ class MatrixArithmetic(Instruction, frozen=True):
         return f"Op{self.operation.value}"
 
 
-class MatrixTimesScalar(Instruction, frozen=True):
+class MatrixTimesScalar(Computation, frozen=True):
     """KM-017: every element times a value of its component type."""
 
     opcode: ClassVar[str] = "OpMatrixTimesScalar"
+    facts = ("KM-017",)
+    component_values = ("scalar",)
     id: str
     matrix: str
     scalar: ComponentValue
@@ -201,12 +271,17 @@ class MatrixConvert(Instruction, frozen=True):
     `saturate` is the decoration SaturatedToLargestFloat8NormalConversionEXT (NU-033).
     """
 
+    facts = ("KM-018",)
     id: str
     matrix: str
     operation: Conversion
     component: ComponentType
     use: Use | None = None
     saturate: bool = False
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.needs if self.use is None else self.needs | {Feature.CONVERSIONS}
 
     @property
     def spirv(self) -> str:
@@ -217,6 +292,7 @@ class MatrixBitcast(Instruction, frozen=True):
     """KM-018: an integer matrix as one of another integer type of the same width."""
 
     opcode: ClassVar[str] = "OpBitcast"
+    facts = ("KM-018",)
     id: str
     matrix: str
     component: ComponentType
@@ -226,6 +302,9 @@ class MatrixConvertUse(Instruction, frozen=True):
     """CM-051: an Accumulator as A or B."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixConvertNV"
+    facts = ("CM-051",)
+    exercises = ("VK-029",)
+    needs = frozenset({Feature.CONVERSIONS})
     id: str
     matrix: str
     use: Use
@@ -235,14 +314,20 @@ class MatrixTranspose(Instruction, frozen=True):
     """CM-052: an Accumulator as its transpose of Use B."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixTransposeNV"
+    facts = ("CM-052",)
+    exercises = ("VK-029",)
+    needs = frozenset({Feature.CONVERSIONS})
     id: str
     matrix: str
 
 
-class MatrixReduce(Instruction, frozen=True):
+class MatrixReduce(Computation, frozen=True):
     """CM-020..CM-023. `rows` and `cols` of the result where the mode leaves them free; else those of the source."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixReduceNV"
+    facts = ("CM-022", "CM-020", "CM-021", "CM-023")
+    exercises = ("CM-004",)
+    needs = frozenset({Feature.REDUCTIONS})
     id: str
     matrix: str
     mode: tuple[ReduceMode, ...]
@@ -251,10 +336,13 @@ class MatrixReduce(Instruction, frozen=True):
     cols: int | SpecInt | None = None
 
 
-class MatrixPerElement(Instruction, frozen=True):
+class MatrixPerElement(Computation, frozen=True):
     """CM-030, CM-031. `matrices` and `scalars` are the function's extra operands, each kind in order."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixPerElementOpNV"
+    facts = ("CM-030", "CM-031")
+    needs = frozenset({Feature.PER_ELEMENT})
+    component_values = ("scalars",)
     id: str
     matrix: str
     function: str
@@ -262,13 +350,14 @@ class MatrixPerElement(Instruction, frozen=True):
     scalars: tuple[ComponentValue, ...] = ()
 
 
-class MatrixComponents(Instruction, frozen=True):
+class MatrixComponents(Computation, frozen=True):
     """A function of every component, reached through the per-invocation view (KM-011, KM-015).
 
     Each invocation loops over its OpCooperativeMatrixLengthKHR components through pointers.
     """
 
     opcode: ClassVar[str] = "OpCooperativeMatrixLengthKHR"
+    facts = ("KM-011", "KM-015")
     id: str
     matrix: str
     function: str
@@ -280,6 +369,7 @@ class MatrixCopy(Instruction, frozen=True):
     `Component` extracts component 0 of every invocation and inserts it again.
     """
 
+    facts = ("KM-011",)
     id: str
     matrix: str
     through: Through
@@ -291,3 +381,29 @@ class MatrixCopy(Instruction, frozen=True):
             Through.Function: "OpFunctionCall",
             Through.Component: "OpCompositeInsert",
         }.get(self.through, "OpLoad")
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-015",) if self.through is Through.Component else ()))
+
+
+TensorInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor
+StridedInstruction: TypeAlias = MatrixLoad | MatrixStore
+MemoryInstruction: TypeAlias = TensorInstruction | StridedInstruction
+PointerInstruction: TypeAlias = Pointer | PointerSelect
+MatrixInstruction: TypeAlias = (
+    MatrixConstant
+    | MatrixNull
+    | MemoryInstruction
+    | MatrixMulAdd
+    | MatrixArithmetic
+    | MatrixTimesScalar
+    | MatrixConvert
+    | MatrixBitcast
+    | MatrixConvertUse
+    | MatrixTranspose
+    | MatrixReduce
+    | MatrixPerElement
+    | MatrixComponents
+    | MatrixCopy
+)

@@ -22,7 +22,6 @@ from cts.model.types import MatrixShape, Problem
 Found: TypeAlias = Iterator[Problem | MatrixType]
 
 #: NU-034: these have no arithmetic.
-STORAGE_ONLY = frozenset({ComponentType.bfloat16, ComponentType.float8_e4m3fn, ComponentType.float8_e5m2})
 
 _UNARY = (Arithmetic.SNegate, Arithmetic.FNegate)
 _FLOATING = (Arithmetic.FNegate, Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FDiv)
@@ -111,7 +110,7 @@ def _arithmetic(i: mat.MatrixArithmetic, operands: Operands) -> Found:
 
 
 def _computes(field: str, component: ComponentType, floating: bool) -> Iterator[Problem]:
-    if component in STORAGE_ONLY:
+    if component.storage_only:
         yield Problem(field, f"no arithmetic on {component.value}", "convert to float32 or float16 first", "NU-034")
     elif component.is_float != floating:
         right = "float components" if floating else "integer components"
@@ -152,7 +151,7 @@ def _convert(i: mat.MatrixConvert, operands: Operands) -> Found:
         yield Problem("component", what, "an unsigned integer type: SPIR-V asks for it", "KM-018")
     if source.component is i.component:
         yield Problem("component", f"already {i.component.value}", "another component type, or MatrixConvertUse")
-    if i.saturate and i.component not in (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2):
+    if i.saturate and not i.component.is_float8:
         yield Problem("saturate", f"saturation to {i.component.value}", "only conversions to float8", "NU-033")
     if i.use is not None and (source.use is not Use.Accumulator or i.use is Use.Accumulator):
         yield Problem("use", f"{source.use.value} to {i.use.value}", "Accumulator to A or B", "CM-050")

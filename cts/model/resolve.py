@@ -6,7 +6,6 @@ import difflib
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from cts.model import control, vector_rules
 from cts.model import instructions as ins
@@ -14,11 +13,13 @@ from cts.model import matrices as mat
 from cts.model import vectors as vec
 from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
 from cts.model.case import Case
+from cts.model.control import ControlInstruction
 from cts.model.expression import ExpressionError
 from cts.model.functions import Decode, DecodeVector, block_offsets, body_of
-from cts.model.instruction import Instruction, MatrixType
+from cts.model.instruction import Instruction, Load, MatrixType, Setter, Store
+from cts.model.matrices import MatrixInstruction
 from cts.model.matrix_rules import Operands, derived, represents
-from cts.model.operand import ClampMode, Operand, Scalar, Scope, StorageClass, Use, constant_of, factors_of
+from cts.model.operand import ClampMode, Scalar, Scope, StorageClass, Use, constant_of, factors_of
 from cts.model.types import (
     LayoutType,
     MatrixShape,
@@ -134,7 +135,7 @@ def _conversion_problems(case: Case) -> Iterator[Problem]:
     alone = case.dispatch.invocations is not None
     if alone and (case.dispatch.subgroups != 1 or case.dispatch.subgroup_size is not None):
         yield Problem("dispatch", "`invocations` beside `subgroups` or `subgroup_size`", "one or the other")
-    if alone and any(isinstance(t, ins.MatrixInstruction) for t in case.program):
+    if alone and any(isinstance(t, MatrixInstruction) for t in case.program):
         yield Problem("program", "cooperative matrices with `dispatch.invocations`", "`dispatch.subgroups`", "VK-026")
 
 
@@ -154,18 +155,6 @@ def _function_problems(case: Case) -> Iterator[Problem]:
             yield Problem(f"{path}.body", e.what, e.remedy)
 
 
-_Setter: TypeAlias = (
-    ins.TensorLayoutSetBlockSize
-    | ins.TensorLayoutSetDimension
-    | ins.TensorLayoutSetStride
-    | ins.TensorLayoutSlice
-    | ins.TensorLayoutSetClampValue
-    | ins.TensorViewSetDimension
-    | ins.TensorViewSetStride
-    | ins.TensorViewSetClip
-)
-
-
 class _Resolver:
     """Checks one instruction after the other against the results before it, and adds its own."""
 
@@ -175,7 +164,7 @@ class _Resolver:
         #: The ids visible in the program and in each block around the instruction, outermost first.
         self._visible: list[set[str]] = [set()]
         #: The loops and conditions around the instruction, with the ids of an `If`'s first arm.
-        self._open: list[ins.ControlInstruction] = []
+        self._open: list[ControlInstruction] = []
         self._arms: list[set[str]] = []
 
     def end(self) -> Iterator[Problem]:
@@ -191,22 +180,8 @@ class _Resolver:
                 yield from self._layout(instruction)
             case ins.TensorView():
                 yield from self._view(instruction)
-            case ins.TensorLayoutSetBlockSize():
-                yield from self._setter(instruction, LayoutType, block_size=instruction.block_size)
-            case ins.TensorLayoutSetDimension():
-                yield from self._setter(instruction, LayoutType, dims=instruction.dims)
-            case ins.TensorLayoutSetStride():
-                yield from self._setter(instruction, LayoutType, strides=instruction.strides)
-            case ins.TensorLayoutSlice():
-                yield from self._setter(instruction, LayoutType, offset=instruction.offset, span=instruction.span)
-            case ins.TensorLayoutSetClampValue():
-                yield from self._setter(instruction, LayoutType)
-            case ins.TensorViewSetDimension():
-                yield from self._setter(instruction, ViewType, dims=instruction.dims)
-            case ins.TensorViewSetStride():
-                yield from self._setter(instruction, ViewType, strides=instruction.strides)
-            case ins.TensorViewSetClip():
-                yield from self._setter(instruction, ViewType)
+            case Setter():
+                yield from self._setter(instruction)
             case mat.MatrixConstant():
                 yield from represents("value", instruction.type.component, instruction.value)
                 yield from self._matrix(instruction.id, instruction.type)
@@ -238,36 +213,14 @@ class _Resolver:
                 if isinstance(a, PointerType) and isinstance(b, PointerType) and a != b:
                     yield Problem("b", f"a pointer into {b.buffer!r}", f"one into {a.buffer!r}, as a")
                 yield from self._define(instruction.id, a)
-            case (
-                control.Loop()
-                | control.EndLoop()
-                | control.If()
-                | control.Else()
-                | control.EndIf()
-                | control.ControlBarrier()
-            ):
+            case _ if isinstance(instruction, ControlInstruction):
                 yield from self._control(instruction)
-            case (
-                vec.VectorConstant()
-                | vec.VectorNull()
-                | vec.VectorLoad()
-                | vec.VectorStore()
-                | vec.VectorConstruct()
-                | vec.VectorExtract()
-                | vec.VectorInsert()
-                | vec.VectorArithmetic()
-                | vec.VectorTimesScalar()
-                | vec.VectorConvert()
-                | vec.VectorBitcast()
-                | vec.VectorMatrixMul()
-                | vec.VectorOuterProductAccumulate()
-                | vec.VectorReduceSumAccumulate()
-            ):
+            case _ if isinstance(instruction, vec.VectorInstruction):
                 yield from self._of_vectors(instruction)
             case _:
                 yield from self._derived(instruction)
 
-    def _of_vectors(self, instruction: ins.VectorInstruction) -> Iterator[Problem]:
+    def _of_vectors(self, instruction: vec.VectorInstruction) -> Iterator[Problem]:
         """A vector instruction: what it refers to, then what follows from that."""
         sound = True
         kinds: dict[str, type[ResultType]] = {"scalar": ScalarType}
@@ -286,7 +239,7 @@ class _Resolver:
             known = {*self.case.buffers, *(self.case.opaque if field == "matrix" else ())}
             if name is not None and name not in known:
                 yield replace(self._no_buffer(name), path=field)
-            elif not isinstance(instruction, (vec.VectorLoad, vec.VectorStore)):
+            elif not isinstance(instruction, Load | Store):
                 yield from self._global_memory(field, name)
         if self.case.dispatch.invocations is None:
             yield Problem("", "a cooperative vector without `dispatch.invocations`", "dispatch: {invocations: 32}")
@@ -335,7 +288,7 @@ class _Resolver:
                     if factors.sg and alone:
                         yield Problem(field, "'sg' with `dispatch.invocations`", "inv, the index of the invocation")
 
-    def _control(self, instruction: ins.ControlInstruction) -> Iterator[Problem]:
+    def _control(self, instruction: ControlInstruction) -> Iterator[Problem]:
         match instruction:
             case control.Loop():
                 for n, carry in enumerate(instruction.carry):
@@ -389,7 +342,7 @@ class _Resolver:
         for merge in instruction.merge:
             yield from self._define(merge.id, self.types.get(merge.then))
 
-    def _enter(self, instruction: ins.ControlInstruction) -> None:
+    def _enter(self, instruction: ControlInstruction) -> None:
         self._open.append(instruction)
         self._visible.append(set())
 
@@ -474,19 +427,19 @@ class _Resolver:
         else:
             yield from self._define(instruction.id, ViewType(dim, has, tuple(int(str(p)) for p in permutation)))
 
-    def _setter(
-        self, instruction: _Setter, kind: type[LayoutType] | type[ViewType], **operands: tuple[Operand, ...]
-    ) -> Iterator[Problem]:
-        of, result = instruction.of, instruction.id
-        source = self.types.get(of)
-        yield from self._refer("of", of, kind)
-        if isinstance(source, kind):
-            for field, values in operands.items():
-                if len(values) != source.dim:
+    def _setter(self, instruction: Setter) -> Iterator[Problem]:
+        """TA-022: fields of several operands have one for each dimension."""
+        kind = LayoutType if isinstance(instruction, ins.LayoutInstruction) else ViewType
+        source = self.types.get(instruction.of)
+        yield from self._refer("of", instruction.of, kind)
+        if isinstance(source, LayoutType | ViewType) and isinstance(source, kind):
+            for field in instruction.__struct_fields__:
+                values = getattr(instruction, field)
+                if isinstance(values, tuple) and len(values) != source.dim:
                     yield Problem(
                         field, f"{len(values)} operands for {source.dim} dimensions", f"{source.dim} operands", "TA-022"
                     )
-            yield from self._define(result, source)
+            yield from self._define(instruction.id, source)
 
     def _matrix(self, name: str, declared: MatrixType) -> Iterator[Problem]:
         rows, cols = constant_of(declared.rows), constant_of(declared.cols)

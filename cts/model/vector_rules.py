@@ -16,7 +16,7 @@ from cts.model import vectors as vec
 from cts.model.component import ComponentType
 from cts.model.instruction import Instruction
 from cts.model.matrices import MulAddOperand
-from cts.model.matrix_rules import STORAGE_ONLY, represents
+from cts.model.matrix_rules import represents
 from cts.model.opaque import OpaqueMatrix
 from cts.model.operand import SpecInt, constant_of
 from cts.model.types import Problem, ScalarType, VectorShape
@@ -173,7 +173,7 @@ def _arithmetic(i: vec.VectorArithmetic, vectors: Vectors) -> Found:
 
 
 def _computes(field: str, component: ComponentType, floating: bool) -> Iterator[Problem]:
-    if component in STORAGE_ONLY:
+    if component.storage_only:
         yield Problem(field, f"no arithmetic on {component.value}", "float16, float32 or integers", "NU-034")
     elif component.is_float != floating:
         right = "float components" if floating else "integer components"
@@ -267,7 +267,7 @@ def _multiply(i: vec.VectorMatrixMul, vectors: Vectors) -> Found:
 
 
 #: CV-016: 32-bit integers, 16- and 32-bit floats.
-_RESULTS = (ComponentType.float16, ComponentType.float32, ComponentType.int32, ComponentType.uint32)
+_RESULTS = tuple(t for t in ComponentType if t.is_ieee or (not t.is_float and t.size == 4))
 
 
 def _is_opaque(field: str, name: str, layout: MatrixLayout, vectors: Vectors) -> Iterator[Problem]:
@@ -286,7 +286,7 @@ def _outer_product(i: vec.VectorOuterProductAccumulate, vectors: Vectors) -> Fou
     if a.component is not b.component or a.component is not ComponentType.float16:
         yield Problem("a", f"{a.component.value} and {b.component.value}", "float16 and float16", "CV-037")
     reading, layout = interpretation_of(i.interpretation), layout_of(i.layout)
-    if reading not in (Interpretation.float16, Interpretation.float32):
+    if reading.packed or not reading.component.is_ieee:
         yield Problem("interpretation", reading.value, "float16 or float32", "CV-037")
     if layout is not MatrixLayout.TrainingOptimal:
         yield Problem("layout", layout.value, "TrainingOptimal", "CV-037")
@@ -303,5 +303,5 @@ def _outer_product(i: vec.VectorOuterProductAccumulate, vectors: Vectors) -> Fou
 def _reduce_sum(i: vec.VectorReduceSumAccumulate, vectors: Vectors) -> Found:
     """CV-037."""
     component = vectors[i.vector].component
-    if component not in (ComponentType.float16, ComponentType.float32):
+    if not component.is_ieee:
         yield Problem("vector", f"components {component.value}", "float16 or float32", "CV-037")

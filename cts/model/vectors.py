@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
 from cts.model.component import ComponentType
-from cts.model.instruction import Instruction
+from cts.model.feature import Feature
+from cts.model.instruction import Accumulation, Computation, Constant, Instruction, Load, Store
 from cts.model.matrices import MulAddOperand
 from cts.model.operand import ComponentValue, Operand, SpecBool, SpecInt
 
@@ -44,6 +45,21 @@ class Interpretation(enum.Enum):
     def component(self) -> ComponentType:
         """The type of one component."""
         return ComponentType(self.value.removesuffix("_packed"))
+
+    @property
+    def spirv(self) -> str:
+        """SPIR-V's name of it among the component types."""
+        name = self.component.descriptor.spirv
+        return f"{name.removesuffix('NV')}PackedNV" if self.packed else name
+
+    @property
+    def number(self) -> int:
+        """Its VkComponentTypeKHR."""
+        return _PACKED[self.component.is_signed] if self.packed else self.component.descriptor.number
+
+
+#: VK_COMPONENT_TYPE_UINT8_PACKED_NV and VK_COMPONENT_TYPE_SINT8_PACKED_NV.
+_PACKED = (1000491001, 1000491000)
 
 
 class MatrixLayout(enum.Enum):
@@ -132,7 +148,12 @@ class VectorConversion(enum.Enum):
     ConvertUToF = "ConvertUToF"
 
 
-class VectorConstant(Instruction, frozen=True):
+#: What every vector instruction needs, and what one that trains does.
+COOPERATIVE_VECTOR = frozenset({Feature.COOPERATIVE_VECTOR})
+TRAINING = COOPERATIVE_VECTOR | {Feature.COOPERATIVE_VECTOR_TRAINING}
+
+
+class VectorConstant(Constant, frozen=True):
     """A vector with every component equal to `value`, or of `values`, one each (CV-011).
 
     Literals are OpConstantComposite, spec values OpSpecConstantComposite, dynamic ones
@@ -142,41 +163,64 @@ class VectorConstant(Instruction, frozen=True):
 
     opcode: ClassVar[str] = "OpConstantComposite"
     refers: ClassVar[tuple[str, ...]] = ()
+    facts = ("CV-011",)
+    needs = COOPERATIVE_VECTOR
+    component_values = ("value", "values")
     id: str
     type: VectorType
     value: ComponentValue | None = None
     values: tuple[ComponentValue, ...] | None = None
     replicated: bool = False
 
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.needs | {Feature.REPLICATED_COMPOSITES} if self.replicated else self.needs
 
-class VectorNull(Instruction, frozen=True):
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-021",) if self.replicated else ()))
+
+
+class VectorNull(Constant, frozen=True):
     """A vector of zeros by OpConstantNull (CV-011)."""
 
     opcode: ClassVar[str] = "OpConstantNull"
     refers: ClassVar[tuple[str, ...]] = ()
+    facts = ("CV-011",)
+    needs = COOPERATIVE_VECTOR
     id: str
     type: VectorType
 
 
-class VectorLoad(Instruction, frozen=True):
+class VectorLoad(Load, frozen=True):
     """CV-013. `offset` counts bytes from the start of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorLoadNV"
     refers: ClassVar[tuple[str, ...]] = ()
+    facts = ("CV-013",)
+    exercises = ("VK-050",)
+    needs = COOPERATIVE_VECTOR
     id: str
     type: VectorType
     buffer: str
     offset: Operand = 0
 
 
-class VectorStore(Instruction, frozen=True):
+class VectorStore(Store, frozen=True):
     """CV-013. `offset` counts bytes from the start of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorStoreNV"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
+    facts = ("CV-013",)
+    exercises = ("VK-050",)
+    needs = COOPERATIVE_VECTOR
     vector: str
     buffer: str
     offset: Operand = 0
+
+    @property
+    def stored(self) -> str:
+        return self.vector
 
 
 class VectorConstruct(Instruction, frozen=True):
@@ -184,6 +228,8 @@ class VectorConstruct(Instruction, frozen=True):
 
     opcode: ClassVar[str] = "OpCompositeConstruct"
     refers: ClassVar[tuple[str, ...]] = ("parts",)
+    facts = ("CV-011",)
+    needs = COOPERATIVE_VECTOR
     id: str
     type: VectorType
     parts: tuple[str, ...]
@@ -194,6 +240,8 @@ class VectorExtract(Instruction, frozen=True):
 
     opcode: ClassVar[str] = "OpVectorExtractDynamic"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
+    facts = ("CV-011",)
+    needs = COOPERATIVE_VECTOR
     id: str
     vector: str
     index: Operand
@@ -207,13 +255,15 @@ class VectorInsert(Instruction, frozen=True):
         "vector",
         "scalar",
     )
+    facts = ("CV-011",)
+    needs = COOPERATIVE_VECTOR
     id: str
     vector: str
     scalar: str
     index: Operand
 
 
-class VectorArithmetic(Instruction, frozen=True):
+class VectorArithmetic(Computation, frozen=True):
     """CV-012: an operation on the components of one, two or three vectors of one type."""
 
     refers: ClassVar[tuple[str, ...]] = (
@@ -221,6 +271,8 @@ class VectorArithmetic(Instruction, frozen=True):
         "b",
         "c",
     )
+    facts = ("CV-012",)
+    needs = COOPERATIVE_VECTOR
     id: str
     operation: VectorOperation
     a: str
@@ -232,7 +284,7 @@ class VectorArithmetic(Instruction, frozen=True):
         return f"OpExtInst {self.operation.value}" if self.operation in EXTENDED else f"Op{self.operation.value}"
 
 
-class VectorTimesScalar(Instruction, frozen=True):
+class VectorTimesScalar(Computation, frozen=True):
     """CV-012: every component times a scalar, an earlier one or a value."""
 
     opcode: ClassVar[str] = "OpVectorTimesScalar"
@@ -240,6 +292,9 @@ class VectorTimesScalar(Instruction, frozen=True):
         "vector",
         "scalar",
     )
+    facts = ("CV-012",)
+    needs = COOPERATIVE_VECTOR
+    component_values = ("value",)
     id: str
     vector: str
     scalar: str | None = None
@@ -250,6 +305,8 @@ class VectorConvert(Instruction, frozen=True):
     """CV-012: every component converted."""
 
     refers: ClassVar[tuple[str, ...]] = ("vector",)
+    facts = ("CV-012",)
+    needs = COOPERATIVE_VECTOR
     id: str
     vector: str
     operation: VectorConversion
@@ -265,12 +322,14 @@ class VectorBitcast(Instruction, frozen=True):
 
     opcode: ClassVar[str] = "OpBitcast"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
+    facts = ("CV-012",)
+    needs = COOPERATIVE_VECTOR
     id: str
     vector: str
     component: ComponentType
 
 
-class VectorMatrixMul(Instruction, frozen=True):
+class VectorMatrixMul(Computation, frozen=True):
     """CV-014..CV-018: matrix times vector, plus a bias where there is one (OpCooperativeVectorMatrixMulAddNV).
 
     `matrix` is a buffer or an opaque matrix, `bias` a buffer; offsets and `stride` count bytes. At an
@@ -278,6 +337,9 @@ class VectorMatrixMul(Instruction, frozen=True):
     """
 
     refers: ClassVar[tuple[str, ...]] = ("input",)
+    facts = ("CV-018", "CV-014")
+    exercises = ("CV-016b", "CV-035", "VK-050", "VK-052")
+    needs = COOPERATIVE_VECTOR
     id: str
     type: VectorType
     input: str
@@ -300,7 +362,7 @@ class VectorMatrixMul(Instruction, frozen=True):
         return f"OpCooperativeVectorMatrixMul{'Add' if self.bias is not None else ''}NV"
 
 
-class VectorOuterProductAccumulate(Instruction, frozen=True):
+class VectorOuterProductAccumulate(Accumulation, frozen=True):
     """CV-020, CV-037: the matrix gains a times the transpose of b, atomically element by element."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorOuterProductAccumulateNV"
@@ -308,6 +370,9 @@ class VectorOuterProductAccumulate(Instruction, frozen=True):
         "a",
         "b",
     )
+    facts = ("CV-020", "CV-037")
+    exercises = ("CV-038", "VK-050")
+    needs = TRAINING
     a: str
     b: str
     matrix: str
@@ -317,11 +382,32 @@ class VectorOuterProductAccumulate(Instruction, frozen=True):
     stride: Operand = 0
 
 
-class VectorReduceSumAccumulate(Instruction, frozen=True):
+class VectorReduceSumAccumulate(Accumulation, frozen=True):
     """CV-021: memory gains the vector, atomically component by component. `offset` counts bytes."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorReduceSumAccumulateNV"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
+    facts = ("CV-021", "CV-037")
+    exercises = ("VK-050",)
+    needs = TRAINING
     vector: str
     buffer: str
     offset: Operand = 0
+
+
+TrainingInstruction: TypeAlias = VectorOuterProductAccumulate | VectorReduceSumAccumulate
+VectorInstruction: TypeAlias = (
+    VectorConstant
+    | VectorNull
+    | VectorLoad
+    | VectorStore
+    | VectorConstruct
+    | VectorExtract
+    | VectorInsert
+    | VectorArithmetic
+    | VectorTimesScalar
+    | VectorConvert
+    | VectorBitcast
+    | VectorMatrixMul
+    | TrainingInstruction
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from cts.model import Case, Counter, Data, Iota, MatrixStore, MatrixStoreTensor, Pointer, VectorStore
+from cts.model import Case, Counter, Data, Iota, Pointer, Store
 from cts.reduce.candidates import with_buffer
 
 #: Counts, from the one that tells most elements apart.
@@ -18,11 +18,8 @@ def is_patterned(data: Data) -> bool:
 
 def only_written(case: Case) -> set[str]:
     """Names of the buffers that are stored to and never read."""
-    stores = (MatrixStore, MatrixStoreTensor, VectorStore)
-    stored = {i.buffer for i in case.program if isinstance(i, stores)}
-    read = {
-        getattr(i, f, None) for i in case.program if not isinstance(i, stores) for f in ("buffer", "matrix", "bias")
-    }
+    stored = {i.buffer for i in case.program if isinstance(i, Store)}
+    read = {getattr(i, f, None) for i in case.program if not isinstance(i, Store) for f in ("buffer", "matrix", "bias")}
     pointed = {i.buffer for i in case.program if isinstance(i, Pointer)}
     return stored - read - pointed
 

@@ -260,7 +260,7 @@ def _limited(bits: Registers, component: ComponentType, body: str) -> Registers:
     t = TYPE_NUMBERS[component]
     infinity, sign = BEYOND[t], 1 << (BITS[t] - 1)
     for name, found in (("max(", infinity | sign), ("min(", infinity)):
-        if name in body and component is not ComponentType.float8_e4m3fn:
+        if name in body and component.format.infinities:
             bits = np.where(bits == found, np.uint32(found - 1), bits)
     return bits
 

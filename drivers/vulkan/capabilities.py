@@ -12,39 +12,14 @@ from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
 from cts.model import ComponentType, Interpretation, Scope, Use
 
 #: VkComponentTypeKHR to component types; a matrix type of integers goes with either signedness (VK-007).
-COMPONENTS = {
-    0: ComponentType.float16,
-    1: ComponentType.float32,
-    3: ComponentType.int8,
-    4: ComponentType.int16,
-    5: ComponentType.int32,
-    7: ComponentType.uint8,
-    8: ComponentType.uint16,
-    9: ComponentType.uint32,
-    1000141000: ComponentType.bfloat16,
-    1000491002: ComponentType.float8_e4m3fn,
-    1000491003: ComponentType.float8_e5m2,
-}
+COMPONENTS = {component.descriptor.number: component for component in ComponentType}
 #: VkComponentTypeKHR to what a multiplication reads (CV-002).
-_INTERPRETATIONS = {
-    **{code: Interpretation(c.value) for code, c in COMPONENTS.items() if c is not ComponentType.bfloat16},
-    1000491000: Interpretation.int8_packed,
-    1000491001: Interpretation.uint8_packed,
-}
+_INTERPRETATIONS = {interpretation.number: interpretation for interpretation in Interpretation}
 _TWINS = ((3, 7), (4, 8), (5, 9))
 _EITHER = {code: pair for pair in _TWINS for code in pair}
 
-#: Features without which a type cannot be loaded from a storage buffer and held in a matrix (VK-011).
-_NEEDED = {
-    ComponentType.float16: ("shaderFloat16", "storageBuffer16BitAccess"),
-    ComponentType.bfloat16: ("shaderBFloat16Type", "shaderBFloat16CooperativeMatrix", "storageBuffer16BitAccess"),
-    ComponentType.float8_e4m3fn: ("shaderFloat8", "shaderFloat8CooperativeMatrix", "storageBuffer8BitAccess"),
-    ComponentType.float8_e5m2: ("shaderFloat8", "shaderFloat8CooperativeMatrix", "storageBuffer8BitAccess"),
-    ComponentType.int8: ("shaderInt8", "storageBuffer8BitAccess"),
-    ComponentType.uint8: ("shaderInt8", "storageBuffer8BitAccess"),
-    ComponentType.int16: ("shaderInt16", "storageBuffer16BitAccess"),
-    ComponentType.uint16: ("shaderInt16", "storageBuffer16BitAccess"),
-}
+#: The features by which storage buffers hold components of so many bytes (VK-011).
+_STORAGE = {1: ("storageBuffer8BitAccess",), 2: ("storageBuffer16BitAccess",), 4: ()}
 
 _SCOPES = {2: Scope.Workgroup, 3: Scope.Subgroup}
 
@@ -144,9 +119,9 @@ def _terms(row: MatrixRow, description: Description, subgroup_size: int) -> _Ter
 
 
 def _usable(code: int, description: Description) -> Iterator[ComponentType]:
-    """The component type, where shaders can have it."""
+    """The component type, where shaders can load it from a storage buffer and have matrices of it (VK-011)."""
     component = COMPONENTS.get(code)
-    if component and all(description.features.get(f) for f in _NEEDED.get(component, ())):
+    if component and all(map(description.features.get, (*component.descriptor.features, *_STORAGE[component.size]))):
         yield component
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cts.model import ComponentType, Interpretation
+
 
 class Component(NamedTuple):
     """A scalar type of a module: "int" or "float", its width, and the encoding of unusual floats."""
@@ -18,13 +20,11 @@ class Component(NamedTuple):
 
 #: Names for people.
 NAMES = {
-    **dict(enumerate(("float16", "float32", "float64", "int8", "int16", "int32", "int64"))),
-    **dict(enumerate(("uint8", "uint16", "uint32", "uint64"), 7)),
-    1000141000: "bfloat16",
-    1000491000: "int8 packed",
-    1000491001: "uint8 packed",
-    1000491002: "float8_e4m3fn",
-    1000491003: "float8_e5m2",
+    **{component.descriptor.number: component.value for component in ComponentType},
+    **{i.number: i.value.replace("_", " ") for i in Interpretation if i.packed},
+    2: "float64",
+    6: "int64",
+    10: "uint64",
 }
 
 #: What a scalar type of a module can be; an integer type of either signedness is both (VK-007).

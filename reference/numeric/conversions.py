@@ -10,16 +10,13 @@ from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.reference.arrays import Mask
 from cts.reference.numeric import integers, specials
-from cts.reference.numeric.formats import F64, FORMATS, real
+from cts.reference.numeric.formats import F64, real
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import binding, operand, parts, rounded
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, History, Value, anything, or_zero, step_of, stepped, where, with_freedom
 
 _NEIGHBOURS = "either neighbour of a number that the type does not represent (NU-012)"
-_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
-#: The first number past the greatest, did the format go on: what lies between is out of range or not (AM-29).
-_BEYOND = {ComponentType.float8_e4m3fn: 480.0, ComponentType.float8_e5m2: 65536.0}
 
 
 def converted(value: Value, target: ComponentType, watch: Watch, saturate: bool = False, ieee: bool = False) -> Value:
@@ -47,7 +44,7 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
     """OpFConvert."""
     source = value.component
     assert source is not None
-    if source in _FLOAT8 and target is ComponentType.float16 and value.free is None:
+    if source.is_float8 and target is ComponentType.float16 and value.free is None:
         # Every float8 number is a float16 one, and denormals are kept (NU-015).
         exact = real(source, value.bits)
         wild = value.wild
@@ -58,14 +55,14 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
         result = with_freedom(target, bits, flags, (exact, exact), ("NaN and the sign of zero are not kept (NU-013)",))
     else:
         bounds, zero, wild = parts(value)
-        if source in _FLOAT8 and target is ComponentType.float16 and zero is not None:
+        if source.is_float8 and target is ComponentType.float16 and zero is not None:
             zero = value.flags & Freedom.EITHER_ZERO != 0
         result = _to_float(target, bounds, wild, saturate, value.reasons, zero, ieee)
         if ieee:
             step = None if value.free is None else step_of(value)
-            if step is not None and target in _FLOAT8:
+            if step is not None and target.is_float8:
                 # What saturates is no multiple of anything.
-                greatest = FORMATS[target].greatest
+                greatest = target.format.greatest
                 step = np.where((bounds[0] < -greatest) | (bounds[1] > greatest), 0.0, step)
             result = _bound(result, source, step)
         elif value.free is not None and value.free.step is not None and _holds(target, source):
@@ -125,7 +122,7 @@ def instructed(
 
 def _holds(target: ComponentType, source: ComponentType) -> bool:
     """Whether one float type has every number of another, so that nothing is rounded."""
-    return FORMATS[target].precision >= FORMATS[source].precision and FORMATS[target].least <= FORMATS[source].least
+    return target.format.precision >= source.format.precision and target.format.least <= source.format.least
 
 
 def sized(component: ComponentType, signed: bool) -> ComponentType:
@@ -161,9 +158,9 @@ def _to_float(
     zero: Mask | None,
     ieee: bool,
 ) -> Value:
-    fmt = FORMATS[target]
+    fmt = target.format
     why = (*reasons, _NEIGHBOURS)
-    if target not in _FLOAT8:
+    if not target.is_float8:
         return rounded(target, bounds, wild, why, zero, ieee)
     low, high = bounds
     clipped = np.clip(low, -fmt.greatest, fmt.greatest)
@@ -174,7 +171,7 @@ def _to_float(
     over = (high > fmt.greatest) | (low < -fmt.greatest)
     if not over.any():
         return result
-    beyond = _BEYOND[target]
+    beyond = fmt.beyond
     positive, negative = low >= beyond, high <= -beyond
     result = where(over, anything(target, result.shape, (*why, "around the greatest finite number (AM-29)")), result)
     result = where((positive | negative) & ~wild, _overflowed(target, negative), result)
@@ -183,24 +180,24 @@ def _to_float(
 
 def _converted(target: ComponentType, saturate: bool) -> specials.Function:
     """Infinities, and the numbers and NaNs that an operand may be beside them, as a float type (NU-033)."""
-    fmt = FORMATS[target]
+    fmt = target.format
 
     def of(x: F64) -> list[Interval]:
-        if target not in _FLOAT8:
+        if not target.is_float8:
             return [(x, x)]
         if saturate:
             clipped = np.clip(x, -fmt.greatest, fmt.greatest)
             return [(clipped, clipped)]
-        beyond = np.nan if target is ComponentType.float8_e4m3fn else np.copysign(np.inf, x)
-        around = (np.abs(x) > fmt.greatest) & (np.abs(x) < _BEYOND[target])
-        return specials.unless(~around, np.where(np.abs(x) >= _BEYOND[target], beyond, x))
+        beyond = np.copysign(np.inf, x) if fmt.infinities else np.nan
+        around = (np.abs(x) > fmt.greatest) & (np.abs(x) < fmt.beyond)
+        return specials.unless(~around, np.where(np.abs(x) >= fmt.beyond, beyond, x))
 
     return of
 
 
 def _overflowed(target: ComponentType, negative: Mask) -> Value:
     """NU-033: an infinity of float8_e5m2, NaN of either sign and payload of float8_e4m3fn."""
-    infinite = target is ComponentType.float8_e5m2
+    infinite = target.format.infinities
     bits = np.where(negative, np.uint8(0x80), np.uint8(0)) | np.uint8(0x7C if infinite else 0x7F)
     flags = np.full(bits.shape, 0 if infinite else FREE | Freedom.NAN, np.uint8)
     number = real(target, bits)

@@ -15,9 +15,10 @@ import numpy as np
 
 from cts.expectation import Freedom
 from cts.model import ComponentType
+from cts.model.component import FloatFormat
 from cts.reference.arrays import Mask
 from cts.reference.numeric import intervals, specials
-from cts.reference.numeric.formats import F64, FORMATS, Format, least_ulp, ulp
+from cts.reference.numeric.formats import F64, least_ulp, ulp
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import (
     NEIGHBOURS,
@@ -99,9 +100,9 @@ class Floats:
             return loosened(found, wild & ~point & ~np.isnan(x[0]), result.reasons)
         first, second = _history(a, x_wild), _history(b, y_wild)
         magnitude = first.magnitude / np.where(wild, 1.0, least)
-        unit = first.unit + second.unit + (_DIVISION_ULP + 1) * FORMATS[component].unit
+        unit = first.unit + second.unit + (_DIVISION_ULP + 1) * component.format.unit
         span = intervals.div(spanned(x, zero), replaced(y, wild, 1.0))
-        span = _underflowed(span, FORMATS[component], _DIVISION_ULP + 1, np.ones_like(wild))
+        span = _underflowed(span, component.format, _DIVISION_ULP + 1, np.ones_like(wild))
         return replace(result, history=History(*span, magnitude, np.zeros_like(magnitude), unit))
 
     def neg(self, a: Value) -> Value:
@@ -143,7 +144,7 @@ class Floats:
         (low, high), wild = operand(a)
         with np.errstate(over="ignore"):
             bottom, top = exact_at(low, 0.0, 1.0, np.exp)[0], exact_at(high, 0.0, 1.0, np.exp)[1]
-        bottom, top = (np.minimum(v, 2 * FORMATS[component].greatest) for v in (bottom, top))
+        bottom, top = (np.minimum(v, 2 * component.format.greatest) for v in (bottom, top))
         bound = _EXP_ULP[component]
         down, up = error_bounds(component, (bottom, top), bound + 2 * np.maximum(np.abs(low), np.abs(high)))
         reasons = (*a.reasons, f"exp is accurate to {bound:g} + 2|x| ULP (NU-011)")
@@ -188,7 +189,7 @@ class Floats:
             reasons = (*merged(a, b), NEIGHBOURS)
             result = binding(rounded(component, bounds, wild, reasons, zero, self.ieee), step)
             return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
-        fmt = FORMATS[component]
+        fmt = component.format
         first, second = _history(a, x_wild), _history(b, y_wild)
         value = exact((first.lo, first.hi), (second.lo, second.hi))
         with np.errstate(invalid="ignore"):
@@ -342,7 +343,7 @@ def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tu
 def _history(value: Value, wild: Mask) -> History:
     history = history_of(value)
     bounds: Interval = (history.lo, history.hi)
-    tiny = denormal(bounds, FORMATS[component_of(value)].least)
+    tiny = denormal(bounds, component_of(value).format.least)
     bounds = spanned(bounds, tiny if tiny.any() else None)
     if wild.any():
         bounds = replaced(bounds, wild, 0.0)
@@ -350,7 +351,7 @@ def _history(value: Value, wild: Mask) -> History:
     return replace(history, **_bounds(bounds))
 
 
-def _underflowed(value: Interval, fmt: Format, ulps: float, rounds: Mask) -> Interval:
+def _underflowed(value: Interval, fmt: FloatFormat, ulps: float, rounds: Mask) -> Interval:
     """The value, and where it may round to a denormal, so many ULP more: no relative error bounds these."""
     tiny = rounds & (value[0] < fmt.least) & (value[1] > -fmt.least)
     if not tiny.any():

@@ -6,7 +6,6 @@ component type exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -22,40 +21,13 @@ F64: TypeAlias = npt.NDArray[np.float64]
 _MAGNITUDE, _INFINITY, _QUIET = np.uint32(0x7FFFFFFF), np.uint32(0x7F800000), np.uint32(0x7FC00000)
 
 
-@dataclass(frozen=True)
-class Format:
-    """A float type: significand bits with the hidden one, least normal and greatest finite number."""
-
-    component: ComponentType
-    precision: int
-    least: float
-    greatest: float
-
-    @property
-    def unit(self) -> float:
-        """The relative error of one rounding to either neighbour, 2^(1 - precision)."""
-        return float(2.0 ** (1 - self.precision))
-
-
-FORMATS = {
-    f.component: f
-    for f in (
-        Format(ComponentType.float16, 11, 2.0**-14, 65504.0),
-        Format(ComponentType.float32, 24, 2.0**-126, float(np.finfo(np.float32).max)),
-        Format(ComponentType.bfloat16, 8, 2.0**-126, (2 - 2.0**-7) * 2.0**127),
-        Format(ComponentType.float8_e4m3fn, 4, 2.0**-6, 448.0),
-        Format(ComponentType.float8_e5m2, 3, 2.0**-14, 57344.0),
-    )
-}
-
-
 def real(component: ComponentType, bits: Bits) -> F64:
     """The numbers behind bit patterns, of integer types as well; infinities as such, and one quiet NaN for every NaN.
 
     All float64 of the oracle come from here, so none of its operations meets a signalling NaN, of which
     some processors' instructions warn and others do not.
     """
-    if component in FORMATS and component.size < 4:
+    if component.is_float and component.size < 4:
         found: F64 = _table(component)[bits]
         return found
     if component is ComponentType.float32:
@@ -81,7 +53,7 @@ def nearest(component: ComponentType, numbers: F64) -> Bits:
 
     Not for NaN.
     """
-    greatest = FORMATS[component].greatest
+    greatest = component.format.greatest
     with np.errstate(over="ignore"):
         found: Bits = np.clip(numbers, -greatest, greatest).astype(component.dtype).view(component.bits_dtype)
     return found
@@ -120,7 +92,7 @@ def above(component: ComponentType, numbers: F64) -> F64:
 def _neighbour(component: ComponentType, numbers: F64, direction: int) -> F64:
     bits = nearest(component, numbers)
     rounded = real(component, bits)
-    greatest = FORMATS[component].greatest
+    greatest = component.format.greatest
     wrong = (rounded - numbers) * direction < 0
     wrong &= np.abs(numbers) <= greatest
     if not wrong.any():
@@ -147,7 +119,7 @@ def from_ordinals(component: ComponentType, order: I64) -> Bits:
 
 def ulp(component: ComponentType, numbers: F64) -> F64:
     """The distance of neighbours in the binade of each number, of a power of two that above it."""
-    fmt = FORMATS[component]
+    fmt = component.format
     _, exponent = np.frexp(np.clip(np.abs(numbers), fmt.least, fmt.greatest))
     spacing: F64 = np.ldexp(1.0, exponent - fmt.precision)
     return spacing
@@ -158,7 +130,7 @@ def least_ulp(component: ComponentType, numbers: F64) -> F64:
 
     Of a power of two that is the distance to the number below it, half of that to the one above.
     """
-    spacing, least = ulp(component, numbers), FORMATS[component].least
+    spacing, least = ulp(component, numbers), component.format.least
     mantissa, _ = np.frexp(numbers)
     return np.where((np.abs(mantissa) == 0.5) & (np.abs(numbers) > least), spacing / 2, spacing)
 

@@ -7,7 +7,7 @@ import numpy as np
 from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.reference.arrays import U8, Mask
-from cts.reference.numeric.formats import F64, FORMATS, above, below, nearest, ulp, with_infinities
+from cts.reference.numeric.formats import F64, above, below, nearest, ulp, with_infinities
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.value import FREE, Value, stepped, with_freedom
 
@@ -35,7 +35,7 @@ def parts(value: Value) -> tuple[Interval, Mask | None, Mask]:
     bounds = low, low if value.free is None else high
     if wild.any():
         bounds = replaced(bounds, wild, 0.0)
-    zero = denormal(bounds, FORMATS[component_of(value)].least)
+    zero = denormal(bounds, component_of(value).format.least)
     if value.free is not None:
         zero = zero | ((value.free.flags & Freedom.EITHER_ZERO != 0) & ~wild)
     return bounds, zero if zero.any() else None, wild
@@ -79,7 +79,7 @@ def rounded(
     `ieee` the sign of an exact zero is that of its bounds, and what exceeds the greatest number is that or
     infinity (NU-020, NU-021); else zeros have either sign, and what exceeds it is anything.
     """
-    fmt = FORMATS[component]
+    fmt = component.format
     lo, hi = exact
     low = below(component, lo)
     high = low if lo is hi and np.array_equal(low, lo) else above(component, hi)

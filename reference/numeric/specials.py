@@ -16,7 +16,7 @@ from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.reference.arrays import Mask
 from cts.reference.numeric import intervals
-from cts.reference.numeric.formats import F64, FORMATS
+from cts.reference.numeric.formats import F64
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import component_of, denormal, rounded
 from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where
@@ -97,7 +97,7 @@ def _candidates(value: Value) -> list[F64]:
     found = [low]
     if value.free is not None and not np.array_equal(low, high, equal_nan=True):
         found.append(high)
-    zero = denormal((low, high), FORMATS[component_of(value)].least) | ((low < 0) & (high > 0))
+    zero = denormal((low, high), component_of(value).format.least) | ((low < 0) & (high > 0))
     nan = np.zeros(value.shape, bool)
     if value.free is not None:
         zero = zero | (value.free.flags & Freedom.EITHER_ZERO != 0)

@@ -14,7 +14,6 @@ import numpy as np
 from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.reference.arrays import Mask
-from cts.reference.numeric.formats import FORMATS
 from cts.reference.numeric.rounding import component_of, denormal
 from cts.reference.numeric.specials import enclosed
 from cts.reference.numeric.value import Value, where
@@ -42,7 +41,7 @@ def kinds(value: Value) -> tuple[Kinds, Kinds]:
     low, high = value.core
     flags = value.flags
     anything = flags & Freedom.ANY != 0
-    flushed = denormal((low, high), FORMATS[component_of(value)].least) | (flags & Freedom.EITHER_ZERO != 0)
+    flushed = denormal((low, high), component_of(value).format.least) | (flags & Freedom.EITHER_ZERO != 0)
     nan = np.isnan(low) & ~anything & ~flushed
     maybe_nan = np.isnan(low) | (flags & Freedom.NAN != 0) | anything
     one = ~maybe_nan & ~flushed

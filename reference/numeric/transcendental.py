@@ -10,7 +10,7 @@ import numpy as np
 from cts.model import ComponentType
 from cts.reference.numeric import intervals, specials
 from cts.reference.numeric.floats import decided, error_bounds, exact_at
-from cts.reference.numeric.formats import F64, FORMATS
+from cts.reference.numeric.formats import F64
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import component_of, operand, rounded
 from cts.reference.numeric.value import Value, merged
@@ -53,7 +53,7 @@ def tanh(a: Value, ieee: bool = False) -> Value:
     """GLSL.std.450 Tanh, as accurate as sinh/cosh by two calls of exp; not portable where exp overflows."""
     component = component_of(a)
     (low, high), wild = operand(a)
-    fmt, most = FORMATS[component], np.maximum(np.abs(low), np.abs(high))
+    fmt, most = component.format, np.maximum(np.abs(low), np.abs(high))
     with np.errstate(over="ignore"):
         wild = wild | (np.exp(most) > fmt.greatest / 2)
     # Both terms err by so many ULP, at most a unit each. Errors r relative to the terms move their

@@ -16,7 +16,7 @@ import numpy as np
 from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.reference.arrays import I64, U8, Bits, Mask
-from cts.reference.numeric.formats import F64, FORMATS, lowest_bit, real
+from cts.reference.numeric.formats import F64, lowest_bit, real
 
 #: Set in the flags of every element with more than one allowed value, beside the bits of `Freedom`.
 FREE = 8
@@ -287,4 +287,4 @@ def history_of(value: Value) -> History:
 
 def is_float(component: ComponentType | None) -> bool:
     """Whether elements of the type have float arithmetic's freedom at all."""
-    return component in FORMATS
+    return component is not None and component.is_float

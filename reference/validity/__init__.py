@@ -14,12 +14,8 @@ from collections.abc import Iterator
 from cts.expectation import Violation
 from cts.model import (
     Case,
-    MatrixArithmetic,
-    MatrixComponents,
+    Computation,
     MatrixConvert,
-    MatrixMulAdd,
-    MatrixPerElement,
-    MatrixReduce,
     VectorInstruction,
 )
 from cts.reference.accesses import Access
@@ -51,10 +47,10 @@ def violations(evaluation: Evaluation) -> list[Violation]:
 
 def computes(case: Case) -> bool:
     """Whether the program has instructions that rules on values are about."""
-    kinds = MatrixArithmetic | MatrixComponents | MatrixConvert | MatrixMulAdd | MatrixPerElement | MatrixReduce
+    kinds = Computation | MatrixConvert | VectorInstruction
     if case.conversions:
         return True
-    return any(isinstance(i, kinds | VectorInstruction) or getattr(i, "decode", None) is not None for i in case.program)
+    return any(isinstance(i, kinds) or getattr(i, "decode", None) is not None for i in case.program)
 
 
 def _of_access(evaluation: Evaluation, step: Step, access: Access) -> Iterator[Violation]:

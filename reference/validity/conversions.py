@@ -11,8 +11,6 @@ from cts.reference.opaque import component_of
 #: Multiples of bytes that matrices begin at in conversions by the command buffer, and opaque ones always.
 ALIGNMENT = 64
 
-_WIDE = (ComponentType.float16, ComponentType.float32)
-_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 _KNOWN = {i.component for i in Interpretation}
 
 
@@ -71,12 +69,12 @@ def extent(conversion: MatrixConversion, place: Place, component: ComponentType)
 def _types(case: Case, conversion: MatrixConversion, path: str) -> Iterator[Violation]:
     """VK-054, and VK-051: float8 is written in optimal layouts only."""
     source, target = (component_of(case.opaque, p) for p in (conversion.source, conversion.destination))
-    if target in _FLOAT8 and conversion.destination.of not in case.opaque:
+    if target.is_float8 and conversion.destination.of not in case.opaque:
         what = f"{target.value} in {conversion.destination.of!r}"
         yield Violation("VK-051", f"{path}.destination.component", what, "an opaque matrix, or a wider float type")
     if source is target:
         return
-    if not (source.is_float and target.is_float and (source in _WIDE or target in _WIDE)):
+    if not (source.is_float and target.is_float and (source.is_ieee or target.is_ieee)):
         what = f"{source.value} to {target.value}"
         right = "one type, or float16 or float32 and another float type"
         yield Violation("VK-054", f"{path}.destination.component", what, right)

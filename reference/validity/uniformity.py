@@ -6,13 +6,10 @@ from collections.abc import Iterator
 
 from cts.expectation import Violation
 from cts.model import (
+    BlockEnd,
+    BlockStart,
     ControlBarrier,
-    Else,
-    EndIf,
-    EndLoop,
-    If,
     Instruction,
-    Loop,
     MatrixShape,
     Scalar,
     Scope,
@@ -52,12 +49,10 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
                         "no `sg` or `inv` term: operands are uniform in the matrix's scope",
                     )
         match instruction:
-            case Loop() | If():
+            case BlockStart():
                 around.append(path)
-            case EndLoop() | EndIf():
+            case BlockEnd():
                 around.pop()
-            case Else():
-                pass
             case _:
                 name = getattr(instruction, "id", None)
                 first = next((p for p in used if p is not None), None)

@@ -25,8 +25,6 @@ ALIGNMENT = {"offset": 16, "matrix_offset": 64, "bias_offset": 16, "stride": 16}
 #: The same of opaque matrices, which multiplications and outer products begin at.
 MATRIX_ALIGNMENT = 64
 
-_FLOAT8 = (ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
-
 
 def of_access(access: Access) -> Iterator[Violation]:
     """VK-050, of one load, store, accumulation or multiplication."""
@@ -92,7 +90,7 @@ def _kinds(i: int, instruction: VectorMatrixMul) -> Iterator[Violation]:
     """VK-051, and the part of VK-052 that holds on every device."""
     matrix = interpretation_of(instruction.matrix_interpretation)
     layout = layout_of(instruction.layout)
-    if matrix.component in _FLOAT8 and not layout.optimal:
+    if matrix.component.is_float8 and not layout.optimal:
         what = f"{matrix.value} in {layout.value}"
         yield Violation("VK-051", f"program[{i}].layout", what, "InferencingOptimal or TrainingOptimal")
     floats = instruction.type.component.is_float

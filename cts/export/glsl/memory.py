@@ -14,12 +14,12 @@ from cts.model import (
     ControlBarrier,
     MatrixLoad,
     MatrixStore,
+    MemoryInstruction,
     Pointer,
     PointerSelect,
     StorageClass,
     VectorInstruction,
 )
-from cts.model.instructions import MemoryInstruction
 from cts.spirv import lower
 
 #: The alignment of what tensor addressing and cooperative vectors access, in bytes (TA-043, VK-050).
@@ -70,8 +70,7 @@ def _array_of(shader: Shader, name: str) -> _Array:
 
 
 def _plain(component: ComponentType) -> ComponentType:
-    odd = (ComponentType.bfloat16, ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
-    return with_sign(component, False) if component in odd else component
+    return with_sign(component, False) if component.storage_only else component
 
 
 def _element(shader: Shader, array: _Array) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cts.export.cannot import CannotExpress
 from cts.export.glsl.names import Names
-from cts.export.glsl.types import MISFOLDED, bits_function, cast_function, extensions_of, name_of, number, with_sign
+from cts.export.glsl.types import bits_function, cast_function, extensions_of, name_of, number, with_sign
 from cts.model import (
     Case,
     ComponentType,
@@ -238,7 +238,7 @@ class Shader:
             field, *index = path
             return self._from_word(component, self.word(f"{field}" + "".join(f"[{i}]" for i in index)))
         assert value.spec is not None
-        if component in MISFOLDED:
+        if component.storage_only:
             raise self.cannot(f"a specialization constant of type {type_}")
         default = number(component, int(encode(component, [value.spec])[0]))
         return self.spec_constant(type_, default or number(component, 0) or "", *path)
@@ -266,7 +266,7 @@ class Shader:
         if not target.is_float:
             return f"{type_}({value})"
         function = cast_function(target, source.is_signed)
-        if target in MISFOLDED:
+        if target.storage_only:
             # A call keeps glslang 16.6 from folding it, which makes another number of a constant's bits.
             of = self.component(source)
             text = f"{type_} NAME(const in {of} bits) {{ return {function}(bits); }}"

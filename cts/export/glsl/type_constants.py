@@ -23,20 +23,6 @@ Constant: TypeAlias = int | bool | ClampMode | Scope | Use | Interpretation | Ma
 
 _CLAMPS = {ClampMode.RepeatMirrored: "MirrorRepeat"}
 _USES = {Use.A: "gl_MatrixUseA", Use.B: "gl_MatrixUseB", Use.Accumulator: "gl_MatrixUseAccumulator"}
-_COMPONENTS = {
-    Interpretation.float16: "Float16",
-    Interpretation.float32: "Float32",
-    Interpretation.float8_e4m3fn: "FloatE4M3",
-    Interpretation.float8_e5m2: "FloatE5M2",
-    Interpretation.int8: "SignedInt8",
-    Interpretation.uint8: "UnsignedInt8",
-    Interpretation.int16: "SignedInt16",
-    Interpretation.uint16: "UnsignedInt16",
-    Interpretation.int32: "SignedInt32",
-    Interpretation.uint32: "UnsignedInt32",
-    Interpretation.int8_packed: "SignedInt8Packed",
-    Interpretation.uint8_packed: "UnsignedInt8Packed",
-}
 _FIELDS = ("scope", "rows", "cols", "use")
 
 
@@ -50,7 +36,7 @@ def constant(value: object) -> tuple[str, str]:
         case Use():
             return _USES[value], "uint"
         case Interpretation():
-            return f"gl_ComponentType{_COMPONENTS[value]}NV", "int"
+            return f"gl_ComponentType{value.spirv}", "int"
         case MatrixLayout():
             return f"gl_CooperativeVectorMatrixLayout{value.value}NV", "int"
         case bool():

@@ -54,9 +54,6 @@ _TYPES = {
     ComponentType.uint32: _Type("uint", "uvec"),
 }  # fmt: skip
 
-#: Types whose bits glslang 16.6 makes another number of when they are those of a constant.
-MISFOLDED = frozenset({ComponentType.bfloat16, ComponentType.float8_e4m3fn, ComponentType.float8_e5m2})
-
 
 def name_of(component: ComponentType, components: int = 1) -> str:
     """A scalar type, or a vector of 2 or 4."""
@@ -93,7 +90,7 @@ def number(component: ComponentType, bits: int) -> str | None:
     value = decode(component, np.array([bits], component.bits_dtype))[0]
     if not component.is_float:
         return _integer(component, int(value))
-    if not np.isfinite(value) or (component in MISFOLDED and value != 0 and _is_small(component, value)):
+    if not np.isfinite(value) or (component.storage_only and value != 0 and abs(float(value)) < component.format.least):
         return None
     text = repr(float(value))
     match component:
@@ -103,12 +100,6 @@ def number(component: ComponentType, bits: int) -> str | None:
             return f"{text}hf"
         case _:
             return f"{name_of(component)}({text})"
-
-
-def _is_small(component: ComponentType, value: np.generic) -> bool:
-    """Whether a number is subnormal."""
-    smallest = {ComponentType.bfloat16: -126, ComponentType.float8_e4m3fn: -6, ComponentType.float8_e5m2: -14}
-    return bool(abs(float(value)) < 2.0 ** smallest[component])
 
 
 def _integer(component: ComponentType, value: int) -> str:

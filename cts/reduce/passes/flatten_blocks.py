@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.model import AnyInstruction, Case, Else, EndIf, EndLoop, If, Loop, Scalar, renamed
+from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, Else, EndLoop, If, Loop, Scalar, renamed
 from cts.reduce.candidates import Program, remove_unused
 
 
@@ -27,9 +27,9 @@ def _end(program: Program, i: int) -> tuple[int, int | None]:
     """The index of the end of the block that begins at `i`, and of its Else, if any."""
     depth, other = 0, None
     for j in range(i, len(program)):
-        if isinstance(program[j], (Loop, If)):
+        if isinstance(program[j], BlockStart):
             depth += 1
-        elif isinstance(program[j], (EndLoop, EndIf)):
+        elif isinstance(program[j], BlockEnd):
             depth -= 1
             if not depth:
                 return j, other

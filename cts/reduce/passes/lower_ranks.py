@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.model import Case, LayoutType, SpecInt, TensorLayout, TensorView, ViewType, constant_of, types_of
+from cts.model import Case, LayoutType, Setter, SpecInt, TensorView, ViewType, constant_of, types_of
 
 #: The operands that have one item for each dimension.
 _BY_DIMENSION = ("dims", "strides", "offset", "span", "block_size")
@@ -29,7 +29,7 @@ def _lowered(i: Any, types: dict[str, Any], rank: int, dropped: int, kinds: tupl
     if not isinstance(known, kinds) or getattr(known, "dim", None) != rank:
         return i
     changes: dict[str, Any] = {}
-    if isinstance(i, (TensorLayout, TensorView)):
+    if not isinstance(i, Setter):
         changes["dim"] = SpecInt(rank - 1) if isinstance(i.dim, SpecInt) else rank - 1
     if isinstance(i, TensorView):
         changes["permutation"] = tuple(_renumbered(p, dropped) for p in i.permutation if constant_of(p) != dropped)

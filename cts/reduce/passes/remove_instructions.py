@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cts.model import Case, Pointer, references, renamed
+from cts.model import Case, references, renamed
 from cts.reduce.candidates import Program, remove_unused
 
 
@@ -22,8 +22,7 @@ def _without(case: Case, i: int) -> Iterator[Program]:
     if name is None:
         yield before + after
         return
-    sources = list(dict.fromkeys(references(instruction)))
-    if isinstance(instruction, Pointer):
-        sources.append(instruction.buffer)
-    for source in sources:
+    fields = instruction.stands_for
+    sources = references(instruction) if fields is None else (getattr(instruction, field) for field in fields)
+    for source in dict.fromkeys(sources):
         yield before + tuple(renamed(later, name, source) for later in after)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from cts.model import AnyInstruction, Case, MatrixLoad, MatrixReduce, MatrixStore, Order
+from cts.model import AnyInstruction, Case, MatrixReduce, Order, StridedInstruction
 from cts.reduce.candidates import with_instruction
 
 
@@ -20,7 +20,7 @@ def _simpler(instruction: AnyInstruction) -> Iterator[AnyInstruction]:
         value = getattr(instruction, field, less)
         if value != less and not isinstance(value, tuple):
             yield structs.replace(instruction, **{field: less})
-    if isinstance(instruction, (MatrixLoad, MatrixStore)) and instruction.order is not Order.RowMajor:
+    if isinstance(instruction, StridedInstruction) and instruction.order is not Order.RowMajor:
         yield structs.replace(instruction, order=Order.RowMajor)
     if isinstance(instruction, MatrixReduce) and (instruction.rows is not None or instruction.cols is not None):
         yield structs.replace(instruction, rows=None, cols=None)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from cts import job
 from cts.model import Case, Place
-from cts.spirv.lower.type_constants import component_number, word_of
+from cts.spirv.lower.type_constants import word_of
 
 
 def memories(case: Case) -> dict[str, job.OpaqueMemory]:
     """The memory of every opaque matrix, also of those that only conversions touch."""
     return {
-        name: job.OpaqueMemory(component_number(m.component), word_of(m.layout), m.rows, m.cols, m.offset, m.zero)
+        name: job.OpaqueMemory(m.component.descriptor.number, word_of(m.layout), m.rows, m.cols, m.offset, m.zero)
         for name, m in case.opaque.items()
     }
 
@@ -27,6 +27,6 @@ def _place(case: Case, place: Place) -> job.Place:
     """A side of a conversion; an opaque matrix says itself what it is, and where it begins."""
     opaque = case.opaque.get(place.of)
     if opaque is not None:
-        return job.Place(place.of, component_number(opaque.component), word_of(opaque.layout), opaque.offset, 0)
+        return job.Place(place.of, opaque.component.descriptor.number, word_of(opaque.layout), opaque.offset, 0)
     assert place.component is not None and place.layout is not None, "resolve asks for both"
-    return job.Place(place.of, component_number(place.component), word_of(place.layout), place.offset, place.stride)
+    return job.Place(place.of, place.component.descriptor.number, word_of(place.layout), place.offset, place.stride)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cts.model import Pointer, PointerSelect, Scope, StorageClass
-from cts.model.instructions import MemoryInstruction
+from cts.model import MemoryInstruction, Pointer, PointerSelect, Scope, StorageClass
 from cts.spirv.encode import Id, Value
 from cts.spirv.lower.buffers import array_type, block_pointer, of_storage
 from cts.spirv.lower.context import ADDRESSES, Lowering, Result

@@ -16,28 +16,13 @@ from cts.model import (
     ComponentType,
     FloatControls,
     Instruction,
-    MatrixConstant,
-    MatrixPerElement,
-    MatrixTimesScalar,
     Scalar,
     SpecNumber,
     StorageClass,
-    VectorConstant,
-    VectorTimesScalar,
 )
 
 #: What a spec constant of an operand defaults to; its value arrives by specialization, or the run goes wrong.
 SPEC_DEFAULT = 1
-
-#: The fields that hold component values. Literals of these are kept as text, because 0.0 == -0.0 and NaN != NaN
-#: would make wrong keys.
-_COMPONENT_VALUES: dict[type[Instruction], tuple[str, ...]] = {
-    MatrixConstant: ("value",),
-    MatrixTimesScalar: ("scalar",),
-    MatrixPerElement: ("scalars",),
-    VectorConstant: ("value", "values"),
-    VectorTimesScalar: ("value",),
-}
 
 #: The fields that name a function.
 _FUNCTIONS = ("decode", "decode_vector", "combine", "function")
@@ -122,10 +107,9 @@ def _without_values(instruction: InstructionT) -> InstructionT:
 
 
 def _changes(instruction: Instruction) -> Iterator[tuple[str, Any]]:
-    component_values = _COMPONENT_VALUES.get(type(instruction), ())
     for name in instruction.__struct_fields__:
         value = getattr(instruction, name)
-        change = _component_placeholder if name in component_values else _placeholder
+        change = _component_placeholder if name in instruction.component_values else _placeholder
         if isinstance(value, tuple):
             changed = tuple(map(change, value))
             if any(a is not b for a, b in zip(changed, value, strict=True)):
@@ -144,4 +128,5 @@ def _placeholder(value: Any) -> Any:
 
 
 def _component_placeholder(value: Any) -> Any:
+    """Literals are kept as text, because 0.0 == -0.0 and NaN != NaN would make wrong keys."""
     return _placeholder(value) if value is None or isinstance(value, SpecNumber) else str(value)

@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from cts.model import (
     ClampMode,
-    ComponentType,
     Interpretation,
     MatrixLayout,
     Scope,
@@ -29,30 +28,6 @@ Declared: TypeAlias = (
     Constant | SpecInt | SpecBool | SpecClampMode | SpecScope | SpecUse | SpecInterpretation | SpecLayout
 )
 
-#: Component types by their names in the grammar (CV-002).
-_COMPONENTS = {
-    Interpretation.float16: "Float16NV",
-    Interpretation.float32: "Float32NV",
-    Interpretation.float8_e4m3fn: "FloatE4M3NV",
-    Interpretation.float8_e5m2: "FloatE5M2NV",
-    Interpretation.int8: "SignedInt8NV",
-    Interpretation.uint8: "UnsignedInt8NV",
-    Interpretation.int16: "SignedInt16NV",
-    Interpretation.uint16: "UnsignedInt16NV",
-    Interpretation.int32: "SignedInt32NV",
-    Interpretation.uint32: "UnsignedInt32NV",
-    Interpretation.int8_packed: "SignedInt8PackedNV",
-    Interpretation.uint8_packed: "UnsignedInt8PackedNV",
-}
-
-#: VK_COMPONENT_TYPE_BFLOAT16_KHR, which no interpretation may be but a conversion may be asked for.
-_BFLOAT16 = 1000141000
-
-
-def component_number(component: ComponentType) -> int:
-    """The number of a component type in SPIR-V and Vulkan (CV-002)."""
-    return _BFLOAT16 if component is ComponentType.bfloat16 else word_of(Interpretation(component.value))
-
 
 def given(declared: object) -> object:
     """The constant, however it is delivered."""
@@ -70,7 +45,7 @@ def word_of(value: object) -> int:
             name = "MatrixAccumulatorKHR" if value is Use.Accumulator else f"Matrix{value.value}KHR"
             return grammar().value("CooperativeMatrixUse", name)
         case Interpretation():
-            return grammar().value("ComponentType", _COMPONENTS[value])
+            return grammar().value("ComponentType", value.spirv)
         case MatrixLayout():
             return grammar().value("CooperativeVectorMatrixLayout", f"{value.value}NV")
         case int():

@@ -45,14 +45,10 @@ def results(
 
 def truncated(values: Floats, component: ComponentType) -> Floats:
     """The values; denormals of a float type without the lower half of their bits."""
-    least = float(np.finfo(component.dtype).tiny) if component.size > 1 else _LEAST[component]
+    least = component.format.least
     place = least / (1 << (FRACTION[TYPE_NUMBERS[component]] // 2))
     cut = np.copysign(np.floor(np.abs(values) / place) * place, values)
     return np.where(np.abs(values) < least, cut, values)
-
-
-#: Least normal numbers of the float8 types.
-_LEAST = {ComponentType.float8_e4m3fn: 2.0**-6, ComponentType.float8_e5m2: 2.0**-14}
 
 
 def converted(given: Floats, values: Floats, source: ComponentType, target: ComponentType, bug: int) -> Floats:

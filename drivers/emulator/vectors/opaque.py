@@ -158,7 +158,7 @@ def converted(bits: Registers, source: ComponentType, target: ComponentType, bug
         return bits
     values = floats_of(bits, source)
     if bug == v.CONVERSION_FLOAT8_DENORMALS_FLUSHED and source.size == 1:
-        values = np.where(np.abs(values) < 2.0 ** (-6 if source is ComponentType.float8_e4m3fn else -14), 0.0, values)
+        values = np.where(np.abs(values) < source.format.least, 0.0, values)
     elif bug == v.CONVERSION_THROUGH_BFLOAT16 and target is ComponentType.float16:
         values = floats_of(bits_of(values, ComponentType.bfloat16, NEAREST), ComponentType.bfloat16)
     elif bug == v.CONVERSION_FLOAT8_CONFUSED and target is ComponentType.float8_e5m2:

@@ -95,5 +95,4 @@ def without_denormals(values: Floats, component: ComponentType, settings: Settin
     """The values, zeros in place of denormals that are flushed (NU-013; never float8, NU-015)."""
     if not settings[FLUSH] or TYPE_NUMBERS[component] >= E4M3:
         return values
-    least = float.fromhex("0x1p-14" if component is ComponentType.float16 else "0x1p-126")
-    return np.where(np.abs(values) < least, 0.0 * values, values)
+    return np.where(np.abs(values) < component.format.least, 0.0 * values, values)

@@ -1,0 +1,26 @@
+"""The optional abilities of a device that instructions need."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Feature(enum.Enum):
+    """Optional abilities of a device, by the Vulkan feature that grants them."""
+
+    TENSOR_ADDRESSING = "cooperativeMatrixTensorAddressing"
+    BLOCK_LOADS = "cooperativeMatrixBlockLoads"
+    WORKGROUP_SCOPE = "cooperativeMatrixWorkgroupScope"
+    BUFFER_DEVICE_ADDRESS = "bufferDeviceAddress"
+    REDUCTIONS = "cooperativeMatrixReductions"
+    CONVERSIONS = "cooperativeMatrixConversions"
+    PER_ELEMENT = "cooperativeMatrixPerElementOperations"
+    DECODE_VECTOR = "cooperativeMatrixDecodeVector"
+    LONG_VECTOR = "longVector"
+    REPLICATED_COMPOSITES = "shaderReplicatedComposites"
+    VARIABLE_POINTERS = "variablePointers"
+    FLOAT_CONTROLS_2 = "shaderFloatControls2"
+    COOPERATIVE_VECTOR = "cooperativeVector"
+    COOPERATIVE_VECTOR_TRAINING = "cooperativeVectorTraining"
+    TRAINING_FLOAT16 = "cooperativeVectorTrainingFloat16Accumulation"
+    TRAINING_FLOAT32 = "cooperativeVectorTrainingFloat32Accumulation"
