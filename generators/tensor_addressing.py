@@ -143,7 +143,7 @@ def _draw_constant(choices: Choices, program: Program, setting: _Setting) -> str
 def _draw_tensor(
     choices: Choices, program: Program, setting: _Setting, region: Region, store: bool
 ) -> tuple[str, str | None, int, bool]:
-    """A layout and perhaps a view; their ids, the tensor's extent in bytes, and whether it tells x apart."""
+    """A layout and perhaps a view; their ids, the tensor's extent in bytes, and whether it differs along x."""
     sketch = draw_layout(choices)
     view, needed = None, setting.shape[0] * setting.shape[1] if store else 0
     if choices.chance(5):
