@@ -52,7 +52,7 @@ FORMATS = {
 def real(component: ComponentType, bits: Bits) -> F64:
     """The numbers behind bit patterns, of integer types as well; infinities as such, and one quiet NaN for every NaN.
 
-    All float64 of the oracle come from here, so none of its operations meets a signalling NaN, of which
+    All float64 of the oracle come from here, so none of its operations gets a signalling NaN, of which
     some processors' instructions warn and others do not.
     """
     if component in FORMATS and component.size < 4:
