@@ -1,4 +1,4 @@
-"""Matrices in memory: row- and column-major ones, and our own secret of optimal layouts.
+"""Matrices in memory: row- and column-major ones, and the interpreter's own optimal layouts.
 
 An optimal layout is a permutation of the elements, so zeros are a zero matrix (CV-038), with padding
 that is never read. Conversions fill the padding with POISON, which is NaN in every floating-point type.

@@ -16,7 +16,7 @@ class Component(NamedTuple):
         return self.encoding or f"{self.kind}{self.width}"
 
 
-#: Names for people.
+#: Names for messages.
 NAMES = {
     **dict(enumerate(("float16", "float32", "float64", "int8", "int16", "int32", "int64"))),
     **dict(enumerate(("uint8", "uint16", "uint32", "uint64"), 7)),
@@ -46,7 +46,7 @@ SIGNED = (3, 4, 5, 6)
 
 
 def name(code: int) -> str:
-    """A component type for people, also one that is unknown here."""
+    """A component type as text, also one that is unknown here."""
     return NAMES.get(code, f"component type {code}")
 
 

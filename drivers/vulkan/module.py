@@ -1,4 +1,4 @@
-"""What a module asks of a device: capabilities, types, multiplications, sizes; read from its words alone."""
+"""What a module needs from a device: capabilities, types, multiplications, sizes; read from its words alone."""
 
 from __future__ import annotations
 

@@ -98,7 +98,9 @@ VECTOR_IF_UNIFORM = arithmetic(
 VECTOR_LOOP_CARRIES_TWO = arithmetic(
     "vector-loop-carries-two", "of the vectors that a loop carries, only two are updated"
 )
-VECTOR_IF_FIRST_TURN = arithmetic("vector-if-first-turn", "the first turn's conditions decide for all turns of a loop")
+VECTOR_IF_FIRST_TURN = arithmetic(
+    "vector-if-first-turn", "a loop's first iteration decides its conditions for all iterations"
+)
 VECTOR_STORE_UNPREDICATED = arithmetic("vector-store-unpredicated", "inactive invocations store as well")
 
 # Multiplication (products.py, kernels.py)
@@ -109,7 +111,7 @@ VECTOR_M_SECOND_TILE = multiply(
     "vector-m-second-tile", "components from 64 on are made with the matrix's rows that are 64 before"
 )
 VECTOR_K_SECOND_TILE = multiply(
-    "vector-k-second-tile", "inputs from 64 on meet the matrix's columns that are 64 before"
+    "vector-k-second-tile", "inputs from 64 on are multiplied with the matrix's columns that are 64 before"
 )
 VECTOR_INT8_PAIRS_WRAP = multiply(
     "vector-int8-pairs-wrap", "the sum of two neighbouring products of signed 8-bit integers wraps at 16 bits"
