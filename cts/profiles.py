@@ -1,4 +1,4 @@
-"""How much a run generates: named, so that a header says it all."""
+"""Profiles: how many cases a run generates, by a name that headers print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules on their way to a driver: `DRIVER|spirv-opt:-O` is a driver whose modules an optimiser has changed."""
+"""Transforms: `DRIVER|spirv-opt:-O` is a driver that gets modules after an optimiser has changed them."""
 
 from __future__ import annotations
 

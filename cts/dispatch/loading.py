@@ -1,4 +1,4 @@
-"""A dispatch file to what module drivers run, and what is compared afterwards."""
+"""From a dispatch file to the job that module drivers run, and to what is compared afterwards."""
 
 from __future__ import annotations
 

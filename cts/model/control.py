@@ -16,14 +16,14 @@ from cts.model.operand import Operand
 
 
 class Carry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A matrix that a loop carries: `id` is its value in each turn and after the loop, `init` before the first."""
+    """A matrix that a loop carries: `id` is its value in each iteration and after the loop, `init` before the first."""
 
     id: str
     init: str
 
 
 class Merge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A matrix that both arms of an `If` give: `then` and `otherwise` are visible in their arm."""
+    """A matrix that both branches of an `If` give: `then` and `otherwise` are visible in their branch."""
 
     id: str
     then: str
@@ -31,7 +31,7 @@ class Merge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
 
 class Loop(Instruction, frozen=True):
-    """`count` turns (none where it is 0); `loop` in operands is a turn's index. Carried matrices are OpPhi."""
+    """`count` iterations (none if it is 0); `loop` in operands is the iteration's index. Carried matrices are OpPhi."""
 
     opcode: ClassVar[str] = "OpLoopMerge"
     count: Operand
@@ -39,7 +39,7 @@ class Loop(Instruction, frozen=True):
 
 
 class EndLoop(Instruction, frozen=True):
-    """The end of a turn; `next` are the matrices carried into the following one, in the order of `carry`."""
+    """The end of an iteration; `next` are the matrices carried into the following one, in the order of `carry`."""
 
     opcode: ClassVar[str] = "OpBranch"
     next: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Else(Instruction, frozen=True):
 
 
 class EndIf(Instruction, frozen=True):
-    """The end of an `If`; `merge` are the matrices that either arm gives, by OpPhi."""
+    """The end of an `If`; `merge` are the matrices that either branch gives, by OpPhi."""
 
     opcode: ClassVar[str] = "OpPhi"
     merge: tuple[Merge, ...] = ()

@@ -1,4 +1,4 @@
-"""Callbacks as expressions: parsed with Python's own grammar, typed once, executed by each room in its own way.
+"""Callbacks as expressions: parsed with Python's own grammar, typed once, executed by each implementation for itself.
 
 A body is assignments to fresh names, one a line, and a last line that is the result:
 
@@ -6,7 +6,7 @@ A body is assignments to fresh names, one a line, and a last line that is the re
     scale * float32(block.qs[coordInBlock[1]] & 15)
 
 Every value has a component type or is a condition (`bool`). Nothing converts silently: `float32(x)`
-converts, `as_uint16(x)` keeps the bits, and a number takes the type of what it meets. See docs/expressions.md.
+converts, `as_uint16(x)` keeps the bits, and a number takes the type of the other operand. See docs/expressions.md.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _buffer_problems(case: Case) -> Iterator[Problem]:
 
 
 def _conversion_problems(case: Case) -> Iterator[Problem]:
-    """Opaque matrices and conversions: names, shapes, what each side says of itself."""
+    """Opaque matrices and conversions: names, shapes, what each side declares."""
     for name, matrix in case.opaque.items():
         path = f"opaque.{name}"
         if name in case.buffers or name.startswith("$"):
@@ -174,7 +174,7 @@ class _Resolver:
         self.types: dict[str, ResultType] = {}
         #: The ids visible in the program and in each block around the instruction, outermost first.
         self._visible: list[set[str]] = [set()]
-        #: The loops and conditions around the instruction, with the ids of an `If`'s first arm.
+        #: The loops and conditions around the instruction, with the ids of an `If`'s first branch.
         self._open: list[ins.ControlInstruction] = []
         self._arms: list[set[str]] = []
 

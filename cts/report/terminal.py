@@ -1,4 +1,4 @@
-"""A run for people: header, progress bar, failures as they are found, summary by driver and area."""
+"""A run on the terminal: header, progress bar, failures as they are found, summary by driver and area."""
 
 from __future__ import annotations
 

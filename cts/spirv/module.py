@@ -144,7 +144,7 @@ class ModuleBuilder:
         self.op("OpExtension", name)
 
     def name(self, target: Id, text: str) -> Id:
-        """Give an id its name for people, and return it. A name is cut to 256 characters."""
+        """Give an id its name in listings, and return it. A name is cut to 256 characters."""
         self.op("OpName", target, text[:256].encode(errors="replace").replace(b"\0", b"?").decode())
         return target
 
