@@ -128,7 +128,7 @@ def test_unknown_bindings_are_remarked_upon(tmp_path: Path) -> None:
          "5: buffers.a.addresses[0].at", "at most 7"),
         ({"a": "  a: {type: uint8, shape: [16], fill: 0, addresses: [{at: 8, of: c}]}"}, "no buffer is named 'c'",
          "5: buffers.a.addresses[0].of", "one of"),
-        ({"a": "  a/b: {type: uint8, shape: [16], fill: 0}"}, "no name of a buffer", '5: buffers["a/b"]', "letters"),
+        ({"a": "  a/b: {type: uint8, shape: [16], fill: 0}"}, "not a valid buffer", '5: buffers["a/b"]', "letters"),
     ],
 )  # fmt: skip
 def test_refused(tmp_path: Path, replaced: dict[str, str], what: str, where: str, fix: str) -> None:

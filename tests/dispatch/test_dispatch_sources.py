@@ -97,7 +97,7 @@ def test_random_numbers(tmp_path: Path) -> None:
         ("{file: objects.npy}", "not a NumPy file", "buffers.a.file"),
         ("{file: nothing.npy}", "empty", "buffers.a.file"),
         ("{type: int8, shape: [1], fill: 300}", "300 does not fit into int8", "buffers.a.fill"),
-        ("{type: int8, shape: [1], fill: 1.5}", "1.5 is no integer", "buffers.a.fill"),
+        ("{type: int8, shape: [1], fill: 1.5}", "1.5 is not an integer", "buffers.a.fill"),
         ("{type: uint8, shape: [300], iota: {}}", "256 is not exactly representable", "buffers.a.iota"),
         ("{type: float16, shape: [3000], iota: {}}", "2049 is not exactly representable", "buffers.a.iota"),
         ("{type: uint8, shape: [2], values: [1]}", "1 values for 2 elements", "buffers.a.values"),
