@@ -274,9 +274,9 @@ def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:
         except (msgspec.DecodeError, RecursionError) as e:
             raise BadInput("events", str(e), f"{where}:{number}", "a line that `cts run --json` wrote") from e
     if not events or not isinstance(events[0], RunStarted):
-        raise BadInput("events-header", "the first line is no run-started event", where, "the whole output of a run")
+        raise BadInput("events-header", "the first line is not a run-started event", where, "the whole output of a run")
     if not isinstance(events[-1], RunFinished):
         raise BadInput(
-            "events-footer", "the last line is no run-finished event: the run did not end", where, "run it again"
+            "events-footer", "the last line is not a run-finished event: the run did not end", where, "run it again"
         )
     return events

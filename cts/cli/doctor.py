@@ -36,8 +36,8 @@ REMEDIES = {
     "fail": "cts explain {name} --driver {spec}",
     "crash": "a newer driver; cases known to crash can be left out, see docs/quarantine.md",
     "timeout": "a longer limit, such as the option timeout=120 of vulkan: devices on a CPU compile slowly",
-    "device-lost": "read the system's log and restart the device; such cases can be left out, see docs/quarantine.md",
-    "flaky": "cts run {name} --driver {spec} --reruns 20; check other programs on the device, its clock, its memory",
+    "device-lost": "the system's log, and a restart of the device; docs/quarantine.md says how to leave such cases out",
+    "flaky": "cts run {name} --driver {spec} --reruns 20; other programs on the device, its clock, its memory",
     "error": "what the message asks for; see docs/your-own-driver.md if the driver is your own",
 }
 
@@ -110,7 +110,7 @@ def _known(opened: OpenDriver, oracle: Oracle) -> int:
             "  fix:   a device and driver with cooperative matrices or vectors: `cts drivers -d` shows what it supports"
         )
         return TROUBLE
-    told = f"{passed} of {ran} known cases pass, the device does not support {len(seen) - ran}"
+    told = f"{passed} of {ran} known cases pass, {len(seen) - ran} are not supported by the device"
     if passed == ran:
         typer.echo(f"\nyes: {opened.spec} can be tested: {told}")
         typer.echo(f"next: cts run --profile smoke --driver {shlex.quote(opened.spec)}")

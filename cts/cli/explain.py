@@ -53,7 +53,9 @@ def _element(text: str) -> tuple[int, int]:
 
     row, comma, col = text.partition(",")
     if not (comma and row.strip().isdecimal() and col.strip().isdecimal()):
-        raise BadInput("no-element", f"{text!r} is no element", f"--element {text}", "row and column, e.g. 0,15")
+        raise BadInput(
+            "no-element", f"{text!r} does not name an element", f"--element {text}", "row and column, e.g. 0,15"
+        )
     return int(row), int(col)
 
 

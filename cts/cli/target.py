@@ -47,7 +47,7 @@ def _of_journal(path: Path, oracle: Oracle) -> Case:
                 raise BadInput("journal-malformed", f"no journal entry: {e}", f"{path}:{number}", remedy) from e
     cases = [c for c in begun.values() if c is not None]
     if not cases:
-        raise BadInput("journal-clean", "every case in it ended well", str(path), "a journal of a crash")
+        raise BadInput("journal-clean", "every case in the journal finished", str(path), "the journal of a crash")
     try:
         case = msgspec.convert(cases[-1], Case)
     except msgspec.ValidationError as e:

@@ -94,7 +94,7 @@ def vector_outer_products_in_arms(case: Case) -> bool:
 
 @condition("vector-rows-unlike-16")
 def vector_rows_unlike_16(case: Case) -> bool:
-    """A row-major matrix of floats has K that is no multiple of 16, and its buffer has infinities or NaNs."""
+    """A row-major matrix of floats has K that is not a multiple of 16, and its buffer has infinities or NaNs."""
     for i in case.program:
         if isinstance(i, VectorMatrixMul) and layout_of(i.layout) is MatrixLayout.RowMajor:
             k, buffer = constant_of(i.k), case.buffers[i.matrix]

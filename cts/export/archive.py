@@ -142,7 +142,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], path: Path) -> None:
             raise _bad(f"{name!r} occurs twice", path, "every file once")
         seen.add(name)
         if _leads_out(name):
-            raise _bad(f"{name!r} is no path inside the bundle", path, "names relative to the bundle")
+            raise _bad(f"{name!r} is not a path inside the bundle", path, "names relative to the bundle")
         if e.flag_bits & _ENCRYPTED:
             raise _bad(f"{name!r} is encrypted", path, "a bundle without a password")
         kind = stat.S_IFMT(e.external_attr >> 16)

@@ -186,7 +186,7 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
                 assignments.append((name, found))
                 typing.names[name] = found.type
             case _:
-                raise ExpressionError(f"`{ast.unparse(line)}` is no assignment", "`name = expression`")
+                raise ExpressionError(f"`{ast.unparse(line)}` is not an assignment", "`name = expression`")
     result = typing.typed(lines[-1].value, returns)
     if result.type != returns:
         raise ExpressionError(
@@ -273,7 +273,7 @@ class _Typing:
         """`wanted` is the type that a plain number takes; without it, a plain number is an error."""
         match node:
             case ast.Constant(value=bool()):
-                raise ExpressionError(f"`{ast.unparse(node)}` is no operand", "a comparison")
+                raise ExpressionError(f"`{ast.unparse(node)}` is not an operand", "a comparison")
             case ast.Constant(value=int() | float()):
                 return self._number(node, wanted)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if value is not True:
@@ -316,7 +316,7 @@ class _Typing:
             raise ExpressionError(f"`{value}` has no type here", f"say it: float32({value}) or int32({value})")
         if isinstance(value, float) and not math.isfinite(value):
             right = "a finite number; an infinity by its bits: as_float32(uint32(0x7f800000))"
-            raise ExpressionError(f"`{ast.unparse(node)}` is no finite number", right)
+            raise ExpressionError(f"`{ast.unparse(node)}` is not a finite number", right)
         try:
             return Number(wanted, int(encode(wanted, [value])[0]))
         except ValueError as e:

@@ -131,7 +131,7 @@ class ModuleBuilder:
         for name in names:
             found = grammar().kinds["Capability"].by_name.get(name)
             if found is None:
-                raise EmitError(f"{name} is no capability of the grammar")
+                raise EmitError(f"{name} is not a capability of the grammar")
             self.op("OpCapability", name)
             in_core = found.version != "None" and tuple(map(int, found.version.split("."))) <= self._version
             if found.extensions and not in_core:

@@ -121,7 +121,7 @@ VECTOR_ROWS_WHOLE_PIECES = multiply(
     "rows are read in whole pieces of 16 elements, times zeros behind K: an infinity or NaN there makes the sum NaN",
 )
 VECTOR_PADDING_NAN = multiply(
-    "vector-padding-nan", "padding of an optimal layout enters sums of K that is no multiple of 8: NaN times 0"
+    "vector-padding-nan", "padding of an optimal layout enters sums of K that is not a multiple of 8: NaN times 0"
 )
 VECTOR_ACCUMULATOR_FLOAT16 = multiply(
     "vector-accumulator-float16", "sums of float32 results are rounded to float16 at each step"
@@ -231,7 +231,7 @@ REDUCE_SUM_TAIL_DROPPED = training(
 )
 REDUCE_SUM_IN_FLOAT16 = training("reduce-sum-in-float16", "float32 sums over invocations are rounded to float16")
 TRAINING_ZERO_FILL_IGNORED = training(
-    "training-zero-fill-ignored", "zeroed memory is no zero matrix in an optimal layout"
+    "training-zero-fill-ignored", "zeroed memory is not a zero matrix in an optimal layout"
 )
 
 # Conversions of matrices in memory (opaque.py)
