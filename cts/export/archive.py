@@ -100,6 +100,8 @@ def case_text(path: Path) -> str:
             _check_entries(archive.infolist(), path)
             with archive.open(CASE) as stream:
                 text = stream.read(MAX_CASE + 1)
+    except BadInput:
+        raise
     except KeyError:
         raise _bad(f"there is no {CASE}", path, "a bundle that `cts export` wrote") from None
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, OSError, struct.error) as e:

@@ -101,7 +101,7 @@ def test_random_numbers(tmp_path: Path) -> None:
         ("{type: uint8, shape: [300], iota: {}}", "256 is not exactly representable", "buffers.a.iota"),
         ("{type: float16, shape: [3000], iota: {}}", "2049 is not exactly representable", "buffers.a.iota"),
         ("{type: uint8, shape: [2], values: [1]}", "1 values for 2 elements", "buffers.a.values"),
-        ('{type: uint8, values: ["0x100"]}', "no bit pattern of uint8", "buffers.a.values"),
+        ('{type: uint8, values: ["0x100"]}', "not a bit pattern of uint8", "buffers.a.values"),
         ("{type: uint8, shape: [100000, 100000], fill: 0}", "10000000000 bytes", "buffers.a.shape"),
         ("{type: uint8, fill: 0}", "needs a shape", "buffers.a"),
         ("{shape: [1], fill: 0}", "needs a type", "buffers.a"),

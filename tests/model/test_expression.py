@@ -178,7 +178,7 @@ def test_assignments_come_in_order_and_have_types() -> None:
         ("sin(x)", "no such function", "component type with one argument"),
         ("0.1", "0.1 is not exactly representable as float32", "a number that float32 represents"),
         ("i + 4294967296", "not exactly representable as int32", "a number that int32 represents"),
-        ("1e999", "no finite number", "as_float32(uint32(0x7f800000))"),
+        ("1e999", "not a finite number", "as_float32(uint32(0x7f800000))"),
         ("1" + 400 * "0", "too large for float32", "a number that float32 represents"),
         ("block.q", "no such field", "one of d, qs"),
         ("block.qs", "not how the field is declared", "block.qs[index], 4 elements"),
