@@ -40,7 +40,7 @@ def run_area(
 ) -> Ran:
     """Generated cases of one area on several drivers, those of equal capabilities together.
 
-    Faults of the generator whose kind is `known` are not told again.
+    Faults of the generator whose kind is `known` are not reported again.
     """
 
     def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:

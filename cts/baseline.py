@@ -1,4 +1,4 @@
-"""Failures that are known: strict both ways. See docs/runs.md.
+"""Known failures: new failures and unexpected passes both fail a run. See docs/runs.md.
 
 A baseline is a file of the quarantine's format. Its entries with `verdict` are known failures,
 those with `when` are a quarantine.
@@ -30,7 +30,7 @@ class Baseline:
     rules: tuple[Rule, ...] = ()
 
     def on(self, *names: str) -> Baseline:
-        """Those of a driver that goes by any of these names; the last of several is what it says of itself."""
+        """Those of a driver with any of these names; the last of several is its reported identity."""
         return Baseline(tuple(r for r in self.rules if r.match.on(names)))
 
     def known(self, case: Case, verdict: Verdict) -> Rule | None:

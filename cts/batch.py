@@ -39,7 +39,7 @@ class Judged:
     """One case on several drivers, whose attempts are in their order.
 
     There is no expectation where no driver can run the case or the oracle failed; the attempt is
-    then the same object for all drivers that are not to blame.
+    then the same object for all drivers, none of which caused it.
     """
 
     case: Case
@@ -60,7 +60,7 @@ def judge_all(
 ) -> list[Judged]:
     """Every case on every driver. Whatever `expect` raises is the verdict `error` of its case.
 
-    `told` hears of each case that has run as soon as it is judged, but not of one that is refused or recalled.
+    `told` is called for each case that has run, as soon as it is judged, but not for one that is refused or recalled.
     """
     answers: dict[int, Expectation | Attempt] = {}
 

@@ -1,4 +1,4 @@
-"""Finding cases: the packaged corpus and files of one's own, by dotted name or path."""
+"""Finding cases: in the packaged corpus by dotted name, and in other files by path."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _duplicates(chosen: list[Entry]) -> list[BadInput]:
             errors.append(
                 BadInput(
                     "duplicate-case",
-                    f"two files are the case {entry.name}",
+                    f"two files define the case {entry.name}",
                     str(entry.path),
                     f"rename it: {first.path} has the name",
                 )

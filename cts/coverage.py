@@ -1,4 +1,4 @@
-"""Who tests what: facts against the cases that cover them, the generators that produce them, the drivers that run them.
+"""Coverage: for each fact, the cases that cover it, the generators that exercise it and the drivers that can run it.
 
 A case of the corpus says in `covers` what it is about. A generated case says nothing: what its
 instructions put to the test is said by their structs, and by rules where it depends on the case around them.
@@ -271,7 +271,7 @@ def table(cases: Sequence[Case], samples: Mapping[str, Sequence[Case]], drivers:
 
 
 def untested(rows: Sequence[Row], drivers: Sequence[str], *, generated: bool = True) -> dict[str, list[str]]:
-    """What nobody tests, by who should: `corpus`, `generators`, and each driver that can run no case of a fact."""
+    """Untested facts, by who should test them: `corpus`, `generators`, each driver that can run no case of a fact."""
     found = {"corpus": [r.fact for r in rows if not r.cases]}
     if generated:
         found["generators"] = [r.fact for r in rows if not r.areas and r.fact not in SITUATIONS]

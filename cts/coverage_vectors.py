@@ -1,4 +1,4 @@
-"""The facts that cooperative vectors, their products and the conversions of their matrices put to the test."""
+"""The facts that cooperative vectors, their products and the conversions of their matrices exercise."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Examples of a strategy by a seed, and what is wrong with those that are no cases to judge.
+"""Examples of a strategy by a seed, and the faults of those that cannot be judged.
 
-Whatever happens to an example here is the suite's own error, of a generator or of the oracle, and no driver's.
+Whatever goes wrong with an example here is an error of the suite, of a generator or of the oracle, not of a driver.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Examples that are faults after which no more are drawn.
 MOST_FAULTS = 10
 
-#: What is asked of a user who meets one.
+#: What a user who sees one should do.
 REMEDY = "this is a bug in cts/generators or cts/reference; please report it"
 
 
@@ -37,7 +37,7 @@ class Fault(HarnessTrouble):
 
     @classmethod
     def raised(cls, code: str, what: str, error: Exception) -> Fault:
-        """One that shows as an exception; the innermost place in the code tells them apart."""
+        """One that shows as an exception; the innermost place in the code distinguishes them."""
         told = trouble(code, what, error)
         kind = f"{code} {type(error).__name__} {told.where}"
         return cls(code, told.what, told.where, REMEDY, kind, describe(error))
@@ -115,7 +115,7 @@ def for_each(
     except CtsError:
         raise  # what `test` has to say
     except Exception as e:
-        raise Fault.raised("generator-failed", "generation breaks off", e) from e
+        raise Fault.raised("generator-failed", "generating examples fails", e) from e
 
 
 def _whatever_happens(strategy: SearchStrategy[Case]) -> SearchStrategy[Example]:
@@ -130,7 +130,7 @@ def _whatever_happens(strategy: SearchStrategy[Case]) -> SearchStrategy[Example]
         except errors.UnsatisfiedAssumption:
             raise  # no error: Hypothesis draws another example
         except Exception as e:  # noqa: BLE001 - a bug of the generator: shown as such
-            return Undrawn(Fault.raised("generator-failed", "the strategy raises", e))
+            return Undrawn(Fault.raised("generator-failed", "the strategy raises an exception", e))
 
     return whatever_happens()
 
@@ -201,7 +201,7 @@ class Faults:
     ) -> None:
         """Let Hypothesis shrink the first of each kind but the `known` ones; `check` raises what is wrong."""
         for kind, faulty in self.by_kind.items():
-            # What is found once is told as it is, where it cannot be made smaller.
+            # A fault that was found once is reported as it is, if it cannot be made smaller.
             with suppress(Flaky, Fault):
                 if kind not in known:
                     for_each(strategy, profile, _again(faulty, check), shrink=True)
@@ -269,7 +269,7 @@ def examine(strategy: SearchStrategy[Case], profile: Profile, check: Callable[[C
 
 
 def drawn(strategy: SearchStrategy[Case], profile: Profile) -> list[Case]:
-    """The cases that a run of this profile explores, without what it tells as faults: examples that raise.
+    """The cases that a run of this profile explores, without what it reports as faults: examples that raise.
 
     Raises Fault where the strategy as a whole fails.
     """

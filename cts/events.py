@@ -38,7 +38,7 @@ class RunStarted(_Event, frozen=True, tag="run-started"):
 
 
 class DriverOpened(_Event, frozen=True, tag="driver-opened"):
-    """A driver is ready. `identity` is what it says of itself, "" where it says nothing."""
+    """A driver is ready. `identity` is what it reports as device and version, "" where it reports nothing."""
 
     driver: str
     identity: str
@@ -66,7 +66,7 @@ class Trouble(_Event, frozen=True, tag="trouble"):
 class GeneratorFault(Trouble, frozen=True, tag="generator-fault"):
     """Generated examples of an area that are no cases to judge: the suite's own error, and no driver's (exit status 3).
 
-    `kind` tells them apart from others. `case` is the YAML of the shrunk case, "" where there is none, and `name` its
+    `kind` distinguishes them from others. `case` is the YAML of the shrunk case, "" where there is none, and `name` its
     name. The first of them is the `example`-th that was drawn, from 1, and there are `count`. `detail` is a traceback
     or "", and `reproduce` the command that shows them again.
     """
@@ -113,7 +113,7 @@ class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
     """One case has run on a driver: for the journal of a run, so that none need run twice.
 
     `hash` is its content hash. The `case` itself is there where it was generated and did not pass:
-    it may take the run down with it before it is shrunk.
+    it may kill the run before it is shrunk.
     """
 
     driver: str
@@ -277,9 +277,9 @@ def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:
         except (msgspec.DecodeError, RecursionError) as e:
             raise BadInput("events", str(e), f"{where}:{number}", "a line that `cts run --json` wrote") from e
     if not events or not isinstance(events[0], RunStarted):
-        raise BadInput("events-header", "the first line is no run-started event", where, "the whole output of a run")
+        raise BadInput("events-header", "the first line is not a run-started event", where, "the whole output of a run")
     if not isinstance(events[-1], RunFinished):
         raise BadInput(
-            "events-footer", "the last line is no run-finished event: the run did not end", where, "run it again"
+            "events-footer", "the last line is not a run-finished event: the run did not end", where, "run it again"
         )
     return events

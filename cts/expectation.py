@@ -93,7 +93,7 @@ class Expectation:
     `matrices` maps each matrix id to its bit patterns, shape (instances, rows, cols), dtype the
     component's `bits_dtype`; instances are the matrix scope's, workgroup index major (x fastest),
     subgroup minor. Where a matrix has more than one allowed value, `matrices` holds one of them and
-    `spreads` all. In a loop, the last turn's.
+    `spreads` all. In a loop, the last iteration's.
     """
 
     buffers: dict[str, Allowed]
@@ -147,7 +147,7 @@ class Trace:
 
 
 class Reach(enum.IntEnum):
-    """What becomes of an element where an instruction meets memory."""
+    """What happens to an element where an instruction accesses memory."""
 
     MEMORY = 0
     CLIPPED = 1
@@ -157,7 +157,7 @@ class Reach(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Reached:
-    """Where the elements of a load or store meet memory, in the last turn of loops around it.
+    """Where the elements of a load or store access memory, in the last iteration of loops around it.
 
     `byte` is the offset in the contents of `buffer`, int64, and `status` a `Reach`, uint8; both are
     (instances, rows, cols). A byte says nothing where the status is not MEMORY.
@@ -183,7 +183,7 @@ class Oracle(Protocol):
         """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure.
 
         With `detail`, also each term of sums and how layouts and views came to be. `depth` counts the
-        instructions before the store that are told of; None: as many as are readable.
+        instructions before the store that are described; None: as many as are readable.
         """
         ...
 
@@ -200,11 +200,11 @@ class Oracle(Protocol):
     ) -> Trace:
         """Every step, in detail, behind an element of a matrix or (in row 0) of a vector.
 
-        As it is after the program, or after the turn `turns` of the loops around what defines it. The
+        As it is after the program, or after the iteration `turns` of the loops around what defines it. The
         instruction of the trace is that one; None where the instance never comes to it.
         """
         ...
 
     def reached(self, case: Case, instruction: int) -> Reached | None:
-        """Where a load or store meets memory; None for other instructions, and where none is taken."""
+        """Where a load or store accesses memory; None for other instructions, and where none is taken."""
         ...

@@ -1,8 +1,8 @@
 """Generated cases on drivers, driven by Hypothesis: find a failing case, shrink it, keep the shrunk one.
 
 Drivers of equal capabilities see the same examples, generated and judged by the oracle once; each
-driver's finding is then shrunk for itself. An example that is no case to judge is a fault of the suite's own,
-and no driver's: the next one follows, and of faults of one kind the first is shrunk.
+driver's finding is then shrunk separately. An example that cannot be judged is a fault of the suite, not of a
+driver: the next one follows, and of faults of one kind the first is shrunk.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _nothing_ran(explored: Explored, faults: Faults) -> Attempt:
 
 
 def _attempt(case: Case, driver: OpenDriver, oracle: Oracle) -> tuple[Attempt, Expectation | None]:
-    """One case on one driver, but for what shrinking keeps away from."""
+    """One case on one driver, unless shrinking avoids it."""
     if is_spared(driver, case):
         return Attempt(Verdict.NOT_RUN, "left for last by the quarantine, or the run dies with it"), None
     (judged,) = judge_all([case], [driver], lambda case: checked_expectation(case, oracle))
@@ -221,7 +221,7 @@ def _shrink(
     explored: Explored,
     passed: Set[str],
 ) -> None:
-    """Repeat the examples and let Hypothesis shrink the failing one; those that have passed cost generation only.
+    """Repeat the examples and let Hypothesis shrink the failing one; those that have passed are generated but not run.
 
     What is left is minimised, within the profile's `reductions`. Both keep to the verdict that shrinking began with, so
     that it never slips from a driver's failure into an error of ours.

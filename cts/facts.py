@@ -1,4 +1,4 @@
-"""What the facts say that code, cases and traces cite by their IDs: the table of docs/facts.md, which is shipped."""
+"""The text of the facts that code, cases and traces cite by ID: the tables of docs/facts.md, which is shipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a failed attempt to the data that every report of it shows."""
+"""From a failed attempt to the finding that every report shows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _counts(divergence: Divergence) -> tuple[BufferCount, ...]:
 
 
 def mismatches(case: Case, group: Differing, most: int) -> list[Mismatch]:
-    """The first `most` differing elements, as data for people."""
+    """The first `most` differing elements, with values as text."""
     buffer = case.buffers[group.buffer]
     distance = ulps(group.component, group.actual[:most], group.lo[:most], group.hi[:most])
     found = []

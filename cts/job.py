@@ -1,4 +1,4 @@
-"""What a module driver runs: SPIR-V words, memory, bindings. Knows nothing of cases."""
+"""The job of a module driver: SPIR-V words, memory, bindings. It does not depend on cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One case on one driver: from a job to a verdict. Whatever a driver does ends as a verdict."""
+"""One case on one driver: from a job to a verdict. Everything that a driver may do leads to a verdict."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def refusal(driver: OpenDriver, case: Case) -> Attempt | None:
 
 
 def recall(driver: OpenDriver, case: Case) -> Attempt | None:
-    """The verdict of a case that is known to pass, or to take the run along each time; or None."""
+    """The verdict of a case that is known to pass, or to kill the run each time; or None."""
     remark = driver.recalled.passed.get(case.content_hash) if driver.recalled.passed else None
     if remark is not None:
         return Attempt(Verdict.PASS, remark)
@@ -116,7 +116,7 @@ def recall(driver: OpenDriver, case: Case) -> Attempt | None:
 
 
 def is_suspect(driver: OpenDriver, case: Case) -> bool:
-    """Whether the run has died while the driver had this case, so that it goes alone now."""
+    """Whether the run has died while the driver had this case, so that it now runs alone."""
     return bool(driver.recalled.died) and case.content_hash in driver.recalled.died
 
 
@@ -126,7 +126,7 @@ def is_deadly(driver: OpenDriver, case: Case) -> bool:
 
 
 def is_spared(driver: OpenDriver, case: Case) -> bool:
-    """Whether shrinking keeps away from a case: a quarantine leaves it for last, or the run dies with it."""
+    """Whether shrinking avoids a case: a quarantine leaves it for last, or the run dies with it."""
     return driver.quarantine.last(case) or is_deadly(driver, case)
 
 

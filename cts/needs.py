@@ -1,4 +1,4 @@
-"""What a module asks of a Vulkan device, as data that a program in another language can check.
+"""What a module needs from a Vulkan device, as data that a program in another language can check.
 
 Numbers are Vulkan's and SPIR-V's own: component types are VkComponentTypeKHR, scopes are SPIR-V's.
 """

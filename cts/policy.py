@@ -1,4 +1,4 @@
-"""Failures that rest on this suite's policy: what it asks of a driver where the specifications ask for nothing.
+"""Failures that rest on this suite's policy: requirements that no specification makes.
 
 The accuracy of multiply-adds is such a policy: their order and internal precision are the implementation's
 (NU-010), and so is the order of a reduction (CM-023). A driver that fails by it alone breaks no sentence.

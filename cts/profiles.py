@@ -1,4 +1,4 @@
-"""How much a run generates: named, so that a header says it all."""
+"""Profiles: how many cases a run generates, by a name that headers print."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def profile(name: str, max_examples: int | None = None, seed: int | None = None)
     if max_examples is not None and max_examples < 1:
         raise BadInput("max-examples", f"{max_examples} examples", "--max-examples", "at least 1")
     if seed is not None and not 0 <= seed < 1 << 64:
-        raise BadInput("seed", f"{seed} is no seed", "--seed", "0 to 2^64 - 1")
+        raise BadInput("seed", f"{seed} is not a seed", "--seed", "0 to 2^64 - 1")
     base = PROFILES[name]
     if seed is None:
         seed = base.seed if base.seed is not None else secrets.randbelow(1 << 32)

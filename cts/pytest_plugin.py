@@ -41,10 +41,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--cts-bundle-seconds", type=float, default=20.0, metavar="S", help="how long a bundle's case is made smaller"
     )
-    group.addoption("--cts-quarantine", metavar="FILE", help="cases that a device cannot stand: left out, or for last")
+    group.addoption("--cts-quarantine", metavar="FILE", help="cases known to hang or crash a device: left out or last")
     group.addoption("--cts-baseline", metavar="FILE", help="failures that are known; a listed case that passes fails")
     group.addoption(
-        "--cts-reruns", type=int, default=1, metavar="N", help="how often a finding is run again, to tell what is flaky"
+        "--cts-reruns", type=int, default=1, metavar="N", help="how often a finding is run again, to find flaky ones"
     )
     group.addoption(
         "--cts-validation", action="store_true", help="load validation layers: a case that one rejects is an error"

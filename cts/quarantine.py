@@ -1,4 +1,4 @@
-"""Cases that a device is known to hang or crash on: left out, left for last or run alone. See docs/quarantine.md.
+"""Cases known to hang or crash a device: left out, run last or run alone. See docs/quarantine.md.
 
 The file has known failures, too: entries with `verdict`, which `cts.baseline` reads (docs/runs.md).
 """
@@ -42,7 +42,7 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
     """All that is given must hold.
 
     `driver` and a single `cases` are globs; a list of `cases` are content hashes. `version` are
-    comparisons such as ">=580, <590" with the last dotted number that the driver says of itself.
+    comparisons such as ">=580, <590" with the last dotted number in the driver's reported identity.
     """
 
     driver: str = "*"
@@ -56,7 +56,7 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
         comparisons(self.version)
 
     def on(self, names: Sequence[str]) -> bool:
-        """Whether a driver that goes by these names, the last being what it says of itself, is meant."""
+        """Whether a driver with these names is meant; the last is its reported identity."""
         if not any(fnmatchcase(n, self.driver) for n in names):
             return False
         return not self.version or holds(self.version, names[-1] if len(names) > 1 else "")
@@ -76,7 +76,7 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which cases on which devices; when they run, or the verdicts that they are known to have; and why, for people."""
+    """Which cases on which devices; when they run, or the verdicts that they are known to have; and why."""
 
     match: Match
     reason: Annotated[str, Meta(min_length=1)]
@@ -88,7 +88,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
         if self.when is None and self.verdict is None:
             raise ValueError("missing required field `when`, or `verdict` of a known failure")
         if self.when == "never" and self.verdict is not None:
-            raise ValueError("what runs never has no `verdict`")
+            raise ValueError("an entry with `when: never` cannot have a `verdict`: its cases never run")
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str:
-        """Reason and link, for people."""
+        """Reason and link, as reports print them."""
         return f"{self.reason} ({self.link})" if self.link else self.reason
 
 
@@ -116,7 +116,7 @@ class Quarantine:
     rules: tuple[Rule, ...] = ()
 
     def on(self, *names: str) -> Quarantine:
-        """The rules for a driver that goes by any of these names; the last of several is what it says of itself."""
+        """The rules for a driver with any of these names; the last of several is its reported identity."""
         return Quarantine(tuple(r for r in self.rules if r.match.on(names)))
 
     def find(self, case: Case) -> Rule | None:
@@ -143,7 +143,7 @@ def quarantine_of(found: Sequence[Rule], where: str) -> Quarantine:
     for i, rule in enumerate(found):
         if rule.when is None:
             raise BadInput(
-                "quarantine-known", "a known failure, with `verdict`, is no quarantine", f"{where}: entries[{i}]",
+                "quarantine-known", "a known failure (with `verdict`) in a quarantine", f"{where}: entries[{i}]",
                 "give the file as a baseline: --baseline, or --cts-baseline with pytest",
             )  # fmt: skip
     return Quarantine(tuple(found))

@@ -1,4 +1,4 @@
-"""From attempts to results: a finding is run again, and what is left of an area or a case is put into words."""
+"""From attempts to results: findings are run again, and the outcome of a case or an area is summarised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cts.model import Case, dumps_case
 from cts.quarantine import Rule
 from cts.verdict import Verdict
 
-#: How often a finding is run again, to tell what is flaky.
+#: How often a finding is run again, to find flaky ones.
 RERUNS = 1
 
 

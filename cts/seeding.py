@@ -1,4 +1,4 @@
-"""A seed gives the same examples in every process, installed or not, under pytest or not."""
+"""Seeding: a seed gives the same examples in every process, installed or not, under pytest or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules on their way to a driver: `DRIVER|spirv-opt:-O` is a driver whose modules an optimiser has changed."""
+"""Transforms: `DRIVER|spirv-opt:-O` is a driver that gets modules after an optimiser has changed them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def parse(text: str) -> Transform:
     except ValueError as e:
         raise BadInput("transform", f"{text!r}: {e}", f"--transform {text}", "flags as in a shell") from e
     if name != "spirv-opt" or not colon or not flags:
-        raise BadInput("transform", f"{text!r} is no transform", f"--transform {text}", "for example spirv-opt:-O")
+        raise BadInput("transform", f"{text!r} is not a transform", f"--transform {text}", "for example spirv-opt:-O")
     return Transform(text, program("spirv-opt"), flags)
 
 

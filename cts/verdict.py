@@ -1,4 +1,4 @@
-"""Verdicts: a closed enum, never silently anything else."""
+"""Verdicts: a closed enum."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Verdict(enum.Enum):
-    """What became of one case on one driver."""
+    """The outcome of one case on one driver."""
 
     PASS = "pass"  # noqa: S105 - not a password
     FAIL = "fail"
@@ -20,5 +20,5 @@ class Verdict(enum.Enum):
 
     @property
     def is_finding(self) -> bool:
-        """True where the driver is to blame, or may be."""
+        """True if the driver is at fault, or may be."""
         return self in (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY)

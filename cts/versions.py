@@ -1,4 +1,4 @@
-"""Ranges of versions, and the version in what a driver says of itself."""
+"""Ranges of versions, and the version in a driver's reported identity."""
 
 from __future__ import annotations
 

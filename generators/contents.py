@@ -1,6 +1,6 @@
-"""Contents of source buffers: what the numbers in them are, and what is known of these.
+"""Contents of source buffers: the numbers in them, and what is known of these.
 
-By default numbers tell their place (ramps with a prime period, so that neighbouring rows differ) and are
+By default numbers identify their position (ramps with a prime period, so that neighbouring rows differ) and are
 small whole numbers or halves, so that floating-point sums of them are exact in any order (NU-010).
 """
 

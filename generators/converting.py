@@ -1,6 +1,6 @@
 """What may be converted to what, with which numbers: ties and their neighbours, denormals, limits.
 
-Numbers stay where the result is defined (NU-016) and, for the float8 types, clear (AM-29).
+Numbers stay where the result is defined (NU-016) and, for the float8 types, unambiguous (AM-29).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Step:
 
     @property
     def kind(self) -> str:
-        """What it is, for draws that meet each kind as often as another."""
+        """Its kind, for draws that choose all kinds equally often."""
         if self.operation is not None:
             changes = "" if self.use is None else " with use"
             return f"{'float' if self.component.is_float else 'integer'}{changes}"

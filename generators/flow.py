@@ -1,4 +1,4 @@
-"""Loops and conditions around parts of a program: counts and conditions that are the same everywhere, or are not."""
+"""Loops and conditions around parts of a program, with counts and conditions that are uniform or differ."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from cts.generators.operands import Varying
 from cts.model import Carry, Else, EndIf, EndLoop, If, Loop, Merge
 from cts.model.operand import Factors
 
-#: Counts of turns, and conditions: 2 and 3 are true, too.
+#: Counts of iterations, and conditions: 2 and 3 are true, too.
 COUNTS = (2, 1, 0, 3, 2, 4)
 CONDITIONS = (1, 0, 2, 0, 3)
 
 #: How many values a loop carries.
 CARRIED = (1, 1, 1, 2, 2, 3, 4)
 
-#: A part of a program: from the matrices that a loop carries into a turn to those that it carries out of it.
+#: A part of a program: from the matrices that a loop carries into an iteration to those that it carries out of it.
 Turn = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
 
 
 def draw_count(choices: Choices, kernel: Kernel, *, uniform: bool = False) -> Varying:
-    """How often a loop turns, 0 to 7 times: by workgroup, turn of the loop around or, unless `uniform`, subgroup."""
+    """A loop's count, 0 to 7: by workgroup, iteration of the loop around or, unless `uniform`, subgroup."""
     base = choices.pick(COUNTS)
     factors = _draw_factors(choices, kernel, uniform=uniform)
     return Varying(base % 3 if factors.any_set else base, factors)
 
 
 def draw_condition(choices: Choices, kernel: Kernel) -> Varying:
-    """A condition, which may differ between workgroups and subgroups (TA-071), or be 0 in one turn of a loop."""
+    """A condition, which may differ between workgroups and subgroups (TA-071), or be 0 in one iteration of a loop."""
     base = choices.pick(CONDITIONS)
     factors = _draw_factors(choices, kernel, uniform=False)
     if factors.loop or factors.loop_outer:
@@ -56,7 +56,7 @@ def _draw_factors(choices: Choices, kernel: Kernel, *, uniform: bool) -> Factors
 def draw_loop(
     choices: Choices, kernel: Kernel, inits: Sequence[Matrix], turn: Turn, *, uniform: bool = False
 ) -> list[Matrix]:
-    """A loop that carries matrices: what is known of them holds in every turn, which `turn` must see to."""
+    """A loop that carries matrices: what is known of them holds in every iteration, which `turn` must see to."""
     count = draw_count(choices, kernel, uniform=uniform)
     carried = [replace(m, id=kernel.name("l")) for m in inits]
     kernel.program.emit(
@@ -73,7 +73,7 @@ def draw_loop(
 
 @contextmanager
 def _turns(kernel: Kernel, most: int) -> Iterator[None]:
-    """Within, places of loads and stores may differ by turn."""
+    """Within, places of loads and stores may differ by iteration."""
     outside = kernel.grid
     kernel.grid = outside.within(most)
     yield
@@ -86,7 +86,7 @@ def draw_if(
     then: Callable[[Choices], Matrix | None],
     otherwise: Callable[[Choices], Matrix | None] | None,
 ) -> Matrix | None:
-    """A condition around one arm or two; where both give a matrix, either's, merged."""
+    """A condition around one branch or two; where both give a matrix, either's, merged."""
     condition = draw_condition(choices, kernel)
     kernel.program.emit(If(condition=kernel.constness.scalars([condition])[0]))
     a = choices.group(then)

@@ -97,7 +97,7 @@ class Kernel:
         self.supports = supports
         self.scope = scope
         self.dispatch = dispatch
-        #: The instances, and the turns of the loops around what is emitted next; `outer` without the turns.
+        #: The instances, and the iterations of the loops around what is emitted next; `outer` without them.
         self.grid: Grid = grid_of(dispatch, scope)
         self.outer: Grid = self.grid
         #: Whether the case has special numbers, and makes IEEE 754 binding: so what becomes of them is judged.

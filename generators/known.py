@@ -1,6 +1,6 @@
 """What is known of values before they exist: their range, and how fine floats are.
 
-With these, generators keep away from what is undefined (divisions by zero, conversions out of range,
+With these, generators avoid undefined behaviour (divisions by zero, conversions out of range,
 overflowing sums) and know where floating-point results are exact in any order (NU-010).
 """
 

@@ -1,4 +1,4 @@
-"""From a sketch of a layout to legal setters: the place where the rules of layouts are kept."""
+"""From a sketch of a layout to legal setters: the module that holds the rules of layouts."""
 
 from __future__ import annotations
 

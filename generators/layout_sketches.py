@@ -1,4 +1,4 @@
-"""Sketches of tensor layouts: everything about a layout that is drawn, as small numbers without rules.
+"""Sketches of tensor layouts: everything that is drawn about a layout, as small numbers without rules.
 
 `layout_plans.plan` makes a legal layout of any sketch. Each dimension and each optional part is one record
 of numbers behind the rank or flag that asks for it, and nothing else depends on the rank: so the shrinker

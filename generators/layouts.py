@@ -1,4 +1,4 @@
-"""The state behind a tensor layout, step by step (TA-012..TA-017), as far as generators must know it."""
+"""The state of a tensor layout, step by step (TA-012..TA-017), as far as generators need it."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _draw_step(choices: Choices, places: Places, pool: Sequence[Matrix], depth: 
 
 
 def _draw_loop(choices: Choices, places: Places, pool: Sequence[Matrix], depth: int) -> Matrix:
-    """A loop that carries one matrix, or several, which change places, through one step in each turn."""
+    """A loop that carries one matrix, or several, which change places, through one step in each iteration."""
     count = choices.pick(CARRIED)
     inits = [pool[-1 - choices.between(0, len(pool) - 1)] for _ in range(count)]
     kind = choices.between(0, 9)
@@ -122,7 +122,7 @@ def _draw_loop(choices: Choices, places: Places, pool: Sequence[Matrix], depth: 
 
 
 def _draw_if(choices: Choices, places: Places, pool: Sequence[Matrix], depth: int) -> Matrix | None:
-    """A condition whose arms give a matrix each, or store."""
+    """A condition whose branches give a matrix each, or store."""
     stores = choices.chance(3)
     two = choices.chance(8)
 

@@ -181,7 +181,7 @@ def _draw_flow(
 class _Flow:
     """Steps of a program on matrices of one type.
 
-    Floats stay small: nothing is added but what is loaded, in a few dozen turns at most.
+    Floats stay small: nothing is added but what is loaded, in a few dozen iterations at most.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class _Flow:
         self.places = Places(kernel, Tile(declared, support.component, *shape), pointees)
 
     def load(self, choices: Choices) -> Matrix:
-        """Small numbers; in a loop, mostly other ones in every turn."""
+        """Small numbers; in a loop, mostly other ones in every iteration."""
         component = self.support.component
         contents = draw_contents(choices, component, Wanted(size=15, exact=True, full=not component.is_float))
         return self.kernel.load(choices, component, *self.shape, self.support.use, contents)
@@ -221,7 +221,7 @@ class _Flow:
     def _loop(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Acc = acc + x; or, with several carried, these change places, and perhaps one of them grows.
 
-        Only what the next turn gets as it is shows an update of one after the other.
+        Only what the next iteration gets as it is shows an update of one after the other.
         """
         count = choices.pick(CARRIED)
         # By how many places they move, which one is another one grown (past the last: none), which one is the result.
@@ -238,7 +238,7 @@ class _Flow:
         return draw_loop(choices, self.kernel, inits, turn)[result]
 
     def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: int) -> Matrix:
-        """What a turn makes of a matrix: a sum, perhaps under a condition or in a loop of its own."""
+        """What an iteration makes of a matrix: a sum, perhaps under a condition or in a loop of its own."""
         if inner >= 7 and depth == 0:
             return choices.group(partial(self._loop, matrix=matrix, depth=depth + 1))
         if inner >= 4:
@@ -247,7 +247,7 @@ class _Flow:
         return self.add(matrix, self.load(choices))
 
     def _if(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
-        """Either arm computes or stores."""
+        """Either branch computes or stores."""
         stores, two = choices.chance(3), choices.chance(8)
 
         def arm(c: Choices) -> Matrix | None:

@@ -63,7 +63,7 @@ def pattern(component: ComponentType) -> str:
 
 
 def numbered(pointee: ComponentType, component: ComponentType, *, random: bool = False) -> Data:
-    """Contents that tell their place, for matrices of a component type.
+    """Contents that identify their position, for matrices of a component type.
 
     In a pointee of another width, an iota would leave many components alike: then, or where asked for, random bits.
     """

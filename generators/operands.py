@@ -36,7 +36,7 @@ POLICIES = ("literal", "mixed", "literal", "spec", "dynamic", "mixed", "literal"
 class Grid:
     """The instances of the matrix scope: extents in x, y, z and, at Subgroup scope, subgroups per workgroup.
 
-    `loop` and `loop_outer` are the most turns of the innermost loop around an instruction and of the one around that.
+    `loop` and `loop_outer` are the most iterations of the innermost loop around an instruction and of the next one.
     """
 
     x: int = 1
@@ -55,7 +55,7 @@ class Grid:
         return self.x * self.y * self.z * self.sg
 
     def within(self, turns: int) -> Grid:
-        """The same instances in a loop of so many turns at most."""
+        """The same instances in a loop of so many iterations at most."""
         return replace(self, loop=max(turns, 1), loop_outer=self.loop)
 
     def tiles(self, step: int, *, skip_x: bool = False) -> Factors:
@@ -100,7 +100,7 @@ class Varying:
 
 
 def varied(grid: Grid, factor: int) -> Factors:
-    """Factors along every axis that has more than one instance, multiples of `factor`; the same in all turns."""
+    """Factors along every axis that has more than one instance, multiples of `factor`; the same in all iterations."""
     return Factors(
         *(factor * times if extent > 1 else 0 for times, extent in zip((1, 2, 1, 3), grid.extents, strict=True))
     )

@@ -179,7 +179,7 @@ def _draw_full_range(
     return a, b, of_c[which[1] % len(of_c)]
 
 
-#: What a product meets beside special numbers: few bits, zeros among them, which an infinity must not meet unseen.
+#: Ordinary factors among the special ones: few bits, and zeros, so that infinity times zero is tested.
 _BESIDE: tuple[Number, ...] = (1, 0, -2, 3, 0, -1, 2, 1, -3)
 
 

@@ -185,7 +185,7 @@ class Places:
         )
 
     def exchange(self, choices: Choices, matrix: Matrix, *, again: bool) -> Matrix:
-        """Every subgroup stores to its tile and, behind a barrier, loads another's; with `again`, so in each turn.
+        """Every subgroup stores to its tile and, behind a barrier, loads another's; with `again`, so in each iteration.
 
         In workgroup memory where there is room, else in a storage buffer.
         """
@@ -198,7 +198,7 @@ class Places:
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 1))
         unit = aligned_elements(region, alignment)
         tile = -(-extent // (unit * region.element_size)) * unit
-        # The same places in every turn: barriers are between.
+        # The same places in every iteration: barriers are between.
         grid = replace(self.grid(region), loop=1, loop_outer=1)
         own = Varying(choices.pick((0, 1, 2)) * unit, grid.tiles(tile))
         region.size = own.range(grid)[1] * region.element_size + extent

@@ -1,7 +1,7 @@
 """Numbers that are hard to get right: zeros of both signs, denormals, the greatest, infinities and NaNs.
 
-They come as cycles of a prime length, numbers that tell their place among them, so that most of a case stays
-ordinary. What has infinities or NaNs belongs into modules that make IEEE 754 binding, where it is judged (NU-013).
+They come as cycles of a prime length, among numbers that identify their position, so that most of a case stays
+ordinary. Infinities and NaNs belong in modules that make IEEE 754 binding, where they are judged (NU-013).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Multiplications in tiles: a loop over K that loads a tile of A and of B in each turn and adds to an accumulator."""
+"""Multiplications in tiles: each iteration of a loop over K loads a tile of A and of B and adds to an accumulator."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from cts.model import (
 )
 from cts.model.operand import Factors
 
-#: Most turns of the loop over K.
+#: Most iterations of the loop over K.
 MOST = max(COUNTS) + 2
 
-#: Loads the tile of a turn.
+#: Loads the tile of an iteration.
 Load = Callable[[Choices], Matrix]
 
 
@@ -48,7 +48,7 @@ class Operand:
 
     @property
     def by_k(self) -> int:
-        """The dimension along which turns advance: columns of A, rows of B."""
+        """The dimension along which iterations advance: columns of A, rows of B."""
         return 1 if self.use is Use.A else 0
 
 
@@ -83,7 +83,7 @@ def draw_tiled_product(
 
 
 def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) -> Known:
-    """What is known of the accumulator in every turn."""
+    """What is known of the accumulator in every iteration."""
     if not row.result.is_float:
         return anything(start.component)
     if kernel.ieee:

@@ -179,13 +179,13 @@ class _Steps:
         return self._draw_loop(choices, pool, vector, depth)
 
     def _draw_loop(self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int) -> Vector:
-        """A loop that carries one vector, or several, which change places, through a step in each turn."""
+        """A loop that carries one vector, or several, which change places, through a step in each iteration."""
         count = choices.pick(CARRIED)
         store, guarded = choices.chance(2), choices.chance(3)
         integers = not vector.component.is_float
         grown = vector
         if vector.known is not None:
-            # Whatever a turn makes of it, a turn can begin with it.
+            # Whatever an iteration makes of it, an iteration can begin with it.
             grown = Vector(vector.id, vector.component, vector.length, _grown(vector), vector.fresh and integers)
 
         def turn(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
@@ -203,7 +203,7 @@ class _Steps:
         return draw_loop(choices, self.kernel, [grown] * count, turn)[-1]
 
     def _draw_turn(self, choices: Choices, pool: Sequence[Vector], carried: Vector, depth: int) -> Vector:
-        """What a turn makes of what it carries, or another vector of the type, within what is known of it."""
+        """What an iteration makes of what it carries, or another vector of the type, within what is known of it."""
         found = self.draw(choices, pool, depth)
         alike = found is not None and (found.component, found.length) == (carried.component, carried.length)
         kind = choices.between(0, 5)
@@ -222,7 +222,7 @@ class _Steps:
         return Vector(name, component, carried.length, carried.known)
 
     def _draw_if(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
-        """A condition whose arms give a vector each, or store."""
+        """A condition whose branches give a vector each, or store."""
         stores = choices.chance(3)
         two = choices.chance(8)
 
@@ -248,7 +248,7 @@ def _unknown(vector: Vector) -> Vector:
 
 
 def _grown(vector: Vector) -> Known:
-    """What is known after turns that add small numbers; of integers, nothing."""
+    """What is known after iterations that add small numbers; of integers, nothing."""
     component, known = vector.component, vector.range
     if not component.is_float:
         return anything(component)
@@ -259,7 +259,7 @@ def _grown(vector: Vector) -> Known:
 
 
 def _fits(vector: Vector, carried: Vector) -> bool:
-    """Whether a turn may hand on a vector where `carried` came in."""
+    """Whether an iteration may hand on a vector where `carried` came in."""
     if carried.known is None or vector.known is None:
         return carried.known is vector.known and vector.fresh
     known, room = vector.known, carried.known

@@ -99,7 +99,7 @@ def _converts(a: ComponentType, b: ComponentType) -> bool:
 
 
 def _draw_contents(choices: Choices, path: list[ComponentType]) -> Contents:
-    """Numbers that tell their place and every type holds, or that some conversion rounds, far from its limits."""
+    """Numbers that identify their position and that every type holds, or that some conversion rounds, in its range."""
     kind, seed = choices.record(9, 31)
     first = path[0]
     if not first.is_float:

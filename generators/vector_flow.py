@@ -1,4 +1,4 @@
-"""Loops and conditions around parts of a program of vectors, which every invocation takes as it likes (CV-010)."""
+"""Loops and conditions around parts of a program of vectors, which may differ for every invocation (CV-010)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from cts.generators.vector_operands import At, written
 from cts.model import Carry, Else, EndIf, EndLoop, If, Loop, Merge
 from cts.model.operand import Factors
 
-#: Counts of turns, and conditions: 2 and 3 are true, too.
+#: Counts of iterations, and conditions: 2 and 3 are true, too.
 COUNTS = (2, 1, 0, 3, 2, 4)
 CONDITIONS = (1, 0, 2, 0, 3)
 
-#: The most turns of any loop.
+#: The most iterations of any loop.
 MAX_TURNS = 4
 
-#: A part of a program: from the vectors that a loop carries into a turn to those that it carries out of it.
+#: A part of a program: from the vectors that a loop carries into an iteration to those that it carries out of it.
 Turn = Callable[[Choices, Sequence[Vector]], Sequence[Vector]]
 
 
 def draw_count(choices: Choices, kernel: VectorKernel) -> At:
-    """How often a loop turns: from 0 to 4, as a rule by invocation."""
+    """How often a loop iterates: from 0 to 4, as a rule by invocation."""
     return _draw_varying(choices, kernel, choices.pick(COUNTS), (3, 2, 4, 5))
 
 
 def draw_condition(choices: Choices, kernel: VectorKernel) -> At:
-    """A condition that differs between invocations, workgroups, or turns of the loop around it, or nowhere."""
+    """A condition that differs between invocations, workgroups, or iterations of the loop around it, or nowhere."""
     return _draw_varying(choices, kernel, choices.pick(CONDITIONS), (2, 3, 2, 5))
 
 
@@ -48,7 +48,7 @@ def _draw_varying(choices: Choices, kernel: VectorKernel, base: int, periods: Se
 
 
 def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], turn: Turn) -> list[Vector]:
-    """A loop that carries vectors: what is known of them holds in every turn, which `turn` must see to."""
+    """A loop that carries vectors: what is known of them holds in every iteration, which `turn` must see to."""
     count = draw_count(choices, kernel)
     carried = [replace(v, id=kernel.name("l")) for v in inits]
     kernel.program.emit(
@@ -71,7 +71,7 @@ def either(a: Vector, b: Vector, name: str) -> Vector:
 
 @contextmanager
 def _turns(kernel: VectorKernel, most: int) -> Iterator[None]:
-    """Within, places of loads and stores may differ by turn."""
+    """Within, places of loads and stores may differ by iteration."""
     outside = kernel.lanes
     kernel.lanes = outside.within(most)
     yield
@@ -84,7 +84,7 @@ def draw_if(
     then: Callable[[Choices], Vector | None],
     otherwise: Callable[[Choices], Vector | None] | None,
 ) -> Vector | None:
-    """A condition around one arm or two; where both give a vector of one type, either's, merged."""
+    """A condition around one branch or two; where both give a vector of one type, either's, merged."""
     condition = draw_condition(choices, kernel)
     kernel.program.emit(If(condition=written(kernel.constness, condition)))
     a = choices.group(then)

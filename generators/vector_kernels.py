@@ -84,7 +84,7 @@ class VectorKernel:
         self.capabilities = capabilities
         self.features = capabilities.features
         self.dispatch = dispatch
-        #: The invocations, and the turns of the loops around what is emitted next; `outer` without the turns.
+        #: The invocations, and the iterations of the loops around what is emitted next; `outer` without them.
         self.lanes: Lanes = lanes_of(dispatch)
         self.outer = self.lanes
         #: Whether the case has special numbers, and makes IEEE 754 binding: so what becomes of them is judged.

@@ -21,7 +21,7 @@ _INVOCATIONS = (1, 2, 32, 3, 33, 5, 64, 31, 7, 70, 65, 16)
 
 @dataclass(frozen=True)
 class Lanes:
-    """The invocations of a dispatch: workgroups in x, y, z and invocations in each; turns of the loops around."""
+    """The invocations of a dispatch: workgroups in x, y, z and invocations in each; iterations of the loops around."""
 
     x: int = 1
     y: int = 1
@@ -40,7 +40,7 @@ class Lanes:
         return self.x * self.y * self.z * self.inv
 
     def within(self, turns: int) -> Lanes:
-        """The same invocations in a loop of so many turns at most."""
+        """The same invocations in a loop of so many iterations at most."""
         return replace(self, loop=max(turns, 1), loop_outer=self.loop)
 
     def of_a_workgroup(self) -> Lanes:

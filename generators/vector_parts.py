@@ -46,7 +46,7 @@ class Component:
 
 
 def draw_index(choices: Choices, kernel: VectorKernel, length: int) -> Operand:
-    """A component's index: the same everywhere, or by invocation or turn."""
+    """A component's index: the same everywhere, or by invocation or iteration."""
     kind, which = choices.record(9, length - 1)
     if kind >= 5 and kernel.lanes.inv > 1:
         return written(kernel.constness, At(which, Factors(inv=1), length))
@@ -158,7 +158,7 @@ def _operations(source: ComponentType, target: ComponentType) -> Sequence[Conver
 
 
 def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector, *, unsigned: bool = False) -> Vector | None:
-    """A conversion, of integers mostly to wider ones or to floats, which tell the sign; None where none is defined.
+    """A conversion, of integers mostly to wider ones or to floats, which show the sign; None where none is defined.
 
     Of floats with `unsigned` to unsigned integers, if they fit in some.
     """

@@ -68,7 +68,7 @@ def budget_of(row: VectorMulSupport, k: int, given: Known | None = None) -> Budg
     return Budget(size, max(each // size, 1), half)
 
 
-#: What sums meet beside special numbers: zeros among them, which an infinity must not meet unseen.
+#: Ordinary factors among the special ones, zeros included, so that infinity times zero is tested.
 _BESIDE: tuple[Number, ...] = (1, 0, -2, 3, 0, -1, 2, 1, -3)
 
 

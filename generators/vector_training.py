@@ -39,7 +39,7 @@ from cts.model.operand import Factors
 
 _C = ComponentType
 
-#: Accumulations of one case, at most, that meet in one place.
+#: The most accumulations of one case that go to one location.
 _MEETING = 2
 
 
@@ -83,7 +83,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
 
 
 def _draw_around(choices: Choices, kernel: VectorKernel, around: int, body: partial[None]) -> None:
-    """An accumulation, alone, or in a loop, or where a condition holds, or in both arms of one."""
+    """An accumulation, alone, or in a loop, or where a condition holds, or in both branches of one."""
     if around in (6, 7):
 
         def turn(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
@@ -113,7 +113,7 @@ class _Training:
         self._sums: list[tuple[Region, int]] = []
 
     def _room(self, component: ComponentType, turns: int) -> int:
-        """How large each of all terms may be that meet in one place, for a sum exact in any order."""
+        """How large the terms that are added to one location may be, for a sum exact in any order."""
         met = self.kernel.lanes.instances * turns * _MEETING
         return max((1 << (component.format.precision - 1)) // met, 1)
 

@@ -60,7 +60,7 @@ class Reference:
         return trace_element(judged.evaluation, judged.recording, result, element, turns=turns, depth=depth)
 
     def reached(self, case: Case, instruction: int) -> Reached | None:
-        """Where a load or store meets memory; None for other instructions, and where none is taken."""
+        """Where a load or store accesses memory; None for other instructions, and where none is taken."""
         return reached(self._judged(case).evaluation, instruction)
 
     def _judged(self, case: Case) -> _Judged:

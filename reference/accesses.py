@@ -1,4 +1,4 @@
-"""Loads and stores: which element of which matrix meets which byte (CM-010, CM-011, KM-012, KM-013, TA-036, TA-037)."""
+"""Loads and stores: the byte of each element of each matrix (CM-010, CM-011, KM-012, KM-013, TA-036, TA-037)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Access:
 
     @property
     def accessed(self) -> Mask | None:
-        """Which elements meet memory at all; None: every one."""
+        """Which elements access memory at all; None: every one."""
         return self.status == Status.OK if self.status.any() else None
 
     def taken_by(self, active: Mask) -> Access:

@@ -42,7 +42,7 @@ class Status(enum.IntEnum):
 
 @dataclass(frozen=True)
 class TensorCoord:
-    """Where elements lie: tensor and block coordinates per dimension, and what becomes of each element."""
+    """Where elements lie: tensor and block coordinates per dimension, and what happens to each element."""
 
     coord: list[U32]
     block_coord: list[U32]

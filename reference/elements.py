@@ -97,7 +97,7 @@ def _tensor_coord(
 def _addressable(
     layout: TensorLayoutState, view: TensorViewState | None
 ) -> tuple[TensorLayoutState, TensorViewState | None]:
-    """What has an address whatever the rules say of it, as they are told afterwards: a view of another rank is none."""
+    """A view with which addresses can be computed, as rules are checked afterwards: one of another rank is dropped."""
     layout = replace(layout, span=divisor(layout.span), block_size=divisor(layout.block_size))
     if view is not None and not view.type.has_dimensions and view.dim != layout.dim:
         view = None

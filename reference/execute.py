@@ -64,7 +64,7 @@ class Execution:
     """The result under each parameter set.
 
     `memories` are the buffers afterwards, `values` every matrix, vector (of one row) and scalar: in a
-    loop, the last turn's, (sets, instances, rows, cols) or with extents of 1. `violations` is what is
+    loop, the last iteration's, (sets, instances, rows, cols) or with extents of 1. `violations` is what is
     undefined in computing them.
     `skipped` says which instances, (sets, instances), never came to where a matrix is defined.
     """
@@ -349,7 +349,7 @@ class _Machine:
         assert condition is not None
         for merge in instruction.merge:
             arms = [self.values.get(name) for name in (merge.then, merge.otherwise)]
-            # An arm that nobody ever took has no value, and needs none.
+            # A branch that was never taken has no value, and needs none.
             first, second = arms[0] or arms[1], arms[1] or arms[0]
             assert first is not None and second is not None
             scope = self.shapes[merge.id].scope
@@ -409,7 +409,7 @@ def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violatio
 
 
 def _nothing(shape: Shape) -> Value:
-    """What may be said of a matrix that nobody ever comes to."""
+    """The value of a matrix that is never computed."""
     return anything(shape.component, (1, 1, 1, 1), ())
 
 

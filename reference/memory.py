@@ -18,7 +18,7 @@ _FREEDOMS = np.uint8(Freedom.ANY | Freedom.NAN | Freedom.EITHER_ZERO)
 
 
 class Memory:
-    """Bytes, shape (sets, size): a single row until a store tells the sets apart.
+    """Bytes, shape (sets, size): a single row until a store makes the sets differ.
 
     Freedom is kept component by component, as long as memory is read with the type it was written with;
     of anything else made of such bytes nothing is known.

@@ -1,4 +1,4 @@
-"""Opaque matrices, kept as what they mean, and the conversions that reach them (VK-053..VK-055, CV-038)."""
+"""Opaque matrices, kept as their elements, and the conversions that reach them (VK-053..VK-055, CV-038)."""
 
 from __future__ import annotations
 

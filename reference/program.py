@@ -153,7 +153,7 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
                     "case-too-large-to-judge",
                     f"loads and stores of more than {MAX_ELEMENTS} elements",
                     f"program[{taken.index}]",
-                    "fewer turns or smaller matrices",
+                    "fewer iterations or smaller matrices",
                 )
     return evaluation
 

@@ -1,7 +1,7 @@
-"""A flat program as the steps that are taken: loops turn by turn, both arms of conditions.
+"""A flat program as the steps that are taken: loops iteration by iteration, both branches of conditions.
 
 Counts and conditions are operands, so nothing here depends on memory. A step is one instruction in
-one turn of the loops around it, for the subgroups that take it.
+one iteration of the loops around it, for the subgroups that take it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cts.model import Case, ControlInstruction, Else, EndIf, EndLoop, If, Loop
 from cts.reference.arrays import Mask
 from cts.reference.operands import Operands
 
-#: The most turns of all loops together, each turn of an inner loop counted.
+#: The most iterations of all loops together, each iteration of an inner loop counted.
 MAX_TURNS = 4096
 #: The most steps of a program.
 MAX_STEPS = 1 << 15
@@ -25,7 +25,7 @@ class Taken:
     """An instruction, the indices of the loops around it (innermost last), and who takes it.
 
     `active` is (sets, subgroups), None where all do. `condition` of an EndIf says which of those
-    took the first arm.
+    took the first branch.
     """
 
     index: int
@@ -74,9 +74,9 @@ class _Unrolling:
             if self.turns > MAX_TURNS:
                 raise BadInput(
                     "case-too-large-to-judge",
-                    f"loops of more than {MAX_TURNS} turns in all",
+                    f"loops of more than {MAX_TURNS} iterations in all",
                     f"program[{i}].count",
-                    f"at most {MAX_TURNS} turns",
+                    f"at most {MAX_TURNS} iterations",
                 )
             yield from self.block(i + 1, self.ends[i], (*turns, turn), now)
             yield Taken(self.ends[i], (*turns, turn), now)
@@ -101,7 +101,7 @@ class _Unrolling:
                 "case-too-large-to-judge",
                 f"more than {MAX_STEPS} instructions are executed",
                 f"program[{i}]",
-                "fewer turns or shorter loops",
+                "fewer iterations or shorter loops",
             )
 
 

@@ -7,7 +7,7 @@ import traceback
 
 
 def main() -> None:
-    """Run the command line and exit: 0 clean, 1 findings, 2 usage or bad input, 3 driver or harness trouble."""
+    """Run the command line and exit: 0 no findings, 1 findings, 2 wrong input, 3 an error of a driver or the suite."""
     from cts.cli.app import app
     from cts.errors import BadInput, CtsError
 

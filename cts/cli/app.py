@@ -27,7 +27,7 @@ from cts.cli import (
 )
 from cts.cli import list as list_
 
-EXIT_STATUS = "Exit status: 0 clean, 1 findings, 2 usage or bad input, 3 driver or harness trouble."
+EXIT_STATUS = "Exit status: 0 no findings, 1 findings, 2 wrong usage or input, 3 an error of a driver or the suite."
 
 app = typer.Typer(
     help=f"{cts.__doc__}\n\n{EXIT_STATUS}",

@@ -10,8 +10,8 @@ import typer
 
 def baseline(
     run: Annotated[Path, typer.Argument(help="The folder of a run, or the folder of runs for the latest.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why they fail, for people.")] = "known",
-    link: Annotated[str, typer.Option("--link", help="Where that is told, such as a bug report.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why these cases fail; reports print it.")] = "known",
+    link: Annotated[str, typer.Option("--link", help="Where to read more, such as a bug report.")] = "",
 ) -> None:
     """Print a baseline, for `cts run --baseline`, that lists every failure of a run.
 

@@ -1,4 +1,4 @@
-"""`cts check`: whether case files are cases, and generated cases valid."""
+"""`cts check`: whether case files and generated cases are well-formed and valid."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check(
         raise BadInput("nothing-selected", "no case and no area is selected", "cts check", "CASE... or --area")
     for option, value in (("--driver", driver), ("--max-examples", max_examples), ("--seed", seed)):
         if value is not None and not area:
-            raise BadInput("area-option", f"{option} is for generated cases", option, "--area beside it")
+            raise BadInput("area-option", f"{option} is for generated cases only", option, "--area with it")
     entries, errors = corpus.select(targets) if targets else ([], [])
     oracle = registry.oracle()
     for entry in entries:
@@ -101,7 +101,7 @@ def _check(entry: Entry, oracle: Oracle, *, fix: bool) -> str:
 
     case = read(entry, oracle)
     if entry.in_corpus and case.name != entry.name:
-        raise BadInput("case-name", f"the case calls itself {case.name!r}", f"{entry.path}: name", entry.name)
+        raise BadInput("case-name", f"the name {case.name!r} is not the file's", f"{entry.path}: name", entry.name)
     text = dumps_case(case)
     loaded = load(entry.path)
     if loaded.text == text:

@@ -1,4 +1,4 @@
-"""`cts coverage`: which case, generator and driver tests which fact, and what nobody tests."""
+"""`cts coverage`: which case, generator and driver tests which fact, and which facts are untested."""
 
 from __future__ import annotations
 

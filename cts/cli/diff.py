@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def diff(
     before: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="BEFORE")],
-    after: Annotated[Path, typer.Argument(help="The folder of another.", metavar="AFTER")],
+    after: Annotated[Path, typer.Argument(help="The folder of another run.", metavar="AFTER")],
     json: Annotated[bool, typer.Option("--json", help="As JSON lines, with both results.")] = False,
 ) -> None:
     """Compare two runs: failures that are new, changed, the same, fixed, or gone because their case did not run.

@@ -26,19 +26,22 @@ def dispatch(
     ] = None,
     trace: Annotated[
         str | None,
-        typer.Option("--trace", help="Print what a function, or a result, is each time.", metavar="FUNCTION|ID"),
+        typer.Option(
+            "--trace", help="Print the results of a function, or one result, each time.", metavar="FUNCTION|ID"
+        ),
     ] = None,
     max_steps: Annotated[
-        int | None, typer.Option("--max-steps", help="Instructions that may be executed.", metavar="N")
+        int | None, typer.Option("--max-steps", help="The most instructions to execute.", metavar="N")
     ] = None,
     max_memory: Annotated[
-        int | None, typer.Option("--max-memory", help="Bytes that may be needed.", metavar="BYTES")
+        int | None, typer.Option("--max-memory", help="The most memory to use, in bytes.", metavar="BYTES")
     ] = None,
     robust: Annotated[
         bool, typer.Option("--robust", help="Reads outside a buffer give 0, writes outside one do nothing.")
     ] = False,
     check: Annotated[
-        list[str] | None, typer.Option("--check", help="Watch for: races, uninitialised. Repeatable.", metavar="WHAT")
+        list[str] | None,
+        typer.Option("--check", help="Report races or uninitialised (reads). Repeatable.", metavar="WHAT"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:

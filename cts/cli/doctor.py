@@ -1,4 +1,4 @@
-"""`cts doctor`: whether a driver can be tested here, by cases so small that a person can check them."""
+"""`cts doctor`: whether a driver can be tested here, by cases small enough to check by hand."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 #: What each case is about, and its name in the corpus; where a device lacks one, the next of its line is tried.
 KNOWN = (
     ("a constant is stored", ("matrix_memory.constants.literal",)),
-    ("rows apart are stored, and nothing between them", ("matrix_memory.strided.padded_store",)),
-    ("what was rows becomes columns", ("matrix_memory.strided.rows_in_columns_out",)),
+    ("padded rows are stored, and nothing between them", ("matrix_memory.strided.padded_store",)),
+    ("rows are loaded and stored as columns", ("matrix_memory.strided.rows_in_columns_out",)),
     ("specialization constants and parameters arrive", ("matrix_memory.strided.spec_and_dynamic",)),
     ("workgroups and subgroups have a tile each", ("matrix_memory.dispatch.tiles_of_workgroups_and_subgroups",)),
     ("A times the identity is A", ("matrix_arithmetic.mul_add.a_times_identity",)),
@@ -29,21 +29,21 @@ KNOWN = (
 )
 
 _GUARDS = (
-    "memory around a buffer has changed: a store out of bounds, or the driver gives other memory than it was given"
+    "memory around a buffer has changed: a store out of bounds, or the driver returns other memory than it was given"
 )
 #: What to do, by the verdict of a case.
 REMEDIES = {
     "fail": "cts explain {name} --driver {spec}",
-    "crash": "a newer driver; what is known to crash can be left out: docs/quarantine.md",
+    "crash": "a newer driver; cases known to crash can be left out, see docs/quarantine.md",
     "timeout": "a longer limit, such as the option timeout=120 of vulkan: devices on a CPU compile slowly",
-    "device-lost": "the system's log, and a restart of the device; docs/quarantine.md keeps such cases out",
+    "device-lost": "the system's log, and a restart of the device; docs/quarantine.md says how to leave such cases out",
     "flaky": "cts run {name} --driver {spec} --reruns 20; other programs on the device, its clock, its memory",
-    "error": "what the message asks for; docs/your-own-driver.md where the driver is yours",
+    "error": "what the message asks for; see docs/your-own-driver.md if the driver is your own",
 }
 
 
 def doctor(
-    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver to look at, with its options.")],
+    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver to check, with its options.")],
 ) -> None:
     """Tell whether a driver can be tested: does it start, what does it report, does it pass ten tiny cases.
 
@@ -107,15 +107,15 @@ def _known(opened: OpenDriver, oracle: Oracle) -> int:
     if not ran:
         typer.echo(f"\nno: {opened.spec} supports none of the {len(KNOWN)} known cases")
         typer.echo(
-            "  fix:   a device, or a driver of it, with cooperative matrices or vectors: `cts drivers -d` lists all"
+            "  fix:   a device and driver with cooperative matrices or vectors: `cts drivers -d` shows what it supports"
         )
         return TROUBLE
-    told = f"{passed} of {ran} known cases pass, {len(seen) - ran} are beyond the device"
+    told = f"{passed} of {ran} known cases pass, {len(seen) - ran} are not supported by the device"
     if passed == ran:
         typer.echo(f"\nyes: {opened.spec} can be tested: {told}")
         typer.echo(f"next: cts run --profile smoke --driver {shlex.quote(opened.spec)}")
         return CLEAN
-    typer.echo(f"\nno: {opened.spec} gets wrong what is known: {told}")
+    typer.echo(f"\nno: {opened.spec} fails known cases: {told}")
     return TROUBLE if Verdict.ERROR in seen else FINDINGS
 
 

@@ -1,4 +1,4 @@
-"""`cts explain`: which instruction a divergence begins with, and how its elements should come about."""
+"""`cts explain`: the first instruction whose result differs, and how its elements should be computed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def explain(
     driver: Annotated[str, typer.Option("--driver", "-d", help="The driver on which the case does not pass.")],
     element: Annotated[
         list[str] | None,
-        typer.Option("--element", help="Tell of this element of the result. Repeatable.", metavar="ROW,COL"),
+        typer.Option("--element", help="Explain this element of the result. Repeatable.", metavar="ROW,COL"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
@@ -53,7 +53,9 @@ def _element(text: str) -> tuple[int, int]:
 
     row, comma, col = text.partition(",")
     if not (comma and row.strip().isdecimal() and col.strip().isdecimal()):
-        raise BadInput("no-element", f"{text!r} is no element", f"--element {text}", "row and column, e.g. 0,15")
+        raise BadInput(
+            "no-element", f"{text!r} does not name an element", f"--element {text}", "row and column, e.g. 0,15"
+        )
     return int(row), int(col)
 
 

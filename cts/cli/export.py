@@ -1,4 +1,4 @@
-"""`cts export`: a case in the form that somebody without this suite can use."""
+"""`cts export`: a case in a format that can be used without this suite."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def export(
     ] = "bundle",
     driver: Annotated[
         str | None,
-        typer.Option("--driver", "-d", help="Run the case on this driver, and say what became of it."),
+        typer.Option("--driver", "-d", help="Run the case on this driver, and say how it ended."),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            help="Where to write. Default: what the case is called, or stdout.",
+            help="Where to write. Default: the name of the case, or stdout.",
             metavar="PATH",
             callback=written,
         ),
@@ -82,7 +82,7 @@ def export(
 
 
 def _summary(subject: Subject) -> str:
-    """The case, and what became of it."""
+    """The case, and its outcome."""
     if subject.seen is None:
         return subject.case.name
     return f"{subject.case.name}, {subject.seen.verdict.value} on {subject.seen.driver}"

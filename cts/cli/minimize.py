@@ -26,8 +26,10 @@ def minimize(
         Path | None,
         typer.Option("--out", help="Write the case to FILE. Default: print it.", metavar="FILE", callback=written),
     ] = None,
-    seconds: Annotated[float | None, typer.Option("--seconds", help="Stop after so long.", metavar="S", min=0)] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Stop after so many runs.", metavar="N", min=0)] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Stop after this time.", metavar="S", min=0)
+    ] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="Stop after this many runs.", metavar="N", min=0)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the case and every step as JSON.")] = False,
 ) -> None:
     """Reduce a case as long as the driver gives the same kind of verdict: a crash stays a crash.

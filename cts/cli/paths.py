@@ -1,4 +1,4 @@
-"""Values of options that are paths."""
+"""Checks of options that are paths."""
 
 from __future__ import annotations
 

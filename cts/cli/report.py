@@ -1,4 +1,4 @@
-"""`cts report`: a run as a page, or for a continuous integration server."""
+"""`cts report`: a run as an HTML page, or as JUnit XML for a continuous integration server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def report(
         typer.Option("--html", help="Default: report.html in the run's folder.", metavar="FILE", callback=written),
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option("--junit", help="JUnit XML instead, or as well.", metavar="FILE", callback=written)
+        Path | None,
+        typer.Option(
+            "--junit", help="Write JUnit XML, without the page unless --html.", metavar="FILE", callback=written
+        ),
     ] = None,
     against: Annotated[
         Path | None,
@@ -34,13 +37,13 @@ def report(
     ] = False,
     coverage: Annotated[
         bool,
-        typer.Option("--coverage/--no-coverage", help="With the table of facts, and the cases that test them."),
+        typer.Option("--coverage/--no-coverage", help="Add the table of facts and the cases that test them."),
     ] = True,
     examples: Annotated[
         int, typer.Option("--examples", help="Generated cases per area for that table; 0 for none.", metavar="N", min=0)
     ] = EXAMPLES,
 ) -> None:
-    """Write a run as one HTML file that needs nothing else, or as JUnit XML."""
+    """Write a run as one self-contained HTML file, or as JUnit XML."""
     from cts.cli.triage import explained, runs
 
     this, earlier = runs(run, against)

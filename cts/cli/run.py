@@ -38,10 +38,11 @@ def run(
         list[str] | None, typer.Option("--area", help="Generate cases of this area only. Repeatable.")
     ] = None,
     corpus: Annotated[
-        bool | None, typer.Option("--corpus/--no-corpus", help="Run the corpus. Default: unless CASEs are given.")
+        bool | None, typer.Option("--corpus/--no-corpus", help="Run the corpus. Default: yes, unless CASEs are given.")
     ] = None,
     generate: Annotated[
-        bool | None, typer.Option("--generate/--no-generate", help="Generate cases. Default: unless CASEs are given.")
+        bool | None,
+        typer.Option("--generate/--no-generate", help="Generate cases. Default: yes, unless CASEs are given."),
     ] = None,
     profile: Annotated[
         str, typer.Option("--profile", help="smoke (20 examples, seed 0), default (500) or nightly (10000).")
@@ -58,21 +59,23 @@ def run(
     quarantine: Annotated[
         Path | None,
         typer.Option(
-            "--quarantine", help="Cases that a device cannot stand, to leave out or for last.", metavar="FILE"
+            "--quarantine", help="Cases known to hang or crash a device: left out, or run last.", metavar="FILE"
         ),
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option("--baseline", help="Failures that are known; strict both ways.", metavar="FILE")
+        Path | None,
+        typer.Option("--baseline", help="Known failures: new ones and unexpected passes fail the run.", metavar="FILE"),
     ] = None,
     validation: Annotated[
-        bool, typer.Option("--validation", help="Load the drivers' validation layers: what they reject is an error.")
+        bool,
+        typer.Option("--validation", help="Load the drivers' validation layers: a case that they reject is an error."),
     ] = False,
     transform: Annotated[
         list[str] | None,
-        typer.Option("--transform", help="Give drivers modules after e.g. spirv-opt:-O. Repeatable."),
+        typer.Option("--transform", help="Transform modules before drivers get them, e.g. spirv-opt:-O. Repeatable."),
     ] = None,
     reruns: Annotated[
-        int, typer.Option("--reruns", help="How often a finding is run again, to tell what is flaky.", min=0)
+        int, typer.Option("--reruns", help="How often a finding is run again, to find flaky ones.", min=0)
     ] = 1,
     json: Annotated[
         Path | None,
@@ -81,7 +84,7 @@ def run(
     save_dir: Annotated[
         Path,
         typer.Option(
-            "--save-dir", help="The folder of runs, which gets one for this run.", metavar="DIR", callback=written
+            "--save-dir", help="The folder of runs, in which this run gets its own.", metavar="DIR", callback=written
         ),
     ] = Path("cts-run"),
     junit: Annotated[
@@ -89,13 +92,14 @@ def run(
         typer.Option("--junit", help="Write JUnit XML when the run ends.", metavar="FILE", callback=written),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write a page when the run ends.", metavar="FILE", callback=written)
+        Path | None,
+        typer.Option("--html", help="Write an HTML report when the run ends.", metavar="FILE", callback=written),
     ] = None,
     bundle_dir: Annotated[
         Path | None,
         typer.Option(
             "--bundle-dir",
-            help="Write a bundle of each finding, to be shown to others.",
+            help="Write a bundle for each finding, to report it to others.",
             metavar="DIR",
             callback=written,
         ),
@@ -104,7 +108,7 @@ def run(
         float,
         typer.Option(
             "--bundle-seconds",
-            help="How long the case of a bundle is made smaller; 0: not at all.",
+            help="How long to minimise the case of each bundle; 0: not at all.",
             metavar="S",
             min=0,
         ),
@@ -183,7 +187,7 @@ def _plan(
             if corpus.has_words(f"generated.{name}", words):
                 chosen.append(name)
     if not entries and not chosen and not rejected:
-        raise BadInput("nothing-selected", "no case and no area is selected", "cts run", "other words after -k")
+        raise BadInput("nothing-selected", "no case and no area is selected", "cts run", "other text for -k")
     settings = profile(profile_name, max_examples, seed)
     return Plan(tuple(drivers), settings, tuple(entries), tuple(chosen), stop, tuple(rejected))
 
@@ -235,7 +239,7 @@ def _resumed(path: Path, given: list[str]) -> tuple[RunFolder, Plan]:
             "resume-options",
             f"a resumed run keeps its settings, and takes no {', '.join(others)}",
             "cts run --resume",
-            f"only {', '.join(_option(name) for name in WITH_RESUME[1:])} beside it",
+            f"only {', '.join(_option(name) for name in WITH_RESUME[1:])} with it",
         )
     return store.resume(path)
 

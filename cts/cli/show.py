@@ -83,7 +83,7 @@ def _result(case: Case, name: str, bits: npt.NDArray[Any]) -> Iterator[str]:
 
 
 def _opaque(case: Case, name: str) -> str:
-    """A matrix whose bytes nobody may look at: what is known of it, and what becomes of it."""
+    """A matrix in a layout that only the device knows: its declaration, and the steps that use it."""
     matrix = case.opaque[name]
     what = f"{matrix.rows}x{matrix.cols} {matrix.component.value}, {matrix.layout.value}, {matrix.storage.value}"
     parts = ["zeros at first"] if matrix.zero else []

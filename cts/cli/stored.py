@@ -1,4 +1,4 @@
-"""The folder of a run for a verb that reads it."""
+"""Opening the folder of a run, for the verbs that read it."""
 
 from __future__ import annotations
 

@@ -44,10 +44,10 @@ def _of_journal(path: Path, oracle: Oracle) -> Case:
                 begun.pop(entry["end"], None)
         except (msgspec.DecodeError, RecursionError, KeyError, TypeError) as e:
             if number < len(lines):
-                raise BadInput("journal-malformed", f"no entry of a journal: {e}", f"{path}:{number}", remedy) from e
+                raise BadInput("journal-malformed", f"no journal entry: {e}", f"{path}:{number}", remedy) from e
     cases = [c for c in begun.values() if c is not None]
     if not cases:
-        raise BadInput("journal-clean", "every case in it ended well", str(path), "a journal of a crash")
+        raise BadInput("journal-clean", "every case in the journal finished", str(path), "the journal of a crash")
     try:
         case = msgspec.convert(cases[-1], Case)
     except msgspec.ValidationError as e:

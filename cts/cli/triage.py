@@ -1,4 +1,4 @@
-"""`cts triage`: the failures of a run by suspected cause, and what is new about them."""
+"""`cts triage`: the failures of a run by suspected cause, and which of them are new."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def triage(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Everything as JSON.")] = False,
 ) -> None:
-    """Group failures by driver, instruction and fact, and tell new ones from known and fixed ones.
+    """Group failures by driver, instruction and fact, and separate new ones from known and fixed ones.
 
     Without --explain, what the run itself found out is all there is to go by. Exit status 1 where a failure is new.
     """

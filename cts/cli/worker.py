@@ -1,4 +1,4 @@
-"""`cts worker`: a driver's worker as one file, for a machine without this suite."""
+"""`cts worker`: a driver's worker as one file, for a machine where this suite is not installed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ def worker(
     try:
         build = getattr(registry.driver_factory(driver), "worker", None)
         if build is None:
-            raise BadInput(
-                "no-worker", f"driver {driver!r} has no worker", "--driver", "a driver that runs in one: vulkan"
-            )
+            raise BadInput("no-worker", f"driver {driver!r} has no worker", "--driver", "a driver that has one: vulkan")
         zipapp.write_bytes(build())
         zipapp.chmod(0o755)
     except CtsError as e:

@@ -1,6 +1,6 @@
-"""Named properties of cases, derived from the case alone: what a quarantine can ask for.
+"""Named properties of cases, derived from the case alone: the conditions that a quarantine can name.
 
-A condition is a function of a case with a name and, as its docstring, one sentence for its readers.
+A condition is a function of a case with a name and, as its docstring, one sentence that describes it.
 """
 
 from cts.conditions import layouts, matrices, numbers, vectors

@@ -1,4 +1,4 @@
-"""Conditions of matrices, what holds them and what reduces and multiplies them."""
+"""Conditions of matrices: their storage, reductions and multiplications."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def matrix_extent_256(case: Case) -> bool:
 
 @condition("if-literal-condition")
 def if_literal_condition(case: Case) -> bool:
-    """The condition of an If is a literal: compilers remove one arm."""
+    """The condition of an If is a literal: compilers remove one branch."""
     return any(isinstance(i, If) and isinstance(i.condition, int) for i in case.program)
 
 

@@ -1,4 +1,4 @@
-"""Conditions of what numbers go through: conversions, negations, roundings."""
+"""Conditions of operations on numbers: conversions, negations, roundings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _C = ComponentType
 
 @condition("convert-other-signedness")
 def convert_other_signedness(case: Case) -> bool:
-    """A matrix conversion reads or makes integers as of another signedness than their type's."""
+    """A matrix conversion treats integers as signed although their type is unsigned, or the other way round."""
     types = types_of(case)
     for i in case.program:
         if isinstance(i, MatrixConvert):
@@ -54,7 +54,7 @@ def convert_other_signedness(case: Case) -> bool:
 
 @condition("matrix-roundings-binding")
 def matrix_roundings_binding(case: Case) -> bool:
-    """Roundings bind, and the floats that a matrix operation or conversion gives, but for bfloat16, go into another."""
+    """Roundings bind, and the result of a matrix operation or conversion, not to bfloat16, goes into another one."""
     computing = (MatrixArithmetic, MatrixConvert, MatrixTimesScalar)
     floats = {n for n, t in types_of(case).items() if isinstance(t, MatrixShape) and t.component.is_float}
     free = {i.id for i in case.program if isinstance(i, MatrixConvert) and i.component is ComponentType.bfloat16}
@@ -66,7 +66,7 @@ def matrix_roundings_binding(case: Case) -> bool:
 
 @condition("matrix-zero-folded")
 def matrix_zero_folded(case: Case) -> bool:
-    """No fast math, and a matrix of floats meets a constant 0 in arithmetic, or is subtracted from itself."""
+    """No fast math, and a matrix of floats is combined with a constant 0 in arithmetic, or subtracted from itself."""
     if case.float_controls is not FloatControls.FastMathNone:
         return False
     types = types_of(case)
@@ -105,7 +105,7 @@ def vector_negation_widened(case: Case) -> bool:
 
 @condition("conversion-of-conversion")
 def conversion_of_conversion(case: Case) -> bool:
-    """Roundings bind, and what a conversion to another float than bfloat16 gives, in functions too, is converted."""
+    """Roundings bind, and the result of a conversion between floats, not to bfloat16, is converted again."""
     if case.float_controls is FloatControls.Undecorated:
         return False
     types = types_of(case)
@@ -131,7 +131,7 @@ _CAST_OF_CAST = re.compile(r"float\w+\(\s*float\w+\(")
 
 @condition("convert-through-integers")
 def convert_through_integers(case: Case) -> bool:
-    """No fast math, and the integers that a conversion makes of a matrix of floats are converted to floats again."""
+    """No fast math, and integers converted from a matrix of floats are converted back to floats."""
     to_integers = {
         i.id
         for i in case.program
@@ -144,7 +144,7 @@ def convert_through_integers(case: Case) -> bool:
 
 @condition("convert-nan-to-bfloat16")
 def convert_nan_to_bfloat16(case: Case) -> bool:
-    """No fast math, float32 becomes bfloat16, and a buffer has a NaN of which nothing but its lower 16 bits says so."""
+    """No fast math, float32 is converted to bfloat16, and a buffer has a NaN whose payload is in its lower 16 bits."""
     if case.float_controls is not FloatControls.FastMathNone:
         return False
     made = any(isinstance(i, (MatrixConvert, VectorConvert)) and i.component is _C.bfloat16 for i in case.program)
@@ -162,7 +162,7 @@ def _is_zero(value: int | float | str | SpecNumber, component: ComponentType) ->
 
 
 def _negations(case: Case) -> Iterator[str]:
-    """Names of what SNegate gives, and subtractions of integers from a constant 0."""
+    """Names of results of SNegate, and of subtractions of integers from a constant 0."""
     zeros = {i.id for i in case.program if isinstance(i, MatrixNull)}
     zeros |= {i.id for i in case.program if isinstance(i, (MatrixConstant, VectorConstant)) and i.value == 0}
     for i in case.program:

@@ -1,4 +1,4 @@
-"""The conditions by name: functions of a case, each with one sentence for its readers."""
+"""The conditions by name: functions of a case, each with one sentence that describes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions of cooperative vectors and the matrices that they meet."""
+"""Conditions of cooperative vectors and the matrices that they are multiplied with."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def vector_stride_per_invocation(case: Case) -> bool:
 
 @condition("vector-outer-products-in-arms")
 def vector_outer_products_in_arms(case: Case) -> bool:
-    """Both arms of an If accumulate an outer product."""
-    opened: list[list[bool]] = []  # of each If around an instruction, which arms accumulate
+    """Both branches of an If accumulate an outer product."""
+    opened: list[list[bool]] = []  # of each If around an instruction, which branches accumulate
     for i in case.program:
         if isinstance(i, If):
             opened.append([False])
@@ -94,7 +94,7 @@ def vector_outer_products_in_arms(case: Case) -> bool:
 
 @condition("vector-rows-unlike-16")
 def vector_rows_unlike_16(case: Case) -> bool:
-    """A row-major matrix of floats has K that is no multiple of 16, and its buffer has infinities or NaNs."""
+    """A row-major matrix of floats has K that is not a multiple of 16, and its buffer has infinities or NaNs."""
     for i in case.program:
         if isinstance(i, VectorMatrixMul) and layout_of(i.layout) is MatrixLayout.RowMajor:
             k, buffer = constant_of(i.k), case.buffers[i.matrix]

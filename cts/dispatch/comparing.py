@@ -1,4 +1,4 @@
-"""What is wrong with the memory that a driver hands back: against `expected`, other drivers, and before the run."""
+"""Differences in the memory that a driver returns: from `expected`, from other drivers, and from before the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cts.model.case import GUARD_BYTES, guard_pattern
 
 Memory = dict[str, npt.NDArray[np.uint8]]
 
-#: How many elements of a difference are told.
+#: How many elements of a difference are reported.
 SHOWN = 8
 
 
@@ -119,7 +119,7 @@ def _type_of(array: Array, default: ElementType) -> ElementType:
 
 
 def shown(one: Array, element: ElementType) -> str:
-    """An element for people: `0x3c00 (1.0)`; integers as they are."""
+    """An element as text: `0x3c00 (1.0)`; integers as they are."""
     if not element.is_float:
         return str(one[0])
     bits = int(one.view(element.bits)[0])

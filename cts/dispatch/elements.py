@@ -79,7 +79,7 @@ def encode(element: ElementType, numbers: Sequence[Number]) -> Array:
 
 def _fits(text: str, element: ElementType) -> bool:
     if not re.fullmatch("0x[0-9a-fA-F]+", text) or int(text, 16) >= 1 << 8 * element.size:
-        raise ValueError(f"{text!r} is no bit pattern of {element.value}: at most {element.size * 2} hex digits")
+        raise ValueError(f"{text!r} is not a bit pattern of {element.value}: at most {element.size * 2} hex digits")
     return True
 
 
@@ -94,7 +94,7 @@ def _bits(element: ElementType, number: Number) -> int:
         return int(value.view(element.bits)[0])
     info = np.iinfo(element.dtype)
     if number != number or abs(number) == float("inf") or number != int(number):
-        raise ValueError(f"{number} is no integer, and the type is {element.value}")
+        raise ValueError(f"{number} is not an integer, and the type is {element.value}")
     if not int(info.min) <= int(number) <= int(info.max):
         raise ValueError(f"{number} does not fit into {element.value}, which holds {info.min} to {info.max}")
     return int(number) & (1 << 8 * element.size) - 1

@@ -1,4 +1,4 @@
-"""What a module says of itself: entry points, descriptors, specialization constants, push constants."""
+"""What a module declares: entry points, descriptors, specialization constants, push constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dispatch file to what module drivers run, and what is compared afterwards."""
+"""From a dispatch file to the job that module drivers run, and to what is compared afterwards."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class _Loader:
     def check_names(self) -> None:
         for name in self.file.buffers:
             if not _NAME.fullmatch(name):
-                what = f"{name!r} is no name of a buffer"
+                what = f"{name!r} is not a valid buffer name"
                 raise self.text.bad(what, ("buffers", name), "letters, digits, _, . and -: it becomes a file's name")
         named: list[tuple[Steps, str]] = [(("outputs", n), name) for n, name in enumerate(self.file.outputs)]
         named += [(("ignore", n), name) for n, name in enumerate(self.file.ignore)]

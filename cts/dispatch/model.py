@@ -52,7 +52,7 @@ class Random(_Data, frozen=True):
     def __post_init__(self) -> None:
         for bound in (self.low, self.high):
             if not abs(bound) <= sys.float_info.max / 2:
-                raise ValueError(f"{bound} is no finite number, or too large")
+                raise ValueError(f"{bound} is not a finite number, or too large")
         if not self.low <= self.high:
             raise ValueError(f"low is {self.low}, high is {self.high}: give a low that is not above high")
 

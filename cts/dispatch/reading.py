@@ -128,7 +128,7 @@ def _fields(steps: Steps) -> tuple[str, ...]:
 
 
 def _told(message: str, steps: Steps) -> tuple[str, Steps, str]:
-    """An error of msgspec for people: what is wrong, where, and what would be right."""
+    """An error of msgspec in plain words: what is wrong, where, and what would be right."""
     if "matching regex" in message:
         if steps[-1:] == ("bytes",):
             return "no bytes", steps, 'two hexadecimal digits for each byte, such as "0x0300"'

@@ -1,4 +1,4 @@
-"""What a run says: to people, and as JSON."""
+"""The result of a dispatch: human-readable, and as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cts.verdict import Verdict
 
 
 def lines(result: Result) -> Iterator[str]:
-    """The result for people."""
+    """The result as human-readable lines."""
     for remark in result.dispatch.remarks:
         yield f"remark: {remark}"
     for ran in result.runs:

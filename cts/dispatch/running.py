@@ -31,7 +31,7 @@ _VERDICTS = {
 }
 
 
-#: Codes of faults that tell of the module what a comparison would: its behaviour is undefined.
+#: Codes of faults that are findings about the module, like a difference: its behaviour is undefined.
 _UNDEFINED = frozenset({"misuse", "race", "uninitialised"})
 
 

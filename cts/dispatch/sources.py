@@ -1,4 +1,4 @@
-"""The elements of a buffer: from a file, or made."""
+"""The elements of a buffer: read from a file, or generated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case in the form that somebody without this suite can use. See docs/exporting.md."""
+"""A case in a format that can be used without this suite. See docs/exporting.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Format(NamedTuple):
 def export(subject: Subject, format_name: str) -> dict[str, bytes]:
     """The files of a case in a format of FORMATS, the same for the same subject.
 
-    Raises CannotExpress where the format has no words for the case, BadInput for a format that is not known.
+    Raises CannotExpress where the format cannot express the case, BadInput for a format that is not known.
     """
     if format_name not in FORMATS:
         raise BadInput("unknown-format", f"no format {format_name!r}", "--format", f"one of: {', '.join(FORMATS)}")

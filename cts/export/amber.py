@@ -1,6 +1,6 @@
-"""A case as AmberScript, as far as Amber goes: storage buffers, cooperative matrices of KHR, one value for each byte.
+"""A case as AmberScript, as far as Amber can express it: storage buffers, KHR matrices, one value for each byte.
 
-Amber knows `CooperativeMatrixFeaturesKHR.cooperativeMatrix` since April 2026. It has no features of the NV extensions,
+Amber has `CooperativeMatrixFeaturesKHR.cooperativeMatrix` since April 2026. It has no features of the NV extensions,
 no device addresses, and no way to say that an element may have one of several values. Buffers are integers here,
 whatever their type, so that bits survive.
 """
@@ -51,7 +51,7 @@ _PER_LINE = 16
 
 
 def amber(subject: Subject) -> str:
-    """The script. Raises CannotExpress for what Amber has no words for."""
+    """The script. Raises CannotExpress for what Amber cannot express."""
     job = job_of(subject.case, subject.subgroup_size).module()
     needs = registry.needs()(job)
     _refuse(subject, job, needs)

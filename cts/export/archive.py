@@ -1,4 +1,4 @@
-"""Bundles as folders and zip files: written the same every time, read without trust."""
+"""Bundles as folders and zip files: written with the same bytes every time, read as untrusted input."""
 
 from __future__ import annotations
 
@@ -49,10 +49,12 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 def write_folder(files: Mapping[str, bytes], folder: Path) -> None:
     """The files in a folder, which may hold an earlier bundle or these files. Raises BadInput and HarnessTrouble."""
     if folder.exists() and not folder.is_dir():
-        raise BadInput("export-exists", "a file is in the way", str(folder), "--out with the name of a new folder")
+        raise BadInput(
+            "export-exists", "it is a file, not a folder", str(folder), "--out with the name of a new folder"
+        )
     others = [p for p in folder.rglob("*") if p.is_file() and p.relative_to(folder).as_posix() not in files]
     if others and not is_bundle(folder):
-        what = f"the folder holds something else than what is exported: {others[0].relative_to(folder)}"
+        what = f"the folder holds a file that is not part of the export: {others[0].relative_to(folder)}"
         raise BadInput("export-exists", what, str(folder), "--out with the name of a new folder")
     try:
         for name, data in files.items():
@@ -98,6 +100,8 @@ def case_text(path: Path) -> str:
             _check_entries(archive.infolist(), path)
             with archive.open(CASE) as stream:
                 text = stream.read(MAX_CASE + 1)
+    except BadInput:
+        raise
     except KeyError:
         raise _bad(f"there is no {CASE}", path, "a bundle that `cts export` wrote") from None
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, OSError, struct.error) as e:
@@ -124,9 +128,9 @@ def _check_directory(data: bytes, path: Path) -> None:
         raise _bad("not a zip file", path, "a bundle that `cts export --zip` wrote")
     count, size = struct.unpack_from("<HI", data, at + 10)
     if data[max(0, at - _LOCATOR_64_BYTES) : at].startswith(_LOCATOR_64) or count == 0xFFFF:
-        raise _bad("a zip64 file", path, "a bundle, which is far too small to be one")
+        raise _bad("a zip64 file", path, "an ordinary zip file, as `cts export --zip` writes")
     if count > MAX_FILES or size > MAX_FILES * (_ENTRY_BYTES + 2 * _LONGEST_NAME):
-        raise _bad(f"it says that it holds {count} files in a directory of {size} bytes", path, f"at most {MAX_FILES}")
+        raise _bad(f"it claims to hold {count} files in a directory of {size} bytes", path, f"at most {MAX_FILES}")
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], path: Path) -> None:
@@ -140,14 +144,14 @@ def _check_entries(entries: list[zipfile.ZipInfo], path: Path) -> None:
             raise _bad(f"{name!r} occurs twice", path, "every file once")
         seen.add(name)
         if _leads_out(name):
-            raise _bad(f"{name!r} is no path inside the bundle", path, "names relative to the bundle")
+            raise _bad(f"{name!r} is not a path inside the bundle", path, "names relative to the bundle")
         if e.flag_bits & _ENCRYPTED:
             raise _bad(f"{name!r} is encrypted", path, "a bundle without a password")
         kind = stat.S_IFMT(e.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise _bad(f"{name!r} is a link or a device", path, "plain files and folders")
         if e.file_size > _MAX_RATIO * max(1, e.compress_size):
-            raise _bad(f"{name!r} says that {e.compress_size} bytes become {e.file_size}", path, "an honest archive")
+            raise _bad(f"{name!r} expands from {e.compress_size} to {e.file_size} bytes", path, "a real bundle")
     if (total := sum(e.file_size for e in entries)) > MAX_BYTES:
         raise _bad(f"its files take {total} bytes", path, f"at most {MAX_BYTES}")
 

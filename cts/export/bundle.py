@@ -1,4 +1,4 @@
-"""A folder that shows a divergence to somebody who has never seen this suite."""
+"""A folder that shows a divergence to a reader who does not know this suite."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def comment(text: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """Part of a C identifier that tells a buffer; the caller makes it unique.
+    """Part of a C identifier that names a buffer; the caller makes it unique.
 
     >>> identifier("my buffer-1")
     'my_buffer_1'

@@ -1,4 +1,4 @@
-"""What a format has no words for."""
+"""What a format cannot express."""
 
 from __future__ import annotations
 

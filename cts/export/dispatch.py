@@ -1,4 +1,4 @@
-"""A case as a dispatch file (docs/dispatch.md): its module, its data, and what must be in its buffers afterwards."""
+"""A case as a dispatch file (docs/dispatch.md): its module, its data, and the expected contents of its buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What buffers hold before and after, as .npy for NumPy and .bin for everything else."""
+"""Contents of buffers before and after a run, as .npy for NumPy and .bin for everything else."""
 
 from __future__ import annotations
 

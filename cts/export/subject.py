@@ -1,4 +1,4 @@
-"""What is exported: a case with what it must leave behind, and what became of it on a driver."""
+"""What is exported: a case with its expected memory, and its outcome on a driver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUBGROUP_SIZE = 32
 
 @dataclass(frozen=True)
 class Seen:
-    """What a driver made of a case. `identity` is what the driver says of itself, "" where nothing."""
+    """The outcome of a case on a driver. `identity` is the driver's reported identity, "" where there is none."""
 
     driver: str
     identity: str
@@ -31,7 +31,7 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One case to export; its module is lowered for subgroups of `subgroup_size`. `seen` is None where nobody ran it.
+    """One case to export; its module is lowered for subgroups of `subgroup_size`. `seen` is None where it was not run.
 
     `explanation` says where the driver goes wrong, or why that is not known. `original` is the case that
     was found, where this one was made of it.
@@ -76,5 +76,5 @@ def explanation(case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict
 
 
 def identity(driver: OpenDriver) -> str:
-    """What a driver says of itself."""
+    """The driver's reported identity."""
     return driver.driver.identity() if isinstance(driver.driver, NamedDriver) else ""

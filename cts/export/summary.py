@@ -1,4 +1,4 @@
-"""The few lines at the head of a bundle: which instruction, which element, what was read instead, which facts."""
+"""The summary at the head of a bundle: which instruction, which element, what was read instead, which facts."""
 
 from __future__ import annotations
 

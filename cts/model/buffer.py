@@ -81,7 +81,7 @@ Shape: TypeAlias = tuple[Annotated[int, Meta(ge=1)], ...]
 class Buffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A buffer of prod(shape) elements (pointees), each `components` components of `type`.
 
-    The innermost extent of `shape` is last. The shape is for people and reports; memory is flat.
+    The innermost extent of `shape` is last. The shape is for readers and reports; memory is flat.
     """
 
     type: ComponentType
@@ -143,7 +143,7 @@ def initial_bits(buffer: Buffer) -> Bits:
         return _repeated(encode(component, data.cycle), count)
     periodic = data.iota or data.counter
     if periodic is not None and periodic.modulo is not None:
-        # One period is computed and then repeated: buffers of many megabytes cost next to nothing.
+        # One period is computed and then repeated: so even buffers of many megabytes are cheap.
         index = np.arange(min(periodic.modulo, count), dtype=np.int64)
     else:
         index = np.arange(count, dtype=np.int64)

@@ -16,14 +16,14 @@ from cts.model.operand import Operand
 
 
 class Carry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A matrix that a loop carries: `id` is its value in each turn and after the loop, `init` before the first."""
+    """A matrix that a loop carries: `id` is its value in each iteration and after the loop, `init` before the first."""
 
     id: str
     init: str
 
 
 class Merge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A matrix that both arms of an `If` give: `then` and `otherwise` are visible in their arm."""
+    """A matrix that both branches of an `If` give: `then` and `otherwise` are visible in their branch."""
 
     id: str
     then: str

@@ -1,4 +1,4 @@
-"""Callbacks as expressions: parsed with Python's own grammar, typed once, executed by each room in its own way.
+"""Callbacks as expressions: parsed with Python's own grammar, typed once, executed by each implementation for itself.
 
 A body is assignments to fresh names, one a line, and a last line that is the result:
 
@@ -6,7 +6,7 @@ A body is assignments to fresh names, one a line, and a last line that is the re
     scale * float32(block.qs[coordInBlock[1]] & 15)
 
 Every value has a component type or is a condition (`bool`). Nothing converts silently: `float32(x)`
-converts, `as_uint16(x)` keeps the bits, and a number takes the type of what it meets. See docs/expressions.md.
+converts, `as_uint16(x)` keeps the bits, and a number takes the type of the other operand. See docs/expressions.md.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
                 assignments.append((name, found))
                 typing.names[name] = found.type
             case _:
-                raise ExpressionError(f"`{ast.unparse(line)}` is no assignment", "`name = expression`")
+                raise ExpressionError(f"`{ast.unparse(line)}` is not an assignment", "`name = expression`")
     result = typing.typed(lines[-1].value, returns)
     if result.type != returns:
         raise ExpressionError(
@@ -270,7 +270,7 @@ class _Typing:
         """`wanted` is the type that a plain number takes; without it, a plain number is an error."""
         match node:
             case ast.Constant(value=bool()):
-                raise ExpressionError(f"`{ast.unparse(node)}` is no operand", "a comparison")
+                raise ExpressionError(f"`{ast.unparse(node)}` is not an operand", "a comparison")
             case ast.Constant(value=int() | float()):
                 return self._number(node, wanted)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if value is not True:
@@ -313,7 +313,7 @@ class _Typing:
             raise ExpressionError(f"`{value}` has no type here", f"say it: float32({value}) or int32({value})")
         if isinstance(value, float) and not math.isfinite(value):
             right = "a finite number; an infinity by its bits: as_float32(uint32(0x7f800000))"
-            raise ExpressionError(f"`{ast.unparse(node)}` is no finite number", right)
+            raise ExpressionError(f"`{ast.unparse(node)}` is not a finite number", right)
         try:
             return Number(wanted, int(encode(wanted, [value])[0]))
         except ValueError as e:

@@ -1,4 +1,4 @@
-"""Content hashes: what cases are told apart by, however they are written."""
+"""Content hashes: identify cases by what they do, however they are written."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Scalar(_Operand, frozen=True):
 
 
 class Factors(Struct, frozen=True):
-    """What an operand gains per workgroup (x, y, z), subgroup, turn of the loops around it, and invocation."""
+    """What an operand gains per workgroup (x, y, z), subgroup, iteration of the loops around it, and invocation."""
 
     wg_x: int = 0
     wg_y: int = 0

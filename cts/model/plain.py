@@ -1,4 +1,4 @@
-"""A case as plain data without its defaults, however it was made."""
+"""A case as plain data without its defaults, whether they were written or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import NODEFAULT, Struct, structs
 def plain(value: Any) -> Any:
     """Mappings, lists, numbers and texts: what YAML holds of a part of a case, fields in their order.
 
-    A field that has its default is left out, whether somebody wrote it or not. (msgspec leaves out the very
+    A field that has its default is left out, whether it was written or not. (msgspec leaves out the very
     object that is the default alone, and keeps one that is equal to it.)
     """
     match value:

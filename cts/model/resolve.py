@@ -90,7 +90,7 @@ def _buffer_problems(case: Case) -> Iterator[Problem]:
         if buffer.size > MAX_BUFFER_BYTES:
             yield Problem(
                 f"{path}.shape",
-                f"{buffer.size} bytes",
+                f"the buffer has {buffer.size} bytes",
                 f"at most {MAX_BUFFER_BYTES} bytes ({MAX_BUFFER_BYTES >> 20} MiB)",
             )
             continue
@@ -108,7 +108,7 @@ def _buffer_problems(case: Case) -> Iterator[Problem]:
 
 
 def _conversion_problems(case: Case) -> Iterator[Problem]:
-    """Opaque matrices and conversions: names, shapes, what each side says of itself."""
+    """Opaque matrices and conversions: names, shapes, what each side declares."""
     for name, matrix in case.opaque.items():
         path = f"opaque.{name}"
         if name in case.buffers or name.startswith("$"):
@@ -143,7 +143,9 @@ def _function_problems(case: Case) -> Iterator[Problem]:
     for name, function in case.functions.items():
         path = f"functions.{name}"
         if not name.isidentifier():
-            yield Problem(path, f"{name!r} is no name of a function", "a letter, then letters, digits and underscores")
+            yield Problem(
+                path, f"{name!r} is not a valid function name", "a letter, then letters, digits and underscores"
+            )
         if isinstance(function, (Decode, DecodeVector)):
             try:
                 block_offsets(function.block)

@@ -274,7 +274,9 @@ def _is_opaque(field: str, name: str, layout: MatrixLayout, vectors: Vectors) ->
     """An optimal layout goes with an opaque matrix of that layout, others with a buffer."""
     found = vectors.opaque.get(name)
     if layout.optimal and found is None:
-        yield Problem(field, f"{name!r} is no opaque matrix", f"one of {', '.join(sorted(vectors.opaque)) or 'none'}")
+        yield Problem(
+            field, f"{name!r} is not an opaque matrix", f"one of {', '.join(sorted(vectors.opaque)) or 'none'}"
+        )
     elif found is not None and found.layout is not layout:
         yield Problem("layout", f"{layout.value} of a matrix in {found.layout.value}", found.layout.value)
 

@@ -20,7 +20,7 @@ from cts.model.resolve import resolve
 #: The largest case file read, in bytes.
 MAX_FILE_BYTES = 4 << 20
 
-#: Lists and mappings within each other, in any file of YAML. A case needs 7.
+#: How deep lists and mappings may be nested, in any YAML file. A case needs 7.
 MAX_DEPTH = 32
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -72,7 +72,7 @@ def loads_case(text: str, where: str = "<string>") -> Case:
     if isinstance(version := data.get("schema"), int) and version > SCHEMA_VERSION:
         raise BadInput(
             "schema-version",
-            f"the case is of schema {version}, newer than this version of the suite",
+            f"the case has schema {version}, which is newer than this version of the suite",
             locate(where, text, "schema"),
             f"a suite that reads schema {version}, or a case of schema {SCHEMA_VERSION}",
         )
@@ -121,7 +121,7 @@ def _check(text: str, where: str, page: str) -> None:
             if isinstance(event, yaml.AliasEvent):
                 raise BadInput("yaml", "an alias, which no file of the suite may have", place, "what it stands for")
             if depth > MAX_DEPTH:
-                what = f"more than {MAX_DEPTH} lists and mappings within each other"
+                what = f"lists and mappings nested more than {MAX_DEPTH} deep"
                 raise BadInput("yaml-depth", what, place, f"fewer brackets or less indentation, see {page}")
 
 

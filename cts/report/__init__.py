@@ -1,1 +1,1 @@
-"""Reports: consumers of a run's events, and the text of one failure, shared by all front doors."""
+"""Reports: consumers of a run's events, and the text of one failure, shared by the command line and pytest."""

@@ -1,4 +1,4 @@
-"""Findings as bundles: a folder for each, which somebody without this suite can use."""
+"""Findings as bundles: a folder for each, which can be used without this suite."""
 
 from __future__ import annotations
 

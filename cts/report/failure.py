@@ -1,4 +1,4 @@
-"""One failure as text: the case, what differs, how the address comes about, and how to see it again."""
+"""One failure as text: the case, what differs, how the address is computed, and how to reproduce it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(run: Run) -> bytes:
-    """The document: a suite for each driver, and one for what was rejected or in trouble.
+    """The document: a suite for each driver, and one for rejected cases and errors.
 
     A case is a test, and so are the generated cases of an area. Known failures are skipped, and an
     unexpected pass fails.

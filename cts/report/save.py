@@ -1,4 +1,4 @@
-"""Findings as files: generated cases, and the whole text of each failure. Nothing is written where all is well."""
+"""Findings as files: generated cases, and the whole text of each failure. Without findings nothing is written."""
 
 from __future__ import annotations
 

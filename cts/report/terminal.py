@@ -1,4 +1,4 @@
-"""A run for people: header, progress bar, failures as they are found, summary by driver and area."""
+"""A run on the terminal: header, progress bar, failures as they are found, summary by driver and area."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Terminal:
         if event.known or event.unexpected:
             counts += f" ({event.known} known, {event.unexpected} unexpected passes)"
         problems = [f"{event.rejected} inputs rejected"] if event.rejected else []
-        problems += [f"{event.troubles} troubles"] if event.troubles else []
+        problems += [f"{event.troubles} other errors"] if event.troubles else []
         self._print(
             f"{', '.join([counts, *problems])}; {event.examples} cases judged in {event.seconds:.1f} s; "
             f"exit status {event.exit_status}"

@@ -1,4 +1,4 @@
-"""The programs of SPIRV-Tools, in processes of their own: hostile modules crash them."""
+"""The programs of SPIRV-Tools, run as separate processes: malformed modules can crash them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PATIENCE = 60
 
 
 def program(name: str) -> str:
-    """The path of a program: that of the system, which somebody may have chosen, or else of the package.
+    """The path of a program: that of the system, which may be a deliberate choice, or else that of the package.
 
     Raises HarnessTrouble where there is neither.
     """
@@ -28,13 +28,13 @@ def program(name: str) -> str:
 
 
 def validate_apart(words: npt.NDArray[np.uint32], target: str = TARGET) -> str:
-    """What spirv-val says is wrong with a module, whatever the module does to it; "" when it is valid."""
+    """What spirv-val says is wrong with a module, also if the module crashes it; "" when it is valid."""
     command = [program("spirv-val"), "--target-env", target, "-"]
     try:
         done = subprocess.run(command, input=words.tobytes(), capture_output=True, check=False, timeout=_PATIENCE)  # noqa: S603
     except subprocess.TimeoutExpired:
-        return f"nothing within {_PATIENCE} s"
+        return f"no answer within {_PATIENCE} s"
     message = (done.stdout + done.stderr).decode(errors="replace").strip()
     if done.returncode < 0:
-        return f"nothing: it crashed (signal {-done.returncode})"
+        return f"spirv-val crashed (signal {-done.returncode})"
     return (message or f"code {done.returncode}") if done.returncode else ""

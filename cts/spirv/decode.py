@@ -139,7 +139,7 @@ class _Reader:
         number = self.take(kind)
         found = self.kinds[kind].by_number.get(number)
         if found is None:
-            raise self.error(f"{number} is no {kind} of the grammar")
+            raise self.error(f"{number} is not a {kind} of the grammar")
         yield found.enumerant
         for parameter in found.parameters:
             yield from self.operand(parameter.kind)
@@ -150,9 +150,9 @@ class _Reader:
         bits = [1 << i for i in range(32) if value >> i & 1]
         unknown = [bit for bit in bits if bit not in known]
         if unknown:
-            raise self.error(f"bit {unknown[0]:#x} is no {kind} of the grammar")
+            raise self.error(f"bit {unknown[0]:#x} is not a {kind} of the grammar")
         if not bits and 0 not in known:
-            raise self.error(f"0 is no {kind} of the grammar")
+            raise self.error(f"0 is not a {kind} of the grammar")
         yield "|".join(known[bit].enumerant for bit in bits) or known[0].enumerant
         for bit in bits:
             for parameter in known[bit].parameters:
@@ -193,7 +193,7 @@ class _Reader:
     def number(self) -> int:
         declared = self.numbers.get(self.type) if self.type is not None else None
         if declared is None or not 1 <= declared.width <= 64:
-            raise self.error(f"the result type {self.type!r} is no number type declared before")
+            raise self.error(f"the result type {self.type!r} is not a number type declared before")
         value = 0
         for shift in range(0, declared.width, 32):
             value |= self.take("literal") << shift

@@ -1,4 +1,4 @@
-"""Modules as text, also those that the SPIRV-Tools at hand are too old for."""
+"""Modules as text, also those that the installed SPIRV-Tools is too old for."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class ModuleBuilder:
         for name in names:
             found = grammar().kinds["Capability"].by_name.get(name)
             if found is None:
-                raise EmitError(f"{name} is no capability of the grammar")
+                raise EmitError(f"{name} is not a capability of the grammar")
             self.op("OpCapability", name)
             in_core = found.version != "None" and tuple(map(int, found.version.split("."))) <= self._version
             if found.extensions and not in_core:
@@ -144,7 +144,7 @@ class ModuleBuilder:
         self.op("OpExtension", name)
 
     def name(self, target: Id, text: str) -> Id:
-        """Give an id its name for people, and return it. A name is cut to 256 characters."""
+        """Give an id its name in listings, and return it. A name is cut to 256 characters."""
         self.op("OpName", target, text[:256].encode(errors="replace").replace(b"\0", b"?").decode())
         return target
 

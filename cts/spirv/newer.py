@@ -1,4 +1,4 @@
-"""The spirv-val of the system, where it knows more than the one of the package.
+"""The spirv-val of the system, for modules that the packaged one is too old for.
 
 SPIRV-Tools 2025.5 refuses SPV_NV_cooperative_matrix_decode_vector and SPV_EXT_long_vector.
 """

@@ -1,4 +1,4 @@
-"""What is different between two runs: which failures are new, fixed, changed or the same."""
+"""Differences between two runs: which failures are new, fixed, changed or the same."""
 
 from __future__ import annotations
 

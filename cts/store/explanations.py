@@ -1,4 +1,4 @@
-"""What `cts explain` found out about the failures of a run, kept beside its results: `explanations.jsonl`."""
+"""Explanations of the failures of a run, kept beside its results: `explanations.jsonl`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read(run: Run) -> dict[Key, Explanation]:
         try:
             found.append(msgspec.json.decode(line, type=Explanation))
         except (msgspec.DecodeError, RecursionError) as e:
-            remedy = "a file that `--explain` wrote; without it, all is explained anew"
+            remedy = "a file that `--explain` wrote; delete it to explain all failures again"
             raise BadInput("run-explanations", str(e), f"{path}:{number}", remedy) from e
     renamed = {}
     if run.older:
@@ -47,8 +47,8 @@ def read(run: Run) -> dict[Key, Explanation]:
 def complete(run: Run, told: Callable[[str], None]) -> dict[Key, Explanation]:
     """Explain on its driver each failure that is not explained yet, and keep that.
 
-    `told` hears of each, and of trouble. Only the failures of drivers that open are explained, and one that
-    cannot be is left without.
+    `told` is called with a line for each, and with errors. Only the failures of drivers that open are explained,
+    and one that cannot be explained is left without.
     """
     found = read(run)
     for driver, results in _missing(run, found):

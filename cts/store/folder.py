@@ -53,7 +53,7 @@ class RunFolder:
             )
 
     def close(self) -> None:
-        """Let others at it. What a driver still has is not to blame for the end of this process."""
+        """Release the folder, and note that the cases in flight did not end this process."""
         try:
             if self._flying:
                 self.journal(CasesStarted(self._flying, ()))

@@ -48,7 +48,7 @@ class Journal:
             self._file.write(encode(event) + b"\n")
             self._file.flush()
             if isinstance(event, Result) and event.finding is not None:
-                os.fsync(self._file.fileno())  # a device that is lost may take the machine along
+                os.fsync(self._file.fileno())  # a device that is lost may crash the machine
 
     def close(self) -> None:
         """Close the file and let others at it."""
@@ -84,7 +84,7 @@ def _events(text: bytes, where: str) -> Iterator[Event]:
 
 
 def _key(event: Event) -> object:
-    """What events are told apart by that a resumed run emits again; None for those that it does not."""
+    """The key of an event that a resumed run emits again; None for those that it does not."""
     match event:
         case Result():
             return event.driver, event.name

@@ -1,4 +1,4 @@
-"""What a run is, as data: all that is needed to read its results, and to continue it."""
+"""The manifest of a run: everything that is needed to read its results, and to continue it."""
 
 from __future__ import annotations
 

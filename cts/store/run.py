@@ -1,4 +1,4 @@
-"""A run as its folder tells it, and the plan that finishes one."""
+"""A run as read from its folder, and the plan that finishes one."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from cts.verdict import Verdict
 
 @dataclass(frozen=True)
 class Run:
-    """A run, ended or not. `results` holds what became of each case or area on each driver, once.
+    """A run, ended or not. `results` has the outcome of each case or area on each driver, once.
 
     `judged` has the cases that ran, with what was generated and did not pass; `problems` what was
-    rejected and which drivers were in trouble; `footer` is None where the run did not end. `died` counts, by
+    rejected and which drivers had errors; `footer` is None where the run did not end. `died` counts, by
     driver and content hash, how often a process died while the driver had a case.
     """
 
@@ -159,7 +159,7 @@ def recalled(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, int]]
 def _check(run: Run) -> None:
     manifest, where = run.manifest, str(run.path)
     if manifest.origin != "cts run":
-        raise BadInput("run-of-pytest", "a session of pytest cannot be resumed", where, "pytest again")
+        raise BadInput("run-of-pytest", "a pytest session cannot be resumed", where, "pytest again")
     if run.older:
         raise BadInput("run-hashes", run.older, where, "a new run, or the suite that began this one")
     now = {"coopmat-cts": cts.__version__, **versions()}
@@ -167,7 +167,7 @@ def _check(run: Run) -> None:
         if now.get(name) != version:
             raise BadInput(
                 "run-versions",
-                f"the run began with {name} {version}, here is {now.get(name)}: its seed may give other cases",
+                f"the run began with {name} {version}, but {now.get(name)} is installed: the seed may give other cases",
                 where,
                 f"{name} {version}, or a new run",
             )

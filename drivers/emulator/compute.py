@@ -256,7 +256,7 @@ def _reduce(i: MatrixReduce, context: Context) -> Matrix:
 
 
 def _limited(bits: Registers, component: ComponentType, body: str) -> Registers:
-    """Bit patterns of what a maximum or minimum meets, no less or no greater than the first finite number."""
+    """Bit patterns of the operands of a maximum or minimum, no less or no greater than the first finite number."""
     t = TYPE_NUMBERS[component]
     infinity, sign = BEYOND[t], 1 << (BITS[t] - 1)
     for name, found in (("max(", infinity | sign), ("min(", infinity)):

@@ -109,14 +109,14 @@ class Flow(Generic[V]):
         return end
 
     def _counts(self, loop: Loop) -> npt.NDArray[np.int64]:
-        """Turns, per subgroup."""
+        """Iterations, per subgroup."""
         counts = self._operands.evaluate((loop.count,))[:, 0]
         if self._bug == m.LOOP_ONE_TURN_SHORT:
             return np.maximum(counts - 1, 0)
         return np.maximum(counts, 1) if self._bug == m.LOOP_AT_LEAST_ONCE else counts
 
     def _carry_on(self, loop: Loop, closing: EndLoop, turn: int, counts: npt.NDArray[np.int64]) -> None:
-        """Bring the carried matrices into the next turn, or out of the loop."""
+        """Bring the carried matrices into the next iteration, or out of the loop."""
         active, last = self.active, counts == turn + 1
         if self._bug == m.LOOP_CARRY_NOT_UPDATED:
             self.active = active & last
@@ -134,11 +134,11 @@ class Flow(Generic[V]):
         return 2 if self._bug == m.LOOP_CARRIES_TWO else None
 
     def _decided_once(self) -> bool:
-        """Whether a bug takes a condition's value in the first turn for that in all turns."""
+        """Whether a bug takes a condition's value in the first iteration for that in all iterations."""
         return self._bug == m.IF_FIRST_TURN
 
     def _if(self, index: int, instruction: If) -> int:
-        """Run both arms, each in its subgroups; returns where they end."""
+        """Run both branches, each in its subgroups; returns where they end."""
         outer = self.active
         condition = self._condition(instruction)
         middle = end = self._ends[index]
@@ -163,7 +163,7 @@ class Flow(Generic[V]):
         return end
 
     def _merged(self, name: str, other: str) -> V:
-        """A matrix of an arm; zeros where a bug takes that of an arm which did not run."""
+        """A matrix of a branch; zeros where a bug takes that of a branch which did not run."""
         matrices = self._steps.matrices
         if name in matrices:
             return matrices[name]

@@ -148,7 +148,7 @@ class Machine:
         return no_view(self._operands.subgroups) if name is None else self._views[name]
 
     def _hoisted(self, name: str) -> bool:
-        """Whether a bug leaves a load in a loop to its first turn."""
+        """Whether a bug leaves a load in a loop to its first iteration."""
         turns = self._operands.turns
         return self._bug == m.LOOP_LOAD_HOISTED and bool(turns) and turns[-1] > 0
 

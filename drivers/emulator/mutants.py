@@ -1,6 +1,6 @@
 """The catalogue of planted bugs. Each is one line here and one branch where the bug lives.
 
-A mutant is an integer that travels to the kernels at run time, so none of them costs a compilation.
+A mutant is an integer that is passed to the kernels at run time, so none of them needs a compilation of its own.
 See docs/adding-a-mutant.md.
 """
 
@@ -367,28 +367,28 @@ VECTOR_LANE_ADDED_TWICE = block(
 
 # Control flow and chains (control.py, machine.py)
 control = of_area("matrix_programs")
-LOOP_ONE_TURN_SHORT = control("loop-one-turn-short", "loops run one turn less than asked")
-LOOP_AT_LEAST_ONCE = control("loop-at-least-once", "loops test their count after the turn: none becomes one")
-LOOP_CARRY_NOT_UPDATED = control("loop-carry-not-updated", "a loop-carried matrix is the initial one in each turn")
+LOOP_ONE_TURN_SHORT = control("loop-one-turn-short", "loops run one iteration less than asked")
+LOOP_AT_LEAST_ONCE = control("loop-at-least-once", "loops test their count after the iteration: none becomes one")
+LOOP_CARRY_NOT_UPDATED = control("loop-carry-not-updated", "a loop-carried matrix is the initial one in each iteration")
 LOOP_CARRIES_IN_SEQUENCE = control(
     "loop-carries-in-sequence", "loop-carried matrices are updated one after the other: a swap loses one"
 )
 LOOP_CARRIES_TWO = control("loop-carries-two", "of the matrices that a loop carries, only two are updated")
 LOOP_LAST_TURN_LOST = control(
-    "loop-last-turn-lost", "behind a loop, a carried matrix is that of the last turn's beginning"
+    "loop-last-turn-lost", "behind a loop, a carried matrix is that of the last iteration's beginning"
 )
 LOOP_INDEX_FROM_ONE = control("loop-index-from-one", "the loop index starts at 1")
-LOOP_INDEX_FROZEN = control("loop-index-frozen", "operands inside a loop are computed once, in the first turn")
+LOOP_INDEX_FROZEN = control("loop-index-frozen", "operands inside a loop are computed once, in the first iteration")
 LOOP_OUTER_IS_INNER = control("loop-outer-is-inner", "an operand by the outer loop's index takes the inner one's")
 LOOP_LOAD_HOISTED = control(
-    "loop-load-hoisted", "loads in a loop are hoisted out of it: their first turn serves them all"
+    "loop-load-hoisted", "loads in a loop are hoisted out of it: their first iteration serves them all"
 )
-IF_INVERTED = control("if-inverted", "the arms of a condition change places")
+IF_INVERTED = control("if-inverted", "the branches of a condition change places")
 IF_LOWEST_BIT = control("if-lowest-bit", "conditions test the lowest bit only")
-IF_FIRST_TURN = control("if-first-turn", "the first turn's condition decides for all turns of a loop")
+IF_FIRST_TURN = control("if-first-turn", "the first iteration's condition decides for all iterations of a loop")
 IF_FIRST_WORKGROUP = control("if-first-workgroup", "the first workgroup's condition decides for all")
-MERGE_TAKES_THEN = control("merge-takes-then", "behind a condition, a merged matrix is always that of the first arm")
-ELSE_ALWAYS_RUNS = control("else-always-runs", "the second arm's stores are done in either case")
+MERGE_TAKES_THEN = control("merge-takes-then", "behind a condition, a merged matrix is always that of the first branch")
+ELSE_ALWAYS_RUNS = control("else-always-runs", "the second branch's stores are done in either case")
 BARRIER_IGNORED = control(
     "barrier-ignored", "the first subgroup does not see behind a barrier what others wrote before it"
 )

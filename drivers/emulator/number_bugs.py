@@ -1,4 +1,4 @@
-"""What the bugs of `number_mutants` make of numbers: each function is the right one where there is no bug."""
+"""The bugs of `number_mutants`: each function computes the right number unless its bug is chosen."""
 
 from __future__ import annotations
 

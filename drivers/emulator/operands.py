@@ -55,7 +55,7 @@ class Operands:
         return values & U32
 
     def _indices(self) -> tuple[int, int]:
-        """The turns of the innermost loop around the instruction, and of the loop around that."""
+        """The iterations of the innermost loop around the instruction, and of the loop around that."""
         outer, inner = [0, 0, *self.turns][-2:]
         if self._bug == m.LOOP_INDEX_FROM_ONE:
             return inner + 1, outer + 1

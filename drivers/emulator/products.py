@@ -39,7 +39,7 @@ ORDERS = {"forward": FORWARD, "reversed": REVERSED, "blocked": BLOCKED, "tree": 
 OF_RESULT, OF_FLOAT32, EXACT = range(3)
 PRECISIONS = {"result": OF_RESULT, "float32": OF_FLOAT32, "exact": EXACT}
 
-#: Products that a BLOCKED sum adds up before they meet the rest.
+#: Products that a BLOCKED sum adds up before they are added to the rest.
 BLOCK = 4
 #: The tile within which some bugs are right, and that of others.
 TILE = 8

@@ -22,7 +22,7 @@ class Batch:
     subgroup_size: int
 
     def name(self, lane: int) -> str:
-        """An invocation for people."""
+        """An invocation in messages."""
         x, y, z = (int(n) for n in _global_id(self)[lane])
         return f"invocation ({x}, {y}, {z})"
 

@@ -51,7 +51,7 @@ def conversion(d: Declarations, i: Instruction) -> Conversion:
     mode = str(d.decoration(i.result, "FPRoundingMode") or "RTE")
     saturate = d.decoration(i.result, "SaturatedToLargestFloat8NormalConversionEXT") is not None
     if saturate and target.size != 1:
-        raise Malformed("SaturatedToLargestFloat8NormalConversionEXT with a result that is no fp8 (NU-033)")
+        raise Malformed("SaturatedToLargestFloat8NormalConversionEXT with a result that is not fp8 (NU-033)")
     if isinstance(target, ty.Float):
         return _to_float(source, target, i.name == "OpConvertSToF", Style(mode, saturate))
     return _to_integer(target, is_signed=i.name in ("OpConvertFToS", "OpSConvert"))

@@ -101,7 +101,7 @@ class Decoder:
         sizes = layout.block_size[:, -1]
         if ((sizes if len(sizes) == 1 else sizes[at.instance]) % np.uint32(self._length)).any():
             raise Misuse(
-                f"the last block size is no multiple of the {self._length} components decoded together (DV-014)"
+                f"the last block size is not a multiple of the {self._length} components decoded together (DV-014)"
             )
         return self._in_groups(m, instances, at, self._group).view(self._bits)
 

@@ -86,14 +86,14 @@ def _failed(problem: Problem, trace: list[str]) -> Outcome:
 
 
 def _explained(problem: Internal, job: ModuleJob) -> Problem:
-    """What was unexpected: a bug of ours, or a module that breaks a rule which nobody checked before.
+    """What was unexpected: a bug of ours, or a module that breaks a rule which was not checked before.
 
     Valid modules are not validated, which takes time; after the fact it is worth it.
     """
     said = validate_apart(job.words)
     if not said or any(capability in said for capability in _UNKNOWN_TO_VALIDATOR):
         return problem
-    return Malformed(f"spirv-val says: {said} (met as {problem.what})", problem.where)
+    return Malformed(f"spirv-val says: {said} (seen as {problem.what})", problem.where)
 
 
 def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[], T]) -> T:

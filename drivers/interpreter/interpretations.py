@@ -57,7 +57,7 @@ def interpretation(number: int, *, may_be_packed: bool = False) -> Interpretatio
     """The component type of a number. Raises Malformed."""
     found = _INTERPRETATIONS.get(number)
     if found is None:
-        raise Malformed(f"{number} is no component type (CV-002)")
+        raise Malformed(f"{number} is not a component type (CV-002)")
     if found.packed and not may_be_packed:
         raise Malformed(f"{found.name} components are for input vectors only (CV-036b)")
     return found

@@ -52,7 +52,7 @@ def keep_freed_memory() -> None:
     """Make batches two to three times as fast on glibc, which would give their memory back after each.
 
     Freeing one large block raises glibc's thresholds for doing so (mallopt(3), M_MMAP_THRESHOLD). The
-    block itself costs nothing, for nobody touches it.
+    block itself takes no memory, because it is never touched.
     """
     np.empty(KEPT, np.uint8)
 
@@ -194,7 +194,7 @@ class _Dispatch:
             place[:] = value
 
     def restore_addresses(self) -> None:
-        """Undo addresses that nobody overwrote: they are this run's, and a buffer must come back as it was given."""
+        """Undo addresses that were not overwritten: a buffer must come back as it was given."""
         for place, before, value in self.written:
             if np.array_equal(place, value):
                 place[:] = before

@@ -67,7 +67,7 @@ class Machine:
     """Runs a batch of workgroups in lockstep.
 
     `registers` hold the value of every id; `mask` is the active lanes, None for all. A function's
-    registers need no stack: SPIR-V has no recursion. Where memory is watched, it is told who accesses it.
+    registers need no stack: SPIR-V has no recursion. Where memory is watched, each access says which lanes make it.
     """
 
     def __init__(
@@ -269,7 +269,7 @@ class Machine:
         return self.memory
 
     def barrier(self, scope: int) -> None:
-        """All active lanes have met others of their instances of the scope."""
+        """All active lanes have reached a barrier with the others of their instances of the scope."""
         if self.watched is not None:
             self.watched.barrier(scope, self.mask)
 

@@ -1,4 +1,4 @@
-"""Matrices in memory: row- and column-major ones, and our own secret of optimal layouts.
+"""Matrices in memory: row- and column-major ones, and the interpreter's own optimal layouts.
 
 An optimal layout is a permutation of the elements, so zeros are a zero matrix (CV-038), with padding
 that is never read. Conversions fill the padding with POISON, which is NaN in every floating-point type.
@@ -38,7 +38,7 @@ def size(layout: int, rows: int, cols: int, element: int) -> int:
     elif layout == TRAINING_OPTIMAL:
         found = -(-rows // _TILE) * -(-cols // _TILE) * (_TILE + 1) * _TILE * element
     else:
-        raise Malformed(f"{layout} is no optimal layout (CV-002)")
+        raise Malformed(f"{layout} is not an optimal layout (CV-002)")
     return -(-found // ALIGNMENT) * ALIGNMENT
 
 
@@ -51,7 +51,7 @@ def offsets(layout: int, rows: int, cols: int, element: int, stride: int) -> Arr
         down, right = (stride, element) if layout == ROW_MAJOR else (element, stride)
         return np.arange(rows, dtype=np.int64)[:, None] * down + np.arange(cols, dtype=np.int64) * right
     if layout not in OPTIMAL:
-        raise Malformed(f"{layout} is no memory layout (CV-002)")
+        raise Malformed(f"{layout} is not a memory layout (CV-002)")
     return _optimal(layout, rows, cols, element)
 
 

@@ -1,4 +1,4 @@
-"""Rules on the types of operands that handlers rely on: of a module that breaks them nothing else would say so."""
+"""Rules on the types of operands that handlers rely on: nothing else would reject a module that breaks them."""
 
 from __future__ import annotations
 

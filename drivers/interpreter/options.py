@@ -1,4 +1,4 @@
-"""What the interpreter can be told: its freedoms, its limits, and what to watch for."""
+"""Options of the interpreter: implementation choices, limits, and what to watch for."""
 
 from __future__ import annotations
 

@@ -147,12 +147,12 @@ class Module:
         return frozenset(labels | self.functions.keys() | self.imports.keys())
 
     def label(self, id_: int) -> str:
-        """An id for people: `%7 "name"`."""
+        """An id in messages: `%7 "name"`."""
         name = self.names.get(id_)
         return f"%{int(id_)}" if name is None else f'%{int(id_)} "{name}"'
 
     def describe(self, instruction: Instruction) -> str:
-        """An instruction for people: opcode, result id and name, or where it is."""
+        """An instruction in messages: opcode, result id and name, or where it is."""
         if instruction.result:
             return f"{instruction.name} {self.label(instruction.result)}"
         return f"{instruction.name} at word {instruction.at}"
@@ -182,7 +182,7 @@ class _Parser:
     def run(self, decoded: Iterator[Decoded]) -> None:
         for d in decoded:
             if self.is_non_semantic(d):
-                self.check_ids(d, ())  # what they refer to is nobody's business
+                self.check_ids(d, ())  # what they refer to does not matter
                 continue
             self.check_ids(d, d.values)
             if d.name in IGNORED:

@@ -1,4 +1,4 @@
-"""Everything that ends a run early, and the status that each ends in."""
+"""Everything that ends a run early, and the status that each leads to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a module may declare: capabilities and execution modes that execution here honours or need not know."""
+"""What a module may declare: capabilities and execution modes that are honoured here, or that need no support."""
 
 from __future__ import annotations
 

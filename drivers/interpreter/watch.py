@@ -54,7 +54,7 @@ class _Shadow:
         self.trails = {way: _Trail(size) for way in _RIVALS}
 
 
-#: Ways to access memory, with those that must be ordered with them. What a trail of each tells of others.
+#: Ways to access memory, with those that must be ordered with them. What a trail of each records of others.
 _READ, _WRITE, _ATOMIC_READ, _ATOMIC_WRITE = "read", "wrote", "read atomically", "changed atomically"
 _RIVALS = {
     _READ: (_WRITE, _ATOMIC_WRITE),
@@ -107,7 +107,7 @@ class WatchedSpace(AddressSpace):
             self.atomic = False
 
     def barrier(self, scope: int, mask: Array | None) -> None:
-        """Instances of a scope have met."""
+        """Instances of a scope have passed a barrier."""
         of_lane = self._topology.scopes[scope].of_lane
         met = np.unique(of_lane if mask is None else of_lane[mask])
         self._clocks[0 if scope == WORKGROUP else 1][met] += 1
@@ -174,7 +174,7 @@ class WatchedSpace(AddressSpace):
             self._race(segment, int(at[k]), int(by[k]), int(trail.owner[at[k]]) - 1, "writes")
 
     def _check(self, trail: _Trail, did: str, at: Array, by: Array, clocks: Array, segment: Segment) -> None:
-        """Raise Race where an earlier access to the bytes was by somebody else and nothing lies between."""
+        """Raise Race where an earlier access to the bytes was by another invocation, with no barrier between."""
         last = trail.owner[at] - 1
         elsewhere = (last >> _LOCAL != by >> _LOCAL) | trail.foreign[at]
         size = self._subgroup_size()
@@ -262,7 +262,7 @@ class WatchedVariables(Variables):
         return Place(place.variable, path)
 
 
-#: The shadow of a type whose parts nobody keeps account of: nothing that could be missing.
+#: The shadow of a type whose parts are not tracked: nothing could be missing.
 _UNTRACKED = ty.Struct(())
 
 

@@ -1,4 +1,4 @@
-"""What a device reports, as the generators and the runner want to know it."""
+"""What a device reports, as the capabilities that generators and the runner use."""
 
 from __future__ import annotations
 

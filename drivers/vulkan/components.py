@@ -18,7 +18,7 @@ class Component(NamedTuple):
         return self.encoding or f"{self.kind}{self.width}"
 
 
-#: Names for people.
+#: Names for messages.
 NAMES = {
     **{component.descriptor.number: component.value for component in ComponentType},
     **{i.number: i.value.replace("_", " ") for i in Interpretation if i.packed},
@@ -46,7 +46,7 @@ SIGNED = (3, 4, 5, 6)
 
 
 def name(code: int) -> str:
-    """A component type for people, also one that is unknown here."""
+    """A component type as text, also one that is unknown here."""
     return NAMES.get(code, f"component type {code}")
 
 

@@ -33,7 +33,7 @@ _WIDEST = 4
 
 @dataclass
 class _Item:
-    """A job on its way to an outcome. `lost` is the batch in which it was lost before it was run alone."""
+    """A job in flight. `lost` is the batch in which it was lost before it was run alone."""
 
     number: int
     case: Case | None
@@ -45,7 +45,7 @@ class _Item:
 
 @dataclass
 class _LostBatch:
-    """Jobs that shared a submission that was lost: the last of them answers for it if none is lost alone."""
+    """Jobs of a submission that was lost: if none of them is lost alone, the last one gets the verdict."""
 
     loss: Loss
     size: int
@@ -78,7 +78,7 @@ class VulkanDriver:
             options.memory,
             options.start_timeout,
         )
-        # With validation on, messages can be told apart only when one run is under way at a time.
+        # With validation on, messages can be assigned to a run only if one run is in flight at a time.
         window = 1 if options.validation else 2 * options.threads
         grace = min(5.0, max(1.0, options.timeout))
         self.pool = Pool(opening, window, Limits(options.pipeline_timeout, grace), options.workers)
@@ -300,6 +300,6 @@ def _outcome(item: _Item, index: int, result: Result) -> Outcome:
     for name in set(memory) - set(item.case.buffers if item.case else memory):
         strayed = np.flatnonzero(memory.pop(name) != buffers[name].data)
         if strayed.size:
-            what = f"a store went astray into the buffer {name!r} of run-time values, first at byte {strayed[0]}"
+            what = f"a store out of bounds changed the buffer {name!r} of run-time values, first at byte {strayed[0]}"
             return Outcome(Status.CRASH, detail=what)
     return Outcome(Status.DONE, memory, "\n".join(result.messages))

@@ -1,4 +1,4 @@
-"""What a module asks of a device, as data: `module.facts` reads it, `support` and `vector_support` match it."""
+"""What a module needs from a device, as data: `module.facts` reads it, `support` and `vector_support` match it."""
 
 from __future__ import annotations
 

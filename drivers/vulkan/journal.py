@@ -1,4 +1,4 @@
-"""What is in flight, on disk before it is sent: not even the death of this process loses the case at fault."""
+"""The runs in flight, written to disk before they are sent: even if this process dies, the case at fault is known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cts.job import ModuleJob
 if TYPE_CHECKING:
     from cts.model import Case
 
-#: The journal starts anew when nothing is in flight and it is longer than this.
+#: The journal is started again when nothing is in flight and it is longer than this.
 _LONG = 1 << 20
 
 #: Outcomes whose case is kept.
@@ -26,7 +26,7 @@ class Journal:
     """`DIR/journal-PID.jsonl` says what was begun and what ended; `DIR/culprits/` keeps what ended badly.
 
     A line is {"begin": id, "case": ...} before a job is sent and {"end": id, "status": ...} when its
-    outcome is known. Created with the first job; deleted at the end if nothing is left to tell.
+    outcome is known. Created with the first job; deleted at the end if it has nothing to report.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a module asks of a device: capabilities, types, multiplications, sizes; read from its words alone."""
+"""What a module needs from a device: capabilities, types, multiplications, sizes; read from its words alone."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class _Reader:
     def constant(self, value: object) -> int:
         """The value of a constant. Raises Unreadable."""
         if not isinstance(value, Id) or value not in self.constants:
-            raise Unreadable(f"{value!r} is no constant that can be evaluated")
+            raise Unreadable(f"{value!r} is not a constant that can be evaluated")
         return self.constants[value]
 
     def define(self, i: Decoded, value: int) -> None:

@@ -1,4 +1,4 @@
-"""What a module asks of any device, without a device at hand: for programs that the suite writes and does not run."""
+"""What a module needs from a device, found out without a device: for exported programs, which are not run here."""
 
 from __future__ import annotations
 

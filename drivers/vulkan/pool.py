@@ -1,4 +1,4 @@
-"""One device behind several workers: a driver that compiles on one core at a time uses all of them so."""
+"""One device with several workers, so that a driver that compiles on one core at a time uses all cores."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cts.drivers.vulkan.start import Opening
 from cts.drivers.vulkan.worker.protocol import Description, Run
 from cts.errors import HarnessTrouble
 
-#: Workers at most where nobody says how many: each is a Python with a Vulkan driver loaded, some 150 MB.
+#: The most workers by default: each is a Python with a Vulkan driver loaded, some 150 MB.
 MAX_WORKERS = 8
 
 #: Pipelines whose worker is remembered: no worker keeps more.
 _REMEMBERED = 256
 
-#: A module and its specialization: what it takes to compile anew.
+#: A module and its specialization: each pair is compiled separately.
 _Pipeline: TypeAlias = tuple[bytes, tuple[tuple[int, bytes], ...]]
 
 
@@ -48,7 +48,7 @@ class Pool:
 
     @property
     def window(self) -> int:
-        """How many runs are worth having on their way."""
+        """How many runs are worth having in flight."""
         return self._window * self._workers
 
     @property

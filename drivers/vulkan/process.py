@@ -1,4 +1,4 @@
-"""A worker process and the threads that carry its streams: nothing it does can block or break the host."""
+"""A worker process and the threads that read and write its streams: nothing it does can block or break this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device reports, as a table for people."""
+"""What a device reports, as a human-readable table."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Runs in flight on one device: sent ahead, answered in order, and accounted for whatever the worker does.
 
-A worker that dies, hangs or talks nonsense costs the run that is to blame its result, and no other:
-the worker is started again and the other runs in flight are sent again. Which run is to blame is known
-when only one had begun; otherwise each of the suspects is run alone.
+A worker that dies, hangs or breaks the protocol ends only the run that caused it:
+the worker is started again and the other runs in flight are sent again. The cause is known
+when only one run had begun; otherwise each of the suspects is run alone.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Limits:
 
 @dataclass
 class _Suspicion:
-    """A death with several runs under way: the last one tried alone answers for it if no other does."""
+    """A death with several runs in flight: if none of them dies alone, the last one tried gets the verdict."""
 
     what: str
     runs: set[int]
@@ -68,7 +68,7 @@ class _Suspicion:
 
 @dataclass
 class _Ticket:
-    """A run on its way. `loss` is its result, known before its turn."""
+    """A run in flight. `loss` is its result if that is known before its answer is due."""
 
     run: Run
     phase: Phase | None = None
@@ -179,7 +179,7 @@ class Session:
             self._abandon(worker)
 
     def _bury(self, worker: WorkerProcess, end: Ended) -> None:
-        """Find whom to blame for the worker's end."""
+        """Find the run that caused the worker's end."""
         live = [t for t in self._sent.values() if t.loss is None]
         suspects = [t for t in live if t.phase is not None] or live
         if end.how == "garbage":

@@ -1,6 +1,6 @@
 """Whether a device supports a module, and which features to enable for it.
 
-Real compilers crash, hang or silently write nothing when they meet a matrix that their device does not
+Real compilers crash, hang or silently write nothing when they get a matrix that their device does not
 list, so nothing is sent that has not been matched against the reported rows (VK-010..VK-029). Results of
 reductions, conversions and transpositions are matrix types like all others (VK-029).
 """

@@ -1,4 +1,4 @@
-"""What operations see of float operands, and what rounding makes of exact results (NU-012, NU-013, NU-020, NU-021)."""
+"""Float operands as operations see them, and the rounding of exact results (NU-012, NU-013, NU-020, NU-021)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Undefined behaviour and Vulkan validity: which rule (fact ID) a case breaks.
 
 Kinds of rule: on operands (`operands`) and on what they vary over (`uniformity`), on the state of
-layouts and views (`state`), on the locations that loads and stores meet (`memory`), on accesses
-that meet each other there (`races`), on cooperative vectors alone (`vectors`), and on conversions of
+layouts and views (`state`), on the locations that loads and stores access (`memory`), on accesses
+to the same location (`races`), on cooperative vectors alone (`vectors`), and on conversions of
 matrices (`conversions`). Rules on values (NU-002, NU-004, NU-016, CM-023, DV-012, TA-073, AM-28, CV-038)
 show in the execution. Wrap-around mod 2^32 (TA-075) is defined arithmetic and no violation.
 """

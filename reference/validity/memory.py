@@ -1,4 +1,4 @@
-"""Rules on the locations that loads and stores meet (TA-042, TA-060, TA-063, TA-069)."""
+"""Rules on the locations that loads and stores access (TA-042, TA-060, TA-063, TA-069)."""
 
 from __future__ import annotations
 

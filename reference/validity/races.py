@@ -1,7 +1,7 @@
-"""Accesses that meet at a location (TA-044, TA-067, CV-019).
+"""Accesses to the same location (TA-044, TA-067, CV-019).
 
 Two accesses to one location, at least one of them a write, are a race unless they are of one
-workgroup and a ControlBarrier lies between them. Accumulations of one type may meet each other, and
+workgroup and a ControlBarrier lies between them. Accumulations of one type may share a location, and
 nothing else in the dispatch; matrices and biases that are multiplied may not be written at all.
 """
 
@@ -130,7 +130,7 @@ def _twice(access: Access, components: I64, accessed: Mask) -> Iterator[Violatio
     in_order = np.sort(places)
     if (in_order[1:] != in_order[:-1]).all():
         return
-    # Rare: take the time to tell collisions within one matrix from those between instances.
+    # Rare: take the time to separate collisions within one matrix from those between instances.
     instance, row, col = (axis[accessed] for axis in np.indices(components.shape, np.int32)[1:])
     by_place = np.lexsort((instance, places))
     same_place = places[by_place][1:] == places[by_place][:-1]

@@ -130,7 +130,7 @@ def of_kinds(evaluation: Evaluation) -> Iterator[Violation]:
         if byte is not None:
             verb = "writes" if access.store else "reads"
             what = f"{verb} byte {byte} of {access.buffer!r}, which is accumulated into in this dispatch"
-            right = "other locations or another buffer: only accumulations of one type may meet"
+            right = "other locations or another buffer: only accumulations of one type may go to the same location"
             yield Violation("TA-044", f"program[{access.instruction}].{_buffer_field(access)}", what, right)
 
 

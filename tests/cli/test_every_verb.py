@@ -147,7 +147,7 @@ def minimize(world: World) -> None:
 
 
 def exported(world: World, name: str, format_name: str) -> Path | None:
-    """A case in a format; None where that has no words for it and says so."""
+    """A case in a format; None where that cannot express it and says so."""
     out = f"exported/{format_name}/{name}"
     ran = ran_in(world.folder, "export", name, "--format", format_name, "--out", out)
     if ran.status == 2 and format_name not in EVERYTHING:

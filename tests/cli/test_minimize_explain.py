@@ -76,8 +76,8 @@ def test_journals_that_tell_nothing(cts: Cts) -> None:
     (cts.folder / "broken.jsonl").write_text('{"start": 1}\n{"begin": 1}\n')
     (cts.folder / "other.jsonl").write_text('{"begin": 1, "case": {"schema": 2}}\n')
     for name, words in (
-        ("clean", "every case in it ended well"),
-        ("broken", "no entry of a journal"),
+        ("clean", "every case in the journal finished"),
+        ("broken", "no journal entry"),
         ("other", "journal-malformed"),
         ("missing", "No such file"),
     ):

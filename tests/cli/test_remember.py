@@ -156,7 +156,10 @@ def test_a_baseline_of_a_run(cts: Cts, fakes: ModuleType) -> None:
     ("entry_", "words"),
     [
         ("{match: {cases: a}, reason: r}", "missing required field `when`, or `verdict` of a known failure"),
-        ("{match: {cases: a}, reason: r, when: never, verdict: fail}", "what runs never has no `verdict`"),
+        (
+            "{match: {cases: a}, reason: r, when: never, verdict: fail}",
+            "an entry with `when: never` cannot have a `verdict`",
+        ),
         ("{match: {cases: a}, reason: r, verdict: pass}", "known.yaml:4: entries[0].verdict"),
         ("{match: {cases: a, version: '580'}, reason: r, verdict: fail}", "no range of versions"),
         ("{match: {condition: evn}, reason: r, verdict: fail}", "no condition named 'evn'"),

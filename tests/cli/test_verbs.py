@@ -149,7 +149,7 @@ def test_check_generated_cases(cts: Cts, fakes: ModuleType, monkeypatch: pytest.
     ran = cts("run", "--no-corpus", *drawn, "--driver", "fake:right", "--driver", "fake:remarks")
     assert ran.status == 3
     assert ran.out.count("GENERATOR generated.fake_area.") == 2
-    assert "15 examples" not in ran.out and "2 pass, 2 troubles; 30 cases judged" in ran.out
+    assert "15 examples" not in ran.out and "2 pass, 2 other errors; 30 cases judged" in ran.out
     (reproduce,) = {line for line in ran.out.splitlines() if line.startswith("reproduce: ")}
     again = cts(*reproduce.split()[2:])
     assert again.status == 3
@@ -271,7 +271,9 @@ def test_version_and_help(cts: Cts) -> None:
     text = cts("run", "--help").out
     for option in ("--driver", "--area", "--max-examples", "--seed", "--profile", "-k", "-x", "--json", "--save-dir"):
         assert option in text
-    assert "0 clean, 1 findings, 2 usage or bad input, 3 driver or harness trouble" in " ".join(text.split())
+    assert "0 no findings, 1 findings, 2 wrong usage or input, 3 an error of a driver or the suite" in " ".join(
+        text.split()
+    )
 
 
 def test_keyword_selects_cases_and_areas(cts: Cts, fakes: ModuleType) -> None:

@@ -49,7 +49,7 @@ def test_every_workgroup_runs_its_own_number_of_turns() -> None:
 
 
 def test_conditions_nest_in_loops() -> None:
-    """Each subgroup adds 1 in even turns (condition 0 of loop index and subgroup), 10 in the others."""
+    """Each subgroup adds 1 in even iterations (condition 0 of loop index and subgroup), 10 in the others."""
     case = case_of(
         """
   - {op: MatrixConstant, id: one, type: M4, value: 1}

@@ -1,4 +1,4 @@
-"""AmberScript, and what Amber has no words for."""
+"""AmberScript, and what Amber cannot express."""
 
 from __future__ import annotations
 

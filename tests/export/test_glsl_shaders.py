@@ -1,4 +1,4 @@
-"""Cases as GLSL: the text, what glslang makes of it, and what GLSL has no words for."""
+"""Cases as GLSL: the text, what glslang makes of it, and what GLSL cannot express."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_reasons() -> None:
         try:
             glsl(case, SUBGROUP_SIZE)
         except CannotExpress as e:
-            if not any(e.what.removeprefix("GLSL has no words for ").startswith(r) for r in REASONS):
+            if not any(e.what.removeprefix("GLSL cannot express ").startswith(r) for r in REASONS):
                 unknown[name] = e.what
     assert not unknown
 
@@ -116,23 +116,23 @@ _SATURATED = """
 CANNOT = {
     "saturating_conversion": (
         _SATURATED,
-        "GLSL has no words for a saturating conversion from float8: saturatedConvertEXT takes none",
+        "GLSL cannot express a saturating conversion from float8: saturatedConvertEXT takes none",
         "program[1]: MatrixConvert b",
     ),
     "extents": (
         _PRODUCT,
-        "GLSL has no words for matrices to multiply whose extents are one by different constants: a_type_rows, 8",
+        "GLSL cannot express matrices to multiply whose extents are one by different constants: a_type_rows, 8",
         "program[3]: MatrixMulAdd d",
     ),
     "pointers": (
         "  - {op: Pointer, id: p, buffer: src}\n  - {op: Pointer, id: q, buffer: src, offset: 8}\n"
         "  - {op: PointerSelect, id: r, condition: 1, a: p, b: q}",
-        "GLSL has no words for a choice between pointers (OpSelect of OpTypePointer): it has no pointers",
+        "GLSL cannot express a choice between pointers (OpSelect of OpTypePointer): it has no pointers",
         "program[2]: PointerSelect r",
     ),
     "spec_constant": (
         f"  - {{op: MatrixConstant, id: m, {_TYPE}, value: {{spec: 1.5}}}}",
-        "GLSL has no words for a specialization constant of type bfloat16_t",
+        "GLSL cannot express a specialization constant of type bfloat16_t",
         "program[0]: MatrixConstant m",
     ),
 }

@@ -313,8 +313,8 @@ class _Reader:
                 self.depth += 1
                 if self.depth > 1 and self._loops_open(i) > 1:
                     yield "loop in a loop"
-                yield f"loop of {min(base_of(i.count), 4)} turns" if not _axes(i.count) else "turns differ"
-                yield from (f"turns by {axis}" for axis in _axes(i.count))
+                yield f"loop of {min(base_of(i.count), 4)} iterations" if not _axes(i.count) else "iterations differ"
+                yield from (f"iterations by {axis}" for axis in _axes(i.count))
                 if len(i.carry) > 1:
                     yield "loop carries two matrices"
             case m.If():
@@ -391,7 +391,12 @@ class _Reader:
 
 def _axes(operand: int | m.Scalar) -> list[str]:
     f = factors_of(operand)
-    named = {"workgroup": f.wg_x or f.wg_y or f.wg_z, "subgroup": f.sg, "turn": f.loop, "outer turn": f.loop_outer}
+    named = {
+        "workgroup": f.wg_x or f.wg_y or f.wg_z,
+        "subgroup": f.sg,
+        "iteration": f.loop,
+        "outer iteration": f.loop_outer,
+    }
     return [axis for axis, factor in named.items() if factor]
 
 

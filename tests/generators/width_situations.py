@@ -49,14 +49,14 @@ def _of_loops(case: m.Case) -> Iterator[str]:
             if len(i.carry) in _COUNTS:
                 yield f"loop carries {_COUNTS[len(i.carry)]} values"
             if factors_of(i.count).loop:
-                yield "turns by turn"
+                yield "iterations by iteration"
         if isinstance(i, m.If):
             yield from (f"condition by {t}" for t, factor in _turns(i.condition) if factor)
 
 
 def _turns(operand: int | m.Scalar) -> tuple[tuple[str, int], ...]:
     f = factors_of(operand)
-    return ("turn", f.loop), ("outer turn", f.loop_outer), ("turn and invocation", f.loop and f.inv)
+    return ("iteration", f.loop), ("outer iteration", f.loop_outer), ("iteration and invocation", f.loop and f.inv)
 
 
 def _of_mul_add(i: m.MatrixMulAdd, types: Any, expectation: Expectation) -> Iterator[str]:

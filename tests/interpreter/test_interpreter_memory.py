@@ -400,7 +400,7 @@ def test_array_length_counts_the_window() -> None:
 
 
 def test_unaligned_physical_access() -> None:
-    """Bytes are bytes: an address that is no multiple of the size reads across words."""
+    """Bytes are bytes: an address that is not a multiple of the size reads across words."""
     source = np.arange(64, dtype=np.uint8)
     outcome = run_with(
         {"a": memory(source), "b": memory(np.zeros(40, np.uint8))},

@@ -223,8 +223,8 @@ REFUSED = [
     (Place("c", 0, 0, 0, 16), ELSEWHERE, "there is no memory 'c'"),
     (Place("a", 0, 0, 0, 15), ELSEWHERE, "a stride of 15 bytes for 8 float16"),
     (Place("a", 0, 1, 0, 7), ELSEWHERE, "a stride of 7 bytes for 4 float16"),
-    (Place("a", 0, 4, 0, 16), ELSEWHERE, "4 is no memory layout"),
-    (Place("a", 99, 0, 0, 16), ELSEWHERE, "99 is no component type"),
+    (Place("a", 0, 4, 0, 16), ELSEWHERE, "4 is not a memory layout"),
+    (Place("a", 99, 0, 0, 16), ELSEWHERE, "99 is not a component type"),
     (Place("a", 1000491000, 0, 0, 16), ELSEWHERE, "for input vectors only"),
     (Place("a", 3, 0, 0, 16), Place("b", 4, 0, 0, 16), "int8 does not convert to int16 (VK-054)"),
     (Place("a", 1, 0, 0, 32), Place("b", 5, 0, 0, 32), "float32 does not convert to int32 (VK-054)"),
@@ -247,4 +247,4 @@ def test_conversions_that_are_refused(source: Place, destination: Place, says: s
 
 def test_opaque_memory_has_an_optimal_layout() -> None:
     outcome = bound((), {}, o=OpaqueMemory(0, 1, 4, 8))
-    assert "1 is no optimal layout" in outcome.detail
+    assert "1 is not an optimal layout" in outcome.detail

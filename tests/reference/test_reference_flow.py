@@ -106,7 +106,7 @@ op: MatrixStore, matrix: r, buffer: out, stride: 8, offset: {literal: 0, sg: 32}
 def test_conditions_vary_by_subgroup() -> None:
     found = expect(case_of(CONDITION, "{subgroups: 3}", BUFFERS, SMALL))
     assert [numbers(found, "r")[i, 0, 0] for i in range(3)] == [7, 3, 3]
-    # Of an arm, only the instances that take it are known.
+    # Of a branch, only the instances that take it are known.
     assert (found.spreads["t"].flags != 0).all(axis=(1, 2)).tolist() == [True, False, False]
     assert (found.spreads["e"].flags != 0).all(axis=(1, 2)).tolist() == [False, True, True]
 
@@ -250,5 +250,5 @@ op: MatrixStore, matrix: k, buffer: out, stride: 8
     ],
 )
 def test_programs_of_too_many_turns_are_refused(program: str) -> None:
-    with pytest.raises(BadInput, match="more than 4096 turns"):
+    with pytest.raises(BadInput, match="more than 4096 iterations"):
         ORACLE.violations(case_of(program))

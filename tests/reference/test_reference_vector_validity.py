@@ -218,7 +218,7 @@ def test_barriers_in_loops_that_differ_between_invocations() -> None:
 
 def test_loops_have_a_budget() -> None:
     program: list[Parts] = [{"op": "Loop", "count": {"literal": 0, "inv": 2048}}, {"op": "EndLoop"}]
-    with pytest.raises(BadInput, match="4096 turns"):
+    with pytest.raises(BadInput, match="4096 iterations"):
         ORACLE.violations(vector_case(program, {"x": buffer("uint8", 16)}))
 
 

@@ -219,7 +219,7 @@ def multiplication(
 
 
 def control_flow(component: ComponentType, storage: StorageClass, constness: Constness) -> Case:
-    """Nested loops that carry matrices, conditions with and without a second arm, barriers."""
+    """Nested loops that carry matrices, conditions with and without a second branch, barriers."""
 
     def v(value: int, **factors: int) -> Any:
         return value if constness == "literal" and not factors else Scalar(**{constness: value}, **factors)

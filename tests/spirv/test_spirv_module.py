@@ -209,7 +209,7 @@ def test_what_was_declared_is_found_again() -> None:
 
 
 def test_an_unknown_capability_is_refused() -> None:
-    with pytest.raises(EmitError, match="CooperativeMatrixNV2 is no capability"):
+    with pytest.raises(EmitError, match="CooperativeMatrixNV2 is not a capability"):
         ModuleBuilder().capability("CooperativeMatrixNV2")
 
 
@@ -237,8 +237,8 @@ def test_names_are_made_fit() -> None:
         (lambda w: np.append(w, np.uint32(253)), "OpReturn claims 0 words"),
         (lambda w: np.append(w, np.array([253 | 2 << 16, 0], np.uint32)), "OpReturn has 2 words, 1 expected"),
         (lambda w: np.append(w, np.uint32(17 | 1 << 16)), "a Capability is missing"),
-        (lambda w: np.append(w, np.array([17 | 2 << 16, 9999], np.uint32)), "9999 is no Capability"),
-        (lambda w: np.append(w, np.array([43 | 4 << 16, 999, 998, 1], np.uint32)), "%999 is no number type"),
+        (lambda w: np.append(w, np.array([17 | 2 << 16, 9999], np.uint32)), "9999 is not a Capability"),
+        (lambda w: np.append(w, np.array([43 | 4 << 16, 999, 998, 1], np.uint32)), "%999 is not a number type"),
         (lambda w: np.append(w, np.array([10 | 2 << 16, 0x61616161], np.uint32)), "a LiteralString is missing"),
     ],
 )
@@ -252,7 +252,7 @@ def test_an_unknown_bit_is_refused() -> None:
     words = closed(every_feature())
     store = next(d for d in decode(words) if d.name == "OpStore")
     words[store.at + 3] |= 1 << 30
-    with pytest.raises(DecodeError, match="bit 0x40000000 is no MemoryAccess"):
+    with pytest.raises(DecodeError, match="bit 0x40000000 is not a MemoryAccess"):
         list(decode(words))
 
 

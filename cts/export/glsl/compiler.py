@@ -1,4 +1,4 @@
-"""Shaders to SPIR-V by glslang, wherever it is."""
+"""Compiling shaders to SPIR-V with glslang, on this system or by a given command."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class _OpenIf:
 
 @write_instruction.register
 def loop(instruction: Loop, shader: Shader) -> None:
-    """What is carried is a variable that each turn changes."""
+    """What is carried is a variable that each iteration changes."""
     for carry in instruction.carry:
         shader.define(carry.id, shader.declared[carry.init], shader.results[carry.init])
     count = shader.operand("count", instruction.count)
@@ -41,7 +41,7 @@ def loop(instruction: Loop, shader: Shader) -> None:
 
 @write_instruction.register
 def end_loop(instruction: EndLoop, shader: Shader) -> None:
-    """What the next turn begins with; through variables where one carried value becomes another."""
+    """What the next iteration begins with; through variables where one carried value becomes another."""
     opened = shader.opened.pop()
     assert isinstance(opened, _OpenLoop)
     carried = {c.id for c in opened.loop.carry}
@@ -71,7 +71,7 @@ def condition(instruction: If, shader: Shader) -> None:
 
 @write_instruction.register
 def otherwise(_instruction: Else, shader: Shader) -> None:
-    """The end of the first arm, and the beginning of the second."""
+    """The end of the first branch, and the beginning of the second."""
     opened = shader.opened[-1]
     assert isinstance(opened, _OpenIf)
     _first_ends(shader, opened)
@@ -87,7 +87,7 @@ def _first_ends(shader: Shader, opened: _OpenIf) -> None:
 
 @write_instruction.register
 def end_if(_instruction: EndIf, shader: Shader) -> None:
-    """What the second arm gives, or what was before where there is none."""
+    """What the second branch gives, or what was before where there is none."""
     opened = shader.opened.pop()
     assert isinstance(opened, _OpenIf)
     if opened.merge and not opened.has_second:

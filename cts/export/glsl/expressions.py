@@ -68,7 +68,7 @@ class Evaluation:
 
     @singledispatchmethod
     def value(self, node: Expression) -> str:
-        raise TypeError(f"{node!r} is no expression")
+        raise TypeError(f"{node!r} is not an expression")
 
     @value.register
     def _(self, node: Number) -> str:

@@ -1,4 +1,4 @@
-"""The table of functions that write GLSL: one per instruction, registered in the room it belongs to."""
+"""The table of functions that write GLSL: one per instruction, registered by the module it belongs to."""
 
 from __future__ import annotations
 

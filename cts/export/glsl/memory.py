@@ -1,4 +1,4 @@
-"""Buffers of the shader, pointers into them, and the places that instructions access."""
+"""Buffers of the shader, pointers into them, and the elements that instructions access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identifiers: the case's own names, changed as little as GLSL asks for."""
+"""Identifiers: the case's own names, changed only where GLSL requires it."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Declared(NamedTuple):
 
 
 class Shader:
-    """Collects the text of one shader. The rooms beside this file write one instruction each.
+    """Collects the text of one shader. The modules beside this file write the instructions.
 
     `lowered` has the interface that the shader shares with the suite's own module: the numbers of its
     spec constants, its bindings, the addresses among its push constants.
@@ -135,7 +135,7 @@ class Shader:
         instruction = self.case.program[self.at]
         name = getattr(instruction, "id", None)
         place = f"program[{self.at}]: {type(instruction).__name__}" + (f" {name}" if name else "")
-        return CannotExpress(f"GLSL has no words for {what}", place)
+        return CannotExpress(f"GLSL cannot express {what}", place)
 
     # Types.
 
@@ -211,7 +211,7 @@ class Shader:
         return text if modulus is None else f"({text}) % {modulus}u"
 
     def _varied(self, base: str, factors: Factors) -> str:
-        """The base plus the share of the workgroup, the subgroup, the invocation and the turns of loops, mod 2^32."""
+        """The base plus the shares of the workgroup, subgroup, invocation and iterations of loops, mod 2^32."""
         if factors.sg:
             self.extensions.add("GL_KHR_shader_subgroup_basic")
         shares = (

@@ -1,4 +1,4 @@
-"""The whole shader: what it is, its extensions, its sections in the order in which they are needed."""
+"""The whole shader: head comment, extensions, and sections in the order in which they are needed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def glsl(case: Case, subgroup_size: int) -> str:
     """The shader of a well-formed case as GLSL, with the interface of the suite's own module.
 
     The same bindings, SpecIds, push constants and parameter words, so that the data of a job (see
-    `cts.spirv.lower.bind`) run either. Raises CannotExpress for what GLSL has no words for, and
+    `cts.spirv.lower.bind`) run either. Raises CannotExpress for what GLSL cannot express, and
     HarnessTrouble where the case has no module (see `cts.spirv.lower.lower`).
     """
     if case.float_controls is FloatControls.FastMathNone:
         what = "float_controls FastMathNone (SPV_KHR_float_controls2): its precise is NoContraction"
-        raise CannotExpress(f"GLSL has no words for {what}", "float_controls")
+        raise CannotExpress(f"GLSL cannot express {what}", "float_controls")
     invocations = case.dispatch.invocations or case.dispatch.subgroups * subgroup_size
     shader = Shader(case, lower(case, subgroup_size), invocations)
     memory.declare(shader)
@@ -49,7 +49,7 @@ def _head(shader: Shader) -> list[str]:
     """The version, and in comments what the shader is of; texts of the case cannot end a comment."""
     texts = [_one_line(shader.case.name), _one_line(shader.case.description)]
     if shader.notes:
-        texts.append(f"Said in other words than in the module: {'; '.join(shader.notes)}.")
+        texts.append(f"Written differently from the module: {'; '.join(shader.notes)}.")
     texts.append(COMMAND)
     lines = [line for text in texts for line in textwrap.wrap(text, 110)]
     return ["#version 460", "#pragma use_vulkan_memory_model", *(f"// {line}" for line in lines)]

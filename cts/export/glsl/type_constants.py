@@ -43,7 +43,7 @@ def constant(value: object) -> tuple[str, str]:
             return str(value).lower(), "bool"
         case int():
             return str(value), "uint"
-    raise TypeError(f"{value!r} is no constant of a type")
+    raise TypeError(f"{value!r} is not a constant of a type")
 
 
 def type_constant(shader: Shader, declared: object, *path: int | str) -> str:

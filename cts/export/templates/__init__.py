@@ -1,4 +1,4 @@
-"""The texts that exports fill in.
+"""The templates that exports fill in.
 
 Between `//%` and `%//` stands a statement of the template language (Jinja), in `$(...)` an expression without
 parentheses: what is left is C, or Markdown, that an editor can show.

@@ -97,7 +97,7 @@ struct place { size_t memory, offset; struct matrix matrix; };
 struct conversion { struct place source, destination; };
 //% endif %//
 
-/* ---- The module, its data, and what must come out of it ---- */
+/* ---- The module, its data, and the expected results ---- */
 
 $(data)
 
@@ -110,7 +110,7 @@ _Noreturn static void stop(enum status status, const char *why) {
     exit(status);
 }
 
-/* Out of memory is nobody's bug; any other error of a valid call is the driver's. */
+/* Out of memory is not a bug; any other error of a valid call is the driver's. */
 static void check(int32_t result, const char *call) {
     if (result >= 0) return;
     printf("%s returned VkResult %d\n", call, (int)result);

@@ -28,7 +28,7 @@ MEANINGS = {
     ".": "right",
 }
 
-#: CSS classes, whose names tell upper from lower case.
+#: CSS classes, whose names distinguish upper and lower case.
 CLASSES = {
     "X": "wrong",
     "C": "wrong-clipped",

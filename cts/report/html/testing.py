@@ -1,4 +1,4 @@
-"""Facts against the corpus cases of a run and generated cases: who tests what, and how it went."""
+"""Facts with the corpus cases of a run and the generated cases that test them, and their verdicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cts.store.run import Run
 class Tested:
     """A fact, how many cases of the corpus cover it, and the verdicts of those of the run, by driver.
 
-    `areas` counts the generated cases that exercise it; `hidden` are facts of which a generated case does not tell.
+    `areas` counts the generated cases that exercise it; `hidden` are facts that cannot be seen from a generated case.
     """
 
     fact: str

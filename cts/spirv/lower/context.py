@@ -73,7 +73,7 @@ class Vector(NamedTuple):
 
 
 class Lowering:
-    """Writes the module of one structure. The rooms beside this file write one instruction each.
+    """Writes the module of one structure. The modules beside this file write the instructions.
 
     Without `decode_vector` loads call no DecodeVectorFunc: see `cts.spirv.lower.lowered`.
     """
@@ -201,7 +201,7 @@ class Lowering:
         return self.module.op("OpLoad", self.uint, chain)
 
     def _varied(self, base: Id, factors: Factors) -> Id:
-        """The base plus the share of the workgroup, the subgroup, the invocation and the turns of loops, mod 2^32."""
+        """The base plus the shares of the workgroup, subgroup, invocation and iterations of loops, mod 2^32."""
         op = self.module.op
         shares: list[tuple[int, int | str]] = [
             *((factor, axis) for axis, factor in enumerate((factors.wg_x, factors.wg_y, factors.wg_z))),

@@ -18,7 +18,7 @@ _SEMANTICS = ("AcquireRelease", "UniformMemory", "WorkgroupMemory", "MakeAvailab
 
 
 class OpenLoop(NamedTuple):
-    """A loop being written: where it goes on and ends, its index and that of the next turn."""
+    """A loop being written: where it goes on and ends, its index and that of the next iteration."""
 
     header: Id
     continues: Id
@@ -28,12 +28,12 @@ class OpenLoop(NamedTuple):
 
 
 class OpenIf:
-    """A condition being written: where its arms begin and end."""
+    """A condition being written: where its branches begin and end."""
 
     def __init__(self, lowering: Lowering) -> None:
         self.before = lowering.block
         self.otherwise, self.merge = lowering.module.id(), lowering.module.id()
-        #: The last block of the first arm, once a second one has begun.
+        #: The last block of the first branch, once a second one has begun.
         self.end_of_first: Id | None = None
 
 
@@ -61,7 +61,7 @@ def loop(instruction: Loop, lowering: Lowering) -> None:
 
 @lower_instruction.register
 def end_loop(instruction: EndLoop, lowering: Lowering) -> None:
-    """The next turn, or what comes after the loop."""
+    """The next iteration, or what comes after the loop."""
     opened = lowering.opened.pop()
     assert isinstance(opened, OpenLoop)
     _end_loop(lowering, opened)
@@ -69,7 +69,7 @@ def end_loop(instruction: EndLoop, lowering: Lowering) -> None:
 
 @contextmanager
 def counted_loop(lowering: Lowering, count: Id) -> Iterator[Id]:
-    """A loop of the lowering's own around what is written inside; gives the index of the turn."""
+    """A loop of the lowering's own around what is written inside; gives the index of the iteration."""
     opened = _begin_loop(lowering)
     _test(lowering, opened, count)
     yield opened.turn
@@ -123,7 +123,7 @@ def condition(instruction: If, lowering: Lowering) -> None:
 
 @lower_instruction.register
 def otherwise(instruction: Else, lowering: Lowering) -> None:
-    """The end of the first arm, and the beginning of the second."""
+    """The end of the first branch, and the beginning of the second."""
     opened = lowering.opened[-1]
     assert isinstance(opened, OpenIf)
     opened.end_of_first = lowering.block
@@ -133,7 +133,7 @@ def otherwise(instruction: Else, lowering: Lowering) -> None:
 
 @lower_instruction.register
 def end_if(instruction: EndIf, lowering: Lowering) -> None:
-    """OpPhi of what the arms give."""
+    """OpPhi of what the branches give."""
     opened = lowering.opened.pop()
     assert isinstance(opened, OpenIf)
     last = lowering.block

@@ -94,7 +94,7 @@ class Evaluation:
 
     @singledispatchmethod
     def value(self, node: Expression) -> Id:
-        raise TypeError(f"{node!r} is no expression")
+        raise TypeError(f"{node!r} is not an expression")
 
     @value.register
     def _(self, node: Number) -> Id:

@@ -1,4 +1,4 @@
-"""What of a case decides the words of its module: everything but run-time values, spec values and data."""
+"""The part of a case that determines the words of its module: everything but run-time values, spec values and data."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def word_of(value: object) -> int:
             return grammar().value("CooperativeVectorMatrixLayout", f"{value.value}NV")
         case int():
             return value & 0xFFFFFFFF
-    raise TypeError(f"{value!r} is no constant of a type")
+    raise TypeError(f"{value!r} is not a constant of a type")
 
 
 def type_constant(lowering: Lowering, declared: Declared, *path: int | str) -> Id:

@@ -1,8 +1,8 @@
-"""spirv-val for lowered modules, and what it is given where it does not know what a module may contain.
+"""spirv-val for lowered modules, and what it gets instead of modules that it does not know.
 
 SPIRV-Tools 2025.5 refuses valid modules in two places. It does not know decode-vector functions
 (SPV_NV_cooperative_matrix_decode_vector, and vectors of eight): these go to a newer spirv-val where the
-system has one. And it takes the Use of the matrices of a multiplication or reduction for a wrong one where
+system has one. And it rejects the Use of the matrices of a multiplication or reduction where
 it is a spec constant. Otherwise the module is written once more without these things, and that is validated.
 """
 

@@ -36,7 +36,7 @@ def _copy(lowering: Lowering, buffer: BufferStructure, *, into: bool) -> None:
     invocations = lowering.invocations
     first = op("OpLoad", uint, lowering.builtin("LocalInvocationIndex", uint))
     base = op("OpIMul", uint, _workgroup_index(lowering), constant(buffer.part))
-    # The turns of this invocation: (part - first + invocations - 1) / invocations, where first < invocations.
+    # The iterations of this invocation: (part - first + invocations - 1) / invocations, where first < invocations.
     left = op("OpISub", uint, constant(buffer.part + invocations - 1), first)
     turns = op("OpUDiv", uint, left, constant(invocations))
     type_ = shared(lowering.module, buffer.type, buffer.components)

@@ -1,4 +1,4 @@
-"""What runs for every product, every rounding and every atomic addition: compiled, the other modules are not."""
+"""The code that runs for every product, rounding and atomic addition: compiled, unlike the other modules."""
 
 from __future__ import annotations
 

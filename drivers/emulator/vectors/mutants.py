@@ -98,7 +98,9 @@ VECTOR_IF_UNIFORM = arithmetic(
 VECTOR_LOOP_CARRIES_TWO = arithmetic(
     "vector-loop-carries-two", "of the vectors that a loop carries, only two are updated"
 )
-VECTOR_IF_FIRST_TURN = arithmetic("vector-if-first-turn", "the first turn's conditions decide for all turns of a loop")
+VECTOR_IF_FIRST_TURN = arithmetic(
+    "vector-if-first-turn", "a loop's first iteration decides its conditions for all iterations"
+)
 VECTOR_STORE_UNPREDICATED = arithmetic("vector-store-unpredicated", "inactive invocations store as well")
 
 # Multiplication (products.py, kernels.py)
@@ -109,7 +111,7 @@ VECTOR_M_SECOND_TILE = multiply(
     "vector-m-second-tile", "components from 64 on are made with the matrix's rows that are 64 before"
 )
 VECTOR_K_SECOND_TILE = multiply(
-    "vector-k-second-tile", "inputs from 64 on meet the matrix's columns that are 64 before"
+    "vector-k-second-tile", "inputs from 64 on are multiplied with the matrix's columns that are 64 before"
 )
 VECTOR_INT8_PAIRS_WRAP = multiply(
     "vector-int8-pairs-wrap", "the sum of two neighbouring products of signed 8-bit integers wraps at 16 bits"
@@ -119,7 +121,7 @@ VECTOR_ROWS_WHOLE_PIECES = multiply(
     "rows are read in whole pieces of 16 elements, times zeros behind K: an infinity or NaN there makes the sum NaN",
 )
 VECTOR_PADDING_NAN = multiply(
-    "vector-padding-nan", "padding of an optimal layout enters sums of K that is no multiple of 8: NaN times 0"
+    "vector-padding-nan", "padding of an optimal layout enters sums of K that is not a multiple of 8: NaN times 0"
 )
 VECTOR_ACCUMULATOR_FLOAT16 = multiply(
     "vector-accumulator-float16", "sums of float32 results are rounded to float16 at each step"
@@ -229,7 +231,7 @@ REDUCE_SUM_TAIL_DROPPED = training(
 )
 REDUCE_SUM_IN_FLOAT16 = training("reduce-sum-in-float16", "float32 sums over invocations are rounded to float16")
 TRAINING_ZERO_FILL_IGNORED = training(
-    "training-zero-fill-ignored", "zeroed memory is no zero matrix in an optimal layout"
+    "training-zero-fill-ignored", "zeroed memory is not a zero matrix in an optimal layout"
 )
 
 # Conversions of matrices in memory (opaque.py)

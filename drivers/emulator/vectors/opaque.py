@@ -1,6 +1,6 @@
 """Matrices in memory: strided ones, the emulator's own optimal layouts, and conversions between them (VK-053..VK-055).
 
-What an optimal layout is, the option `opaque` says: tiles, columns or swizzled rows. Each pads; what
+The option `opaque` says what an optimal layout is: tiles, columns or swizzled rows. Each pads; what
 has not been written holds POISON, which is NaN in every float type.
 """
 

@@ -1,4 +1,4 @@
-"""Instructions that promise something, or ask what does not depend on data."""
+"""Instructions that state assumptions, or query something that does not depend on data."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from .instance import Instance
 from .memory import Arena
 from .tables import DEPENDENCIES, FEATURES
 
-#: More are closed, the longest unused first: a device can cost a driver hundreds of megabytes.
+#: More are closed, the longest unused first: a device can take hundreds of megabytes in a driver.
 MAX_DEVICES = 8
 
 

@@ -1,4 +1,4 @@
-"""The Vulkan instance: which devices there are, and all that a device says of itself."""
+"""The Vulkan instance: which devices there are, and everything that a device reports."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Instance:
         if validation and _VALIDATION not in {p.layerName for p in vk.vkEnumerateInstanceLayerProperties()}:
             raise NoDevice(f"validation was asked for, but the layer {_VALIDATION} is not installed")
         application = vk.VkApplicationInfo(pApplicationName="cts", apiVersion=API_VERSION)
-        # Where nobody wants the layer this is for what the driver itself says of a module that it refuses.
+        # Without the layer this is for messages of the driver itself about a module that it refuses.
         known = {p.extensionName for p in vk.vkEnumerateInstanceExtensionProperties(None)}
         extensions = [_DEBUG_UTILS] if validation or _DEBUG_UTILS in known else []
         messenger = self._messenger() if extensions else None

@@ -1,4 +1,4 @@
-"""The worker's life: greet, open one device, then run what arrives until the input ends."""
+"""The worker's main loop: greet, open one device, then run what arrives until the input ends."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class Pipelines:
         self._entries: OrderedDict[Key, _Entry] = OrderedDict()
 
     def request(self, key: Key, started: Callable[[], None]) -> tuple[Future[Pipeline], bool]:
-        """The pipeline, perhaps still to come, and whether it was there or on its way before.
+        """The pipeline, perhaps not ready yet, and whether it was there or requested before.
 
         `started` is called when a thread begins to create it. It stays until `release`.
         """

@@ -1,4 +1,4 @@
-"""The worker's end of the stream, and the standard streams taken for it."""
+"""The worker's end of the stream, which uses its standard input and output."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ static enum status compare(void) {
     for (size_t i = 0; i < CASE_BUFFERS; i++) compare_guards(&buffers[i], view + placed[i].at);
     for (size_t i = CASE_BUFFERS; i < COUNT(buffers); i++)
         if (memcmp(view + placed[i].at, placed[i].before, placed[i].size) != 0) {
-            printf("a store went astray into the buffer of run-time values\n");
+            printf("a store out of bounds changed the buffer of run-time values\n");
             return FAILED;
         }
     if (wrong_count == 0) return PASSED;

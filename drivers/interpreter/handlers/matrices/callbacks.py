@@ -117,7 +117,7 @@ def _is_uniform(value: object) -> bool:
 
 
 def _active(m: Machine, instances: Instances, bits: Array, *, every: bool) -> tuple[Array, Array]:
-    """The matrices that take part, and their instances' numbers; one for all where nothing tells them apart."""
+    """The matrices that take part, and their instances' numbers; one for all where they do not differ."""
     active = instances.active(m.mask)
     numbers = np.arange(instances.count) if active is None else np.flatnonzero(active)
     if len(bits) == 1 and not every:

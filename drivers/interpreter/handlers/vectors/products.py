@@ -107,7 +107,7 @@ def _matrix(c: Compiler, given: dict[str, int]) -> _Matrix:
         raise Unsupported(f"a matrix of {m}x{k} (at most {ty.MAX_COMPONENTS} elements)")
     if layout not in opaque.OPTIMAL:
         if layout not in (opaque.ROW_MAJOR, opaque.COLUMN_MAJOR):
-            raise Malformed(f"{layout} is no memory layout (CV-002)")
+            raise Malformed(f"{layout} is not a memory layout (CV-002)")
         if transpose:
             raise Malformed("Transpose goes with optimal layouts only (CV-018)")
         if "stride" not in given:
