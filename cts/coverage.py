@@ -1,7 +1,7 @@
 """Coverage: for each fact, the cases that cover it, the generators that exercise it and the drivers that can run it.
 
-A case of the corpus says in `covers` what it is about. A generated case says nothing: what its
-instructions put to the test is said by their structs, and by rules where it depends on the case around them.
+A case of the corpus lists in `covers` the facts that it tests. A generated case lists nothing: which facts its
+instructions exercise is declared by their structs, and by rules where it depends on the case around them.
 """
 
 from __future__ import annotations

@@ -81,7 +81,8 @@ def matrix_zero_folded(case: Case) -> bool:
         elif isinstance(i, MatrixTimesScalar) and _is_zero(i.scalar, shape.component):
             return True
         elif isinstance(i, MatrixArithmetic) and shape.component.is_float:
-            if not zeros.isdisjoint(references(i)) or (i.operation is Arithmetic.FSub and i.a == i.b):
+            subtracts_itself = i.operation is Arithmetic.FSub and i.a == i.b
+            if subtracts_itself or not zeros.isdisjoint(references(i)):
                 return True
     return False
 

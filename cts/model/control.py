@@ -31,7 +31,7 @@ class Merge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
 
 class Loop(BlockStart, frozen=True):
-    """`count` turns (none where it is 0); `loop` in operands is a turn's index. Carried matrices are OpPhi."""
+    """`count` iterations (none if it is 0); `loop` in operands is the iteration's index. Carried matrices are OpPhi."""
 
     opcode: ClassVar[str] = "OpLoopMerge"
     facts = ("KM-011",)
@@ -41,7 +41,7 @@ class Loop(BlockStart, frozen=True):
 
 
 class EndLoop(BlockEnd, frozen=True):
-    """The end of a turn; `next` are the matrices carried into the following one, in the order of `carry`."""
+    """The end of an iteration; `next` are the matrices carried into the following one, in the order of `carry`."""
 
     opcode: ClassVar[str] = "OpBranch"
     facts = ("KM-011",)
@@ -67,7 +67,7 @@ class Else(Instruction, frozen=True):
 
 
 class EndIf(BlockEnd, frozen=True):
-    """The end of an `If`; `merge` are the matrices that either arm gives, by OpPhi."""
+    """The end of an `If`; `merge` are the matrices that either branch gives, by OpPhi."""
 
     opcode: ClassVar[str] = "OpPhi"
     facts = ("KM-011",)

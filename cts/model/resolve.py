@@ -165,7 +165,7 @@ class _Resolver:
         self.types: dict[str, ResultType] = {}
         #: The ids visible in the program and in each block around the instruction, outermost first.
         self._visible: list[set[str]] = [set()]
-        #: The loops and conditions around the instruction, with the ids of an `If`'s first arm.
+        #: The loops and conditions around the instruction, with the ids of an `If`'s first branch.
         self._open: list[ControlInstruction] = []
         self._arms: list[set[str]] = []
 
