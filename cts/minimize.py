@@ -13,6 +13,7 @@ from msgspec import structs
 from cts.batch import judge_many
 from cts.driver import BatchDriver
 from cts.errors import BadInput
+from cts.events import Emit, Reduced, ignore
 from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case
@@ -56,15 +57,10 @@ class Minimized:
         return self.attempt.verdict
 
 
-Watch = Callable[[Minimized], None]
 Wanted = Callable[[Case], bool]
 
 #: Why a search ended that Ctrl-C ended.
 INTERRUPTED = "interrupted"
-
-
-def _unwatched(so_far: Minimized) -> None:
-    pass
 
 
 def _any(case: Case) -> bool:
@@ -80,7 +76,7 @@ def minimize(
     driver: OpenDriver,
     oracle: Oracle,
     budget: Budget | None = None,
-    watch: Watch = _unwatched,
+    emit: Emit = ignore,
     wanted: Wanted = _any,
 ) -> Minimized:
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
@@ -88,11 +84,11 @@ def minimize(
     A crash stays a crash (of one fault code, where the driver gives one), a failure a failure; and as
     long as no instruction less is left, a failure goes on telling what it tells (`cts.telling`). The
     result is never larger than the case, and depends on nothing but the driver's answers and the
-    budget. Only cases that are `wanted` are run. `watch` gets what is known after each step; an
-    interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case
+    budget. Only cases that are `wanted` are run. `emit` is told after each step how small the
+    best is; an interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case
     passes, cannot be run or does not end the same way twice.
     """
-    search = _Search(driver, oracle, budget or Budget(), watch, wanted, _original(case, driver, oracle))
+    search = _Search(driver, oracle, budget or Budget(), emit, wanted, _original(case, driver, oracle))
     stopped = ""
     try:
         reduce_all(search.best.case, search.first)
@@ -144,14 +140,14 @@ class _Search:
         driver: OpenDriver,
         oracle: Oracle,
         budget: Budget,
-        watch: Watch,
+        emit: Emit,
         wanted: Wanted,
         original: Minimized,
     ) -> None:
         self.driver = driver
         self.oracle = oracle
         self.budget = budget
-        self.watch = watch
+        self.emit = emit
         self.wanted = wanted
         self.best = original
         self.kind = _kind(original.attempt)
@@ -173,10 +169,14 @@ class _Search:
                 if _kind(attempt) == self.kind and self._tells(case, attempt) and self._repeats(case, expectation):
                     self.best = replace(self.best, case=case, attempt=attempt, after=size(case))
                     self.told = _telling(case, attempt)
-                    self.watch(self.state())
+                    self._reduced()
                     return case
-            self.watch(self.state())
+            self._reduced()
         return None
+
+    def _reduced(self) -> None:
+        instructions, _, length = self.best.after
+        self.emit(Reduced(self.driver.spec, self.best.verdict, instructions, length, self.steps))
 
     def state(self, stopped: str = "") -> Minimized:
         """What is known so far."""

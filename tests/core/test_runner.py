@@ -15,7 +15,8 @@ from cts.errors import BadInput
 from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble
 from cts.model import Case, load_case
 from cts.profiles import Profile
-from cts.runner import Plan, exit_status, run
+from cts.runner import Plan, run
+from cts.tally import exit_status
 from cts.verdict import Verdict
 
 Memory = dict[str, npt.NDArray[np.uint8]]

@@ -12,6 +12,7 @@ from cts import corpus, registry
 from cts.capabilities import Capabilities, everything
 from cts.driver import Fault, Job, Outcome, Status
 from cts.errors import BadInput
+from cts.events import Event, Reduced
 from cts.judge import OpenDriver
 from cts.minimize import Budget, Minimized, minimize, renamed, report
 from cts.model import Case, MatrixMulAdd, VectorMatrixMul, dumps_case, loads_case
@@ -184,12 +185,16 @@ def test_an_interruption_keeps_the_best_so_far() -> None:
 
 
 def test_progress_is_told() -> None:
-    told: list[Minimized] = []
+    told: list[Event] = []
     case = case_of(LOAD)
-    minimize(case, open_driver("emulator:mutant=mirror-edge-twice"), ORACLE, None, told.append)
-    sizes = [t.after for t in told]
+    found = minimize(case, open_driver("emulator:mutant=mirror-edge-twice"), ORACLE, None, told.append)
+    steps = [e for e in told if isinstance(e, Reduced)]
+    assert len(steps) == len(told) > 1
+    sizes = [e.instructions for e in steps]
     assert sizes == sorted(sizes, reverse=True)
-    assert [t.steps for t in told] == sorted(t.steps for t in told)
+    assert [e.runs for e in steps] == sorted(e.runs for e in steps)
+    last = steps[-1]
+    assert (last.verdict, last.instructions, last.length) == (found.verdict, found.after[0], found.after[2])
 
 
 FILL = """
