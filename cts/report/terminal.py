@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from rich.console import Console
@@ -18,6 +19,9 @@ from cts.verdict import Verdict
 #: Failures shown in full; the summary and the saved files have all of them.
 SHOWN = 10
 
+#: Reasons for which a driver supports no case, shown for each driver: the most frequent.
+REASONS = 3
+
 _COLOURS = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.NOT_RUN: "yellow"}
 
 
@@ -25,7 +29,7 @@ class Terminal:
     """Consumes events: the report goes to `console`, what is rejected to `errors`.
 
     There is a progress bar where `console` is a terminal. A context manager: leaving it puts the
-    terminal in order, however the run ended.
+    terminal in order, however the run ended, and shows what was counted in one that did not end.
     """
 
     def __init__(self, console: Console, errors: Console, save_dir: Path | None) -> None:
@@ -48,12 +52,15 @@ class Terminal:
         self.corpus_task: TaskID | None = None
         self.tasks: dict[str, TaskID] = {}
         self.shrinking: ev.Shrinking | None = None
+        self.finished = False
 
     def __enter__(self) -> Terminal:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         self.progress.stop()
+        if kind is not None and not self.finished:
+            self._counts()
 
     def __call__(self, event: ev.Event) -> None:
         self.tally(event)
@@ -143,6 +150,7 @@ class Terminal:
             self._print(rest)
 
     def _finish(self, event: ev.RunFinished) -> None:
+        self.finished = True
         self.progress.stop()
         if self.shown > SHOWN:
             where = f": all of them are in {self.save_dir}" if self.save_dir else ""
@@ -164,10 +172,21 @@ class Terminal:
         if tally.rows:
             self.console.print()
             self.console.print(summary(tally))
+        for driver in dict.fromkeys(driver for driver, _ in tally.unsupported):
+            self._unsupported(driver)
         for (driver, why), count in tally.not_run.items():
             self._print(f"{count} cases not run on {driver}: {why}", style="yellow")
         for (driver, why), count in tally.known.items():
             self._print(f"{count} known failures on {driver}: {why}", style="yellow")
+
+    def _unsupported(self, driver: str) -> None:
+        """What most of the results lack that a driver does not support."""
+        reasons = Counter({why: n for (spec, why), n in self.tally.unsupported.items() if spec == driver})
+        for why, count in reasons.most_common(REASONS):
+            self._print(f"{count} unsupported by {driver}: {why}", style="yellow")
+        if len(reasons) > REASONS:
+            left = sum(count for _, count in reasons.most_common()[REASONS:])
+            self._print(f"{left} unsupported by {driver} for {len(reasons) - REASONS} other reasons", style="yellow")
 
     def _print(self, text: str, style: str | None = None) -> None:
         self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
