@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from cts import registry
-from cts.batch import Told, nobody
 from cts.capabilities import Capabilities
 from cts.drawing import Fault, Faulty
 from cts.errors import CtsError, NothingToGenerate
-from cts.events import Event, GeneratorFault, Progress, Result, Shrinking
+from cts.events import Emit, GeneratorFault, Result, ignore
 from cts.expectation import Oracle
 from cts.explore import Exploration, Explored, explore
 from cts.judge import Attempt, OpenDriver
-from cts.model import Case
 from cts.profiles import Profile
-from cts.results import RERUNS, check_command, judged_event, of_area, of_fault
+from cts.results import RERUNS, check_command, of_area, of_fault
 from cts.verdict import Verdict
 
 
@@ -33,36 +31,21 @@ def run_area(
     drivers: Sequence[OpenDriver],
     oracle: Oracle,
     profile: Profile,
-    emit: Callable[[Event], None] = lambda event: None,
+    emit: Emit = ignore,
     reruns: int = RERUNS,
-    met: Told = nobody,
     known: Set[str] = frozenset(),
 ) -> Ran:
     """Generated cases of one area on several drivers, those of equal capabilities together.
 
     Faults of the generator whose kind is `known` are not reported again.
     """
-
-    def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
-        emit(judged_event(driver, area, case, attempt, keep=True))
-        met(driver, case, attempt)
-
     results: dict[str, Result] = {}
     faults: dict[str, tuple[str, Faulty]] = {}
     for capabilities, group in _by_capabilities(drivers):
         found: Exploration
         try:
             strategy = registry.area(area)(capabilities)
-            found = explore(
-                strategy,
-                group,
-                oracle,
-                profile,
-                on_example=lambda spec: emit(Progress(spec, area, 1)),
-                on_shrink=lambda spec: emit(Shrinking(spec, area)),
-                told=told,
-                known={*known, *faults},
-            )
+            found = explore(strategy, group, oracle, profile, emit, area, {*known, *faults})
         except CtsError:
             raise
         except NothingToGenerate as e:

@@ -33,6 +33,10 @@ class Baseline:
         """Those of a driver with any of these names; the last of several is its reported identity."""
         return Baseline(tuple(r for r in self.rules if r.match.on(names)))
 
+    def matching(self, case: Case) -> tuple[int, ...]:
+        """The places of the entries that match a case, whatever becomes of it."""
+        return tuple(place for place, rule in enumerate(self.rules) if rule.match.of(case))
+
     def known(self, case: Case, verdict: Verdict) -> Rule | None:
         """The entry that lists this failure, or None."""
         return next((r for r in self.rules if verdict.value in r.verdicts and r.match.of(case)), None)

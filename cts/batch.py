@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cts.driver import BatchDriver
+from cts.events import ignore
 from cts.expectation import Expectation
 from cts.judge import (
     Attempt,
     OpenDriver,
-    against_recalled,
     attempt_of,
+    compared_with_resumed,
     describe,
-    is_suspect,
     job,
     judge,
-    recall,
+    killed_run,
+    known_result,
     refusal,
 )
 from cts.model import Case
@@ -26,12 +27,7 @@ from cts.verdict import Verdict
 #: Cases that a driver with `run_many` gets at a time.
 BLOCK = 64
 
-
-Told = Callable[[OpenDriver, Case, Attempt], None]
-
-
-def nobody(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
-    """Hears of a case that has been judged, and does nothing."""
+OnJudged = Callable[[OpenDriver, Case, Attempt], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +52,12 @@ def judge_all(
     cases: Sequence[Case],
     drivers: Sequence[OpenDriver],
     expect: Callable[[Case], Expectation],
-    told: Told = nobody,
+    on_judged: OnJudged = ignore,
 ) -> list[Judged]:
     """Every case on every driver. Whatever `expect` raises is the verdict `error` of its case.
 
-    `told` is called for each case that has run, as soon as it is judged, but not for one that is refused or recalled.
+    `on_judged` is called with each case that has run as soon as it is judged, but not with one that is refused, or
+    whose result is known from before the run was resumed.
     """
     answers: dict[int, Expectation | Attempt] = {}
 
@@ -72,7 +69,7 @@ def judge_all(
                 answers[index] = Attempt(Verdict.ERROR, describe(e))
         return answers[index]
 
-    columns = [_on_driver(driver, cases, answer, told) for driver in drivers]
+    columns = [_on_driver(driver, cases, answer, on_judged) for driver in drivers]
     judged = []
     for i, case in enumerate(cases):
         known = answers.get(i)
@@ -81,7 +78,9 @@ def judge_all(
     return judged
 
 
-def judge_many(driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]], told: Told = nobody) -> list[Attempt]:
+def judge_many(
+    driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]], on_judged: OnJudged = ignore
+) -> list[Attempt]:
     """The attempts at cases that the driver supports, several in flight where it can.
 
     A driver that breaks off owes the outcome of one case, which is an ERROR; the others are then run one by one.
@@ -89,44 +88,44 @@ def judge_many(driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]]
     attempts: list[Attempt] = []
     if isinstance(driver.driver, BatchDriver) and len(questions) > 1:
         size = driver.capabilities.subgroup_size
-        driver.starting(driver.spec, [case for case, _ in questions])
+        driver.starting([case for case, _ in questions])
         start = time.perf_counter()
         try:
             outcomes = driver.driver.run_many([job(case, size) for case, _ in questions])
             for (case, expectation), outcome in zip(questions, outcomes, strict=True):
                 attempt = attempt_of(case, expectation, outcome, time.perf_counter() - start)
-                attempts.append(_settle(driver, case, attempt, told))
+                attempts.append(_judged(driver, case, attempt, on_judged))
                 start = time.perf_counter()
         except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
             del attempts[len(questions) - 1 :]
             error = Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
-            attempts.append(_settle(driver, questions[len(attempts)][0], error, told))
+            attempts.append(_judged(driver, questions[len(attempts)][0], error, on_judged))
     for case, expectation in questions[len(attempts) :]:
-        attempts.append(_settle(driver, case, judge(driver, case, expectation), told))
+        attempts.append(_judged(driver, case, judge(driver, case, expectation), on_judged))
     return attempts
 
 
-def _settle(driver: OpenDriver, case: Case, attempt: Attempt, told: Told) -> Attempt:
-    attempt = against_recalled(driver, case, attempt)
-    told(driver, case, attempt)
+def _judged(driver: OpenDriver, case: Case, attempt: Attempt, on_judged: OnJudged) -> Attempt:
+    attempt = compared_with_resumed(driver, case, attempt)
+    on_judged(driver, case, attempt)
     return attempt
 
 
 def _on_driver(
-    driver: OpenDriver, cases: Sequence[Case], answer: Callable[[int], Expectation | Attempt], told: Told
+    driver: OpenDriver, cases: Sequence[Case], answer: Callable[[int], Expectation | Attempt], on_judged: OnJudged
 ) -> list[Attempt]:
     attempts: dict[int, Attempt] = {}
     together: dict[int, tuple[Case, Expectation]] = {}
     alone: dict[int, tuple[Case, Expectation]] = {}
     for i, case in enumerate(cases):
-        refused = refusal(driver, case) or recall(driver, case)
+        refused = refusal(driver, case) or known_result(driver, case)
         known = answer(i) if refused is None else refused
         if isinstance(known, Attempt):
             attempts[i] = known
         else:
             # What the quarantine does not leave out, it wants alone.
-            (alone if driver.quarantine.find(case) or is_suspect(driver, case) else together)[i] = (case, known)
-    attempts.update(zip(together, judge_many(driver, list(together.values()), told), strict=True))
+            (alone if driver.quarantine.find(case) or killed_run(driver, case) else together)[i] = (case, known)
+    attempts.update(zip(together, judge_many(driver, list(together.values()), on_judged), strict=True))
     for i, (case, expectation) in alone.items():
-        attempts[i] = _settle(driver, case, judge(driver, case, expectation), told)
+        attempts[i] = _judged(driver, case, judge(driver, case, expectation), on_judged)
     return [attempts[i] for i in range(len(cases))]

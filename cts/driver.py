@@ -1,6 +1,8 @@
 """The driver interface: anything that can run a case.
 
-See docs/your-own-driver.md for a driver of 60 lines in a package of its own.
+`Driver` and `DriverFactory` are all that a driver needs. The other protocols are options, each of them found by its
+one method or attribute: no driver inherits anything. See docs/your-own-driver.md for a driver of 60 lines in a package
+of its own.
 """
 
 from __future__ import annotations
@@ -124,6 +126,15 @@ class ModuleDriver(Driver, Protocol):
         ...
 
 
+@runtime_checkable
+class ReportingDriver(Driver, Protocol):
+    """Optional: a driver with something to show of what is behind it."""
+
+    def report(self) -> list[tuple[str, str]]:
+        """Rows of a name and a text of one line, for `cts drivers`."""
+        ...
+
+
 class DriverFactory(Protocol):
     """What the entry point names: builds a driver from the options of its spec string.
 
@@ -132,3 +143,46 @@ class DriverFactory(Protocol):
     """
 
     def __call__(self, options: dict[str, str]) -> Driver: ...
+
+
+@runtime_checkable
+class ValidatingFactory(DriverFactory, Protocol):
+    """Optional: a factory whose drivers can load a validation layer."""
+
+    #: Whether `--validation` is to add the option `validation=yes` to a spec that does not say otherwise.
+    validates: bool
+
+
+@runtime_checkable
+class TunableFactory(DriverFactory, Protocol):
+    """Optional: a factory whose drivers take options that `cts dispatch` has as well."""
+
+    #: The options, of those that `cts dispatch` has: "max_steps", "max_memory", "robust", "check" and "trace".
+    takes: frozenset[str]
+
+
+@runtime_checkable
+class VariantFactory(DriverFactory, Protocol):
+    """Optional: a factory whose drivers can behave in several ways, all of them legal."""
+
+    def variants(self) -> list[Described]:
+        """The choices, each named by the text of its option, such as `subgroup_size=64`."""
+        ...
+
+
+@runtime_checkable
+class MutantFactory(DriverFactory, Protocol):
+    """Optional: a factory whose drivers can have a planted bug."""
+
+    def mutants(self) -> list[Described]:
+        """The bugs, each named by the value of the option `mutant`."""
+        ...
+
+
+@runtime_checkable
+class WorkerFactory(DriverFactory, Protocol):
+    """Optional: a factory whose drivers run in a worker that can stand on a machine without this suite."""
+
+    def worker(self) -> bytes:
+        """The worker as one file that Python runs, for `cts worker`. Raises CtsError where it cannot be made."""
+        ...

@@ -6,7 +6,7 @@ file without either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import msgspec
@@ -99,6 +99,19 @@ class Shrinking(_Event, frozen=True, tag="shrinking"):
     area: str
 
 
+class Reduced(_Event, frozen=True, tag="reduced"):
+    """The smallest case so far that ends like the one which is minimised on a driver, after so many `runs`.
+
+    `instructions` and `length` are its size, as in `cts.reduce.size`.
+    """
+
+    driver: str
+    verdict: Verdict
+    instructions: int
+    length: int
+    runs: int
+
+
 class CasesStarted(_Event, frozen=True, tag="cases-started"):
     """Cases are given to a driver, by their content hashes: for the journal of a run, should its process die of one.
 
@@ -110,10 +123,11 @@ class CasesStarted(_Event, frozen=True, tag="cases-started"):
 
 
 class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
-    """One case has run on a driver: for the journal of a run, so that none need run twice.
+    """One case has run on a driver: for the journal of a run, so that none need run twice, and for what is counted.
 
     `hash` is its content hash. The `case` itself is there where it was generated and did not pass:
-    it may kill the run before it is shrunk.
+    it may kill the run before it is shrunk. `entries` are the entries of the baseline that match it, by
+    their places among those that concern the driver.
     """
 
     driver: str
@@ -122,6 +136,7 @@ class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
     verdict: Verdict
     detail: str = ""
     case: Case | None = None
+    entries: tuple[int, ...] = ()
 
 
 class Mismatch(Struct, frozen=True):
@@ -212,6 +227,12 @@ class Result(_Event, frozen=True, tag="result"):
     known_examples: dict[str, int] = {}
     unexpected: str = ""
 
+    @property
+    def fails_run(self) -> bool:
+        """Whether the run fails by it: by a finding or an error that is not known, or an unexpected pass."""
+        bad = self.verdict.is_finding or self.verdict is Verdict.ERROR
+        return bool(self.unexpected) or (bad and not self.known)
+
 
 class Unused(_Event, frozen=True, tag="baseline-unused"):
     """An entry of a baseline that would have matched a failure on a driver, had there been one."""
@@ -242,12 +263,23 @@ Event: TypeAlias = (
     | GeneratorFault
     | Progress
     | Shrinking
+    | Reduced
     | CasesStarted
     | CaseJudged
     | Result
     | Unused
     | RunFinished
 )
+
+Emit = Callable[[Event], None]
+
+#: Events for whoever watches a run: nothing is kept of them.
+Passing: TypeAlias = Progress | Shrinking | Reduced
+
+
+def ignore(*happened: object) -> None:
+    """In the place of a callback, where nobody is to be told."""
+
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 

@@ -8,16 +8,17 @@ driver: the next one follows, and of faults of one kind the first is shrunk.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cts.batch import Told, block_size, judge_all, nobody
+from cts.batch import OnJudged, block_size, judge_all
 from cts.drawing import Example, Fault, Faults, Faulty, Flaky, Stop, Undrawn, checked_expectation, for_each
 from cts.errors import BadInput
+from cts.events import Emit, Progress, Shrinking, ignore
 from cts.expectation import Expectation, Oracle
-from cts.judge import Attempt, OpenDriver, is_spared
+from cts.judge import Attempt, OpenDriver, excluded_from_shrinking, judged_event
 from cts.minimize import Budget, minimize
 from cts.model import Case
 from cts.profiles import Profile
@@ -58,31 +59,22 @@ class Explored:
     known: Counter[str] = field(default_factory=Counter)
 
 
-Watch = Callable[[str], None]
-
-
-def _unwatched(spec: str) -> None:
-    pass
-
-
 def explore(
     strategy: SearchStrategy[Case],
     drivers: Sequence[OpenDriver],
     oracle: Oracle,
     profile: Profile,
-    on_example: Watch = _unwatched,
-    on_shrink: Watch = _unwatched,
-    told: Told = nobody,
+    emit: Emit = ignore,
+    area: str = "",
     known: Set[str] = frozenset(),
 ) -> Exploration:
     """Run `profile.max_examples` cases of the strategy on each driver.
 
     Drivers that can take many cases at once get blocks of them, so that cases after a finding may have run, too.
-    `on_example` is called with the driver's spec after each example, `on_shrink` when shrinking begins, with "" where
-    that is for no driver; `told` hears of every example that has run, as soon as it is judged. A fault whose kind is in
-    `known` already is counted, not shrunk.
+    `emit` is told of every example that has run, as soon as it is judged, of progress, and of shrinking, in events of
+    this `area`. A fault whose kind is in `known` already is counted, not shrunk.
     """
-    survey = _Survey(drivers, oracle, on_example, told)
+    survey = _Survey(drivers, oracle, emit, area)
     faults, ended = survey.faults, ""
     try:
         for_each(strategy, profile, survey.add)
@@ -94,15 +86,15 @@ def explore(
     if faults.too_many and survey.drawn < profile.max_examples:
         ended = f"{faults.total} of the first {survey.drawn} examples are faults of the generator"
     if set(faults.by_kind) - known:
-        on_shrink("")
+        emit(Shrinking("", area))
         faults.shrink(strategy, profile, survey.expect, known)
     for driver in drivers:
         explored = survey.results[driver.spec]
         if ended and driver in survey.alive:
             explored.not_run[ended] += profile.max_examples - survey.drawn
-        if explored.case is not None and not is_spared(driver, explored.case):
-            on_shrink(driver.spec)
-            _shrink(strategy, driver, oracle, profile, explored, survey.passed[driver.spec])
+        if explored.case is not None and not excluded_from_shrinking(driver, explored.case):
+            emit(Shrinking(driver.spec, area))
+            _shrink(strategy, driver, oracle, profile, explored, survey.passed[driver.spec], emit)
         if explored.attempt.verdict is Verdict.PASS and not explored.examples:
             explored.attempt = _nothing_ran(explored, faults)
     return Exploration(survey.results, faults.by_kind)
@@ -111,15 +103,17 @@ def explore(
 class _Survey:
     """The examples of an area on several drivers, each until its first finding."""
 
-    def __init__(self, drivers: Sequence[OpenDriver], oracle: Oracle, on_example: Watch, told: Told) -> None:
+    def __init__(self, drivers: Sequence[OpenDriver], oracle: Oracle, emit: Emit, area: str) -> None:
         self.results = {d.spec: Explored() for d in drivers}
         self.faults = Faults()
         self.alive = list(drivers)
         self.passed: dict[str, set[str]] = {d.spec: set() for d in drivers}
         self.drawn = 0
         self._oracle = oracle
-        self._on_example = on_example
-        self._told = told
+        self._emit = emit
+        self._area = area
+        # An event takes the content hash of its case, which takes time.
+        self._on_judged: OnJudged = ignore if emit is ignore else self._judged
         self._size = block_size(drivers)
         self._block: list[tuple[int, Case]] = []
         self._kept: list[tuple[int, Case]] = []
@@ -163,7 +157,7 @@ class _Survey:
                 faults[id(case)] = fault
                 raise
 
-        together = judge_all([case for _, case in block], drivers, expect, self._told)
+        together = judge_all([case for _, case in block], drivers, expect, self._on_judged)
         for (number, case), judged in zip(block, together, strict=True):
             fault = faults.get(id(case))
             if fault is not None:
@@ -173,10 +167,13 @@ class _Survey:
                 if driver in self.alive and (fault is None or attempt.verdict is not Verdict.ERROR):
                     self._count(driver, case, attempt, judged.expectation)
 
+    def _judged(self, driver: OpenDriver, case: Case, attempt: Attempt) -> None:
+        self._emit(judged_event(driver, self._area, case, attempt, keep=True))
+
     def _count(self, driver: OpenDriver, case: Case, attempt: Attempt, expectation: Expectation | None) -> None:
         explored = self.results[driver.spec]
         explored.seconds += attempt.seconds
-        self._on_example(driver.spec)
+        self._emit(Progress(driver.spec, self._area, 1))
         if attempt.verdict is Verdict.UNSUPPORTED:
             explored.unsupported += 1
         elif attempt.verdict is Verdict.NOT_RUN:
@@ -204,7 +201,7 @@ def _nothing_ran(explored: Explored, faults: Faults) -> Attempt:
 
 def _attempt(case: Case, driver: OpenDriver, oracle: Oracle) -> tuple[Attempt, Expectation | None]:
     """One case on one driver, unless shrinking avoids it."""
-    if is_spared(driver, case):
+    if excluded_from_shrinking(driver, case):
         return Attempt(Verdict.NOT_RUN, "left for last by the quarantine, or the run dies with it"), None
     (judged,) = judge_all([case], [driver], lambda case: checked_expectation(case, oracle))
     attempt = judged.attempts[0]
@@ -220,6 +217,7 @@ def _shrink(
     profile: Profile,
     explored: Explored,
     passed: Set[str],
+    emit: Emit,
 ) -> None:
     """Repeat the examples and let Hypothesis shrink the failing one; those that have passed are generated but not run.
 
@@ -257,19 +255,19 @@ def _shrink(
             _flaky(explored, verdict, attempt.verdict)
             return
     if verdict is not Verdict.ERROR:
-        _minimize(driver, oracle, profile, explored)
+        _minimize(driver, oracle, profile, explored, emit)
 
 
-def _minimize(driver: OpenDriver, oracle: Oracle, profile: Profile, explored: Explored) -> None:
+def _minimize(driver: OpenDriver, oracle: Oracle, profile: Profile, explored: Explored, emit: Emit) -> None:
     """Make the case of a finding smaller, away from what is known or left for last. Raises KeyboardInterrupt."""
     case, verdict = explored.case, explored.attempt.verdict
     assert case is not None
 
     def wanted(case: Case) -> bool:
-        return not is_spared(driver, case) and driver.baseline.known_by_condition(case, verdict) is None
+        return not excluded_from_shrinking(driver, case) and driver.baseline.known_by_condition(case, verdict) is None
 
     try:
-        found = minimize(case, driver, oracle, Budget(runs=profile.reductions), wanted=wanted)
+        found = minimize(case, driver, oracle, Budget(runs=profile.reductions), emit, wanted)
     except BadInput as e:
         explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=e.what)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from cts.capabilities import Capabilities
 from cts.compare import Divergence, compare
 from cts.driver import Driver, Job, Outcome, Status
 from cts.errors import CtsError, HarnessTrouble
+from cts.events import CaseJudged, CasesStarted, Emit, ignore
 from cts.expectation import Expectation
 from cts.model import Case, initial_memory
 from cts.quarantine import NO_RULES, Quarantine
@@ -34,7 +35,7 @@ _ENDINGS = {
 
 
 @dataclass(frozen=True)
-class Recalled:
+class ResumeState:
     """What is known of a driver from the part of a run that was interrupted, by the content hash of cases.
 
     `passed` holds what the driver remarked on those that passed, `failed` the verdicts of those that did not,
@@ -46,16 +47,10 @@ class Recalled:
     died: Mapping[str, int] = field(default_factory=dict)
 
 
-NOTHING_RECALLED = Recalled()
+NO_RESUME_STATE = ResumeState()
 
-#: How often the run must die with a case to be held against it: once may be anything that ends a process.
-DEADLY = 2
-
-Starting = Callable[[str, Sequence[Case]], None]
-
-
-def unwatched(spec: str, cases: Sequence[Case]) -> None:
-    """Hears of cases that are about to be given to a driver, and does nothing."""
+#: A case with which the run has died so often is not run again: once may be anything that ends a process.
+MAX_RUN_DEATHS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +58,21 @@ class OpenDriver:
     """A driver in use.
 
     `spec` is the string it was chosen by, `quarantine` and `baseline` have the rules that concern
-    it, and `recalled` what need not run again. `starting` is called before cases are given to it.
+    it, and `resumed` what need not run again. `emit` is told of cases before they are given to it.
     """
 
     spec: str
     driver: Driver
     capabilities: Capabilities
     quarantine: Quarantine = NO_RULES
-    recalled: Recalled = NOTHING_RECALLED
+    resumed: ResumeState = NO_RESUME_STATE
     baseline: Baseline = NO_BASELINE
-    starting: Starting = unwatched
+    emit: Emit = ignore
+
+    def starting(self, cases: Sequence[Case]) -> None:
+        """Tell of cases that are about to be given to the driver."""
+        if self.emit is not ignore:  # a content hash takes longer than some drivers
+            self.emit(CasesStarted(self.spec, tuple(c.content_hash for c in cases)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,34 +105,34 @@ def refusal(driver: OpenDriver, case: Case) -> Attempt | None:
     return refused
 
 
-def recall(driver: OpenDriver, case: Case) -> Attempt | None:
-    """The verdict of a case that is known to pass, or to kill the run each time; or None."""
-    remark = driver.recalled.passed.get(case.content_hash) if driver.recalled.passed else None
+def known_result(driver: OpenDriver, case: Case) -> Attempt | None:
+    """The verdict of a case that passed before the run was resumed, or that repeatedly killed it; or None."""
+    remark = driver.resumed.passed.get(case.content_hash) if driver.resumed.passed else None
     if remark is not None:
         return Attempt(Verdict.PASS, remark)
-    if is_deadly(driver, case):
-        return Attempt(Verdict.CRASH, f"the run died with it {driver.recalled.died[case.content_hash]} times")
+    if repeatedly_killed_run(driver, case):
+        return Attempt(Verdict.CRASH, f"the run died with it {driver.resumed.died[case.content_hash]} times")
     return None
 
 
-def is_suspect(driver: OpenDriver, case: Case) -> bool:
+def killed_run(driver: OpenDriver, case: Case) -> bool:
     """Whether the run has died while the driver had this case, so that it now runs alone."""
-    return bool(driver.recalled.died) and case.content_hash in driver.recalled.died
+    return bool(driver.resumed.died) and case.content_hash in driver.resumed.died
 
 
-def is_deadly(driver: OpenDriver, case: Case) -> bool:
+def repeatedly_killed_run(driver: OpenDriver, case: Case) -> bool:
     """Whether the run has died with this case so often that it is not run again."""
-    return is_suspect(driver, case) and driver.recalled.died[case.content_hash] >= DEADLY
+    return killed_run(driver, case) and driver.resumed.died[case.content_hash] >= MAX_RUN_DEATHS
 
 
-def is_spared(driver: OpenDriver, case: Case) -> bool:
+def excluded_from_shrinking(driver: OpenDriver, case: Case) -> bool:
     """Whether shrinking avoids a case: a quarantine leaves it for last, or the run dies with it."""
-    return driver.quarantine.last(case) or is_deadly(driver, case)
+    return driver.quarantine.last(case) or repeatedly_killed_run(driver, case)
 
 
-def against_recalled(driver: OpenDriver, case: Case, attempt: Attempt) -> Attempt:
+def compared_with_resumed(driver: OpenDriver, case: Case, attempt: Attempt) -> Attempt:
     """The attempt, or `flaky` where the case did not pass before the run was interrupted and does now."""
-    before = driver.recalled.failed.get(case.content_hash) if driver.recalled.failed else None
+    before = driver.resumed.failed.get(case.content_hash) if driver.resumed.failed else None
     if before is None or attempt.verdict is not Verdict.PASS:
         return attempt
     return replace(attempt, verdict=Verdict.FLAKY, detail=f"{before.value} at first, pass when the run was resumed")
@@ -140,7 +140,7 @@ def against_recalled(driver: OpenDriver, case: Case, attempt: Attempt) -> Attemp
 
 def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
     """Run a case that the driver supports and compare all its memory with what is allowed."""
-    driver.starting(driver.spec, (case,))
+    driver.starting((case,))
     start = time.perf_counter()
     try:
         outcome = driver.driver.run(job(case, driver.capabilities.subgroup_size))
@@ -155,6 +155,13 @@ def attempt_of(case: Case, expectation: Expectation, outcome: Outcome, seconds: 
         return _verdict(case, expectation, outcome, seconds)
     except Exception as e:  # noqa: BLE001 - a driver may return anything
         return Attempt(Verdict.ERROR, describe(e), seconds=seconds)
+
+
+def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *, keep: bool = False) -> CaseJudged:
+    """A case that is judged; itself with it where it does not pass and is to be kept."""
+    kept = case if keep and attempt.verdict is not Verdict.PASS else None
+    entries = driver.baseline.matching(case)
+    return CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept, entries)
 
 
 def job(case: Case, subgroup_size: int) -> Job:

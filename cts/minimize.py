@@ -15,6 +15,7 @@ from msgspec import structs
 from cts.batch import judge_many
 from cts.driver import BatchDriver
 from cts.errors import BadInput
+from cts.events import Emit, Reduced, ignore
 from cts.evidence import Evidence, evidence, is_weaker
 from cts.expectation import Expectation, Oracle
 from cts.judge import Attempt, OpenDriver, judge, refusal
@@ -56,12 +57,7 @@ class Minimized:
         return self.attempt.verdict
 
 
-Watch = Callable[[Minimized], None]
 Wanted = Callable[[Case], bool]
-
-
-def _unwatched(so_far: Minimized) -> None:
-    pass
 
 
 def _any(case: Case) -> bool:
@@ -81,7 +77,7 @@ def minimize(
     driver: OpenDriver,
     oracle: Oracle,
     budget: Budget | None = None,
-    watch: Watch = _unwatched,
+    emit: Emit = ignore,
     wanted: Wanted = _any,
 ) -> Minimized:
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
@@ -89,11 +85,11 @@ def minimize(
     A crash stays a crash (of one fault code, where the driver gives one), a failure a failure; and as
     long as no instruction less is left, a failure keeps its evidence (`cts.evidence`). The
     result is never larger than the case, and depends on nothing but the driver's answers and the
-    budget. Only cases that are `wanted` are run. `watch` gets what is known after each step; an
-    interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case
+    budget. Only cases that are `wanted` are run. `emit` is told after each step how small the
+    best is; an interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case
     passes, cannot be run or does not end the same way twice.
     """
-    search = _Search(driver, oracle, budget or Budget(), watch, wanted, _original(case, driver, oracle))
+    search = _Search(driver, oracle, budget or Budget(), emit, wanted, _original(case, driver, oracle))
     stopped = Stopped.COMPLETE
     try:
         reduce_by(case, search.first)
@@ -152,14 +148,14 @@ class _Search:
         driver: OpenDriver,
         oracle: Oracle,
         budget: Budget,
-        watch: Watch,
+        emit: Emit,
         wanted: Wanted,
         original: Minimized,
     ) -> None:
         self.driver = driver
         self.oracle = oracle
         self.budget = budget
-        self.watch = watch
+        self.emit = emit
         self.wanted = wanted
         self.case, self.attempt = original.case, original.attempt
         self.size = self.before = original.reduction.before
@@ -185,7 +181,7 @@ class _Search:
                 if self._is_taken(question, attempt):
                     self._take(question.candidate, attempt)
                     return question.candidate
-            self.watch(self.state())
+            self._report()
         return None
 
     def _is_taken(self, question: _Question, attempt: Attempt) -> bool:
@@ -199,7 +195,11 @@ class _Search:
         self.size = size(candidate.case)
         self.evidence = _evidence(candidate.case, attempt)
         self.steps.append(Step(candidate.by, self.runs, self.size))
-        self.watch(self.state())
+        self._report()
+
+    def _report(self) -> None:
+        instructions, _, length = self.size
+        self.emit(Reduced(self.driver.spec, self.attempt.verdict, instructions, length, self.runs))
 
     def state(self, stopped: Stopped = Stopped.COMPLETE) -> Minimized:
         """What is known so far."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,37 +14,37 @@ from cts import baseline, corpus, registry, store
 from cts import events as ev
 from cts.areas import run_area
 from cts.baseline import NO_BASELINE
-from cts.errors import BadInput, CtsError
+from cts.errors import BadInput, CtsError, HarnessTrouble
 from cts.events import Result, RunStarted
 from cts.export.archive import is_bundle
 from cts.judge import OpenDriver
-from cts.met import Met
 from cts.model import load_case
 from cts.profiles import profile
 from cts.quarantine import NO_RULES, Quarantine, load
 from cts.report.bundles import Bundles
 from cts.report.failure import failure, fault_text
 from cts.report.save import Saver
-from cts.report.terminal import known
-from cts.runner import Plan, described, exit_status, open_driver, run_entries
+from cts.runner import Plan, described, open_driver, run_entries
 from cts.store import RunFolder
+from cts.tally import CLEAN, Tally
 from cts.verdict import Verdict
 
+#: The property of a test in pytest's own JUnit XML that names its driver.
 _DRIVER = "cts_driver"
-_NOT_RUN = "cts_not_run"
 
 #: Where a test's report carries events, in JSON, from xdist's workers to the controller.
 _EVENTS = "cts_events"
-
-#: Where it carries which entries of the baseline its cases have met.
-_MET = "cts_met"
 
 #: Exit codes of sessions that have run to their end.
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
 class Session:
-    """The drivers of one pytest session, opened when first used, and what was judged on each."""
+    """The drivers of one pytest session, opened when first used, and the events of what is judged on them.
+
+    Events are counted and kept in the process of the session. A worker of pytest-xdist sends them there, with the
+    reports of its tests.
+    """
 
     def __init__(
         self,
@@ -75,23 +74,15 @@ class Session:
         bundle_dir: str | None = config.getoption("--cts-bundle-dir")
         seconds: float = config.getoption("--cts-bundle-seconds")
         self.bundles = Bundles(Path(bundle_dir), plan.quarantine, seconds) if bundle_dir else None
-        #: Events that no test's report has taken along yet.
-        self.happened: list[ev.Event] = []
-        #: What cases have met that no report has taken along yet.
-        self.met = Met()
-        self._all_met = Met()
-        #: Kinds of faults of generators that some report has told of or will tell of, by area.
+        self.tally = Tally(plan.baseline)
+        self.is_worker = hasattr(config, "workerinput")
+        #: Events of a worker that no test's report has taken along yet.
+        self._unsent: list[ev.Event] = []
+        #: Kinds of faults of generators that are told of, by area.
         self.faults: dict[str, set[str]] = {}
-        self._all_faults: dict[tuple[str, str], ev.GeneratorFault] = {}
-        self._unused: list[ev.Unused] = []
-        self._identities: dict[str, str] = {}
         self._open: dict[str, OpenDriver] = {}
         self._start = time.perf_counter()
-        self._results: list[ev.Result] = []
-        self._problems = 0
-        self._judged: Counter[str] = Counter()
-        self._skipped: Counter[str] = Counter()
-        self._not_run: Counter[tuple[str, str]] = Counter()
+        self._ended = False
 
     @classmethod
     def of(cls, config: pytest.Config) -> Session:
@@ -127,10 +118,26 @@ class Session:
         if spec not in self._open:
             self._open[spec] = open_driver(spec, self.quarantine, self.plan.baseline)
             opened = described(self._open[spec])
-            self.happened.append(opened)
+            self.emit(opened)
             if self.bundles is not None:
                 self.bundles(opened)
         return self._open[spec]
+
+    def emit(self, event: ev.Event) -> None:
+        """An event of this process: what it found is saved here, where a test's report names the files."""
+        self.saver(event)
+        if not self.is_worker:
+            self._receive(event)
+        elif not isinstance(event, ev.Passing):
+            self._unsent.append(event)
+
+    def _receive(self, event: ev.Event) -> None:
+        """An event of this process or of a worker: it is counted and kept."""
+        if self.tally.has_fault(event):
+            return  # another worker has met it, too
+        self.tally(event)
+        if self.folder is not None:
+            self.folder(event)
 
     def bundled(self, result: Result) -> list[str]:
         """Write the bundle of a finding, where one is wanted; returns what to say of it."""
@@ -188,43 +195,27 @@ class Session:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Give a test's report what happened, as text: so it travels from xdist's workers."""
+        """Tell of a test that could not be run; give a worker's report its events, as text."""
         report = yield
         if call.when == "call" and isinstance(item, _Item):
             if call.excinfo is not None and isinstance(call.excinfo.value, CtsError):
-                self.happened.append(ev.problem(call.excinfo.value))
-            report.__dict__[_EVENTS] = [ev.encode(event).decode() for event in self.happened]
-            self.happened.clear()
-            report.__dict__[_MET] = self.met.taken(self.plan.baseline.rules)
+                self.emit(ev.problem(call.excinfo.value))
+            if self.is_worker:
+                report.__dict__[_EVENTS] = [ev.encode(event).decode() for event in self._unsent]
+                self._unsent.clear()
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count and keep what was judged; xdist's controller gets its workers' reports here too."""
-        for event in map(ev.decode, report.__dict__.get(_EVENTS, ())):
-            if isinstance(event, ev.GeneratorFault):
-                if (event.area, event.kind) in self._all_faults:
-                    continue  # another of xdist's workers has met it, too
-                self._all_faults[event.area, event.kind] = event
-            if isinstance(event, ev.Result):
-                self._results.append(event)
-                self._all_met.result(event)
-            if isinstance(event, ev.DriverOpened):
-                self._identities[event.driver] = event.identity
-            self._problems += isinstance(event, (ev.Rejected, ev.Trouble))
-            if self.folder is not None:
-                self.folder(event)
-        self._all_met.given(report.__dict__.get(_MET, ()), self.plan.baseline.rules)
-        properties = dict(report.user_properties)
-        spec = properties.get(_DRIVER)
-        if isinstance(spec, str) and report.when == "call":
-            (self._skipped if report.skipped else self._judged)[spec] += 1
-            not_run = properties.get(_NOT_RUN, {})
-            assert isinstance(not_run, dict), "written by _Item.runtest"
-            self._not_run.update({(spec, why): count for why, count in not_run.items()})
+        """Take a worker's events from the report of a test."""
+        if not self.is_worker:
+            for event in map(ev.decode, report.__dict__.get(_EVENTS, ())):
+                self._receive(event)
 
-    def untested(self) -> list[str]:
-        """Drivers all of whose cases were unsupported or not run."""
-        return [d for d in self.drivers if self._skipped[d] and not self._judged[d]]
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str) -> None:
+        """A worker has died, and with it what no report has taken along."""
+        what, remedy = "a worker of pytest-xdist died", "`cts run` of the same, which --resume continues"
+        self.emit(ev.problem(HarnessTrouble("worker-died", what, crashitem, remedy)))
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Move to the end what a quarantine leaves for last on any driver: only then are case files read."""
@@ -233,51 +224,35 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A run in which nothing was tested fails, and one in which a generator did."""
-        if hasattr(self.config, "workerinput"):
+        """Say what there is to say when all has run; a session fails that a run of `cts run` would fail."""
+        if self.is_worker:
             return
-        if (self.untested() or self._all_faults) and session.exitstatus == pytest.ExitCode.OK:
+        self._ended = session.exitstatus in _ENDED and not (session.shouldstop or session.shouldfail)
+        if self._ended:
+            for event in self.tally.closing():
+                self.emit(event)
+        if self.tally.exit_status != CLEAN and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        if not (session.shouldstop or session.shouldfail):
-            self._unused = list(self._unneeded())
-        if self.folder is not None and session.exitstatus in _ENDED:
-            for unused in self._unused:
-                self.folder(unused)
-            self.folder(self._footer())
-
-    def _unneeded(self) -> Iterator[ev.Unused]:
-        """What is in the baseline without need."""
-        names = {r.name for r in self._results if not r.generated}
-        for spec, identity in self._identities.items():
-            yield from self._all_met.unused(spec, self.plan.baseline.on(spec, *filter(None, [identity])), names)
-
-    def _footer(self) -> ev.RunFinished:
-        verdicts = Counter(r.verdict for r in self._results)
-        counts = {v.value: verdicts[v] for v in Verdict if verdicts[v]}
-        examples, seconds = sum(r.examples for r in self._results), round(time.perf_counter() - self._start, 3)
-        known = Counter(r.verdict for r in self._results if r.known)
-        unexpected = sum(bool(r.unexpected) for r in self._results)
-        status = exit_status(verdicts - known, troubled=bool(self._problems), unexpected=unexpected > 0)
-        return ev.RunFinished(counts, examples, 0, self._problems, seconds, status, known.total(), unexpected)
+        if session.exitstatus in _ENDED:
+            self.emit(self.tally.footer(time.perf_counter() - self._start))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Count what was not run and what is known, and name what passes against the baseline, its unused entries,
         faults of generators, which are no driver's, and the drivers on which nothing was tested.
         """
-        for (spec, why), count in self._not_run.items():
+        tally = self.tally
+        for (spec, why), count in tally.not_run.items():
             terminalreporter.write_line(f"cts: {count} cases not run on {spec}: {why}", yellow=True)
-        for (spec, why), count in known(self._results).items():
+        for (spec, why), count in tally.known.items():
             terminalreporter.write_line(f"cts: {count} known failures on {spec}: {why}", yellow=True)
-        for r in self._results:
-            if r.unexpected:
-                terminalreporter.write_line(
-                    f"cts: {r.name} passes on {r.driver}, and should fail: {r.unexpected}", red=True
-                )
-        for unused in self._unused:
+        for r in tally.unexpected:
+            what = f"{r.name} passes on {r.driver}, and should fail: {r.unexpected}"
+            terminalreporter.write_line(f"cts: {what}", red=True)
+        for unused in tally.unused:
             terminalreporter.write_line(f"cts: not seen on {unused.driver}: {unused.entry}: {unused.why}", yellow=True)
-        for fault in self._all_faults.values():
+        for fault in tally.faults.values():
             terminalreporter.write_line(f"cts: {fault_text(fault, self.run, self.header)}", red=True)
-        for spec in self.untested():
+        for spec in tally.untested() if self._ended else ():
             terminalreporter.write_line(
                 f"cts: nothing was tested on {spec}: it supports none of the cases, or none may run", red=True
             )
@@ -330,9 +305,7 @@ class _Item(pytest.Item):
     def runtest(self) -> None:
         ours = self.session_of_cts
         result = self.result(ours.driver(self.spec))
-        ours.happened.append(result)
-        if result.not_run:
-            self.user_properties.append((_NOT_RUN, result.not_run))
+        ours.emit(result)
         if result.known:
             pytest.xfail(f"known to fail on {self.spec}: {result.known}")
         if result.unexpected:
@@ -342,7 +315,6 @@ class _Item(pytest.Item):
         if result.verdict is Verdict.UNSUPPORTED:
             pytest.skip(f"unsupported by {self.spec}: {result.detail}")
         if result.verdict is not Verdict.PASS:
-            ours.saver(result)
             raise DidNotPass("\n".join([failure(result, ours.run, ours.header), *ours.bundled(result)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -359,7 +331,7 @@ class CaseItem(_Item):
         entry = corpus.of_path(self.path)
         reruns = self.session_of_cts.plan.reruns
         case = corpus.read(entry, oracle)
-        (result,) = next(run_entries([(entry, case)], [driver], oracle, self.session_of_cts.met.add, reruns))
+        (result,) = next(run_entries([(entry, case)], [driver], oracle, self.session_of_cts.emit, reruns))
         return result
 
     def is_last(self) -> bool:
@@ -380,13 +352,11 @@ class AreaItem(_Item):
 
     def result(self, driver: OpenDriver) -> Result:
         ours = self.session_of_cts
-        told = ours.faults.setdefault(self.area, set())
-        oracle, reruns = registry.oracle(), ours.plan.reruns
-        ran = run_area(self.area, [driver], oracle, ours.settings, reruns=reruns, met=ours.met.add, known=told)
-        told |= set(ran.faults)
+        known = ours.faults.setdefault(self.area, set())
+        ran = run_area(self.area, [driver], registry.oracle(), ours.settings, ours.emit, ours.plan.reruns, known)
+        known |= set(ran.faults)
         for fault in ran.faults.values():
-            ours.happened.append(fault)
-            ours.saver(fault)
+            ours.emit(fault)
         (result,) = ran.results
         return result
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cts.driver import Driver, DriverFactory
+from cts.driver import Driver, DriverFactory, TunableFactory, ValidatingFactory
 from cts.errors import BadInput
 from cts.transform import Transformed
 from cts.transform import parse as parse_transform
@@ -112,13 +112,14 @@ def _plain_driver(spec: str) -> Driver:
 def validated(specs: Iterable[str]) -> tuple[str, ...]:
     """The specs with the option `validation=yes` for every driver that has such a layer and does not say otherwise.
 
-    A factory has one where its attribute `validates` is true. Raises BadInput where none of them has.
+    A driver has one where its factory says so, see `ValidatingFactory`. Raises BadInput where none of them has.
     """
     given = tuple(specs)
     found = []
     for spec in given:
         name, _, rest = spec.partition(":")
-        knows = getattr(driver_factory(name), "validates", False)
+        factory = driver_factory(name)
+        knows = isinstance(factory, ValidatingFactory) and factory.validates
         says = any(item.strip().startswith("validation=") for item in rest.split(","))
         found.append(f"{name}:{','.join(filter(None, (rest, 'validation=yes')))}" if knows and not says else spec)
     if tuple(found) == given and not any("validation=" in spec for spec in given):
@@ -129,7 +130,7 @@ def validated(specs: Iterable[str]) -> tuple[str, ...]:
 
 
 def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str, ...]:
-    """The specs with options added for every driver that takes them: those in its factory's attribute `takes`.
+    """The specs with options added for every driver that takes them, see `TunableFactory`.
 
     Raises BadInput where none of them takes an option.
     """
@@ -146,7 +147,8 @@ def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str,
 
 
 def _takes(spec: str) -> frozenset[str]:
-    return getattr(driver_factory(spec.partition(":")[0]), "takes", frozenset())
+    factory = driver_factory(spec.partition(":")[0])
+    return factory.takes if isinstance(factory, TunableFactory) else frozenset()
 
 
 def area(name: str) -> Area:

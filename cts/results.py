@@ -12,11 +12,11 @@ from cts.baseline import generated_name
 from cts.batch import Judged
 from cts.corpus import Entry
 from cts.drawing import Faulty
-from cts.events import CaseJudged, GeneratorFault, Result
+from cts.events import GeneratorFault, Result
 from cts.expectation import Expectation, Oracle
 from cts.explore import Explored
 from cts.finding import finding
-from cts.judge import Attempt, OpenDriver, is_deadly, is_spared, judge
+from cts.judge import Attempt, OpenDriver, excluded_from_shrinking, judge, repeatedly_killed_run
 from cts.model import Case, dumps_case
 from cts.quarantine import Rule
 from cts.verdict import Verdict
@@ -25,11 +25,13 @@ from cts.verdict import Verdict
 RERUNS = 1
 
 
-def settled(driver: OpenDriver, case: Case, expectation: Expectation | None, attempt: Attempt, reruns: int) -> Attempt:
+def rerun_findings(
+    driver: OpenDriver, case: Case, expectation: Expectation | None, attempt: Attempt, reruns: int
+) -> Attempt:
     """A finding after `reruns` more runs: `flaky`, and never a pass, where one of them ends otherwise."""
     if not attempt.verdict.is_finding or attempt.verdict is Verdict.FLAKY or expectation is None or not reruns:
         return attempt
-    if is_deadly(driver, case):
+    if repeatedly_killed_run(driver, case):
         return attempt
     others = [judge(driver, case, expectation).verdict for _ in range(reruns)]
     runs = Counter([attempt.verdict, *others])
@@ -69,9 +71,9 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, r
     found, attempt, known = None, explored.attempt, ""
     if explored.case is not None:
         case = msgspec.structs.replace(explored.case, name=generated_name(area, explored.case))
-        shrunk = not is_spared(driver, explored.case)
+        shrunk = not excluded_from_shrinking(driver, explored.case)
         if shrunk:
-            attempt = settled(driver, explored.case, explored.expectation, attempt, reruns)
+            attempt = rerun_findings(driver, explored.case, explored.expectation, attempt, reruns)
         found = finding(case, attempt, explored.expectation, oracle)
         found = msgspec.structs.replace(found, shrunk=shrunk, reduction=explored.reduction)
         known = _known(driver, case, attempt)
@@ -137,9 +139,3 @@ def not_run(driver: OpenDriver, area: str, name: str, *, generated: bool) -> Res
     """What a run that has stopped says of a case or an area."""
     why = "the run stopped at its first finding"
     return Result(driver.spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})
-
-
-def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *, keep: bool = False) -> CaseJudged:
-    """A case that is judged; itself with it where it does not pass and is to be kept."""
-    kept = case if keep and attempt.verdict is not Verdict.PASS else None
-    return CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept)

@@ -1,10 +1,31 @@
-"""A plan, run: cases and areas on drivers, reported as events."""
+"""A plan, run: cases and areas on drivers, reported as events.
+
+The life of a run:
+
+1. `Plan` says what to run. It comes from the command line, or from the manifest of a run that is resumed.
+2. `RunStarted`: the header. What was asked for and cannot be used is `Rejected`.
+3. Each driver is opened: `DriverOpened`. One that cannot be is `Rejected` or a `Trouble`; the others go on.
+4. Of a resumed run, what it knows already: each `GeneratorFault` and `Result`, as if it had just happened.
+5. The cases, in blocks. The oracle says what is allowed, once for all drivers. A driver is given cases
+   (`CasesStarted`), each is judged as soon as it has run (`CaseJudged`), a finding runs again, and what became of a
+   case on a driver is a `Result`.
+6. The areas, one after the other. An example is drawn, and judged as a case is (`Progress`); a finding, or a fault of
+   the generator, is made smaller (`Shrinking`, `Reduced`). What is wrong with the generator is a `GeneratorFault`, and
+   what became of an area on a driver a `Result`.
+7. The cases that a quarantine leaves for last, one by one.
+8. Each driver is closed.
+9. Drivers on which nothing was tested are a `Trouble`, entries of the baseline that were not needed are `Unused`. A run
+   that has stopped at its first finding does not know either.
+10. `RunFinished`: the footer, with what the run's `cts.tally.Tally` has counted, and the exit status.
+
+A session of pytest lives in the same way (`cts.pytest_items`), with items in the place of 5 to 7. An exception that
+is no case's own, such as Ctrl-C, may end a run at any of these steps: drivers are closed, and there is no footer.
+"""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -13,53 +34,50 @@ import cts
 from cts import registry
 from cts.areas import run_area
 from cts.baseline import NO_BASELINE, Baseline
-from cts.batch import Told, block_size, judge_all, nobody
+from cts.batch import OnJudged, block_size, judge_all
 from cts.corpus import Entry, read
 from cts.driver import NamedDriver
 from cts.errors import BadInput, HarnessTrouble
 from cts.events import (
-    CasesStarted,
+    CaseJudged,
     DriverOpened,
+    Emit,
     Event,
     GeneratorFault,
     Result,
-    RunFinished,
     RunStarted,
+    ignore,
     problem,
 )
 from cts.expectation import Oracle
-from cts.judge import NOTHING_RECALLED, Attempt, OpenDriver, Recalled, trouble
-from cts.met import Met
+from cts.judge import NO_RESUME_STATE, Attempt, OpenDriver, ResumeState, judged_event, trouble
 from cts.model import Case
 from cts.profiles import Profile
 from cts.quarantine import NO_RULES, Quarantine
-from cts.results import RERUNS, judged_event, not_run, of_case, settled
-from cts.verdict import Verdict
-
-Emit = Callable[[Event], None]
-
-CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
+from cts.results import RERUNS, not_run, of_case, rerun_findings
+from cts.tally import Tally
 
 
 @dataclass(frozen=True)
-class Past:
-    """What an interrupted run has come to: results and faults of generators, which are reported again, and what it
-    knows of drivers, by spec.
+class ResumedRun:
+    """What an interrupted run has come to: results and faults of generators, which are reported again, the cases that
+    were judged, and what follows from these for each driver, by spec.
     """
 
     results: tuple[Result, ...] = ()
     faults: tuple[GeneratorFault, ...] = ()
-    recalled: Mapping[str, Recalled] = field(default_factory=dict)
+    judged: tuple[CaseJudged, ...] = ()
+    states: Mapping[str, ResumeState] = field(default_factory=dict)
 
 
-NOTHING_PAST = Past()
+NOT_RESUMED = ResumedRun()
 
 
 @dataclass(frozen=True)
 class Plan:
     """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
 
-    What is in `past` is reported first and not run again; findings are run `reruns` times more.
+    What is in `resumed` is reported first and not run again; findings are run `reruns` times more.
     """
 
     drivers: tuple[str, ...]
@@ -69,7 +87,7 @@ class Plan:
     stop_at_first: bool = False
     rejected: tuple[BadInput, ...] = ()
     quarantine: Quarantine = NO_RULES
-    past: Past = NOTHING_PAST
+    resumed: ResumedRun = NOT_RESUMED
     baseline: Baseline = NO_BASELINE
     reruns: int = RERUNS
 
@@ -106,54 +124,42 @@ def run_entries(
     block: Sequence[tuple[Entry, Case]],
     drivers: Sequence[OpenDriver],
     oracle: Oracle,
-    told: Told = nobody,
+    emit: Emit = ignore,
     reruns: int = RERUNS,
 ) -> Iterator[list[Result]]:
     """A list of results for each case, one by driver; drivers that can take many cases at once get all of them.
 
-    A finding is run `reruns` times more.
+    `emit` is told of each case that has run as soon as it is judged. A finding is run `reruns` times more.
     """
-    judged = judge_all([case for _, case in block], drivers, oracle.expect, told)
+    areas = {id(case): entry.area for entry, case in block}
+
+    def tell(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
+        emit(judged_event(driver, areas[id(case)], case, attempt))
+
+    on_judged: OnJudged = ignore if emit is ignore else tell
+    judged = judge_all([case for _, case in block], drivers, oracle.expect, on_judged)
     for (entry, _), one in zip(block, judged, strict=True):
         yield [
-            of_case(driver, entry, settled(driver, one.case, one.expectation, attempt, reruns), one, oracle)
+            of_case(driver, entry, rerun_findings(driver, one.case, one.expectation, attempt, reruns), one, oracle)
             for driver, attempt in zip(drivers, one.attempts, strict=True)
         ]
 
 
-def exit_status(
-    verdicts: Iterable[Verdict], *, rejected: bool = False, troubled: bool = False, unexpected: bool = False
-) -> int:
-    """The highest status that applies to what was seen, known failures left out.
-
-    >>> exit_status([Verdict.PASS, Verdict.FAIL])
-    1
-    """
-    seen = set(verdicts)
-    if troubled or Verdict.ERROR in seen:
-        return TROUBLE
-    if rejected:
-        return BAD_INPUT
-    return FINDINGS if unexpected or any(v.is_finding for v in seen) else CLEAN
-
-
 class _Run:
-    """The state of one run: open drivers, and what has been counted."""
+    """One run: what is done, and what is left."""
 
     def __init__(self, plan: Plan, emit: Emit) -> None:
         self.plan = plan
-        self.emit = emit
-        self.verdicts: Counter[Verdict] = Counter()
-        self.known: Counter[Verdict] = Counter()
-        self.unexpected = 0
-        self.met = Met()
-        self.results: Counter[str] = Counter()
-        self.tested: Counter[str] = Counter()
-        self.rejected = 0
-        self.troubles = 0
+        self.tally = Tally(plan.baseline)
         self.stopped = False
         self.done: set[tuple[str, str]] = set()
         self.kept: list[tuple[Entry, Case]] = []
+        self._emit = emit
+
+    def emit(self, event: Event) -> None:
+        """Count an event, and tell of it."""
+        self.tally(event)
+        self._emit(event)
 
     def run(self) -> int:
         plan, start = self.plan, time.perf_counter()
@@ -173,37 +179,19 @@ class _Run:
         drivers = self._open()
         try:
             if drivers:
-                self._past(drivers)
+                self._resume(drivers)
                 self._cases(drivers)
                 self._areas(drivers)
                 self._last(drivers)
         finally:
             for driver in drivers:
                 self._close(driver)
-        for driver in drivers:
-            # Where nothing was left to test, what was asked for has been rejected, which is told already.
-            if self.results[driver.spec] and not self.tested[driver.spec] and not self.stopped:
-                self._problem(
-                    HarnessTrouble(
-                        "nothing-tested",
-                        f"nothing was tested on {driver.spec}",
-                        remedy="cases that exist, and that the driver supports: `cts list` and `cts drivers` show both",
-                    )
-                )
-        self._unused(drivers)
-        new = self.verdicts - self.known
-        status = exit_status(
-            new, rejected=self.rejected > 0, troubled=self.troubles > 0, unexpected=self.unexpected > 0
-        )
-        counts = {v.value: self.verdicts[v] for v in Verdict if self.verdicts[v]}
-        seconds = round(time.perf_counter() - start, 3)
-        known = self.known.total()
-        self.emit(
-            RunFinished(
-                counts, self.tested.total(), self.rejected, self.troubles, seconds, status, known, self.unexpected
-            )
-        )
-        return status
+        if not self.stopped:
+            for event in self.tally.closing():
+                self.emit(event)
+        footer = self.tally.footer(time.perf_counter() - start)
+        self.emit(footer)
+        return footer.exit_status
 
     def _open(self) -> list[OpenDriver]:
         opened = []
@@ -215,14 +203,11 @@ class _Run:
                 except BadInput:
                     self._close(driver)
                     raise
-                recalled = self.plan.past.recalled.get(spec, NOTHING_RECALLED)
-                opened.append(replace(driver, recalled=recalled, starting=self._starting))
+                state = self.plan.resumed.states.get(spec, NO_RESUME_STATE)
+                opened.append(replace(driver, resumed=state, emit=self.emit))
             except (BadInput, HarnessTrouble) as e:
                 self._problem(e)
         return opened
-
-    def _starting(self, spec: str, cases: Sequence[Case]) -> None:
-        self.emit(CasesStarted(spec, tuple(c.content_hash for c in cases)))
 
     def _close(self, driver: OpenDriver) -> None:
         try:
@@ -230,13 +215,16 @@ class _Run:
         except Exception as e:  # noqa: BLE001 - every driver is closed, whatever one of them does
             self._problem(trouble("driver-close", f"driver {driver.spec!r} does not close", e))
 
-    def _past(self, drivers: Sequence[OpenDriver]) -> None:
-        """What is known already, as if it had just happened."""
+    def _resume(self, drivers: Sequence[OpenDriver]) -> None:
+        """What is known already, as if it had just happened. That cases were judged is counted, and not told again."""
         specs = {d.spec for d in drivers}
-        results = [r for r in self.plan.past.results if r.driver in specs]
+        results = [r for r in self.plan.resumed.results if r.driver in specs]
+        for judged in self.plan.resumed.judged:
+            if judged.driver in specs:
+                self.tally(judged)
         self.done = {(r.driver, r.name) for r in results}
         # What is left of an area meets its faults again.
-        self._faults(f for f in self.plan.past.faults if not self._open_questions(f"generated.{f.area}", drivers))
+        self._faults(f for f in self.plan.resumed.faults if not self._open_questions(f"generated.{f.area}", drivers))
         self._add(results)
 
     def _open_questions(self, name: str, drivers: Sequence[OpenDriver]) -> list[OpenDriver]:
@@ -271,13 +259,7 @@ class _Run:
             for entry, _ in block:
                 self._add([not_run(d, entry.area, entry.name, generated=False) for d in drivers])
             return
-        areas = {case.content_hash: entry.area for entry, case in block}
-
-        def told(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
-            self.emit(judged_event(driver, areas[case.content_hash], case, attempt))
-            self.met.add(driver, case, attempt)
-
-        for results in run_entries(block, drivers, oracle, told, self.plan.reruns):
+        for results in run_entries(block, drivers, oracle, self.emit, self.plan.reruns):
             self._add(results)
 
     def _readable(self, drivers: Sequence[OpenDriver], oracle: Oracle) -> Iterator[tuple[Entry, Case]]:
@@ -300,9 +282,7 @@ class _Run:
                 self._add([not_run(d, area, f"generated.{area}", generated=True) for d in some])
                 continue
             try:
-                ran = run_area(
-                    area, some, registry.oracle(), self.plan.profile, self.emit, self.plan.reruns, self.met.add
-                )
+                ran = run_area(area, some, registry.oracle(), self.plan.profile, self.emit, self.plan.reruns)
             except BadInput as e:
                 self._problem(e)
             else:
@@ -311,36 +291,15 @@ class _Run:
 
     def _add(self, results: list[Result]) -> None:
         for result in results:
-            self.verdicts[result.verdict] += 1
-            self.results[result.driver] += 1
-            self.tested[result.driver] += result.examples
-            self.known[result.verdict] += bool(result.known)
-            self.unexpected += bool(result.unexpected)
-            self.met.result(result)
             self.emit(result)
-            finding = result.verdict.is_finding or result.verdict is Verdict.ERROR
-            if self.plan.stop_at_first and ((finding and not result.known) or result.unexpected):
-                self.stopped = True
+            self.stopped = self.stopped or (self.plan.stop_at_first and result.fails_run)
 
     def _faults(self, faults: Iterable[GeneratorFault]) -> None:
         for fault in faults:
-            self.troubles += 1
             self.emit(fault)
             self.stopped = self.stopped or self.plan.stop_at_first
 
-    def _unused(self, drivers: Sequence[OpenDriver]) -> None:
-        """Name what is in the baseline without need."""
-        if not self.stopped:
-            names = {e.name for e in self.plan.entries}
-            for driver in drivers:
-                for event in self.met.unused(driver.spec, driver.baseline, names):
-                    self.emit(event)
-
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
-        if isinstance(error, BadInput):
-            self.rejected += 1
-        else:
-            self.troubles += 1
         self.emit(problem(error))
 
 

@@ -53,7 +53,8 @@ def doctor(
 
     from cts import registry
     from cts.errors import BadInput, CtsError
-    from cts.runner import BAD_INPUT, TROUBLE, open_driver
+    from cts.runner import open_driver
+    from cts.tally import BAD_INPUT, TROUBLE
 
     start = time.perf_counter()
     try:
@@ -87,7 +88,7 @@ def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
 
 def _known(opened: OpenDriver, oracle: Oracle) -> int:
     """Run the cases; returns the exit status."""
-    from cts.runner import CLEAN, FINDINGS, TROUBLE
+    from cts.tally import CLEAN, FINDINGS, TROUBLE
     from cts.verdict import Verdict
 
     seen: list[Verdict] = []

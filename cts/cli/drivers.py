@@ -8,6 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from cts.capabilities import Capabilities
+    from cts.driver import Described
 
 
 def drivers(
@@ -42,20 +43,24 @@ def drivers(
 
 def _described(spec: str) -> dict[str, Any]:
     from cts import registry
+    from cts.driver import MutantFactory, ReportingDriver, VariantFactory
     from cts.runner import open_driver
 
     opened = open_driver(spec)
     described: dict[str, Any] = {"name": spec, "capabilities": _capabilities(opened.capabilities)}
-    report = getattr(opened.driver, "report", None)
-    if report is not None:
-        described["report"] = [list(row) for row in report()]
+    if isinstance(opened.driver, ReportingDriver):
+        described["report"] = [list(row) for row in opened.driver.report()]
     opened.driver.close()
     factory = registry.driver_factory(spec.partition(":")[0])
-    for kind in ("variants", "mutants"):
-        listing = getattr(factory, kind, None)
-        if listing is not None:
-            described[kind] = [{"name": d.name, "area": d.area, "description": d.description} for d in listing()]
+    if isinstance(factory, VariantFactory):
+        described["variants"] = _listed(factory.variants())
+    if isinstance(factory, MutantFactory):
+        described["mutants"] = _listed(factory.mutants())
     return described
+
+
+def _listed(choices: list[Described]) -> list[dict[str, str]]:
+    return [{"name": d.name, "area": d.area, "description": d.description} for d in choices]
 
 
 def _capabilities(capabilities: Capabilities) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import typer
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
+    from cts.events import Event
     from cts.judge import OpenDriver
     from cts.minimize import Budget, Minimized
     from cts.model import Case
@@ -79,6 +80,7 @@ def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from cts import registry
+    from cts.events import Reduced
     from cts.minimize import minimize as reduced
 
     console = Console(stderr=True)
@@ -86,11 +88,9 @@ def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("first runs")
 
-        def watch(now: Minimized) -> None:
-            left, _, length = now.reduction.after
-            progress.update(
-                task,
-                description=f"{now.verdict.value}: {left} instructions, length {length}, {now.reduction.runs} runs",
-            )
+        def show(event: Event) -> None:
+            if isinstance(event, Reduced):
+                size = f"{event.instructions} instructions, length {event.length}"
+                progress.update(task, description=f"{event.verdict.value}: {size}, {event.runs} runs")
 
-        return reduced(case, driver, registry.oracle(), budget, watch)
+        return reduced(case, driver, registry.oracle(), budget, show)

@@ -14,8 +14,8 @@ from cts.cli import report
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
-    from cts.events import Event
-    from cts.runner import Emit, Plan
+    from cts.events import Emit, Event
+    from cts.runner import Plan
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
@@ -254,8 +254,8 @@ def _run(
     from cts.report.jsonl import JsonLines
     from cts.report.save import Saver
     from cts.report.terminal import Terminal
-    from cts.runner import TROUBLE
     from cts.runner import run as run_plan
+    from cts.tally import TROUBLE
 
     # Hypothesis keeps nothing between runs here, so its folder need not appear in the user's.
     set_hypothesis_home_dir(stack.enter_context(TemporaryDirectory()))

@@ -16,13 +16,16 @@ def worker(
 ) -> None:
     """Write a driver's worker as one self-contained file that Python runs."""
     from cts import registry
+    from cts.driver import WorkerFactory
     from cts.errors import BadInput, CtsError
 
     try:
-        build = getattr(registry.driver_factory(driver), "worker", None)
-        if build is None:
-            raise BadInput("no-worker", f"driver {driver!r} has no worker", "--driver", "a driver that has one: vulkan")
-        zipapp.write_bytes(build())
+        factory = registry.driver_factory(driver)
+        if not isinstance(factory, WorkerFactory):
+            raise BadInput(
+                "no-worker", f"driver {driver!r} has no worker", "--driver", "a driver that runs in one: vulkan"
+            )
+        zipapp.write_bytes(factory.worker())
         zipapp.chmod(0o755)
     except CtsError as e:
         typer.echo(str(e), err=True)

@@ -18,7 +18,7 @@ from cts.dispatch.interface import interface
 from cts.dispatch.loading import Dispatch, load
 from cts.driver import ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble
-from cts.runner import exit_status
+from cts.tally import exit_status
 from cts.verdict import Verdict
 
 _VERDICTS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from cts.events import CaseJudged, CasesStarted, Event, Progress, Shrinking, encode
+from cts.events import CaseJudged, CasesStarted, Event, Passing, encode
 
 
 class JsonLines:
@@ -14,6 +14,6 @@ class JsonLines:
         self.stream = stream
 
     def __call__(self, event: Event) -> None:
-        if not isinstance(event, (Progress, Shrinking, CasesStarted, CaseJudged)):
+        if not isinstance(event, Passing | CasesStarted | CaseJudged):
             self.stream.write(encode(event) + b"\n")
             self.stream.flush()

@@ -13,10 +13,14 @@ from rich.table import Table
 from cts import events as ev
 from cts.errors import BadInput, CtsError, HarnessTrouble
 from cts.report.failure import failure, fault_text
+from cts.tally import Tally
 from cts.verdict import Verdict
 
 #: Failures shown in full; the summary and the saved files have all of them.
 SHOWN = 10
+
+#: Reasons for which a driver supports no case, shown for each driver: the most frequent.
+REASONS = 3
 
 _COLOURS = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.NOT_RUN: "yellow"}
 
@@ -25,7 +29,7 @@ class Terminal:
     """Consumes events: the report goes to `console`, what is rejected to `errors`.
 
     There is a progress bar where `console` is a terminal. A context manager: leaving it puts the
-    terminal in order, however the run ended.
+    terminal in order, however the run ended, and shows what was counted in one that did not end.
     """
 
     def __init__(self, console: Console, errors: Console, save_dir: Path | None) -> None:
@@ -35,7 +39,7 @@ class Terminal:
         self.save_dir = save_dir
         self.header: ev.RunStarted | None = None
         self.shown = 0
-        self.results: list[ev.Result] = []
+        self.tally = Tally()
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -47,14 +51,19 @@ class Terminal:
         )
         self.corpus_task: TaskID | None = None
         self.tasks: dict[str, TaskID] = {}
+        self.shrinking: ev.Shrinking | None = None
+        self.finished = False
 
     def __enter__(self) -> Terminal:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         self.progress.stop()
+        if kind is not None and not self.finished:
+            self._counts()
 
     def __call__(self, event: ev.Event) -> None:
+        self.tally(event)
         match event:
             case ev.RunStarted():
                 self._start(event)
@@ -68,7 +77,10 @@ class Terminal:
                 self.progress.advance(self._task(event.area, event.area), event.examples)
             case ev.Shrinking():
                 whose = event.driver or "the generator"
+                self.shrinking = event
                 self._task(event.area, f"{event.area}: shrinking a failure of {whose}")
+            case ev.Reduced():
+                self._reduced(event)
             case ev.Result():
                 self._result(event)
             case ev.Unused():
@@ -109,8 +121,12 @@ class Terminal:
         not_run = sum(result.not_run.values())
         self.progress.advance(task, self.header.max_examples - result.examples - result.unsupported - not_run)
 
+    def _reduced(self, event: ev.Reduced) -> None:
+        if self.shrinking is not None:
+            what = f"shrinking a failure of {event.driver}: {event.instructions} instructions, {event.runs} runs"
+            self._task(self.shrinking.area, f"{self.shrinking.area}: {what}")
+
     def _result(self, result: ev.Result) -> None:
-        self.results.append(result)
         if result.generated:
             self._area_done(result)
         elif self.corpus_task is not None:
@@ -134,17 +150,12 @@ class Terminal:
             self._print(rest)
 
     def _finish(self, event: ev.RunFinished) -> None:
+        self.finished = True
         self.progress.stop()
         if self.shown > SHOWN:
             where = f": all of them are in {self.save_dir}" if self.save_dir else ""
             self._print(f"\n{self.shown - SHOWN} more failures are not shown{where}")
-        if self.results:
-            self.console.print()
-            self.console.print(summary(self.results))
-        for (driver, why), count in left_out(self.results).items():
-            self._print(f"{count} cases not run on {driver}: {why}", style="yellow")
-        for (driver, why), count in known(self.results).items():
-            self._print(f"{count} known failures on {driver}: {why}", style="yellow")
+        self._counts()
         counts = ", ".join(f"{n} {name}" for name, n in event.verdicts.items()) or "no results"
         if event.known or event.unexpected:
             counts += f" ({event.known} known, {event.unexpected} unexpected passes)"
@@ -155,31 +166,33 @@ class Terminal:
             f"exit status {event.exit_status}"
         )
 
+    def _counts(self) -> None:
+        """What was counted, by driver and area, and why what was not judged was not."""
+        tally = self.tally
+        if tally.rows:
+            self.console.print()
+            self.console.print(summary(tally))
+        for driver in dict.fromkeys(driver for driver, _ in tally.unsupported):
+            self._unsupported(driver)
+        for (driver, why), count in tally.not_run.items():
+            self._print(f"{count} cases not run on {driver}: {why}", style="yellow")
+        for (driver, why), count in tally.known.items():
+            self._print(f"{count} known failures on {driver}: {why}", style="yellow")
+
+    def _unsupported(self, driver: str) -> None:
+        """What most of the results lack that a driver does not support."""
+        reasons = Counter({why: n for (spec, why), n in self.tally.unsupported.items() if spec == driver})
+        for why, count in reasons.most_common(REASONS):
+            self._print(f"{count} unsupported by {driver}: {why}", style="yellow")
+        if len(reasons) > REASONS:
+            left = sum(count for _, count in reasons.most_common()[REASONS:])
+            self._print(f"{left} unsupported by {driver} for {len(reasons) - REASONS} other reasons", style="yellow")
+
     def _print(self, text: str, style: str | None = None) -> None:
         self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def left_out(results: list[ev.Result]) -> Counter[tuple[str, str]]:
-    """Cases not run, by driver and reason."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for r in results:
-        for why, count in r.not_run.items():
-            counts[r.driver, why] += count
-    return counts
-
-
-def known(results: list[ev.Result]) -> Counter[tuple[str, str]]:
-    """Failures that a baseline lists, by driver and reason."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for r in results:
-        for why, count in r.known_examples.items():
-            counts[r.driver, why] += count
-        if r.known:
-            counts[r.driver, r.known] += 1
-    return counts
-
-
-def summary(results: list[ev.Result]) -> Table:
+def summary(tally: Tally) -> Table:
     """Cases by driver, area and origin: how many were judged, and every verdict but pass."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("driver", "area", "cases"):
@@ -187,21 +200,12 @@ def summary(results: list[ev.Result]) -> Table:
     table.add_column("judged", justify="right")
     table.add_column("unsupported", justify="right")
     table.add_column("verdicts")
-    rows: dict[tuple[str, str, bool], list[ev.Result]] = {}
-    for r in results:
-        rows.setdefault((r.driver, r.area, r.generated), []).append(r)
-    for (driver, area, generated), group in rows.items():
-        verdicts = Counter(r.verdict for r in group)
+    for (driver, area, generated), row in tally.rows.items():
         shown = ", ".join(
-            f"[{_COLOURS.get(v, 'bold red')}]{v.value if generated else f'{n} {v.value}'}[/]"
-            for v, n in sorted(verdicts.items(), key=lambda item: list(Verdict).index(item[0]))
+            f"[{_COLOURS.get(v, 'bold red')}]{v.value if generated else f'{row.verdicts[v]} {v.value}'}[/]"
+            for v in Verdict
+            if row.verdicts[v]
         )
-        table.add_row(
-            escape(driver),
-            escape(area),
-            "generated" if generated else "corpus",
-            str(sum(r.examples for r in group)),
-            str(sum(r.unsupported for r in group)),
-            shown,
-        )
+        kind = "generated" if generated else "corpus"
+        table.add_row(escape(driver), escape(area), kind, str(row.judged), str(row.unsupported), shown)
     return table

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import msgspec
 
 from cts.errors import BadInput, HarnessTrouble
-from cts.events import Event, Progress, Rejected, Result, RunStarted, Shrinking, Trouble, decode, encode
+from cts.events import Event, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
 
 NAME = "results.jsonl"
 
@@ -40,7 +40,7 @@ class Journal:
 
     def __call__(self, event: Event) -> None:
         key = _key(event)
-        if isinstance(event, (Progress, Shrinking)) or (key is not None and key in self._seen):
+        if isinstance(event, Passing) or (key is not None and key in self._seen):
             return
         if key is not None:
             self._seen.add(key)

@@ -20,9 +20,9 @@ from cts.events import (
     RunFinished,
     Trouble,
 )
-from cts.judge import Recalled
+from cts.judge import ResumeState
 from cts.model.identity import HASHES
-from cts.runner import Past, Plan
+from cts.runner import Plan, ResumedRun
 from cts.store import journal
 from cts.store.folder import MANIFEST, RunFolder, locate
 from cts.store.manifest import Manifest, decode, versions
@@ -106,7 +106,8 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
         run = load(path)
         _check(run)
         faults = tuple(p for p in run.problems if isinstance(p, GeneratorFault))
-        plan = replace(run.manifest.plan(), past=Past(run.results, faults, recalled(run.judged, run.died)))
+        states = resume_states(run.judged, run.died)
+        plan = replace(run.manifest.plan(), resumed=ResumedRun(run.results, faults, run.judged, states))
     except BaseException:
         writer.close()
         raise
@@ -142,7 +143,7 @@ def deaths(events: Iterable[Event]) -> dict[str, dict[str, int]]:
     return {spec: dict(counts) for spec, counts in died.items()}
 
 
-def recalled(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, int]]) -> Mapping[str, Recalled]:
+def resume_states(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, int]]) -> Mapping[str, ResumeState]:
     """What the cases that ran, and those that the run died with, say of each driver."""
     passed: dict[str, dict[str, str]] = {}
     failed: dict[str, dict[str, Verdict]] = {}
@@ -153,7 +154,7 @@ def recalled(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, int]]
             passed.get(case.driver, {}).pop(case.hash, None)
             failed.setdefault(case.driver, {})[case.hash] = case.verdict
     specs = {*passed, *failed, *died}
-    return {d: Recalled(passed.get(d, {}), failed.get(d, {}), died.get(d, {})) for d in specs}
+    return {d: ResumeState(passed.get(d, {}), failed.get(d, {}), died.get(d, {})) for d in specs}
 
 
 def _check(run: Run) -> None:

@@ -48,9 +48,7 @@ class Emulator:
 class Factory:
     """Builds emulators from options, and lists the options that tests choose among.
 
-    `variants` and `mutants` are how `cts drivers` finds them on any driver's factory: optional
-    methods without arguments, each returning a list of `cts.driver.Described`. A variant's name is
-    the option text (`subgroup_size=64`), a mutant's the value of the option `mutant`.
+    It has variants and mutants, see `VariantFactory` and `MutantFactory` in `cts.driver`.
     """
 
     def __call__(self, options: dict[str, str]) -> Emulator:

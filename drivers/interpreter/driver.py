@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Interpreter:
-    """Executes SPIR-V words. See `create` for its options."""
+    """Executes SPIR-V words. See `Factory` for its options."""
 
     def __init__(self, subgroup_size: int | None = None, **options: Any) -> None:
         if subgroup_size is not None:
@@ -106,8 +106,8 @@ def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[],
     return made
 
 
-def create(options: dict[str, str]) -> Interpreter:
-    """The interpreter, by its options. Raises BadInput.
+class Factory:
+    """Builds the interpreter from its options, of which `cts dispatch` has some as well.
 
     - `subgroup_size=N`: 1 to 128, 32 when absent
     - `decode=vector|scalar`: whether a load that has a DecodeVectorFunc calls it, as it does when
@@ -120,8 +120,12 @@ def create(options: dict[str, str]) -> Interpreter:
     - `check=races+uninitialised`: end a dispatch that does one of these
     - `trace=NAME`: record what a function executes, or what an id is each time
     """
-    return Interpreter(**vars(parse_options(options)))
+
+    takes = frozenset({"max_steps", "max_memory", "robust", "check", "trace"})
+
+    def __call__(self, options: dict[str, str]) -> Interpreter:
+        """The interpreter. Raises BadInput."""
+        return Interpreter(**vars(parse_options(options)))
 
 
-#: The options that `cts dispatch` has as well.
-create.takes = frozenset({"max_steps", "max_memory", "robust", "check", "trace"})  # type: ignore[attr-defined]
+create = Factory()

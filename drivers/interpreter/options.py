@@ -22,7 +22,7 @@ RACES, UNINITIALISED = "races", "uninitialised"
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `create`."""
+    """The options of the factory."""
 
     subgroup_size: int = DEFAULT_SUBGROUP_SIZE
     vector_decode: bool = True

@@ -19,7 +19,8 @@ from cts.profiles import Profile
 from cts.quarantine import Quarantine
 from cts.registry import oracle
 from cts.report.failure import failure
-from cts.runner import CLEAN, FINDINGS, TROUBLE, Plan, open_driver, run
+from cts.runner import Plan, open_driver, run
+from cts.tally import CLEAN, FINDINGS, TROUBLE
 from cts.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,8 @@ from cts.profiles import Profile
 from cts.reduce.cost import size
 from cts.reduce.passes import PASSES
 from cts.reduce.record import Stopped
-from cts.runner import Plan, exit_status, run
+from cts.runner import Plan, run
+from cts.tally import exit_status
 from cts.verdict import Verdict
 
 Memory = dict[str, npt.NDArray[np.uint8]]

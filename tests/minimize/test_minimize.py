@@ -12,6 +12,7 @@ from cts import corpus, registry
 from cts.capabilities import Capabilities, everything
 from cts.driver import Fault, Job, Outcome, Status
 from cts.errors import BadInput
+from cts.events import Event, Reduced
 from cts.judge import OpenDriver
 from cts.minimize import Budget, Minimized, minimize, renamed, report
 from cts.model import Case, MatrixMulAdd, VectorMatrixMul, dumps_case, loads_case
@@ -191,12 +192,17 @@ def test_an_interruption_keeps_the_best_so_far() -> None:
 
 
 def test_progress_is_told() -> None:
-    told: list[Minimized] = []
+    told: list[Event] = []
     case = case_of(LOAD)
-    minimize(case, open_driver("emulator:mutant=mirror-edge-twice"), ORACLE, None, told.append)
-    sizes = [t.reduction.after for t in told]
+    found = minimize(case, open_driver("emulator:mutant=mirror-edge-twice"), ORACLE, None, told.append)
+    steps = [e for e in told if isinstance(e, Reduced)]
+    assert len(steps) == len(told) > 1
+    sizes = [e.instructions for e in steps]
     assert sizes == sorted(sizes, reverse=True)
-    assert [t.reduction.runs for t in told] == sorted(t.reduction.runs for t in told)
+    assert [e.runs for e in steps] == sorted(e.runs for e in steps)
+    last = steps[-1]
+    instructions, _, length = found.reduction.after
+    assert (last.verdict, last.instructions, last.length) == (found.verdict, instructions, length)
 
 
 def test_each_step_says_which_pass_took_it() -> None:

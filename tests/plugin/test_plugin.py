@@ -10,6 +10,7 @@ import pytest
 
 import cts
 from cts import registry
+from cts.cli import main
 from cts.corpus import entries, one
 from cts.events import Unused
 from cts.store import load
@@ -366,3 +367,58 @@ def test_a_session_that_is_cut_short_knows_no_unused_entries(session: pytest.Pyt
     (session.path / "known.yaml").write_text(BASELINE)
     result = run(session, "--cts-driver", "fake:wrong", "--cts-baseline", "known.yaml", "-x")
     assert "not seen" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "1"]])
+def test_a_session_of_known_failures_alone_passes(session: pytest.Pytester, more: list[str]) -> None:
+    """What is known has been tested, though pytest counts it among what is skipped."""
+    case_file(session, PLAIN.replace("NAME", "first"), "first.yaml")
+    (session.path / "known.yaml").write_text(BASELINE)
+    result = run(session, "--cts-driver", "fake:wrong", "--cts-baseline", "known.yaml", *more)
+    result.assert_outcomes(xfailed=1)
+    assert "nothing was tested" not in result.stdout.str()
+    assert result.ret == pytest.ExitCode.OK
+    footer = load(session.path / "cts-run" / "001").footer
+    assert footer is not None and (footer.exit_status, footer.known) == (0, 1)
+
+
+def test_a_worker_that_dies_is_trouble_and_the_others_are_counted(session: pytest.Pytester, fakes: ModuleType) -> None:
+    deadly = next(v for v in range(100) if int(fakes.fixed_case(v).content_hash, 16) % 5 == 0)
+    harmless = next(v for v in range(100) if int(fakes.fixed_case(v).content_hash, 16) % 5)
+    for name, value in (("a", harmless), ("b", deadly)):
+        case_file(session, PLAIN.replace("NAME", name).replace("value: 5", f"value: {value}"), f"{name}.yaml")
+    result = run(session, "-n", "1", "--cts-driver", "fake:deadly", "--cts-driver", "fake:right")
+    result.assert_outcomes(passed=3, failed=1)
+    kept = load(session.path / "cts-run" / "001")
+    assert {(r.name, r.driver) for r in kept.results} == {
+        ("a.yaml", "fake:deadly"), ("a.yaml", "fake:right"), ("b.yaml", "fake:right")
+    }  # fmt: skip
+    assert [(p.code, p.where) for p in kept.problems] == [("worker-died", "b.yaml::fake:deadly")]
+    assert kept.footer is not None and (kept.footer.exit_status, kept.footer.troubles) == (3, 1)
+
+
+def test_pytest_and_the_command_line_count_alike(session: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same cases, drivers and baseline, with pytest in one process and in two, and with `cts run`: one footer."""
+    for name in ("first", "second"):
+        case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
+    case_file(session, GOOD.replace("op: TensorLayoutSlice", "op: Slice"), "unknown.yaml")
+    (session.path / "known.yaml").write_text(BASELINE)
+    drivers = ("fake:wrong", "fake:right", "fake:crash", "fake:remarks")
+    asked = [word for driver in drivers for word in ("--cts-driver", driver)]
+    run(session, *asked, "--cts-baseline", "known.yaml")
+    run(session, *asked, "--cts-baseline", "known.yaml", "-n", "2")
+    monkeypatch.chdir(session.path)
+    command = ["cts", "run", "first.yaml", "second.yaml", "unknown.yaml", "--baseline", "known.yaml"]
+    monkeypatch.setattr("sys.argv", [*command, *(word for driver in drivers for word in ("--driver", driver))])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    one, two, by_hand = (load(session.path / "cts-run" / number) for number in ("001", "002", "003"))
+    counted = []
+    for kept in (one, two, by_hand):
+        assert kept.footer is not None
+        unused = {(e.driver, e.entry, e.why) for e in read(kept.path / "results.jsonl") if isinstance(e, Unused)}
+        footer = kept.footer
+        counted.append((footer.verdicts, footer.examples, footer.known, footer.unexpected, footer.exit_status, unused))
+    assert counted[0] == counted[1] == counted[2]
+    assert counted[0][0] == {"pass": 4, "fail": 2, "crash": 2} and len(counted[0][5]) == 3

@@ -11,6 +11,7 @@ from cts.report.failure import place, reproduce
 from cts.report.html.picture import of_explanation, of_finding
 from cts.report.html.testing import facts_tested
 from cts.store.run import Run
+from cts.tally import Tally, tally_of
 from cts.triage import Failure, Triage, triage
 from cts.verdict import Verdict
 
@@ -31,20 +32,20 @@ def view(
     coverage: bool,
 ) -> dict[str, Any]:
     """The values of the template."""
-    grouped = triage(run, earlier, explanations)
+    grouped, tally = triage(run, earlier, explanations), tally_of(run.results)
     numbers = {id(f.result): f"f{n}" for n, f in enumerate(_failures(grouped), 1)}
     return {
         "run": run,
         "manifest": run.manifest,
         "earlier": earlier,
         "drivers": list(dict.fromkeys(r.driver for r in run.results)),
-        "verdicts": [v.value for v in Verdict if any(r.verdict is v for r in run.results)],
+        "verdicts": [v.value for v in Verdict if tally.verdicts[v]],
         "areas": list(dict.fromkeys(r.area for r in run.results)),
-        "counts": {v.value: n for v in Verdict if (n := sum(r.verdict is v for r in run.results))},
-        "examples": sum(r.examples for r in run.results),
+        "counts": {v.value: tally.verdicts[v] for v in Verdict if tally.verdicts[v]},
+        "examples": tally.examples,
         "known": sum(bool(r.known) for r in run.results),
-        "unexpected": [r for r in run.results if r.unexpected],
-        "summary": _summary(run),
+        "unexpected": tally.unexpected,
+        "summary": _summary(tally),
         "groups": [_group(g, numbers) for g in grouped.groups],
         "fixed": grouped.fixed,
         "gone": grouped.gone,
@@ -100,25 +101,21 @@ def _failure(
     }
 
 
-def _summary(run: Run) -> dict[str, list[dict[str, Any]]]:
+def _summary(tally: Tally) -> dict[str, list[dict[str, Any]]]:
     """By driver, a row for each area of the corpus, and one for what was generated of it."""
-    rows: dict[str, dict[tuple[str, bool], list[Result]]] = {}
-    for r in run.results:
-        rows.setdefault(r.driver, {}).setdefault((r.area, r.generated), []).append(r)
-    return {
-        driver: [
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for (driver, area, generated), row in sorted(tally.rows.items()):
+        rows.setdefault(driver, []).append(
             {
                 "area": area,
                 "cases": "generated" if generated else "corpus",
-                "judged": sum(r.examples for r in group),
-                "unsupported": sum(r.unsupported for r in group),
-                "not_run": sum(sum(r.not_run.values()) for r in group),
-                "verdicts": {v.value: n for v in Verdict if (n := sum(r.verdict is v for r in group))},
+                "judged": row.judged,
+                "unsupported": row.unsupported,
+                "not_run": row.not_run,
+                "verdicts": {v.value: row.verdicts[v] for v in Verdict if row.verdicts[v]},
             }
-            for (area, generated), group in sorted(of_driver.items())
-        ]
-        for driver, of_driver in rows.items()
-    }
+        )
+    return {driver: rows[driver] for driver, _, _ in tally.rows}
 
 
 def _row(result: Result, number: str | None) -> dict[str, Any]:

@@ -1,0 +1,117 @@
+"""What a driver may have beside the driver interface: who has it, and that a driver without any of it is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+
+from cts import driver as interface
+from cts import registry
+from cts.capabilities import Capabilities, everything
+from cts.cli.drivers import drivers as list_drivers
+from cts.cli.worker import worker
+from cts.driver import (
+    Driver,
+    DriverFactory,
+    Job,
+    MutantFactory,
+    Outcome,
+    Status,
+    TunableFactory,
+    ValidatingFactory,
+    VariantFactory,
+    WorkerFactory,
+)
+from cts.drivers import emulator, interpreter, vulkan
+from cts.errors import BadInput
+
+#: The type checker compares whole signatures, which `isinstance` does not.
+TYPED: tuple[VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory] = (
+    emulator.create,
+    emulator.create,
+    interpreter.create,
+    vulkan.create,
+    vulkan.create,
+)
+
+OPTIONS = {
+    "emulator": {VariantFactory, MutantFactory},
+    "interpreter": {TunableFactory},
+    "vulkan": {ValidatingFactory, WorkerFactory},
+    "plain": set(),
+}
+
+
+class Plain:
+    """What docs/your-own-driver.md asks for, and nothing else."""
+
+    name = "plain"
+
+    def capabilities(self) -> Capabilities:
+        return everything()
+
+    def run(self, job: Job) -> Outcome:
+        return Outcome(Status.CRASH, detail="it always does")
+
+    def close(self) -> None:
+        pass
+
+
+def create(options: dict[str, str]) -> Driver:
+    return Plain()
+
+
+def create_validating(options: dict[str, str]) -> Driver:
+    return Plain()
+
+
+create_validating.validates = True  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedded = registry._EMBEDDED["cts.drivers"]
+    monkeypatch.setitem(embedded, "plain", f"{__name__}:create")
+    monkeypatch.setitem(embedded, "validating", f"{__name__}:create_validating")
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_factory_has_the_options_that_it_should(name: str) -> None:
+    factory: DriverFactory = registry.driver_factory(name)
+    every = {VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory}
+    assert {kind for kind in every if isinstance(factory, kind)} == OPTIONS[name]
+
+
+def test_every_option_is_in_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "your-own-driver.md").read_text()
+    options = [n for n in vars(interface) if n.endswith(("Driver", "Factory")) and n not in ("Driver", "DriverFactory")]
+    assert len(options) == 9
+    assert [name for name in options if f"`{name}`" not in page] == []
+
+
+def test_a_driver_without_options_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as ended:
+        list_drivers(["plain"], json=False)
+    assert ended.value.exit_code == 0
+    assert capsys.readouterr().out.startswith("plain\n  subgroup size")
+
+
+def test_validation_is_for_those_that_have_it() -> None:
+    assert registry.validated(["plain", "validating"]) == ("plain", "validating:validation=yes")
+    with pytest.raises(BadInput, match="no-validation"):
+        registry.validated(["plain"])
+
+
+def test_options_of_a_dispatch_are_for_those_that_take_them() -> None:
+    assert registry.with_options(["plain", "interpreter"], {"robust": "yes"}) == ("plain", "interpreter:robust=yes")
+    with pytest.raises(BadInput, match="driver-option"):
+        registry.with_options(["plain"], {"robust": "yes"})
+
+
+def test_a_driver_without_worker_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as ended:
+        worker(tmp_path / "worker.pyz", "plain")
+    assert ended.value.exit_code == 2
+    assert "error[no-worker]: driver 'plain' has no worker" in capsys.readouterr().err
