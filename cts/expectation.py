@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.model import Case, ComponentType
+from cts.trace import TraceStep
 
 
 class Freedom(enum.IntFlag):
@@ -112,21 +113,6 @@ class Violation:
     path: str
     what: str
     remedy: str
-
-
-@dataclass(frozen=True)
-class TraceStep:
-    """One step of an address calculation: spec function or rule, fact ID, and what came out.
-
-    `idle` where it leaves what it gets as it is: a coordinate within bounds, a permutation that changes
-    nothing. `instruction` is the index of the instruction whose step it is, where it is of one.
-    """
-
-    fact: str
-    what: str
-    value: str
-    idle: bool = False
-    instruction: int | None = None
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
 def _ranges(intervals: Intervals) -> Iterator[str]:
     """What the first of several elements may be, for those where that is not just anything."""
     from cts.expectation import Freedom
-    from cts.patterns import value_text
+    from cts.sentences import value_text
 
     named = 0
     for offset, lo, hi, flags in zip(intervals.offsets, intervals.lo, intervals.hi, intervals.flags, strict=True):

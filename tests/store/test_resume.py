@@ -251,8 +251,9 @@ def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
         (('"hypothesis": "', '"hypothesis": "0'), "run-versions"),
         (('"digest": "', '"digest": "0'), "case-changed"),
         (('"origin": "cts run"', '"origin": "pytest"'), "run-of-pytest"),
-        (('"format": 2', '"format": 3'), "run-format"),
-        (('"format": 2', '"format": ' + "[" * 100_000), "run-manifest"),
+        (('"format": 3', '"format": 4'), "run-format"),
+        (('"format": 3', '"format": 2'), "run-format"),
+        (('"format": 3', '"format": ' + "[" * 100_000), "run-manifest"),
         (('"hashes": 2', '"hashes": 1'), "run-hashes"),
         (('"seed"', '"sead"'), "run-manifest"),
         (('"identity": "Fake GPU, fake 3.1"', '"identity": "Fake GPU, fake 3.0"'), "driver-changed"),
@@ -273,7 +274,7 @@ def test_a_run_of_an_older_suite_is_read_and_says_that_it_is_older(runs: Runs) -
     told = explanations.complete(load(path), lambda text: None)
     assert told and load(path).older == ""
     manifest = path / "manifest.json"
-    text = manifest.read_text().replace('"format": 2', '"format": 1')
+    text = manifest.read_text().replace('"format": 3', '"format": 1')
     manifest.write_text(text.replace(',\n "hashes": 2', ""))
     for file in (path / "results.jsonl", path / "explanations.jsonl"):
         for _, identity in told:
