@@ -165,9 +165,19 @@ class TraceStep(Struct, frozen=True, omit_defaults=True):
 
     @property
     def signature(self) -> Hashable:
-        """What steps have in common that do the same thing with other numbers."""
+        """What steps have in common that do the same thing with other numbers; NaN and infinity are no such numbers."""
         of = None if self.place is None else self.place.of
-        return self.kind, self.fact, of, tuple(sorted(self.names.items()))
+        kinds = tuple((name, _kind(number)) for name, number in sorted(self.numbers.items()))
+        return self.kind, self.fact, of, tuple(sorted(self.names.items())), kinds
+
+
+def _kind(number: Number | tuple[Number, ...]) -> Hashable:
+    """Which of these a number is: finite and known, finite and one of several, infinite, a NaN, not recorded."""
+    if isinstance(number, tuple):
+        return tuple(map(_kind, number))
+    if isinstance(number, int):
+        return ""
+    return number if number.strip("~-") in ("inf", "nan", "?") else number[: number.startswith("~")]
 
 
 class WrittenByInstruction(Struct, frozen=True, tag_field="writer", tag="instruction", omit_defaults=True):

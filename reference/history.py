@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy.typing as npt
@@ -11,53 +11,31 @@ from msgspec import structs
 
 from cts.model import (
     Case,
-    Decode,
     EndIf,
     EndLoop,
     Instruction,
     Loop,
-    MatrixArithmetic,
-    MatrixBitcast,
-    MatrixComponents,
-    MatrixConstant,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
     MatrixLoad,
-    MatrixLoadTensor,
-    MatrixMulAdd,
-    MatrixNull,
-    MatrixPerElement,
-    MatrixReduce,
     MatrixShape,
     MatrixStore,
-    MatrixStoreTensor,
-    MatrixTimesScalar,
-    MatrixTranspose,
     Order,
     Scope,
     VectorInstruction,
-    mul_add_types,
 )
-from cts.reference import details
+from cts.reference import details, matrix_history, vector_history
 from cts.reference.accesses import Access, Grid
-from cts.reference.addressing import Status
 from cts.reference.arrays import U32
-from cts.reference.element import Element, at_element, element_of, matrix_place, number_text, shown, vector_place
+from cts.reference.element import Element, element_of, matrix_place, shown, vector_place
 from cts.reference.execute import Recording
 from cts.reference.numeric.value import Value
 from cts.reference.operands import lanes_of
 from cts.reference.program import Evaluation
 from cts.reference.states import state_steps
 from cts.reference.steps import tensor_steps
-from cts.reference.vector_history import RULES as VECTOR_RULES
-from cts.reference.vector_history import address as vector_address
-from cts.reference.vector_history import explained
 from cts.trace import ElementPlace, ElementValue, Number, StepKind, TraceStep
 
-#: The most instructions that one history tells of, and the terms of a sum that it lists.
+#: The most instructions that one history tells of.
 MOST_INSTRUCTIONS = 12
-TERMS = 4
 
 
 class History:
@@ -112,7 +90,7 @@ class History:
         unit, numbers = instance_of(self.evaluation.case, self.evaluation.shape_of(matrix).scope, element.instance)
         return TraceStep(
             StepKind.INSTRUCTION,
-            self._rule(instruction, matrix),
+            matrix_history.rule_of(self.evaluation, instruction, matrix),
             step.index,
             self.place(matrix, element),
             {"op": type(instruction).__name__, **unit},
@@ -142,7 +120,7 @@ class History:
     def address(self, access: Access, element: Element, number: int) -> Iterator[TraceStep]:
         """From the element to its byte, in step `number`."""
         if isinstance(access.shape, Grid):
-            yield vector_address(access, element)
+            yield vector_history.address(access, element)
             return
         pointer = int(_of_instance(access.pointer[0], element.instance))
         origin = int(_of_instance(access.origin[0], element.instance))
@@ -194,170 +172,13 @@ class History:
             case _ if isinstance(instruction, VectorInstruction):
                 if self.detail:
                     yield from details.of_vector(self, instruction, number, element)
-                yield from explained(self, instruction, number, element, result)
-            case MatrixConstant() | MatrixNull():
-                yield TraceStep(StepKind.CONSTANT, "KM-016", result=result)
-            case MatrixLoad() | MatrixLoadTensor():
-                yield from self._loaded(instruction, number, element, result)
+                yield from vector_history.explained(self, instruction, number, element, result)
             case Loop() | EndLoop() | EndIf():
                 source = self._source(instruction, matrix, number, element)
                 yield TraceStep(StepKind.CARRIED, "NU-014", names={"source": source}, result=result)
                 yield from self.of(source, number, element)
-            case MatrixMulAdd():
-                yield from self._product(instruction, number, element, result)
-                yield from self.of(instruction.c, number, element)
-            case MatrixReduce():
-                yield from self._reduction(instruction, number, element, result)
-            case MatrixTranspose():
-                source_element = Element(element.instance, element.col, element.row)
-                place = matrix_place(instruction.matrix, source_element)
-                yield TraceStep(StepKind.SOURCE_ELEMENT, "CM-052", place=place, result=result)
-                yield from self.of(instruction.matrix, number, source_element)
-            case MatrixPerElement() | MatrixComponents():
-                yield self._call(instruction, number, element, result)
-                if self.detail:
-                    yield from details.called(self.evaluation.case, instruction, element)
-                for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
-                    yield from self.of(name, number, element)
             case _:
-                operands = [n for n in _operands(instruction) if n is not None]
-                yield TraceStep(
-                    StepKind.OPERATION,
-                    self._rule(instruction, matrix),
-                    names={"operation": instruction.spirv, "operands": tuple(operands)},
-                    numbers={"elements": self._elements(operands, number, element), **self._scalar(number)},
-                    result=result,
-                )
-                if self.detail and isinstance(instruction, MatrixConvert):
-                    yield from self._conversion(instruction, number, element)
-                for name in operands:
-                    yield from self.of(name, number, element)
-
-    def _loaded(
-        self, instruction: MatrixLoad | MatrixLoadTensor, number: int, element: Element, result: ElementValue | None
-    ) -> Iterator[TraceStep]:
-        access = self.evaluation.steps[number].access
-        assert access is not None
-        yield from self.address(access, element, number)
-        status = int(at_element(access.status, element))
-        if status == Status.OK:
-            byte = int(at_element(access.byte, element))
-            if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
-                yield self._decode(instruction, access, element, result)
-                if self.detail:
-                    yield from details.decoded(self.evaluation.case, instruction)
-            else:
-                rule, names = _RULES[type(instruction)], {"buffer": access.buffer}
-                yield TraceStep(StepKind.LOADED, rule, names=names, numbers={"byte": byte}, result=result, idle=True)
-        elif status == Status.CLAMPED:
-            yield TraceStep(StepKind.CLAMP_VALUE, "TA-038", result=result)
-        else:
-            assert isinstance(instruction, MatrixLoadTensor)
-            names = {"object": instruction.object}
-            yield TraceStep(StepKind.OBJECT_ELEMENT, "TA-038", names=names, result=result)
-            yield from self.of(instruction.object, number, element)
-
-    def _decode(
-        self, instruction: MatrixLoadTensor, access: Access, element: Element, result: ElementValue | None
-    ) -> TraceStep:
-        assert access.blocks is not None
-        function = self.evaluation.case.functions[instruction.decode or ""]
-        assert isinstance(function, Decode)
-        block, within = (
-            tuple(int(at_element(c, element)) for c in coords)
-            for coords in (access.blocks.block_coord, access.blocks.coord_in_block)
-        )
-        names = {"function": instruction.decode or "", "buffer": access.buffer, "body": function.body}
-        if instruction.decode_vector is not None:
-            names["vector_function"] = instruction.decode_vector
-        byte = int(at_element(access.byte, element))
-        numbers: dict[str, int | tuple[int, ...]] = {"byte": byte, "block": block, "within": within}
-        return TraceStep(StepKind.DECODED, "DV-011", names=names, numbers=numbers, result=result)
-
-    def _product(
-        self, i: MatrixMulAdd, number: int, element: Element, result: ElementValue | None
-    ) -> Iterator[TraceStep]:
-        shapes = [self.evaluation.shape_of(name) for name in (i.a, i.b, i.c)]
-        types = mul_add_types(i, *(s for s in shapes if isinstance(s, MatrixShape)))
-        depth = shapes[0].cols
-        if self.detail:
-            yield from details.products(self, i, number, element)
-        some = range(min(depth, TERMS))
-        a = (self.value(i.a, number, Element(element.instance, element.row, k)) for k in some)
-        b = (self.value(i.b, number, Element(element.instance, k, element.col)) for k in some)
-        yield TraceStep(
-            StepKind.MATRIX_PRODUCT,
-            "NU-010" if shapes[2].component.is_float else "NU-001",
-            names={"a": i.a, "b": i.b},
-            numbers={
-                "row": element.row,
-                "col": element.col,
-                "depth": depth,
-                "a_elements": tuple(number_text(v, types[0]) for v in a),
-                "b_elements": tuple(number_text(v, types[1]) for v in b),
-                "c": number_text(self.value(i.c, number, element), types[2]),
-            },
-            result=result,
-        )
-
-    def _reduction(
-        self, i: MatrixReduce, number: int, element: Element, result: ElementValue | None
-    ) -> Iterator[TraceStep]:
-        shape = self.evaluation.shape_of(i.matrix)
-        places = details.reduced_places(i, (shape.rows, shape.cols), element)
-        first = places[:TERMS]
-        values = tuple(
-            number_text(self.value(i.matrix, number, Element(element.instance, r, c)), shape.component)
-            for r, c in first
-        )
-        if self.detail:
-            yield from details.combined(self, i, number, element)
-        yield TraceStep(
-            StepKind.REDUCTION,
-            "CM-022",
-            names={"function": i.combine, "matrix": i.matrix},
-            numbers={"count": len(places), "first": first[0], "elements": values},
-            result=result,
-        )
-
-    def _call(
-        self, i: MatrixPerElement | MatrixComponents, number: int, element: Element, result: ElementValue | None
-    ) -> TraceStep:
-        names = (i.matrix, *getattr(i, "matrices", ()))
-        body = getattr(self.evaluation.case.functions[i.function], "body", "")
-        numbers: dict[str, Number | tuple[Number, ...]] = {"elements": self._elements(names, number, element)}
-        if isinstance(i, MatrixPerElement):
-            numbers |= {"row": element.row, "col": element.col}
-        said = {"function": i.function, "operands": names, "body": body}
-        return TraceStep(StepKind.CALL, _RULES[type(i)], names=said, numbers=numbers, result=result)
-
-    def _rule(self, i: Instruction, result: str) -> str:
-        target = self.evaluation.shape_of(result).component
-        match i:
-            case MatrixConvert():
-                return details.rule_of_conversion(self.evaluation.shape_of(i.matrix).component, target)
-            case MatrixArithmetic() | MatrixTimesScalar():
-                return details.rule_of_arithmetic(target)
-            case _:
-                return _RULES[type(i)]
-
-    def _scalar(self, number: int) -> dict[str, Number]:
-        """The scalar that an instruction was given."""
-        scalar = self.recording.read.get(number, {}).get("scalar")
-        if scalar is None or scalar.component is None:
-            return {}
-        return {"scalar": number_text(element_of(scalar, Element(0, 0, 0)), scalar.component)}
-
-    def _conversion(self, i: MatrixConvert, number: int, element: Element) -> Iterator[TraceStep]:
-        yield from details.conversion(self.value(i.matrix, number, element), i.component)
-        if i.use is not None:
-            yield TraceStep(StepKind.USE_CONVERSION, "CM-050", names={"use": i.use.value})
-
-    def _elements(self, names: Sequence[str], number: int, element: Element) -> tuple[str, ...]:
-        """The number that each matrix has at an element."""
-        return tuple(
-            number_text(self.value(name, number, element), self.evaluation.shape_of(name).component) for name in names
-        )
+                yield from matrix_history.explained(self, instruction, matrix, number, element, result)
 
     def _definition(self, matrix: str, before: int, element: Element) -> int | None:
         """The last step before `before` that defines a matrix for the instance."""
@@ -411,10 +232,6 @@ def _loop_of(case: Case, end: int) -> int:
     raise AssertionError("resolve pairs every EndLoop with a Loop")
 
 
-def _operands(instruction: Instruction) -> tuple[str | None, ...]:
-    return tuple(getattr(instruction, name, None) for name in ("matrix", "a", "b"))
-
-
 def _one(member: U32, instance: int) -> U32:
     """A member of a layout or view for one instance, (1, dim)."""
     row: U32 = member[0, min(instance, member.shape[1] - 1)]
@@ -423,31 +240,6 @@ def _one(member: U32, instance: int) -> U32:
 
 def _of_instance(values: npt.NDArray[Any], instance: int) -> Any:
     return values[min(instance, len(values) - 1)]
-
-
-_RULES: dict[type[Instruction], str] = {
-    MatrixConstant: "KM-016",
-    MatrixNull: "KM-016",
-    MatrixLoadTensor: "CM-010",
-    MatrixStoreTensor: "CM-011",
-    MatrixLoad: "KM-013",
-    MatrixStore: "KM-013",
-    MatrixMulAdd: "KM-014",
-    MatrixArithmetic: "NU-011",
-    MatrixTimesScalar: "NU-011",
-    MatrixConvert: "NU-012",
-    MatrixBitcast: "KM-018",
-    MatrixConvertUse: "CM-051",
-    MatrixTranspose: "CM-052",
-    MatrixReduce: "CM-022",
-    MatrixPerElement: "CM-030",
-    MatrixComponents: "KM-011",
-    MatrixCopy: "KM-011",
-    Loop: "KM-011",
-    EndLoop: "KM-011",
-    EndIf: "KM-011",
-    **VECTOR_RULES,
-}
 
 
 def instance_of(case: Case, scope: Scope, instance: int) -> tuple[dict[str, str], dict[str, Number | tuple[int, ...]]]:

@@ -39,8 +39,8 @@ class _Numbers(tuple[Any, ...]):
     """Numbers that a template shows: `{x:()}` as coordinates, `{x:[]}` as a list, `{x:,}` bare."""
 
     def __format__(self, brackets: str) -> str:
-        left, right = brackets if len(brackets) == 2 else ("", "")
-        return f"{left}{', '.join(map(str, self))}{right}"
+        numbers = ", ".join(map(str, self))
+        return f"{brackets[0]}{numbers}{brackets[1]}" if len(brackets) == 2 else numbers
 
 
 def _words(step: TraceStep) -> dict[str, Any]:
