@@ -121,5 +121,5 @@ def _writer(case: Case, trace: Trace) -> Writer:
     assert trace.col is not None, "an instruction stores elements"
     vector = isinstance(op, VectorInstruction)
     name = getattr(op, "vector" if vector else "matrix")
-    place = ElementPlace(name, trace.col, None if vector else trace.row, trace.instance)
+    place = ElementPlace(name, None if vector else trace.row, trace.col, trace.instance)
     return WrittenByInstruction(trace.instruction, type(op).__name__, place)

@@ -186,7 +186,7 @@ def _first_wrong_result(expectation: Expectation, matrices: Mapping[str, npt.NDA
         wrong = np.argwhere((actual != wanted) & one)
         if len(wrong):
             instance, *row, col = wrong[0].tolist()
-            place = ElementPlace(name, col, row[0] if row else None, instance)
+            place = ElementPlace(name, row[0] if row else None, col, instance)
             yield WrongBeforeStore(kind, place, len(wrong), wanted.size)
             return
     if compared and compared == len(expectation.matrices) and certain:

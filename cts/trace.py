@@ -125,8 +125,8 @@ class ElementPlace(Struct, frozen=True, omit_defaults=True):
     """
 
     of: str
+    row: int | None
     col: int
-    row: int | None = None
     instance: int | None = None
 
 

@@ -30,12 +30,12 @@ class Element:
 
 def matrix_place(of: str, element: Element) -> ElementPlace:
     """An element of the matrix of a name."""
-    return ElementPlace(of, element.col, element.row, element.instance)
+    return ElementPlace(of, element.row, element.col, element.instance)
 
 
 def vector_place(of: str, element: Element) -> ElementPlace:
     """A component of the vector of a name."""
-    return ElementPlace(of, element.col, instance=element.instance)
+    return ElementPlace(of, None, element.col, element.instance)
 
 
 def at_element(array: npt.NDArray[Any], element: Element) -> Any:

@@ -60,7 +60,7 @@ def _places(evaluation: Evaluation, n: int, row: int, col: int) -> Iterator[Trac
     conversion = evaluation.case.conversions[n]
     for written, place in ((False, conversion.source), (True, conversion.destination)):
         component = component_of(evaluation.case.opaque, place)
-        at, names = ElementPlace(place.of, col, row), {"component": component.value}
+        at, names = ElementPlace(place.of, row, col), {"component": component.value}
         if place.layout is None:
             kind = StepKind.OPAQUE_WRITTEN if written else StepKind.OPAQUE_READ
             names["layout"] = evaluation.case.opaque[place.of].layout.value

@@ -12,6 +12,7 @@ from cts.finding import finding
 from cts.judge import judge
 from cts.model import load_case
 from cts.runner import open_driver
+from cts.sentences import writer_text
 from cts.verdict import Verdict
 
 CASES = Path(cts.cases.__file__).parent

@@ -16,6 +16,7 @@ from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarte
 from cts.model import Case, load_case
 from cts.profiles import Profile
 from cts.runner import Plan, exit_status, run
+from cts.trace import ElementPlace, WrittenByInstruction
 from cts.verdict import Verdict
 
 Memory = dict[str, npt.NDArray[np.uint8]]
