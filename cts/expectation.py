@@ -22,8 +22,10 @@ class Freedom(enum.IntFlag):
     EITHER_ZERO = 4
 
 
-#: How the reason of a freedom begins whose bound is this suite's own: the specifications set none there.
-POLICY = "policy: "
+class Policy(str):
+    """A reason of a freedom whose bound is this suite's own: the specifications set none there."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Intervals:
     `offsets` are byte offsets into the buffer's contents, shape (n,). `lo` and `hi` are the bit
     patterns of a closed interval in the type's numeric order (-0 below +0); a NaN is in no
     interval and allowed only by `Freedom.NAN` or `Freedom.ANY` in `flags`, shape (n,), uint8.
-    `reason` names what leaves the freedom: facts, or the suite's own policy and its bound, between semicolons.
+    `reasons` name what leaves the freedom: facts, or the suite's own policy and its bound.
     Where `step`, shape (n,), is not 0, only its multiples are allowed: a power of two, to which
     roundings that the program makes binding leave every result (NU-019). None: 0 everywhere.
     """
@@ -43,13 +45,13 @@ class Intervals:
     lo: npt.NDArray[Any]
     hi: npt.NDArray[Any]
     flags: npt.NDArray[np.uint8]
-    reason: str = ""
+    reasons: tuple[str, ...] = ()
     step: npt.NDArray[np.float64] | None = None
 
     @property
     def policy(self) -> str:
-        """The part of the reason that is this suite's policy, if one is."""
-        return "; ".join(part for part in self.reason.split("; ") if part.startswith(POLICY)).removeprefix(POLICY)
+        """The reasons that are this suite's policy, between semicolons; empty where none is."""
+        return "; ".join(reason for reason in self.reasons if isinstance(reason, Policy))
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,8 @@ class ElementValue(Struct, frozen=True, omit_defaults=True):
     """The bits of an element, and what else it may be.
 
     `freedom` has bits of `cts.expectation.Freedom`. [`lo`, `hi`] is the interval of allowed numbers, as decimals, and
-    None where one value alone is allowed, or none that is a number. `reasons` say what leaves the freedom.
+    None where one value alone is allowed, or none that is a number. `reasons` say what leaves the freedom, and
+    `policies` those that are this suite's own.
     """
 
     component: ComponentType
@@ -143,6 +144,7 @@ class ElementValue(Struct, frozen=True, omit_defaults=True):
     lo: str | None = None
     hi: str | None = None
     reasons: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
 
 
 class TraceStep(Struct, frozen=True, omit_defaults=True):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.expectation import Freedom
+from cts.expectation import Freedom, Policy
 from cts.model import ComponentType
 from cts.reference.numeric.formats import real
 from cts.reference.numeric.value import Value
@@ -56,12 +56,14 @@ def shown(value: Value) -> ElementValue:
     if value.free is None or not value.free.flags.any():
         return ElementValue(component, bits)
     freedom = int(value.free.flags.item()) & _EVERY_FREEDOM
-    low, high, reasons = value.free.lo.item(), value.free.hi.item(), value.free.reasons
+    low, high = value.free.lo.item(), value.free.hi.item()
+    policies = tuple(str(reason) for reason in value.free.reasons if isinstance(reason, Policy))
+    reasons = tuple(reason for reason in value.free.reasons if not isinstance(reason, Policy))
     if freedom & Freedom.ANY:
-        return ElementValue(component, bits, freedom, reasons=reasons)
+        return ElementValue(component, bits, freedom, None, None, reasons, policies)
     if math.isnan(low):
-        return ElementValue(component, bits, freedom | Freedom.NAN, reasons=reasons)
-    return ElementValue(component, bits, freedom, decimal(low), decimal(high), reasons)
+        return ElementValue(component, bits, freedom | Freedom.NAN, None, None, reasons, policies)
+    return ElementValue(component, bits, freedom, decimal(low), decimal(high), reasons, policies)
 
 
 def number_text(value: Value | None, component: ComponentType) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from cts.expectation import Freedom
+from cts.expectation import Freedom, Policy
 from cts.trace import ElementPlace, ElementValue, StepKind, TraceStep
 
 #: A template of the names and numbers of a step, or a function of the step.
@@ -29,6 +29,15 @@ def step_parts(step: TraceStep) -> tuple[str, str]:
     """What a step does, and what it gives: "" where nothing is to be said of that."""
     what, value = _STEPS[step.kind]
     return _said(what, step), _said(value, step)
+
+
+def reasons_text(reasons: Iterable[str]) -> str:
+    """What leaves a value free.
+
+    >>> reasons_text(["a denormal may be flushed (NU-011)", Policy("the order is free (NU-010)")])
+    'a denormal may be flushed (NU-011); policy: the order is free (NU-010)'
+    """
+    return "; ".join(f"policy: {r}" if isinstance(r, Policy) else r for r in reasons)
 
 
 def _said(part: _Part, step: TraceStep) -> str:
@@ -72,7 +81,7 @@ def _result(value: ElementValue | None) -> str:
     text, freedom = f"0x{value.bits:0{2 * value.component.size}x}", Freedom(value.freedom)
     if value.lo is None and not freedom:
         return text
-    reasons = f" ({'; '.join(value.reasons)})"
+    reasons = f" ({reasons_text((*value.reasons, *map(Policy, value.policies)))})"
     if freedom & Freedom.ANY:
         return f"anything{reasons}"
     zero = " or a zero" if freedom & Freedom.EITHER_ZERO else ""
