@@ -164,7 +164,7 @@ def test_a_step_is_the_same_from_json_and_says_the_same() -> None:
 
 def test_steps_that_are_rare_have_words() -> None:
     clamp = {"dimension": 1, "span_coord": 0, "offset": -2, "coord": -2, "size": 16}
-    at = {"k": 3, "a_at": (0, 3), "b_at": (3, 1)}
+    at: dict[str, int | tuple[int, ...]] = {"k": 3, "a_at": (0, 3), "b_at": (3, 1)}
     assert [
         step_text(TraceStep(StepKind.STORE_DISCARDED, "TA-035", names={"clamp": "Constant"}, numbers=clamp)),
         step_text(TraceStep(StepKind.PRODUCT_NOT_RECORDED, "NU-010", names={"a": "x", "b": "y"}, numbers=at)),
@@ -208,8 +208,13 @@ def test_values(value: ElementValue | None, text: str) -> None:
 
 def test_steps_are_alike_that_do_the_same_with_other_numbers() -> None:
     def operation(a: str, *numbers: str) -> TraceStep:
-        names = {"operation": "OpFMul", "operands": (a, "b")}
-        return TraceStep(StepKind.OPERATION, "NU-011", 3, names=names, numbers={"elements": numbers})
+        return TraceStep(
+            StepKind.OPERATION,
+            "NU-011",
+            3,
+            names={"operation": "OpFMul", "operands": (a, "b")},
+            numbers={"elements": numbers},
+        )
 
     assert operation("m1", "1", "2").signature == operation("m1", "-7", "0.5").signature
     others = [operation("m2", "1", "2"), *(operation("m1", n, "2") for n in ("nan", "inf", "-inf", "~1", "?"))]
