@@ -13,11 +13,15 @@ import msgspec
 from msgspec import Struct
 
 from cts.errors import BadInput, CtsError
+from cts.guesses import Guess
 from cts.model import Case
 from cts.reduce.record import Reduction
+from cts.sentences import to_json
+from cts.trace import TraceStep, Writer
 from cts.verdict import Verdict
 
-FORMAT = 1
+#: 1 had guesses, steps and what stores an element as sentences alone.
+FORMAT = 2
 
 
 class _Event(Struct, frozen=True, tag_field="event", forbid_unknown_fields=True):
@@ -144,7 +148,8 @@ class Mismatch(Struct, frozen=True):
 
     `offset` is the byte offset from the start of the buffer's contents, `element` the index of the
     component and `coordinates` its place in the buffer's shape (None in guard bytes). `expected`
-    shows the allowed value or interval, `ulp` the distance from it (-1 where a NaN is involved).
+    shows the allowed value or interval, `ulp` the distance from it (-1 where a NaN is involved). `bits` are those
+    of the actual value; None where the run was kept before they were.
     """
 
     buffer: str
@@ -156,6 +161,7 @@ class Mismatch(Struct, frozen=True):
     expected: str
     actual: str
     ulp: int
+    bits: int | None = None
 
 
 class BufferCount(Struct, frozen=True):
@@ -167,30 +173,21 @@ class BufferCount(Struct, frozen=True):
     total: int
 
 
-class Step(Struct, frozen=True):
-    """One step of the address calculation behind the first mismatch, with its fact ID."""
-
-    fact: str
-    what: str
-    value: str
-
-
 class Finding(Struct, frozen=True):
     """Everything a person needs of a case that did not pass.
 
-    `listed` holds the first differing elements; `matrix` says which matrix element was stored
-    where the first of them is. `policy` says which policy of this suite the failure rests on, where no
-    specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or
-    the run dies with it; `reduction` says which pass of the reducer took which step, None where the case was not
-    reduced.
+    `listed` holds the first differing elements; `writer` is what stores the first of them, and `steps` are how its
+    expected value comes about, from the store back. `policy` says which policy of this suite the failure rests on,
+    where no specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or the run
+    dies with it; `reduction` says which pass of the reducer took which step, None where the case was not reduced.
     """
 
     case: Case
     counts: tuple[BufferCount, ...] = ()
     listed: tuple[Mismatch, ...] = ()
-    guesses: tuple[str, ...] = ()
-    matrix: str = ""
-    steps: tuple[Step, ...] = ()
+    guesses: tuple[Guess, ...] = ()
+    writer: Writer | None = None
+    steps: tuple[TraceStep, ...] = ()
     shrunk: bool = True
     policy: str = ""
     reduction: Reduction | None = None
@@ -285,8 +282,9 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode(event: Event) -> bytes:
-    """One line of JSON, without the newline."""
-    return msgspec.json.encode(event)
+    """One line of JSON, without the newline; guesses and steps of a finding have their words beside them."""
+    has_words = isinstance(event, Result) and event.finding is not None
+    return msgspec.json.encode(to_json(event) if has_words else event)
 
 
 def decode(line: str | bytes) -> Event:
@@ -301,11 +299,12 @@ def problem(error: CtsError) -> Rejected | Trouble:
 
 
 def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:
-    """Events of a complete run. Raises BadInput for anything else, a run without its footer included."""
+    """Events of a complete run. Raises BadInput for anything else: no footer, or another format."""
     events: list[Event] = []
     for number, line in enumerate(lines, 1):
         try:
             events.append(decode(line))
+            _check_format(events[-1], f"{where}:{number}")
         except (msgspec.DecodeError, RecursionError) as e:
             raise BadInput("events", str(e), f"{where}:{number}", "a line that `cts run --json` wrote") from e
     if not events or not isinstance(events[0], RunStarted):
@@ -315,3 +314,9 @@ def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:
             "events-footer", "the last line is not a run-finished event: the run did not end", where, "run it again"
         )
     return events
+
+
+def _check_format(event: Event, where: str) -> None:
+    if isinstance(event, RunStarted) and event.format != FORMAT:
+        what = f"the events are of format {event.format}, this suite's of format {FORMAT}"
+        raise BadInput("events-format", what, where, "the suite that wrote them, or a new run")

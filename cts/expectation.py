@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.model import Case, ComponentType
+from cts.trace import TraceStep
 
 
 class Freedom(enum.IntFlag):
@@ -21,8 +22,10 @@ class Freedom(enum.IntFlag):
     EITHER_ZERO = 4
 
 
-#: How the reason of a freedom begins whose bound is this suite's own: the specifications set none there.
-POLICY = "policy: "
+class Policy(str):
+    """A reason of a freedom whose bound is this suite's own: the specifications set none there."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Intervals:
     `offsets` are byte offsets into the buffer's contents, shape (n,). `lo` and `hi` are the bit
     patterns of a closed interval in the type's numeric order (-0 below +0); a NaN is in no
     interval and allowed only by `Freedom.NAN` or `Freedom.ANY` in `flags`, shape (n,), uint8.
-    `reason` names what leaves the freedom: facts, or the suite's own policy and its bound, between semicolons.
+    `reasons` name what leaves the freedom: facts, or the suite's own policy and its bound.
     Where `step`, shape (n,), is not 0, only its multiples are allowed: a power of two, to which
     roundings that the program makes binding leave every result (NU-019). None: 0 everywhere.
     """
@@ -42,13 +45,13 @@ class Intervals:
     lo: npt.NDArray[Any]
     hi: npt.NDArray[Any]
     flags: npt.NDArray[np.uint8]
-    reason: str = ""
+    reasons: tuple[str, ...] = ()
     step: npt.NDArray[np.float64] | None = None
 
     @property
     def policy(self) -> str:
-        """The part of the reason that is this suite's policy, if one is."""
-        return "; ".join(part for part in self.reason.split("; ") if part.startswith(POLICY)).removeprefix(POLICY)
+        """The reasons that are this suite's policy, between semicolons; empty where none is."""
+        return "; ".join(reason for reason in self.reasons if isinstance(reason, Policy))
 
 
 @dataclass(frozen=True)
@@ -112,21 +115,6 @@ class Violation:
     path: str
     what: str
     remedy: str
-
-
-@dataclass(frozen=True)
-class TraceStep:
-    """One step of an address calculation: spec function or rule, fact ID, and what came out.
-
-    `idle` where it leaves what it gets as it is: a coordinate within bounds, a permutation that changes
-    nothing. `instruction` is the index of the instruction whose step it is, where it is of one.
-    """
-
-    fact: str
-    what: str
-    value: str
-    idle: bool = False
-    instruction: int | None = None
 
 
 @dataclass(frozen=True)

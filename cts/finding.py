@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from cts.compare import Differing, Divergence, ulps
-from cts.events import BufferCount, Finding, Mismatch, Step
-from cts.expectation import Expectation, Freedom, Oracle
+from cts.events import BufferCount, Finding, Mismatch
+from cts.expectation import Expectation, Freedom, Oracle, Trace
+from cts.guesses import guesses
 from cts.judge import Attempt, describe
 from cts.model import Case, VectorInstruction
-from cts.patterns import guesses, value_text
 from cts.policy import policy_of
+from cts.sentences import value_text
+from cts.trace import (
+    ElementPlace,
+    TraceStep,
+    Writer,
+    WriterUnknown,
+    WrittenByConversion,
+    WrittenByInstruction,
+    WrittenByNone,
+)
 
 #: Differing elements listed one by one.
 LISTED = 256
@@ -23,13 +33,13 @@ def finding(
     divergence, outcome = attempt.divergence, attempt.outcome
     if divergence is None or outcome is None or expectation is None or oracle is None:
         return Finding(case)
-    matrix, steps = _trace(case, divergence, oracle)
+    writer, steps = _trace(case, divergence, oracle)
     return Finding(
         case,
         _counts(divergence),
         tuple(m for g in divergence.groups for m in mismatches(case, g, LISTED))[:LISTED],
         guesses(case, expectation, divergence, outcome.memory, outcome.matrices),
-        matrix,
+        writer,
         steps,
         policy=policy_of(case, divergence),
     )
@@ -70,6 +80,7 @@ def mismatches(case: Case, group: Differing, most: int) -> list[Mismatch]:
                 value_text(group.component, int(group.actual[i])),
                 # Within its interval, an element breaks the rule, or is the other zero.
                 int(distance[i]) or -1,
+                int(group.actual[i]),
             )
         )
     return found
@@ -89,20 +100,26 @@ def _expected(group: Differing, i: int) -> str:
     return text
 
 
-def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[str, tuple[Step, ...]]:
-    """Which matrix element belongs at the first mismatch, and how its address comes about."""
+def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[Writer, tuple[TraceStep, ...]]:
+    """What stores the first mismatch, and how its expected value comes about."""
     first = divergence.groups[0]
     offset = int(first.offsets[0])
     try:
         trace = oracle.trace(case, first.buffer, offset)
     except Exception as e:  # noqa: BLE001 - the finding must be shown even where explaining it fails
-        return f"no address steps: the oracle failed to trace byte {offset}: {describe(e)}", ()
-    steps = tuple(Step(s.fact, s.what, s.value) for s in trace.steps)
-    element = f"row {trace.row}, column {trace.col}"
+        return WriterUnknown(offset, describe(e)), ()
+    return _writer(case, trace), trace.steps
+
+
+def _writer(case: Case, trace: Trace) -> Writer:
+    if trace.conversion is not None:
+        assert trace.row is not None and trace.col is not None, "a conversion writes elements"
+        return WrittenByConversion(trace.conversion, trace.row, trace.col)
     if trace.instruction is None:
-        written = "no instruction may write there" if trace.row is None else f"written by a conversion, {element}"
-        return written, steps
+        return WrittenByNone()
     op = case.program[trace.instruction]
-    if isinstance(op, VectorInstruction):
-        element = f"component {trace.col}"
-    return f"stored by program[{trace.instruction}] ({type(op).__name__}), instance {trace.instance}, {element}", steps
+    assert trace.col is not None, "an instruction stores elements"
+    vector = isinstance(op, VectorInstruction)
+    name = getattr(op, "vector" if vector else "matrix")
+    place = ElementPlace(name, None if vector else trace.row, trace.col, trace.instance)
+    return WrittenByInstruction(trace.instruction, type(op).__name__, place)

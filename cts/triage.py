@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cts.events import Result
+from cts.guesses import WrongBeforeStore
 from cts.store.diff import Change, diff
 from cts.store.run import Run
+from cts.trace import StepKind, WrittenByInstruction
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 #: How the cause is known that no driver has shown.
 GUESSED = "guessed from the address of the first wrong element"
 
-_STEP = re.compile(r"program\[(\d+)\] (\w+)")
-_STORED = re.compile(r"stored by program\[(\d+)\] \((\w+)\)")
+#: Steps with which the steps of an instruction begin.
+_BEGINNINGS = (StepKind.INSTRUCTION, StepKind.STORES_BYTES, StepKind.STORES_NOTHING)
 
 
 @dataclass(frozen=True)
@@ -102,17 +103,15 @@ def _guess(result: Result) -> tuple[str, str]:
     finding = result.finding
     if finding is None:
         return "", ""
-    stored = _STORED.match(finding.matrix)
     parts: list[tuple[str, list[str]]] = []
     for step in finding.steps:
-        begins = _STEP.match(step.what)
-        if begins is not None:
-            parts.append((begins[2], []))
+        if step.kind in _BEGINNINGS:
+            parts.append((str(step.names["op"]), []))
         if parts:
             parts[-1][1].append(step.fact)
     if not parts:
-        return (stored[2] if stored else ""), ""
-    before_the_store = len(parts) > 1 and any("already wrong before it is stored" in g for g in finding.guesses)
+        return (finding.writer.op if isinstance(finding.writer, WrittenByInstruction) else ""), ""
+    before_the_store = len(parts) > 1 and any(isinstance(g, WrongBeforeStore) for g in finding.guesses)
     instruction, facts = parts[1 if before_the_store else 0]
     return instruction, _most_likely(facts, finding.case.covers)
 

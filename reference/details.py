@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cts.expectation import TraceStep
 from cts.model import (
     AnyFunction,
     Case,
@@ -31,13 +30,14 @@ from cts.model import (
     mul_add_types,
 )
 from cts.model import expression as ast
-from cts.reference.element import Element, at_element, decimal, element_of, number_text
+from cts.reference.element import Element, at_element, decimal, element_of, matrix_place, number_text, vector_place
 from cts.reference.numeric.formats import real
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value
 from cts.reference.vector_accesses import matrix_extents
 from cts.reference.vector_history import History
 from cts.reference.vector_products import inputs
+from cts.trace import Number, StepKind, TraceStep
 
 #: The terms that are listed.
 TERMS = 64
@@ -53,39 +53,51 @@ def products(history: History, i: MatrixMulAdd, number: int, element: Element) -
     for k in range(min(depth, TERMS)):
         a = history.value(i.a, number, Element(element.instance, element.row, k))
         b = history.value(i.b, number, Element(element.instance, k, element.col))
-        at = f"{i.a!r}[{element.row}, {k}] * {i.b!r}[{k}, {element.col}]"
-        total, step = _term(rule, k, at, (a, types[0]), (b, types[1]), total)
+        names, at = {"a": i.a, "b": i.b}, {"a_at": (element.row, k), "b_at": (k, element.col)}
+        total, step = _term(rule, k, names, at, (a, types[0]), (b, types[1]), total)
         yield step
     yield from _rest(rule, depth)
     c = history.value(i.c, number, element)
     if c is not None:
         addend = _number(c, types[2])
-        whole = "the sum so far" if depth > TERMS else decimal(total)
-        end = "" if depth > TERMS else decimal(total + addend)
-        yield TraceStep(rule, f"{whole} + {i.c!r}[{element.row}, {element.col}] = {decimal(addend)}", end, addend == 0)
-    signed = ", ".join(o.value for o in i.operands if o is not MulAddOperand.SaturatingAccumulation)
+        known = {} if depth > TERMS else {"before": decimal(total), "sum": decimal(total + addend)}
+        yield TraceStep(
+            StepKind.ADDEND,
+            rule,
+            place=matrix_place(i.c, element),
+            numbers={"number": decimal(addend), **known},
+            idle=bool(addend == 0),
+        )
+    signed = tuple(o.value for o in i.operands if o is not MulAddOperand.SaturatingAccumulation)
     if not shapes[2].component.is_float:
-        read = ", ".join(t.value for t in types)
-        yield TraceStep("NU-001", f"the operand mask is {signed or 'empty'}: A, B, C and the result are", read)
+        read = {"operands": signed, "types": tuple(t.value for t in types)}
+        yield TraceStep(StepKind.OPERAND_MASK, "NU-001", names=read)
         if MulAddOperand.SaturatingAccumulation in i.operands:
-            yield TraceStep("NU-002", "SaturatingAccumulation: the sum with C saturates", types[3].value)
+            yield TraceStep(StepKind.SATURATION, "NU-002", names={"component": types[3].value})
 
 
 def _term(
-    rule: str, k: int, at: str, a: tuple[Value | None, ComponentType], b: tuple[Value | None, ComponentType], total: Any
+    rule: str,
+    k: int,
+    names: Mapping[str, str],
+    at: Mapping[str, Number | tuple[int, ...]],
+    a: tuple[Value | None, ComponentType],
+    b: tuple[Value | None, ComponentType],
+    total: Any,
 ) -> tuple[Any, TraceStep]:
     """One product, the sum with those before it, and the step that says so."""
     if a[0] is None or b[0] is None:
-        return total, TraceStep(rule, f"k = {k}: {at}", "not recorded")
+        return total, TraceStep(StepKind.PRODUCT_NOT_RECORDED, rule, names=names, numbers={"k": k, **at})
     x, y = _number(a[0], a[1]), _number(b[0], b[1])
     total += x * y
-    what = f"k = {k}: {at} = {decimal(x)} * {decimal(y)} = {decimal(x * y)}"
-    return total, TraceStep(rule, what, f"so far {decimal(total)}", x * y == 0)
+    numbers = {"x": decimal(x), "y": decimal(y), "product": decimal(x * y), "sum": decimal(total)}
+    idle = bool(x * y == 0)
+    return total, TraceStep(StepKind.PRODUCT, rule, names=names, numbers={"k": k, **at, **numbers}, idle=idle)
 
 
 def _rest(rule: str, depth: int) -> Iterator[TraceStep]:
     if depth > TERMS:
-        yield TraceStep(rule, f"and {depth - TERMS} more products", "not listed")
+        yield TraceStep(StepKind.MORE_PRODUCTS, rule, numbers={"count": depth - TERMS})
 
 
 def combined(history: History, i: MatrixReduce, number: int, element: Element) -> Iterator[TraceStep]:
@@ -94,14 +106,16 @@ def combined(history: History, i: MatrixReduce, number: int, element: Element) -
     places = reduced_places(i, (shape.rows, shape.cols), element)
     for row, col in places[:TERMS]:
         value = history.value(i.matrix, number, Element(element.instance, row, col))
-        yield TraceStep("CM-022", f"{i.matrix!r}[{row}, {col}]", number_text(value, shape.component))
+        place = matrix_place(i.matrix, Element(element.instance, row, col))
+        shown = {"number": number_text(value, shape.component)}
+        yield TraceStep(StepKind.REDUCED_ELEMENT, "CM-022", place=place, numbers=shown)
     if len(places) > TERMS:
-        yield TraceStep("CM-022", f"and {len(places) - TERMS} more elements", "not listed")
+        yield TraceStep(StepKind.MORE_ELEMENTS, "CM-022", numbers={"count": len(places) - TERMS})
     function = history.evaluation.case.functions[i.combine]
-    yield TraceStep("CM-023", f"{i.combine!r}, in any order: `{function.body}`", f"{len(places)} elements combined")
+    names = {"function": i.combine, "body": function.body}
+    yield TraceStep(StepKind.COMBINE_ORDER, "CM-023", names=names, numbers={"count": len(places)})
     if ReduceMode.Square not in i.mode:
-        modes = " and ".join(m.value for m in i.mode)
-        yield TraceStep("CM-021", f"{modes}: every element of a result row or column is the same", "repeated")
+        yield TraceStep(StepKind.REPEATED_RESULT, "CM-021", names={"modes": tuple(m.value for m in i.mode)})
     yield from operations(function)
 
 
@@ -125,10 +139,12 @@ def of_vector(history: History, i: VectorInstruction, number: int, element: Elem
             yield from _vector_products(history, i, number, element)
         case VectorArithmetic() | VectorTimesScalar():
             component = history.evaluation.shape_of(i.id).component
-            yield TraceStep(rule_of_arithmetic(component), f"{i.spirv} of {component.value}", "component by component")
+            names = {"operation": i.spirv, "component": component.value}
+            yield TraceStep(StepKind.OPERATION_TYPE, rule_of_arithmetic(component), names=names)
         case VectorConvert():
             source = history.evaluation.shape_of(i.vector).component
-            yield TraceStep(rule_of_conversion(source, i.component), f"{source.value} to {i.component.value}", "")
+            names = {"source": source.value, "target": i.component.value}
+            yield TraceStep(StepKind.CONVERSION_TYPES, rule_of_conversion(source, i.component), names=names)
             yield from conversion(history.value(i.vector, number, element), i.component)
         case _:
             pass
@@ -144,44 +160,63 @@ def _vector_products(history: History, i: VectorMatrixMul, number: int, element:
         return
     reading = inputs(i, vector, Watch())[0]
     assert reading.component is not None and matrix.component is not None and vector.component is not None
-    yield TraceStep(*_converted(vector, reading, element.instance))
+    yield _converted(vector, reading, element.instance)
     transposed = bool(constant_of(i.transpose))
-    where = f"{layout_of(i.layout).value}{', transposed' if transposed else ''}"
-    yield TraceStep("CV-018", f"the matrix is {matrix.component.value}, {where}", f"K = {k}", not transposed)
-    yield TraceStep("CV-035", "matrix and bias are read as they are", interpretation_of(i.matrix_interpretation).value)
+    yield TraceStep(
+        StepKind.MATRIX_IN_MEMORY,
+        "CV-018",
+        names={"component": matrix.component.value, "layout": layout_of(i.layout).value},
+        numbers={"depth": k, "transposed": int(transposed)},
+        idle=not transposed,
+    )
+    interpretation = {"interpretation": interpretation_of(i.matrix_interpretation).value}
+    yield TraceStep(StepKind.READ_AS_THEY_ARE, "CV-035", names=interpretation)
     total: Any = 0
     for n in range(min(k, TERMS)):
         place = (n, element.col) if transposed else (element.col, n)
-        byte = ""
+        at: dict[str, Number | tuple[int, ...]] = {"a_at": (n,), "b_at": place}
         if step.access is not None:
-            byte = f" (byte {int(at_element(step.access.byte, Element(element.instance, *place)))})"
+            at["byte"] = int(at_element(step.access.byte, Element(element.instance, *place)))
         a = (element_of(reading, Element(element.instance, 0, n)), reading.component)
         b = (element_of(matrix, Element(element.instance, *place)), matrix.component)
-        total, told = _term("CV-018", n, f"{i.input!r}[{n}] * {i.matrix!r}{list(place)}{byte}", a, b, total)
-        yield told
+        total, term = _term("CV-018", n, {"a": i.input, "b": i.matrix}, at, a, b, total)
+        yield term
     yield from _rest("CV-018", k)
     if "bias" in read:
         bias = element_of(read["bias"], element)
-        byte = "" if step.bias is None else f" (byte {int(at_element(step.bias.byte, element))})"
-        assert bias.component is not None
-        yield TraceStep("CV-015", f"+ {i.bias!r}[{element.col}]{byte}", number_text(bias, bias.component))
+        assert bias.component is not None and i.bias is not None
+        numbers: dict[str, Number] = {"number": number_text(bias, bias.component)}
+        if step.bias is not None:
+            numbers["byte"] = int(at_element(step.bias.byte, element))
+        yield TraceStep(StepKind.BIAS, "CV-015", place=vector_place(i.bias, element), numbers=numbers)
     if not i.type.component.is_float:
-        mask = ", ".join(o.value for o in i.operands)
-        yield TraceStep("CV-017", f"the operand mask is {mask or 'empty'}", i.type.component.value)
-        yield TraceStep("NU-003", "sums wrap at the precision of the result", i.type.component.value)
+        component = i.type.component.value
+        yield TraceStep(
+            StepKind.VECTOR_OPERAND_MASK,
+            "CV-017",
+            names={"operands": tuple(o.value for o in i.operands), "component": component},
+        )
+        yield TraceStep(StepKind.WRAPPING, "NU-003", names={"component": component})
 
 
-def _converted(vector: Value, reading: Value, instance: int) -> tuple[str, str, str, bool]:
-    """The rule of the input's conversion, and whether it changes anything."""
+def _converted(vector: Value, reading: Value, instance: int) -> TraceStep:
+    """How the input is converted, and whether that changes anything."""
     source, target = vector.component, reading.component
     assert source is not None and target is not None
     packed = reading.shape[-1] != vector.shape[-1]
     rule = {(True, True): "CV-033", (True, False): "CV-031", (False, True): "CV-032"}.get(
         (source.is_float, target.is_float), "CV-034" if packed else "CV-030"
     )
-    first = [number_text(element_of(v, Element(instance, 0, 0)), v.component) for v in (vector, reading) if v.component]
-    what = f"the input, {source.value} as {target.value}{', packed' if packed else ''}"
-    return rule, what, f"component 0: {' becomes '.join(first)}", source is target
+    first, as_read = (
+        number_text(element_of(v, Element(instance, 0, 0)), c) for v, c in ((vector, source), (reading, target))
+    )
+    return TraceStep(
+        StepKind.INPUT_CONVERSION,
+        rule,
+        names={"source": source.value, "target": target.value},
+        numbers={"packed": int(packed), "first": first, "first_read": as_read},
+        idle=source is target,
+    )
 
 
 def conversion(source: Value | None, target: ComponentType) -> Iterator[TraceStep]:
@@ -192,18 +227,19 @@ def conversion(source: Value | None, target: ComponentType) -> Iterator[TraceSte
     if target.is_float8:
         largest = target.format.greatest
         outside = not abs(number) <= largest
-        yield TraceStep(
-            "NU-033", f"{decimal(number)}, of at most {largest:g}", "out of range" if outside else "", not outside
-        )
+        limits = {"number": decimal(number), "largest": decimal(largest)}
+        yield TraceStep(StepKind.LARGEST_NUMBER, "NU-033", numbers=limits, idle=not outside)
+    numbers = {"number": decimal(number)}
     for component in (source.component, target):
         fact = component.descriptor.fact
         if component.is_float8:
-            yield TraceStep(fact, f"the format of {component.value}", decimal(number), component is target)
+            names, idle = {"component": component.value}, component is target
+            yield TraceStep(StepKind.FLOAT8_FORMAT, fact, names=names, numbers=numbers, idle=idle)
         elif component.storage_only:
-            yield TraceStep(fact, "bfloat16 is the upper half of a float32", decimal(number))
+            yield TraceStep(StepKind.BFLOAT16_FORMAT, fact, numbers=numbers)
     if source.component.is_float8:
         denormal = 0 < abs(number) < source.component.format.least
-        yield TraceStep("NU-015", "denormals of float8 are kept", decimal(number), not denormal)
+        yield TraceStep(StepKind.FLOAT8_DENORMALS, "NU-015", numbers=numbers, idle=not denormal)
 
 
 def rule_of_conversion(source: ComponentType, target: ComponentType) -> str:
@@ -221,9 +257,9 @@ def rule_of_arithmetic(component: ComponentType) -> str:
 def called(case: Case, i: MatrixPerElement | MatrixComponents, element: Element) -> Iterator[TraceStep]:
     """What a callback is passed (CM-031), and the rules of what it does."""
     if isinstance(i, MatrixPerElement):
-        yield TraceStep("CM-031", "row and col are those of the matrix", f"({element.row}, {element.col})")
+        yield TraceStep(StepKind.ROW_AND_COLUMN, "CM-031", numbers={"row": element.row, "col": element.col})
     else:
-        yield TraceStep("KM-015", "each of an invocation's OpCooperativeMatrixLengthKHR components", "once")
+        yield TraceStep(StepKind.EACH_COMPONENT, "KM-015")
     yield from operations(case.functions[i.function])
 
 
@@ -232,9 +268,9 @@ def decoded(case: Case, i: MatrixLoadTensor) -> Iterator[TraceStep]:
     if i.decode_vector is not None:
         function = case.functions[i.decode_vector]
         assert isinstance(function, DecodeVector)
-        what = f"{i.decode_vector!r} of {function.lanes} elements may be called instead: `{function.body}`"
-        yield TraceStep("DV-010", what, "the same values")
-        yield TraceStep("DV-013", f"lane 0 is a multiple of {function.lanes} within the block", "")
+        names, lanes = {"function": i.decode_vector, "body": function.body}, {"lanes": function.lanes}
+        yield TraceStep(StepKind.VECTOR_DECODE, "DV-010", names=names, numbers=lanes)
+        yield TraceStep(StepKind.VECTOR_DECODE_LANE, "DV-013", numbers=lanes)
     if i.decode is not None:
         yield from operations(case.functions[i.decode])
 
@@ -242,30 +278,30 @@ def decoded(case: Case, i: MatrixLoadTensor) -> Iterator[TraceStep]:
 def operations(function: AnyFunction) -> Iterator[TraceStep]:
     """The rules of what a callback's body does, each once."""
     body = body_of(function)
-    found: dict[tuple[str, str], None] = {}
+    found: list[TraceStep] = []
     for expression in (*(e for _, e in body.assignments), body.result):
-        for rule, what in _rules(expression):
-            found[rule, what] = None
-    for rule, what in found:
-        yield TraceStep(rule, f"in the body: {what}", "")
+        found += (step for step in _rules(expression) if step not in found)
+    yield from found
 
 
-def _rules(e: ast.Expression) -> Iterator[tuple[str, str]]:
+def _rules(e: ast.Expression) -> Iterator[TraceStep]:
     match e:
         case ast.Unary() | ast.Binary():
             component = e.a.type
             if isinstance(component, ComponentType):
-                yield rule_of_arithmetic(component), f"{e.operation} of {component.value}"
+                names = {"operation": str(e.operation), "component": component.value}
+                yield TraceStep(StepKind.BODY_OPERATION, rule_of_arithmetic(component), names=names)
         case ast.Convert():
             if isinstance(e.type, ComponentType) and isinstance(e.a.type, ComponentType):
-                rule = rule_of_conversion(e.a.type, e.type)
-                yield rule, f"{e.a.type.value} to {e.type.value}"
+                names = {"source": e.a.type.value, "target": e.type.value}
+                yield TraceStep(StepKind.BODY_CONVERSION, rule_of_conversion(e.a.type, e.type), names=names)
         case ast.Lookup():
-            yield "TA-073", f"an element of {len(e.bits)} constants"
+            yield TraceStep(StepKind.BODY_LOOKUP, "TA-073", numbers={"constants": len(e.bits)})
         case ast.Member():
-            yield "DV-011", f"field {e.name!r} of the block"
+            yield TraceStep(StepKind.BODY_FIELD, "DV-011", names={"field": e.name})
         case ast.Coordinate():
-            yield "TA-035", f"{e.array}[{e.dimension}]"
+            array, dimension = {"array": str(e.array)}, {"dimension": e.dimension}
+            yield TraceStep(StepKind.BODY_COORDINATE, "TA-035", names=array, numbers=dimension)
         case _:
             pass
     for inner in _inner(e):

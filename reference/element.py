@@ -1,4 +1,4 @@
-"""One element of a matrix or vector of one instance, and its value in words."""
+"""One element of a matrix or vector of one instance, and its value as data."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.expectation import Freedom
+from cts.expectation import Freedom, Policy
 from cts.model import ComponentType
 from cts.reference.numeric.formats import real
 from cts.reference.numeric.value import Value
+from cts.trace import ElementPlace, ElementValue
+
+#: Beside the oracle's own flag of elements that have any freedom.
+_EVERY_FREEDOM = int(Freedom.ANY | Freedom.NAN | Freedom.EITHER_ZERO)
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,16 @@ class Element:
     instance: int
     row: int
     col: int
+
+
+def matrix_place(of: str, element: Element) -> ElementPlace:
+    """An element of the matrix of a name."""
+    return ElementPlace(of, element.row, element.col, element.instance)
+
+
+def vector_place(of: str, element: Element) -> ElementPlace:
+    """A component of the vector of a name."""
+    return ElementPlace(of, None, element.col, element.instance)
 
 
 def at_element(array: npt.NDArray[Any], element: Element) -> Any:
@@ -35,21 +49,21 @@ def element_of(value: Value, element: Element) -> Value:
     return value.stored.map(lambda a: np.asarray(at_element(a, element)).reshape(1))
 
 
-def show(value: Value) -> str:
-    """An element, as bits, and what else it may be."""
-    component = value.component
+def shown(value: Value) -> ElementValue:
+    """An element of shape (1,) as data: its bits, and what else it may be."""
+    component, bits = value.component, int(value.bits.item())
     assert component is not None
-    text = f"0x{int(value.bits.item()):0{2 * component.size}x}"
     if value.free is None or not value.free.flags.any():
-        return text
-    flags, reasons = int(value.free.flags.item()), "; ".join(value.free.reasons)
-    if flags & Freedom.ANY:
-        return f"anything ({reasons})"
+        return ElementValue(component, bits)
+    freedom = int(value.free.flags.item()) & _EVERY_FREEDOM
     low, high = value.free.lo.item(), value.free.hi.item()
+    policies = tuple(str(reason) for reason in value.free.reasons if isinstance(reason, Policy))
+    reasons = tuple(reason for reason in value.free.reasons if not isinstance(reason, Policy))
+    if freedom & Freedom.ANY:
+        return ElementValue(component, bits, freedom, None, None, reasons, policies)
     if math.isnan(low):
-        return f"a NaN{' or a zero' if flags & Freedom.EITHER_ZERO else ''} ({reasons})"
-    also = (" or a zero" if flags & Freedom.EITHER_ZERO else "") + (" or a NaN" if flags & Freedom.NAN else "")
-    return f"{text}, of [{decimal(low)}, {decimal(high)}]{also} ({reasons})"
+        return ElementValue(component, bits, freedom | Freedom.NAN, None, None, reasons, policies)
+    return ElementValue(component, bits, freedom, decimal(low), decimal(high), reasons, policies)
 
 
 def number_text(value: Value | None, component: ComponentType) -> str:

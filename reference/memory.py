@@ -165,10 +165,9 @@ class _Layer:
         for reason in np.unique(self.reason[free]):
             at = free[self.reason[free] == reason]
             low, high = interval_bits(self.component, self.flags[at], self.lo[at], self.hi[at])
-            text = "; ".join(self.reasons[reason])
             offsets, freedoms = at * self.component.size, self.flags[at] & _FREEDOMS
             step = self.step[at] if self.step[at].any() else None
-            yield Intervals(self.component, offsets, low, high, freedoms, text, step)
+            yield Intervals(self.component, offsets, low, high, freedoms, self.reasons[reason], step)
 
     def identical(self) -> Iterator[Identical]:
         """The free components of the first parameter set that are equal by definition."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.expectation import Policy
 from cts.model import ComponentType
 from cts.model.component import FloatFormat
 from cts.reference.arrays import I64, Mask
@@ -56,7 +57,7 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
     count = a.shape[-1] + 1
     slack = np.where(exact, 0.0, bound(magnitude, count, precision, fmt))
     name = f"{component.value}" if precision == fmt.precision else f"{precision} bits"
-    reason = f"policy: order and precision are free (NU-010), gamma_{count} at {name}"
+    reason = Policy(f"order and precision are free (NU-010), gamma_{count} at {name}")
     found = rounded(component, (low - slack, high + slack), wild, (*merged(a, b, c), reason))
     return _with_specials(found, (a, b, c), overflows) if ieee and special.any() else found
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.expectation import Freedom
+from cts.expectation import Freedom, Policy
 from cts.model import Combine, ComponentType, MatrixShape, ReduceMode, body_of
 from cts.model import expression as ast
 from cts.reference.numeric import integers, sums
@@ -170,7 +170,7 @@ def _sum(terms: Value, ieee: bool) -> Value:
         found = rounded(component, (total[0], total[0]), unknown, terms.reasons)
     else:
         slack = np.where(exact, 0.0, bound(magnitude, count, fmt.precision, fmt))
-        reason = f"policy: the order of combining is free (CM-023), gamma_{count} at {component.value}"
+        reason = Policy(f"the order of combining is free (CM-023), gamma_{count} at {component.value}")
         found = rounded(component, (total[0] - slack, total[1] + slack), unknown, (*terms.reasons, reason))
     if not ieee or not wild.any():
         return found
@@ -198,7 +198,7 @@ def _product(terms: Value) -> Value:
     slack = np.where(exact, 0.0, np.abs(product) * (unit / (1 - unit) if unit < 0.5 else np.inf))
     slack = np.where(unknown, 0.0, slack)
     product = np.where(unknown, 0.0, product)
-    reason = f"policy: the order of combining is free (CM-023), gamma_{count} at {component.value}"
+    reason = Policy(f"the order of combining is free (CM-023), gamma_{count} at {component.value}")
     return rounded(component, (product - slack, product + slack), unknown, (*terms.reasons, reason))
 
 
@@ -253,5 +253,5 @@ def _widened(result: Value, n: int) -> Value:
         return result
     moved = free.lo != free.hi
     slack = np.where(moved, n * (ulp(component, np.maximum(np.abs(free.lo), np.abs(free.hi))) + (free.hi - free.lo)), 0)
-    reason = f"policy: the order of combining is free (CM-023), {n} calls that round"
+    reason = Policy(f"the order of combining is free (CM-023), {n} calls that round")
     return replace(result, free=replace(free, lo=free.lo - slack, hi=free.hi + slack, reasons=(*free.reasons, reason)))

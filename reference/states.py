@@ -1,4 +1,4 @@
-"""How the layout and the view of a tensor instruction came to be, in words (TA-010..TA-021)."""
+"""How the layout and the view of a tensor instruction came to be (TA-010..TA-021)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import fields
 
 import numpy as np
 
-from cts.expectation import TraceStep
 from cts.model import (
     TensorInstruction,
     TensorLayoutSetClampValue,
@@ -18,6 +17,7 @@ from cts.reference.element import Element, at_element
 from cts.reference.layout import TensorLayoutState
 from cts.reference.program import Evaluation, Step
 from cts.reference.view import TensorViewState
+from cts.trace import Number, StepKind, TraceStep
 
 
 def state_steps(evaluation: Evaluation, access: Access, number: int, element: Element) -> Iterator[TraceStep]:
@@ -27,7 +27,7 @@ def state_steps(evaluation: Evaluation, access: Access, number: int, element: El
     outside = int(at_element(access.status, element)) in (Status.CLAMPED, Status.DISCARD)
     for name in (instruction.layout, instruction.view):
         for step in _chain(evaluation, name, number):
-            yield _told(evaluation, step, element.instance, outside)
+            yield _step(evaluation, step, element.instance, outside)
 
 
 def _chain(evaluation: Evaluation, name: str | None, before: int) -> list[Step]:
@@ -44,38 +44,44 @@ def _id(evaluation: Evaluation, number: int) -> str | None:
     return getattr(evaluation.case.program[evaluation.steps[number].index], "id", None)
 
 
-def _told(evaluation: Evaluation, step: Step, instance: int, outside: bool) -> TraceStep:
+def _step(evaluation: Evaluation, step: Step, instance: int, outside: bool) -> TraceStep:
     instruction = evaluation.case.program[step.index]
     kind = type(instruction)
-    what = f"program[{step.index}] {kind.__name__}"
-    rule = instruction.facts[0]
+    rule, op = instruction.facts[0], kind.__name__
     if step.after is not None and step.before is None:
-        mode = step.after.type.clamp.value
-        return TraceStep(rule, what, f"rank {step.after.dim}, {mode}", not outside, step.index)
+        return TraceStep(
+            StepKind.NEW_LAYOUT,
+            rule,
+            step.index,
+            names={"op": op, "clamp": step.after.type.clamp.value},
+            numbers={"rank": step.after.dim},
+            idle=not outside,
+        )
     if step.view_after is not None and step.view_before is None:
-        permutation = step.view_after.type.permutation
-        ordered = permutation == tuple(range(len(permutation)))
-        return TraceStep(rule, what, f"permutation {list(permutation)}", ordered, step.index)
+        permutation = tuple(step.view_after.type.permutation)
+        return TraceStep(
+            StepKind.NEW_VIEW,
+            rule,
+            step.index,
+            names={"op": op},
+            numbers={"permutation": permutation},
+            idle=permutation == tuple(range(len(permutation))),
+        )
     changes = _changes(step.before or step.view_before, step.after or step.view_after, instance)
     idle = not changes or (kind is TensorLayoutSetClampValue and not outside)
-    return TraceStep(rule, what, ", ".join(changes) or "as before", idle, step.index)
+    return TraceStep(StepKind.STATE_CHANGE, rule, step.index, names={"op": op}, numbers=changes, idle=idle)
 
 
 def _changes(
     before: TensorLayoutState | TensorViewState | None, after: TensorLayoutState | TensorViewState | None, instance: int
-) -> list[str]:
-    """The members that are not what they were, for one instance."""
+) -> dict[str, Number | tuple[Number, ...]]:
+    """The members that are not what they were, for one instance: their new numbers, then the old ones."""
     assert before is not None and after is not None
-    found = []
+    found: dict[str, Number | tuple[Number, ...]] = {}
     for field in fields(after):
         old, new = getattr(before, field.name), getattr(after, field.name)
         if isinstance(new, np.ndarray):
             old, new = (a[0, min(instance, a.shape[1] - 1)].tolist() for a in (old, new))
             if old != new:
-                found.append(f"{field.name} {_text(new)}, was {_text(old)}")
+                found[field.name] = tuple(n - ((n & 0x80000000) << 1) for n in (*new, *old))
     return found
-
-
-def _text(member: list[int]) -> str:
-    signed = [n - ((n & 0x80000000) << 1) for n in member]
-    return str(signed[0] if len(signed) == 1 else signed)

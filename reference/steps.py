@@ -1,4 +1,4 @@
-"""The steps of one element's address calculation (TA-031..TA-036), in words."""
+"""The steps of one element's address calculation (TA-031..TA-036)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Generator, Sequence
 
 import numpy as np
 
-from cts.expectation import TraceStep
 from cts.model import ClampMode
 from cts.reference import addressing
 from cts.reference.addressing import Status
 from cts.reference.arrays import U32
 from cts.reference.layout import TensorLayoutState, packed_strides
 from cts.reference.view import TensorViewState
+from cts.trace import StepKind, TraceStep
 
 Steps = Generator[TraceStep, None, int | None]
 
@@ -27,7 +27,8 @@ def tensor_steps(
     at_row, at_col = np.array([[row]], np.uint32), np.array([[col]], np.uint32)
     if view is None:
         linear = addressing.matrix_coord_to_linear(at_row, at_col, n)
-        yield TraceStep("TA-031", f"matrixCoordToLinear: {row} * {n} + {col}", str(linear.item()))
+        numbers = {"row": row, "col": col, "cols": n, "linear": int(linear.item())}
+        yield TraceStep(StepKind.MATRIX_COORD_TO_LINEAR, "TA-031", numbers=numbers)
     else:
         linear, skipped = addressing.matrix_coord_to_linear_with_view(view, at_row, at_col, n)
         yield _clip_step(view, row, col, n, None if skipped.item() else linear.item())
@@ -35,8 +36,12 @@ def tensor_steps(
             return None
         linear = yield from _view_steps(layout, view, linear)
     span_coord = addressing.linear_to_span_coord(layout, linear)
-    what = f"linearToSpanCoord: digits of {linear.item()} in span {_list(layout.span)}"
-    yield TraceStep("TA-034", what, _coords(span_coord), layout.dim == 1 and span_coord[0].item() == linear.item())
+    yield TraceStep(
+        StepKind.LINEAR_TO_SPAN_COORD,
+        "TA-034",
+        numbers={"linear": int(linear.item()), "span": _member(layout.span), "coord": _coords(span_coord)},
+        idle=bool(layout.dim == 1 and span_coord[0].item() == linear.item()),
+    )
     tensor = addressing.span_coord_to_tensor_coord(layout, span_coord, store)
     for dim in range(layout.dim):
         step, outside = _clamp_step(layout, dim, span_coord[dim].item(), tensor.coord[dim].item(), store)
@@ -44,24 +49,38 @@ def tensor_steps(
         if outside and tensor.status.item() != Status.OK:
             return None
     if (layout.block_size != 1).any():
-        what = f"coordinates {_coords(tensor.coord)} in blocks of {_list(layout.block_size)}"
-        value = f"block {_coords(tensor.block_coord)}, within it {_coords(tensor.coord_in_block(layout))}"
-        yield TraceStep("TA-035", what, value)
+        yield TraceStep(
+            StepKind.BLOCK_COORD,
+            "TA-035",
+            numbers={
+                "coord": _coords(tensor.coord),
+                "block_size": _member(layout.block_size),
+                "block": _coords(tensor.block_coord),
+                "within": _coords(tensor.coord_in_block(layout)),
+            },
+        )
     index = int(addressing.tensor_coord_to_linear(layout, tensor.block_coord).item())
-    what = f"tensorCoordToLinear: {_products(tensor.block_coord, layout.stride)} mod 2^32"
-    yield TraceStep("TA-030", what, f"index {index}")
+    yield TraceStep(
+        StepKind.TENSOR_COORD_TO_LINEAR,
+        "TA-030",
+        numbers={"coord": _coords(tensor.block_coord), "strides": _member(layout.stride), "index": index},
+    )
     return index
 
 
 def _clip_step(view: TensorViewState, row: int, col: int, n: int, linear: int | None) -> TraceStep:
-    cro, crs = view.clip_row_offset.item(), view.clip_row_span.item()
-    cco, ccs = view.clip_col_offset.item(), view.clip_col_span.item()
-    what = f"clip to rows {_range(cro, crs)} and columns {_range(cco, ccs)}"
+    numbers = {
+        "row_offset": int(view.clip_row_offset.item()),
+        "row_span": int(view.clip_row_span.item()),
+        "col_offset": int(view.clip_col_offset.item()),
+        "col_span": int(view.clip_col_span.item()),
+        "row": row,
+        "col": col,
+    }
     if linear is None:
-        return TraceStep("TA-032", f"{what}: ({row}, {col}) is outside", "skipped")
-    width = min(n, ccs)
-    what = f"{what}, then ({row} - {cro}) * {width} + ({col} - {cco})"
-    return TraceStep("TA-032", what, str(linear), linear == row * n + col)
+        return TraceStep(StepKind.OUTSIDE_CLIP, "TA-032", numbers=numbers)
+    numbers |= {"width": min(n, numbers["col_span"]), "linear": linear}
+    return TraceStep(StepKind.CLIP, "TA-032", numbers=numbers, idle=linear == row * n + col)
 
 
 def _view_steps(layout: TensorLayoutState, view: TensorViewState, linear: U32) -> Generator[TraceStep, None, U32]:
@@ -69,16 +88,25 @@ def _view_steps(layout: TensorLayoutState, view: TensorViewState, linear: U32) -
     coord = addressing.linear_to_view_coord(layout, view, linear)
     index = addressing.view_coord_to_linear(layout, view, coord)
     same = bool(index.item() == linear.item())
-    dimensions = f"the view's {_list(view.view_dimension)}" if own else f"the span {_list(layout.span)}"
     yield TraceStep(
+        StepKind.LINEAR_TO_VIEW_COORD,
         "TA-033",
-        f"linearToViewCoord: digits of {linear.item()} in {dimensions}, permutation {list(view.type.permutation)}",
-        _coords(coord),
-        same,
+        names={"dimensions_of": "view" if own else "span"},
+        numbers={
+            "linear": int(linear.item()),
+            "dimensions": _member(view.view_dimension if own else layout.span),
+            "permutation": tuple(view.type.permutation),
+            "coord": _coords(coord),
+        },
+        idle=same,
     )
     strides = view.view_stride if own else packed_strides(layout.span)
-    what = f"viewCoordToLinear: {_products(coord, strides)} mod 2^32"
-    yield TraceStep("TA-033", what, str(index.item()), same)
+    yield TraceStep(
+        StepKind.VIEW_COORD_TO_LINEAR,
+        "TA-033",
+        numbers={"coord": _coords(coord), "strides": _member(strides), "linear": int(index.item())},
+        idle=same,
+    )
     return index
 
 
@@ -88,34 +116,25 @@ def _clamp_step(
     """What happens in one dimension, and whether its coordinate was out of bounds."""
     offset, dimension = _signed(layout.offset[0, dim].item()), layout.layout_dimension[0, dim].item()
     c = _signed((span_coord + offset) & 0xFFFFFFFF)
-    what = f"dimension {dim}: span coordinate {span_coord} + offset {offset} = {c}"
+    numbers = {"dimension": dim, "span_coord": span_coord, "offset": offset, "coord": c, "size": dimension}
     if 0 <= c < dimension:
-        return TraceStep("TA-035", f"{what}, in [0, {dimension})", str(c), offset == 0), False
+        return TraceStep(StepKind.IN_BOUNDS, "TA-035", numbers=numbers, idle=offset == 0), False
     mode = layout.type.clamp
-    what = f"{what}, out of [0, {dimension}) with {mode.value}"
+    names = {"clamp": mode.value}
     if store and mode is not ClampMode.Undefined:
-        return TraceStep("TA-035", what, "the store is discarded"), True
+        return TraceStep(StepKind.STORE_DISCARDED, "TA-035", names=names, numbers=numbers), True
     if mode is ClampMode.Constant:
-        return TraceStep("TA-039", what, "clampValue"), True
-    return TraceStep("TA-035", what, str(clamped)), True
-
-
-def _range(offset: int, span: int) -> str:
-    """A clip range in words; 0xFFFFFFFF is the span of a fresh view (TA-018)."""
-    return f"from {offset} on" if span == 0xFFFFFFFF else f"[{offset}, {offset + span})"
+        return TraceStep(StepKind.CLAMPED_TO_VALUE, "TA-039", names=names, numbers=numbers), True
+    return TraceStep(StepKind.CLAMPED, "TA-035", names=names, numbers=numbers | {"clamped": clamped}), True
 
 
 def _signed(bits: int) -> int:
     return bits - ((bits & 0x80000000) << 1)
 
 
-def _list(member: U32) -> str:
-    return str(member[0].tolist())
+def _member(member: U32) -> tuple[int, ...]:
+    return tuple(member[0].tolist())
 
 
-def _coords(coord: Sequence[U32]) -> str:
-    return f"({', '.join(str(c.item()) for c in coord)})"
-
-
-def _products(coord: Sequence[U32], stride: U32) -> str:
-    return " + ".join(f"{c.item()} * {s}" for c, s in zip(coord, stride[0].tolist(), strict=True))
+def _coords(coord: Sequence[U32]) -> tuple[int, ...]:
+    return tuple(int(c.item()) for c in coord)

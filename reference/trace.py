@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.expectation import Reach, Reached, Trace, TraceStep
+from cts.expectation import Reach, Reached, Trace
 from cts.model import Store
 from cts.reference.accesses import Access, instances_of
 from cts.reference.addressing import Status
@@ -20,6 +20,7 @@ from cts.reference.execute import Recording
 from cts.reference.history import History
 from cts.reference.program import Evaluation
 from cts.reference.training_history import written_by_accumulation, written_by_conversion
+from cts.trace import ElementValue, StepKind, TraceStep
 
 
 def trace(
@@ -90,19 +91,23 @@ def _covering(evaluation: Evaluation, access: Access, offset: int) -> Mask:
 
 
 def _unwritten(evaluation: Evaluation, buffer: str, offset: int) -> Iterator[TraceStep]:
-    size = evaluation.case.buffers[buffer].size
+    size, names = evaluation.case.buffers[buffer].size, {"buffer": buffer}
     if not 0 <= offset < size:
-        yield TraceStep("TA-069", f"byte {offset} is outside the {size} bytes of {buffer!r}", "a guard byte: unchanged")
+        yield TraceStep(StepKind.GUARD_BYTE, "TA-069", names=names, numbers={"byte": offset, "size": size})
         return
-    yield TraceStep("TA-044", f"no instruction writes byte {offset} of {buffer!r}", "as before the run")
+    yield TraceStep(StepKind.NEVER_WRITTEN, "TA-044", names=names, numbers={"byte": offset})
     for step, access in evaluation.accesses:
         if access.store and access.buffer == buffer:
             stored = access.byte[np.broadcast_to(access.status == Status.OK, access.byte.shape)]
-            end = access.shape.component.size
-            extent = f"bytes {stored.min()} to {stored.max() + end - 1}" if stored.size else "nothing: all is discarded"
             instruction = evaluation.case.program[step.index]
             rule = instruction.facts[0]
-            yield TraceStep(rule, f"program[{step.index}] {type(instruction).__name__} stores", extent)
+            op = {"op": type(instruction).__name__}
+            if stored.size:
+                last = int(stored.max()) + access.shape.component.size - 1
+                numbers = {"first": int(stored.min()), "last": last}
+                yield TraceStep(StepKind.STORES_BYTES, rule, step.index, names=op, numbers=numbers)
+            else:
+                yield TraceStep(StepKind.STORES_NOTHING, rule, step.index, names=op)
 
 
 def _of_byte(history: History, number: int, access: Access, element: Element, offset: int) -> Iterator[TraceStep]:
@@ -115,11 +120,11 @@ def _of_byte(history: History, number: int, access: Access, element: Element, of
     yield from history.of(name, number, element)
     value = history.value(name, number, element)
     assert value is not None, "the matrix of the store is among the last that were recorded"
-    bits = int(value.bits.item())
-    first = int(at_element(access.byte, element))
+    bits, part = int(value.bits.item()), offset - int(at_element(access.byte, element))
     yield TraceStep(
+        StepKind.STORED_BYTE,
         instruction.explained_by[0],
-        f"{access.buffer!r} byte {offset}: byte {offset - first} of 0x{bits:0{2 * access.shape.component.size}x},"
-        " little-endian",
-        f"0x{bits >> (8 * (offset - first)) & 0xFF:02x}",
+        names={"buffer": access.buffer},
+        numbers={"byte": offset, "part": part, "bits": bits >> (8 * part) & 0xFF},
+        result=ElementValue(access.shape.component, bits),
     )

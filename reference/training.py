@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cts.expectation import Policy
 from cts.model import ComponentType
 from cts.reference.arrays import I64, Mask
 from cts.reference.numeric import intervals
@@ -77,7 +78,7 @@ class Accumulation:
             return rounded(self.component, bounds, unknown, reasons), gained
         most = int(self.additions[~exact].max())
         slack = np.where(exact | unknown, 0.0, bound(magnitude, most, fmt.precision, fmt))
-        reason = f"policy: the order of accumulation is free (CV-037), gamma_{most} at {self.component.value}"
+        reason = Policy(f"the order of accumulation is free (CV-037), gamma_{most} at {self.component.value}")
         return rounded(self.component, (low - slack, high + slack), unknown, (*reasons, reason)), gained
 
     def _scatter(self, at: I64, low: F64, high: F64, wild: Mask) -> None:

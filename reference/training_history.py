@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.expectation import Trace, TraceStep
+from cts.expectation import Trace
 from cts.model import Place, VectorOuterProductAccumulate, VectorReduceSumAccumulate
 from cts.reference.accesses import instances_of
 from cts.reference.arrays import Mask
-from cts.reference.element import Element, number_text, show
+from cts.reference.element import Element, number_text, shown, vector_place
 from cts.reference.execute import Execution, Recording, run
-from cts.reference.history import History, instance_text
+from cts.reference.history import History, instance_of
 from cts.reference.opaque import component_of, place_bytes
 from cts.reference.program import Evaluation, Step
+from cts.trace import ElementPlace, ElementValue, StepKind, TraceStep
 
 #: The most additions to one element that are listed.
 TERMS = 8
@@ -37,10 +38,17 @@ def written_by_conversion(
         row, col = (int(i) for i in found[0])
         execution = run(evaluation)
         source = conversion.source
-        types = f"{component_of(case.opaque, source).value} to {component.value}"
-        what = f"conversions[{n}] of {source.of!r}, {types}: element ({row}, {col})"
+        read = component_of(case.opaque, source).value
         first = offset - int(delta[row, col])
-        steps = [TraceStep("VK-054", what, _at(execution, buffer, first, place, component_of(case.opaque, place).size))]
+        steps = [
+            TraceStep(
+                StepKind.CONVERSION,
+                "VK-054",
+                names={"source": source.of, "component": read, "target": component.value},
+                numbers={"conversion": n, "row": row, "col": col},
+                result=_at(execution, buffer, first, place, component_of(case.opaque, place).size),
+            )
+        ]
         steps += _places(evaluation, n, row, col)
         steps += _products(History(evaluation, recording), source.of, row, col)
         return Trace(None, None, row, col, tuple(steps), n)
@@ -50,22 +58,24 @@ def written_by_conversion(
 def _places(evaluation: Evaluation, n: int, row: int, col: int) -> Iterator[TraceStep]:
     """Where either side of a conversion has an element, as far as its layout is known (VK-053, VK-055)."""
     conversion = evaluation.case.conversions[n]
-    for side, place in (("read", conversion.source), ("written", conversion.destination)):
+    for written, place in ((False, conversion.source), (True, conversion.destination)):
         component = component_of(evaluation.case.opaque, place)
+        at, names = ElementPlace(place.of, row, col), {"component": component.value}
         if place.layout is None:
-            matrix = evaluation.case.opaque[place.of]
-            what = f"element ({row}, {col}) of {place.of!r}, {component.value} in {matrix.layout.value} layout"
-            yield TraceStep("VK-053", what, side)
+            kind = StepKind.OPAQUE_WRITTEN if written else StepKind.OPAQUE_READ
+            names["layout"] = evaluation.case.opaque[place.of].layout.value
+            yield TraceStep(kind, "VK-053", place=at, names=names)
         else:
+            kind = StepKind.ROWS_WRITTEN if written else StepKind.ROWS_READ
             byte = int(place_bytes(place, component, conversion.rows, conversion.cols)[0, 0, row, col])
-            what = f"element ({row}, {col}) of {place.of!r}, {component.value} {place.layout.value}"
-            yield TraceStep("VK-055", f"{what}, stride {place.stride}", f"{side} at byte {byte}")
+            names["layout"] = place.layout.value
+            yield TraceStep(kind, "VK-055", place=at, names=names, numbers={"stride": place.stride, "byte": byte})
 
 
-def _at(execution: Execution, buffer: str, byte: int, place: Place, size: int) -> str:
+def _at(execution: Execution, buffer: str, byte: int, place: Place, size: int) -> ElementValue:
     assert place.component is not None
     at = np.full((1, 1, 1, 1), byte - byte % size, np.int64)
-    return show(execution.memories[buffer].load(at, place.component))
+    return shown(execution.memories[buffer].load(at, place.component))
 
 
 def _products(history: History, matrix: str, row: int, col: int) -> Iterator[TraceStep]:
@@ -86,9 +96,14 @@ def _products(history: History, matrix: str, row: int, col: int) -> Iterator[Tra
                 )
                 for name, n in ((i.a, row), (i.b, col))
             )
-            who = instance_text(evaluation.case, evaluation.shape_of(i.a).scope, int(instance))
-            what = f"program[{step.index}], {who}, adds {i.a!r}[{row}] * {i.b!r}[{col}]"
-            yield TraceStep("CV-020", what, f"{a} * {b}")
+            unit, where = instance_of(evaluation.case, evaluation.shape_of(i.a).scope, int(instance))
+            yield TraceStep(
+                StepKind.OUTER_PRODUCT,
+                "CV-020",
+                step.index,
+                names={"a": i.a, "b": i.b, **unit},
+                numbers={"row": row, "col": col, "a_element": a, "b_element": b, **where},
+            )
 
 
 def written_by_accumulation(evaluation: Evaluation, recording: Recording, buffer: str, offset: int) -> Trace | None:
@@ -103,16 +118,18 @@ def written_by_accumulation(evaluation: Evaluation, recording: Recording, buffer
         i = evaluation.case.program[step.index]
         assert isinstance(i, VectorReduceSumAccumulate)
         shape = evaluation.shape_of(i.vector)
-        who = instance_text(evaluation.case, shape.scope, element.instance)
-        what = f"program[{step.index}], {who}, adds component {element.col} of {i.vector!r}"
-        steps.append(TraceStep("CV-021", what, number_text(history.value(i.vector, number, element), shape.component)))
+        unit, where = instance_of(evaluation.case, shape.scope, element.instance)
+        added = number_text(history.value(i.vector, number, element), shape.component)
+        place = vector_place(i.vector, element)
+        numbers = {"number": added, **where}
+        steps.append(TraceStep(StepKind.ADDITION, "CV-021", step.index, place, unit, numbers))
     number, element = found[-1]
     access = evaluation.steps[number].access
     assert access is not None
     component = access.shape.component
     at = np.full((1, 1, 1, 1), offset - offset % component.size, np.int64)
-    total = show(execution.memories[buffer].load(at, component))
-    steps.append(TraceStep("CV-021", f"{len(found)} additions to what was there, in any order", total))
+    total = shown(execution.memories[buffer].load(at, component))
+    steps.append(TraceStep(StepKind.ADDITIONS, "CV-021", numbers={"count": len(found)}, result=total))
     return Trace(evaluation.steps[number].index, element.instance, 0, element.col, tuple(steps))
 
 

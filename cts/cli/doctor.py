@@ -88,6 +88,7 @@ def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
 
 def _known(opened: OpenDriver, oracle: Oracle) -> int:
     """Run the cases; returns the exit status."""
+    from cts import corpus
     from cts.tally import CLEAN, FINDINGS, TROUBLE
     from cts.verdict import Verdict
 
@@ -96,7 +97,7 @@ def _known(opened: OpenDriver, oracle: Oracle) -> int:
         name, attempt = _first(opened, oracle, names)
         seen.append(attempt.verdict)
         if attempt.verdict is Verdict.UNSUPPORTED:
-            first, *others = attempt.detail.split("; ")
+            first, *others = opened.capabilities.missing(corpus.read(corpus.one(name), oracle))
             more = f", and {len(others)} more" if others else ""
             _row("-", f"{what}: the device lacks {first}{more}")
             continue

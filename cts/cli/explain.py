@@ -42,7 +42,9 @@ def explain(
     if json:
         import msgspec
 
-        typer.echo(msgspec.json.format(msgspec.json.encode(explanation), indent=2).decode())
+        from cts.sentences import to_json
+
+        typer.echo(msgspec.json.format(msgspec.json.encode(to_json(explanation)), indent=2).decode())
     else:
         _print(explanation)
     raise typer.Exit(_status(explanation))

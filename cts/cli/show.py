@@ -99,6 +99,7 @@ def _opaque(case: Case, name: str) -> str:
 
 def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
     from cts.model import StorageClass, initial_bits
+    from cts.sentences import reasons_text
 
     contents = allowed.exact.view(buffer.type.bits_dtype)
     if not allowed.intervals and not allowed.identical and (contents == initial_bits(buffer)).all():
@@ -109,7 +110,7 @@ def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
     yield f"\n# expected buffer {name} ({buffer.type.value}{where})"
     yield _array(buffer.type, contents.reshape(extents))
     for intervals in allowed.intervals:
-        reason = f": {intervals.reason}" if intervals.reason else ""
+        reason = f": {reasons_text(intervals.reasons)}" if intervals.reasons else ""
         yield f"# of it {len(intervals.offsets)} elements have more than one allowed value{reason}"
         yield from _ranges(intervals)
     for identical in allowed.identical:
@@ -120,7 +121,7 @@ def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
 def _ranges(intervals: Intervals) -> Iterator[str]:
     """What the first of several elements may be, for those where that is not just anything."""
     from cts.expectation import Freedom
-    from cts.patterns import value_text
+    from cts.sentences import value_text
 
     named = 0
     for offset, lo, hi, flags in zip(intervals.offsets, intervals.lo, intervals.hi, intervals.flags, strict=True):

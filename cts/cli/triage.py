@@ -35,12 +35,13 @@ def triage(
     """
     import msgspec
 
+    from cts.sentences import to_json
     from cts.triage import triage as grouped
 
     this, earlier = runs(run, against)
     found = grouped(this, earlier, explained(this, explain=explain))
     if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        typer.echo(msgspec.json.format(msgspec.json.encode(to_json(found)), indent=2).decode())
     else:
         _print(found, this, earlier)
     raise typer.Exit(1 if any(g.new for g in found.groups) else 0)

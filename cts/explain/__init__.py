@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from msgspec import structs
 
 from cts import registry
 from cts.errors import BadInput
-from cts.expectation import Expectation, Oracle, TraceStep
+from cts.expectation import Expectation, Oracle
 from cts.explain.crashes import shortest
-from cts.explain.elements import Place, asked, kept_out, told, trace_of, unharmed, worst
+from cts.explain.elements import Place, asked, describe_elements, kept_out, trace_of, unharmed, worst
 from cts.explain.locate import locate, untouched
-from cts.explain.model import AsIf, Element, Explanation, Suspect, Told
+from cts.explain.model import AsIf, Element, Explanation, Suspect
 from cts.explain.picture import picture
 from cts.explain.ranking import explaining, likelier, suspects
 from cts.explain.results import Result
 from cts.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case, MatrixStoreTensor
+from cts.trace import TraceStep
 from cts.verdict import Verdict
 
-__all__ = ["AsIf", "Element", "Explanation", "Suspect", "Told", "explain"]
+__all__ = ["AsIf", "Element", "Explanation", "Suspect", "explain"]
 
 
 def explain(
@@ -82,7 +83,7 @@ def _of_failure(
         turns=result.turns,
         wrong=int(result.wrong.sum()),
         total=result.wrong.size,
-        elements=tuple(told(case, oracle, expectation, located, places)),
+        elements=tuple(describe_elements(case, oracle, expectation, located, places)),
         facts=tuple(s.fact for s in found),
         suspects=found,
         as_if=as_if,
@@ -102,13 +103,12 @@ def ranked(
     return structs.replace(known, facts=tuple(s.fact for s in found), suspects=found)
 
 
-def steps_of(case: Case, oracle: Oracle, result: Result | None) -> Callable[[Place], Iterator[Told]]:
+def steps_of(case: Case, oracle: Oracle, result: Result | None) -> Callable[[Place], Sequence[TraceStep]]:
     """Tells the steps of a result's own instruction, for one element."""
     reached = None if result is None else oracle.reached(case, result.index)
 
-    def steps(place: Place) -> Iterator[Told]:
+    def steps(place: Place) -> Sequence[TraceStep]:
         assert result is not None
-        trace = trace_of(case, oracle, result, reached, place, depth=1)
-        return (Told(s.fact, s.what, s.value, s.idle, s.instruction) for s in trace.steps)
+        return trace_of(case, oracle, result, reached, place, depth=1).steps
 
     return steps

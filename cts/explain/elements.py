@@ -11,7 +11,7 @@ from cts.compare import ulps
 from cts.errors import BadInput
 from cts.expectation import Expectation, Freedom, Oracle, Reach, Reached, Trace
 from cts.explain.locate import STORES, Located
-from cts.explain.model import Element, Suspect, Told
+from cts.explain.model import Element, Suspect
 from cts.explain.results import Result, compared
 from cts.model import (
     Case,
@@ -25,7 +25,7 @@ from cts.model import (
     references,
     types_of,
 )
-from cts.patterns import value_text
+from cts.sentences import value_text
 
 Place = tuple[int, int, int]
 
@@ -94,7 +94,7 @@ def asked(result: Result, wanted: Sequence[tuple[int, int]]) -> list[Place]:
     return [(instance, row, col) for row, col in wanted]
 
 
-def told(
+def describe_elements(
     case: Case, oracle: Oracle, expectation: Expectation, located: Located, places: Sequence[Place]
 ) -> Iterator[Element]:
     """Everything about elements of the located result."""
@@ -119,7 +119,7 @@ def told(
             value_text(result.component, int(result.actual[place])),
             met,
             read_instead(case, expectation, result, reached, place) if wrong else "",
-            tuple(Told(s.fact, s.what, s.value, s.idle, s.instruction) for s in trace.steps),
+            trace.steps,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from cts.trace import TraceStep
 from cts.verdict import Verdict
 
 #: How the first instruction whose result differs is known.
@@ -11,19 +12,6 @@ SHOWN = "shown by the driver"
 INSTRUMENTED = "instrumented"
 MEMORY = "memory only"
 SHORTENED = "by shorter programs"
-
-
-class Told(Struct, frozen=True):
-    """A step of a calculation: its fact, what is done and what comes out; `idle` where it changes nothing.
-
-    `instruction` is the index of the instruction whose step it is.
-    """
-
-    fact: str
-    what: str
-    value: str
-    idle: bool = False
-    instruction: int | None = None
 
 
 class Element(Struct, frozen=True):
@@ -42,7 +30,7 @@ class Element(Struct, frozen=True):
     actual: str
     reached: str = ""
     read_instead: str = ""
-    steps: tuple[Told, ...] = ()
+    steps: tuple[TraceStep, ...] = ()
 
 
 class AsIf(Struct, frozen=True):

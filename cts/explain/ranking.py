@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
@@ -14,11 +13,13 @@ import numpy.typing as npt
 
 from cts.compare import compare
 from cts.errors import BadInput
-from cts.expectation import Expectation, Freedom, Oracle, TraceStep
+from cts.expectation import Expectation, Freedom, Oracle
 from cts.explain.changes import changes
-from cts.explain.model import AsIf, Suspect, Told
+from cts.explain.model import AsIf, Suspect
 from cts.explain.results import Mask, Result, compared
 from cts.model import Case, types_of
+from cts.sentences import step_parts
+from cts.trace import TraceStep
 
 #: Elements whose steps are compared, of the wrong and of the right ones each.
 SAMPLE = 24
@@ -117,7 +118,7 @@ class _Seen:
     wrong: int
     right: int
     score: float
-    what: str
+    example: TraceStep
 
 
 def suspects(
@@ -125,7 +126,7 @@ def suspects(
     index: int | None,
     as_if: Sequence[AsIf],
     result: Result | None,
-    told: Callable[[Place], Iterable[Told]],
+    steps_of: Callable[[Place], Iterable[TraceStep]],
     steps: Iterable[TraceStep] = (),
 ) -> tuple[Suspect, ...]:
     """Facts in the order of suspicion, each once, with what speaks for it.
@@ -144,10 +145,10 @@ def suspects(
             for fact in change.facts:
                 found.setdefault(fact, f"all {change.wrong} wrong elements are as if {change.what}")
     if result is not None:
-        for fact, seen in _by_elements(result, told):
-            found.setdefault(fact, _why(seen) if result.wrong.any() else f"takes part: {seen.what}")
+        for fact, seen in _by_elements(result, steps_of):
+            found.setdefault(fact, _why(seen) if result.wrong.any() else _takes_part(seen.example))
     for step in steps:
-        found.setdefault(step.fact, f"takes part: {step.what}")
+        found.setdefault(step.fact, _takes_part(step))
     for change in as_if:
         for fact in change.facts:
             found.setdefault(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}")
@@ -165,49 +166,50 @@ def likelier(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect
 def _why(seen: _Seen) -> str:
     if not seen.score:
         return "takes part, and changes nothing in the wrong elements that were looked at"
-    return f"in {seen.wrong} wrong and {seen.right} right elements that were looked at, such as: {seen.what}"
+    what, _ = step_parts(seen.example)
+    return f"in {seen.wrong} wrong and {seen.right} right elements that were looked at, such as: {what}"
 
 
-def _by_elements(result: Result, told: Callable[[Place], Iterable[Told]]) -> list[tuple[str, _Seen]]:
+def _takes_part(step: TraceStep) -> str:
+    return f"takes part: {step_parts(step)[0]}"
+
+
+def _by_elements(result: Result, steps_of: Callable[[Place], Iterable[TraceStep]]) -> list[tuple[str, _Seen]]:
     wrong, right = sample(result.wrong), sample(_beside(result))
     if not wrong:
         # Harm is done elsewhere: every element takes part in it as well as any other.
         wrong, right = sample(np.ones(result.wrong.shape, bool)), []
     weight = (~result.wrong).sum() / max(1, len(right)) / max(1.0, result.wrong.sum() / max(1, len(wrong)))
-    does: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    idle: dict[str, str] = {}
-    examples: dict[tuple[str, str], str] = {}
+    does: dict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
+    idle: dict[str, TraceStep] = {}
+    examples: dict[Hashable, TraceStep] = {}
     # The facts of what made layouts and views, which come after those of the instruction itself.
     behind: set[str] = set()
     own: set[str] = set()
     for column, places in enumerate((wrong, right)):
         for place in places:
-            steps = list(told(place))
-            active = {(s.fact, _kind(s)): s.what for s in steps if not s.idle}
-            for key, what in active.items():
+            steps = list(steps_of(place))
+            active = {s.signature: s for s in steps if not s.idle}
+            for key, step in active.items():
                 does[key][column] += 1
-                examples.setdefault(key, what)
+                examples.setdefault(key, step)
             for s in steps:
-                idle.setdefault(s.fact, s.what)
+                idle.setdefault(s.fact, s)
                 if s.instruction == result.index:
                     behind.discard(s.fact)
                 elif s.fact not in own:
                     behind.add(s.fact)
             own |= {s.fact for s in steps if s.instruction == result.index}
     best: dict[str, _Seen] = {}
-    for (fact, kind), (bad, good) in does.items():
+    for key, (bad, good) in does.items():
+        fact = examples[key].fact
         score = bad / sqrt(max(1, len(wrong)) * (bad + weight * good)) if bad else 0.0
         if fact not in best or score > best[fact].score:
-            best[fact] = _Seen(bad, good, score, examples[fact, kind])
-    for fact, what in idle.items():
-        best.setdefault(fact, _Seen(0, 0, 0.0, what))
+            best[fact] = _Seen(bad, good, score, examples[key])
+    for fact, step in idle.items():
+        best.setdefault(fact, _Seen(0, 0, 0.0, step))
     order = list(idle)
     return sorted(best.items(), key=lambda item: (-round(item[1].score, 6), item[0] in behind, order.index(item[0])))
-
-
-def _kind(step: Told) -> str:
-    """What a step does, whatever its numbers are."""
-    return re.sub(r"-?\d+(\.\d+)?", "#", step.what)
 
 
 def _beside(result: Result) -> Mask:

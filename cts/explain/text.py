@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.explain.model import Element, Explanation, Told
+from cts.explain.model import Element, Explanation
 from cts.explain.picture import LEGEND
+from cts.sentences import step_text
 from cts.verdict import Verdict
 
 #: The colours of a picture's characters.
@@ -92,11 +93,6 @@ def _element(x: Explanation, e: Element) -> Iterator[str]:
         yield f"  which is the value of {e.read_instead}"
     if e.steps:
         yield "  how the expected value gets there:"
-        yield from (f"    {_step(s)}" for s in e.steps[:STEPS])
+        yield from (f"    {s.fact:<{_FACT_WIDTH}} {step_text(s)}" for s in e.steps[:STEPS])
         if len(e.steps) > STEPS:
             yield f"    and {len(e.steps) - STEPS} more steps"
-
-
-def _step(step: Told) -> str:
-    value = f" -> {step.value}" if step.value else ""
-    return f"{step.fact:<{_FACT_WIDTH}} {step.what}{value}"

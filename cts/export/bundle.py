@@ -24,6 +24,7 @@ from cts.export.templates import render
 from cts.judge import job as job_of
 from cts.model import dumps_case
 from cts.report.failure import difference, full
+from cts.sentences import to_json
 from cts.spirv.listing import assembly
 
 #: The form of a bundle; a change that an old reader would misread makes it a new one.
@@ -66,7 +67,7 @@ def bundle(subject: Subject) -> dict[str, bytes]:
     if subject.original is not None:
         files[ORIGINAL] = dumps_case(subject.original).encode()
     if isinstance(subject.explanation, Explanation):
-        files[EXPLANATION] = msgspec.json.format(msgspec.json.encode(subject.explanation), indent=2) + b"\n"
+        files[EXPLANATION] = msgspec.json.format(msgspec.json.encode(to_json(subject.explanation)), indent=2) + b"\n"
     if subject.seen and subject.seen.finding:
         files["failure.txt"] = (full(_result(subject.seen), None) + "\n").encode()
     files["README.md"] = _readme(subject, files, left_out).encode()

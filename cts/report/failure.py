@@ -10,6 +10,7 @@ from pathlib import Path
 from cts.errors import HarnessTrouble
 from cts.events import Finding, GeneratorFault, Mismatch, Result, RunStarted
 from cts.model import dumps_case
+from cts.sentences import guess_text, step_text, writer_text
 
 #: Differing elements shown after the first; a saved report has more.
 SHOWN = 8
@@ -119,13 +120,14 @@ def difference(finding: Finding, most: int | None) -> Iterator[str]:
         yield f"{count.differing} of {count.total} {what} {where} {count.buffer} differ"
     first, *others = finding.listed
     yield f"first: {place(first)}"
-    yield f"  {finding.matrix}"
+    if finding.writer is not None:
+        yield f"  {writer_text(finding.writer)}"
     yield f"  expected {first.expected}"
     yield f"  actual   {first.actual}{_ulp(first)}"
     if finding.policy:
         yield f"by this suite's policy, not by the specifications' text: {finding.policy}"
     for guess in finding.guesses:
-        yield f"looks like: {guess}"
+        yield f"looks like: {guess_text(guess)}"
     shown = others if most is None else others[: most - 1]
     if shown:
         yield "then:"
@@ -135,7 +137,7 @@ def difference(finding: Finding, most: int | None) -> Iterator[str]:
             yield f"  and {left} more"
     if finding.steps:
         yield "how the expected value gets there:"
-        yield from (f"  {s.fact:<{_FACT_WIDTH}} {s.what} -> {s.value}" for s in finding.steps)
+        yield from (f"  {s.fact:<{_FACT_WIDTH}} {step_text(s)}" for s in finding.steps)
 
 
 def place(mismatch: Mismatch) -> str:

@@ -74,7 +74,10 @@ def _likeness(result: Result | None) -> object:
     """What two results have in common that are the same failure: verdict, case, and how much differs."""
     assert result is not None
     found = result.finding
-    return result.verdict, found and (found.case.content_hash, found.counts, found.listed[:1])
+    if found is None:
+        return result.verdict, None
+    first = tuple((m.buffer, m.guard, m.offset, m.expected, m.actual) for m in found.listed[:1])
+    return result.verdict, (found.case.content_hash, found.counts, first)
 
 
 def _by_key(run: Run) -> dict[tuple[str, str], Result]:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.model.identity import HASHES
+from cts.sentences import to_json
+from cts.store import older_format
 from cts.store.run import Run
 
 if TYPE_CHECKING:
@@ -33,12 +36,17 @@ def read(run: Run) -> dict[Key, Explanation]:
     found = []
     for number, line in enumerate(text[: text.rfind(b"\n") + 1].splitlines(), 1):
         try:
+            line = (
+                older_format.without_sentences(line)
+                if run.manifest.format <= older_format.LAST_WITH_SENTENCES
+                else line
+            )
             found.append(msgspec.json.decode(line, type=Explanation))
         except (msgspec.DecodeError, RecursionError) as e:
             remedy = "a file that `--explain` wrote; delete it to explain all failures again"
             raise BadInput("run-explanations", str(e), f"{path}:{number}", remedy) from e
     renamed = {}
-    if run.older:
+    if run.manifest.hashes != HASHES:
         failures = [(r.driver, r.finding.case) for r in run.findings() if r.finding is not None]
         renamed = {(driver, case.name): case.content_hash for driver, case in failures}
     return {(e.driver, renamed.get((e.driver, e.case), e.content_hash)): e for e in found}
@@ -93,6 +101,6 @@ def _on_driver(
 def _append(path: Path, explanation: Explanation) -> None:
     try:
         with path.open("ab") as file:
-            file.write(msgspec.json.encode(explanation) + b"\n")
+            file.write(msgspec.json.encode(to_json(explanation)) + b"\n")
     except OSError as e:
         raise HarnessTrouble("run-unwritable", e.strerror or str(e), str(path), "a folder that can be written") from e

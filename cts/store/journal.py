@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -64,21 +64,21 @@ class Journal:
         return list(_events(text[:whole], str(self.path)))
 
 
-def read(path: Path) -> list[Event]:
-    """The events of a run, ended or not. Raises BadInput for a file that no run wrote."""
+def read(path: Path, decoder: Callable[[bytes], Event] = decode) -> list[Event]:
+    """The events of a run, ended or not, by the decoder of its format. Raises BadInput for a file that no run wrote."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
         return []
     except OSError as e:
         raise BadInput("run-unreadable", e.strerror or str(e), str(path), "a file that can be read") from e
-    return list(_events(text[: text.rfind(b"\n") + 1], str(path)))
+    return list(_events(text[: text.rfind(b"\n") + 1], str(path), decoder))
 
 
-def _events(text: bytes, where: str) -> Iterator[Event]:
+def _events(text: bytes, where: str, decoder: Callable[[bytes], Event] = decode) -> Iterator[Event]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            yield decode(line)
+            yield decoder(line)
         except (msgspec.DecodeError, RecursionError) as e:
             raise BadInput("run-events", str(e), f"{where}:{number}", "a line that `cts run` wrote") from e
 

@@ -23,9 +23,9 @@ from cts.events import (
 from cts.judge import ResumeState
 from cts.model.identity import HASHES
 from cts.runner import Plan, ResumedRun
-from cts.store import journal
+from cts.store import journal, older_format
 from cts.store.folder import MANIFEST, RunFolder, locate
-from cts.store.manifest import Manifest, decode, versions
+from cts.store.manifest import FORMAT, Manifest, decode, versions
 from cts.verdict import Verdict
 
 
@@ -52,24 +52,42 @@ class Run:
 
     @property
     def older(self) -> str:
-        """Where its content hashes are of another kind than this suite's: what follows from that, else ""."""
-        if self.manifest.hashes == HASHES:
-            return ""
-        return (
-            f"{self.path} has content hashes of kind {self.manifest.hashes}, this suite of kind {HASHES}: "
-            "it can be read and compared, but not resumed, and its generated cases have other names here"
-        )
+        """Where an older suite wrote it in another form: what follows from that, else ""."""
+        return older(self.path, self.manifest)
 
 
 def load(path: Path) -> Run:
     """The run of a folder, or the latest of a folder of runs. Raises BadInput where it is none."""
     folder = locate(path)
+    manifest = _manifest(folder)
+    events = folder / journal.NAME
+    if manifest.format <= older_format.LAST_WITH_SENTENCES:
+        return of_events(folder, manifest, journal.read(events, older_format.decode))
+    return of_events(folder, manifest, journal.read(events))
+
+
+def older(path: Path, manifest: Manifest) -> str:
+    """What follows for the run of a folder from the form that an older suite wrote it in, "" where it is this one's."""
+    found = []
+    if manifest.hashes != HASHES:
+        found.append(
+            f"{path} has content hashes of kind {manifest.hashes}, this suite of kind {HASHES}: "
+            "it can be read and compared, but not resumed, and its generated cases have other names here"
+        )
+    if manifest.format <= older_format.LAST_WITH_SENTENCES:
+        found.append(
+            f"{path} is of format {manifest.format}, this suite writes {FORMAT}: it can be read and compared, but not "
+            "resumed, and guesses and steps are left out; `cts triage --explain` finds out anew where failures begin"
+        )
+    return "; ".join(found)
+
+
+def _manifest(folder: Path) -> Manifest:
     try:
         text = (folder / MANIFEST).read_bytes()
     except OSError as e:
         raise BadInput("run-unreadable", e.strerror or str(e), str(folder / MANIFEST), "a file that can be read") from e
-    manifest = decode(text, str(folder / MANIFEST))
-    return of_events(folder, manifest, journal.read(folder / journal.NAME))
+    return decode(text, str(folder / MANIFEST))
 
 
 def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
@@ -101,10 +119,10 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
     the suite, its libraries or a case are not what they were.
     """
     path = locate(path)
+    _check(path, _manifest(path))
     writer = journal.Journal(path / journal.NAME)
     try:
         run = load(path)
-        _check(run)
         faults = tuple(p for p in run.problems if isinstance(p, GeneratorFault))
         states = resume_states(run.judged, run.died)
         plan = replace(run.manifest.plan(), resumed=ResumedRun(run.results, faults, run.judged, states))
@@ -157,12 +175,13 @@ def resume_states(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, 
     return {d: ResumeState(passed.get(d, {}), failed.get(d, {}), died.get(d, {})) for d in specs}
 
 
-def _check(run: Run) -> None:
-    manifest, where = run.manifest, str(run.path)
+def _check(path: Path, manifest: Manifest) -> None:
+    where = str(path)
     if manifest.origin != "cts run":
         raise BadInput("run-of-pytest", "a pytest session cannot be resumed", where, "pytest again")
-    if run.older:
-        raise BadInput("run-hashes", run.older, where, "a new run, or the suite that began this one")
+    if (why := older(path, manifest)) != "":
+        code = "run-hashes" if manifest.hashes != HASHES else "run-format"
+        raise BadInput(code, why, where, "a new run, or the suite that began this one")
     now = {"coopmat-cts": cts.__version__, **versions()}
     for name, version in {"coopmat-cts": manifest.suite, **manifest.versions}.items():
         if now.get(name) != version:

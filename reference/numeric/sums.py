@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.expectation import Freedom
+from cts.expectation import Freedom, Policy
 from cts.model import ComponentType
 from cts.reference.arrays import Mask
 from cts.reference.numeric.rounding import component_of, denormal
 from cts.reference.numeric.specials import enclosed
 from cts.reference.numeric.value import Value, where
 
-REASON = "policy: NaN and infinity go through sums (NU-023)"
+REASON = Policy("NaN and infinity go through sums (NU-023)")
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ from cts.finding import finding
 from cts.judge import judge
 from cts.model import load_case
 from cts.runner import open_driver
+from cts.sentences import writer_text
 from cts.verdict import Verdict
 
 CASES = Path(cts.cases.__file__).parent
 
 
 @pytest.mark.parametrize(
-    ("name", "mutant", "matrix"),
+    ("name", "mutant", "text"),
     [
         (
             "vector_arithmetic/parts/construct",
@@ -30,13 +31,14 @@ CASES = Path(cts.cases.__file__).parent
             "reduce-sum-atomic-lost",
             "stored by program[1] (VectorReduceSumAccumulate), instance 69, component 0",
         ),
-        ("vector_training/outer/one", "training-zero-fill-ignored", "written by a conversion, row 0, column 2"),
+        ("vector_training/outer/one", "training-zero-fill-ignored", "written by conversions[0], row 0, column 2"),
         ("vector_conversions/layout/columns_to_rows", "conversion-last-line-padded", "no instruction may write there"),
     ],
 )
-def test_who_wrote_the_first_wrong_element(name: str, mutant: str, matrix: str) -> None:
+def test_who_wrote_the_first_wrong_element(name: str, mutant: str, text: str) -> None:
     case, oracle = load_case(CASES / f"{name}.yaml"), registry.oracle()
     expectation = oracle.expect(case)
     attempt = judge(open_driver(f"emulator:mutant={mutant}"), case, expectation)
     assert attempt.verdict is Verdict.FAIL
-    assert finding(case, attempt, expectation, oracle).matrix == matrix
+    found = finding(case, attempt, expectation, oracle).writer
+    assert found is not None and writer_text(found) == text

@@ -20,6 +20,7 @@ from cts.reduce.passes import PASSES
 from cts.reduce.record import Stopped
 from cts.runner import Plan, run
 from cts.tally import exit_status
+from cts.trace import ElementPlace, WrittenByInstruction
 from cts.verdict import Verdict
 
 Memory = dict[str, npt.NDArray[np.uint8]]
@@ -183,7 +184,7 @@ def test_finding_has_the_difference_and_the_steps(fakes: ModuleType) -> None:
     (first,) = found.listed
     assert (first.offset, first.element, first.coordinates) == (0, 0, (0, 0))
     assert (first.expected, first.actual, first.ulp) == ("0x0000 (0.0)", "0x0001 (5.960464477539063e-08)", 1)
-    assert found.matrix == "stored by program[5] (MatrixStore), instance 0, row 0, column 0"
+    assert found.writer == WrittenByInstruction(5, "MatrixStore", ElementPlace("m", 0, 0, 0))
     assert {"TA-031", "TA-034", "TA-035", "TA-036"} <= {s.fact for s in found.steps}
 
 

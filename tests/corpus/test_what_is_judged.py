@@ -59,7 +59,7 @@ def of_buffer(buffer: Buffer, allowed: Allowed) -> Shares:
     written, anything, vague = 0, 0, 0
     for intervals in allowed.intervals:
         changed[intervals.offsets[:, None] + np.arange(intervals.component.size)] = False
-        if BETWEEN_LINES in intervals.reason:
+        if any(BETWEEN_LINES in reason for reason in intervals.reasons):
             continue
         open_ = (intervals.flags & Freedom.ANY) != 0
         written += len(open_)

@@ -18,6 +18,8 @@ from cts.explain.text import lines
 from cts.judge import OpenDriver, judge
 from cts.model import Case, MatrixMulAdd, MatrixStore, loads_case
 from cts.runner import open_driver
+from cts.sentences import step_parts
+from cts.trace import StepKind
 from cts.verdict import Verdict
 
 MIRRORED = "tensor_addressing.clamp.mirrored_two_rows"
@@ -115,7 +117,7 @@ def test_a_store_that_does_nothing() -> None:
 def test_a_product_lists_its_terms() -> None:
     found = explained("matrix_arithmetic.mul_add.s8", "emulator:mutant=a-sign-ignored")
     assert found.op == "MatrixMulAdd"
-    steps = [s.what for s in found.elements[0].steps if s.what.startswith("k = ")]
+    steps = [step_parts(s)[0] for s in found.elements[0].steps if s.kind is StepKind.PRODUCT]
     assert len(steps) == 16
     assert found.as_if[0].what == "program[3] did not have MatrixASigned"
 

@@ -181,7 +181,7 @@ def test_freedom_goes_through_memory() -> None:
     (stored,), (again,) = found.buffers["out"].intervals, found.buffers["out2"].intervals
     assert (decode(T.float16, stored.lo[:1]).item(), decode(T.float16, stored.hi[:1]).item()) == (2048, 2050)
     assert (decode(T.float16, again.lo[:1]).item(), decode(T.float16, again.hi[:1]).item()) == (2047, 2050)
-    assert len(stored.offsets) == 32 and "NU-012" in stored.reason
+    assert len(stored.offsets) == 32 and any("NU-012" in reason for reason in stored.reasons)
     assert (found.spreads["d"].lo == stored.lo[0]).all()
 
 

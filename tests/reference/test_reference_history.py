@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from reference_cases import case_of
 
-from cts.expectation import TraceStep
 from cts.model import Case
 from cts.reference import ORACLE
+from cts.sentences import step_parts
+from cts.trace import TraceStep
 
 
 def matrix(use: str, component: str = "float16", rows: int = 2, cols: int = 8) -> str:
@@ -19,7 +20,7 @@ def steps(case: Case, buffer: str, offset: int) -> list[TraceStep]:
 
 
 def found(trace: list[TraceStep], fact: str) -> list[tuple[str, str]]:
-    return [(s.what, s.value) for s in trace if s.fact == fact]
+    return [step_parts(s) for s in trace if s.fact == fact]
 
 
 BUFFERS = """
@@ -55,8 +56,8 @@ op: MatrixStore, matrix: acc, buffer: out, stride: 8
         "carried from 'd' as it is",
         "carried from 'z' as it is",
     ]
-    assert "turn 1" in next(s.what for s in trace if "MatrixMulAdd" in s.what)
-    assert trace[-1].value == "0x40"
+    assert "turn 1" in next(what for what, _ in map(step_parts, trace) if "MatrixMulAdd" in what)
+    assert step_parts(trace[-1])[1] == "0x40"
 
 
 def test_conversions_say_what_is_allowed() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from reference_cases import case_of, random_case
 
 from cts.expectation import Trace
 from cts.model import GUARD_BYTES
 from cts.reference import ORACLE
+from cts.sentences import step_parts
+from cts.trace import StepKind
 
 CASE = case_of(
     """
@@ -33,7 +33,7 @@ def facts(trace: Trace) -> list[str]:
 
 
 def values(trace: Trace, fact: str) -> list[str]:
-    return [step.value for step in trace.steps if step.fact == fact]
+    return [step_parts(step)[1] for step in trace.steps if step.fact == fact]
 
 
 def test_store_through_layout_and_load_through_view() -> None:
@@ -63,7 +63,7 @@ def test_store_through_layout_and_load_through_view() -> None:
     assert values(trace, "TA-030")[1:] == ["index 33"]
     # Pointer 8 elements in, so element 41 of src, whose bits count from 0.
     assert values(trace, "CM-010")[-1] == "0x0029"
-    assert trace.steps[-1].value == "0x00"
+    assert step_parts(trace.steps[-1])[1] == "0x00"
 
 
 def test_clipped_element_comes_from_the_object() -> None:
@@ -85,9 +85,9 @@ op: MatrixStore, matrix: m, buffer: dst, stride: 16
     )
     assert (trace.instruction, trace.row, trace.col) == (6, 5, 9)
     assert facts(trace) == ["KM-013", "KM-013", "CM-010", "TA-032", "TA-038", "KM-013", "KM-013", "KM-013", "KM-013"]
-    assert "Object, 'z'" in trace.steps[4].what
-    assert trace.steps[7].what == f"loaded from byte {2 * (5 * 32 + 9)} of 'src'"
-    assert trace.steps[-1].value == f"0x{5 * 32 + 9:02x}"
+    assert "Object, 'z'" in step_parts(trace.steps[4])[0]
+    assert step_parts(trace.steps[7])[0] == f"loaded from byte {2 * (5 * 32 + 9)} of 'src'"
+    assert step_parts(trace.steps[-1])[1] == f"0x{5 * 32 + 9:02x}"
 
 
 def test_clamped_element_is_the_clamp_value() -> None:
@@ -105,7 +105,7 @@ op: MatrixStore, matrix: m, buffer: dst, stride: 16, order: ColumnMajor
     trace = ORACLE.trace(case, "dst", 2 * (7 * 16 + 3) + 1)
     assert (trace.row, trace.col) == (3, 7)
     assert facts(trace)[2:] == ["CM-010", "TA-031", "TA-034", "TA-035", "TA-039", "TA-038", "KM-013"]
-    assert [step.value for step in trace.steps[-3:]] == ["clampValue", "0x5678", "0x56"]
+    assert [step_parts(step)[1] for step in trace.steps[-3:]] == ["clampValue", "0x5678", "0x56"]
 
 
 def test_constant_of_another_instance() -> None:
@@ -119,16 +119,16 @@ op: MatrixStore, matrix: m, buffer: out, stride: 16, offset: {literal: 0, wg.x: 
     )
     trace = ORACLE.trace(case, "out", 2 * (5 * 256 + 17) + 1)
     assert (trace.instance, trace.row, trace.col) == (5, 1, 1)
-    assert "workgroup (2, 0, 0), subgroup 1" in trace.steps[0].what
-    assert [(s.fact, s.value) for s in trace.steps[-2:]] == [("KM-016", "0x3e00"), ("KM-013", "0x3e")]
+    assert "workgroup (2, 0, 0), subgroup 1" in step_parts(trace.steps[0])[0]
+    assert [(s.fact, step_parts(s)[1]) for s in trace.steps[-2:]] == [("KM-016", "0x3e00"), ("KM-013", "0x3e")]
 
 
 def test_byte_that_nothing_writes() -> None:
     trace = ORACLE.trace(CASE, "dst", 511)
     assert trace.instruction is trace.instance is trace.row is trace.col is None
-    assert trace.steps[0].what == "no instruction writes byte 511 of 'dst'"
+    assert step_parts(trace.steps[0])[0] == "no instruction writes byte 511 of 'dst'"
     # Columns 1 to 9 of rows 0 to 9 are stored to.
-    assert trace.steps[1].value == f"bytes 2 to {2 * 99 + 1}"
+    assert step_parts(trace.steps[1])[1] == f"bytes 2 to {2 * 99 + 1}"
     assert facts(ORACLE.trace(CASE, "src", 0)) == ["TA-044"]
 
 
@@ -136,7 +136,7 @@ def test_guard_byte() -> None:
     for offset in (-1, -GUARD_BYTES, 512):
         trace = ORACLE.trace(CASE, "dst", offset)
         assert trace.instruction is None
-        assert "guard" in trace.steps[0].value
+        assert trace.steps[0].kind is StepKind.GUARD_BYTE
 
 
 def test_last_step_is_the_expected_byte() -> None:
@@ -151,6 +151,7 @@ def test_last_step_is_the_expected_byte() -> None:
             assert (trace.row, trace.col) == ((row, col) if 0 <= row < 8 and col < 8 else (None, None))
             if trace.instruction is None:
                 continue
-            assert trace.steps[-1].value == f"0x{contents[offset]:02x}"
+            assert step_parts(trace.steps[-1])[1] == f"0x{contents[offset]:02x}"
             bits = int(expectation.matrices["m"][trace.instance, trace.row, trace.col])
-            assert re.fullmatch(rf"0x0*{bits:x}", trace.steps[-2].value)
+            result = trace.steps[-2].result
+            assert result is not None and result.bits == bits

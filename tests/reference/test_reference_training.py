@@ -87,7 +87,7 @@ def test_sums_that_round_lie_within_the_bound_of_any_order() -> None:
     a, b = (rng.integers(-2000, 2000, (INVOCATIONS, 32)).astype(np.float16) / 256 for _ in range(2))
     expectation = expected(outer_case("float16", a, b))
     (intervals,) = [i for i in expectation.buffers["back"].intervals if len(i.offsets) == 15]
-    assert "CV-037" in intervals.reason
+    assert any("CV-037" in reason for reason in intervals.reasons)
     bounds = {
         int(o): (lo, hi)
         for o, lo, hi in zip(intervals.offsets, intervals.lo.view("f2"), intervals.hi.view("f2"), strict=True)
@@ -153,7 +153,7 @@ def test_conversions_round_to_nearest_even(source: str, middle: str, layout: str
 def test_between_the_lines_of_a_matrix_a_conversion_may_leave_anything(layout: str) -> None:
     """VK-055: but nothing is written before the first line, nor behind the last."""
     case = conversion_case("float16", "float16", "float32", np.ones((9, 7)), layout)
-    free = [i for i in expected(case).buffers["d"].intervals if "between lines" in i.reason]
+    free = [i for i in expected(case).buffers["d"].intervals if any("between lines" in reason for reason in i.reasons)]
     lines, length = (9, 7) if layout == "RowMajor" else (7, 9)
     wanted = [64 + line * 96 + at * 4 for line in range(lines - 1) for at in range(length, 96 // 4)]
     assert sorted(o for i in free for o in i.offsets.tolist()) == wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -251,8 +253,9 @@ def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
         (('"hypothesis": "', '"hypothesis": "0'), "run-versions"),
         (('"digest": "', '"digest": "0'), "case-changed"),
         (('"origin": "cts run"', '"origin": "pytest"'), "run-of-pytest"),
-        (('"format": 2', '"format": 3'), "run-format"),
-        (('"format": 2', '"format": ' + "[" * 100_000), "run-manifest"),
+        (('"format": 3', '"format": 4'), "run-format"),
+        (('"format": 3', '"format": 2'), "run-format"),
+        (('"format": 3', '"format": ' + "[" * 100_000), "run-manifest"),
         (('"hashes": 2', '"hashes": 1'), "run-hashes"),
         (('"seed"', '"sead"'), "run-manifest"),
         (('"identity": "Fake GPU, fake 3.1"', '"identity": "Fake GPU, fake 3.0"'), "driver-changed"),
@@ -273,7 +276,7 @@ def test_a_run_of_an_older_suite_is_read_and_says_that_it_is_older(runs: Runs) -
     told = explanations.complete(load(path), lambda text: None)
     assert told and load(path).older == ""
     manifest = path / "manifest.json"
-    text = manifest.read_text().replace('"format": 2', '"format": 1')
+    text = manifest.read_text().replace('"format": 3', '"format": 1')
     manifest.write_text(text.replace(',\n "hashes": 2', ""))
     for file in (path / "results.jsonl", path / "explanations.jsonl"):
         for _, identity in told:
@@ -285,6 +288,48 @@ def test_a_run_of_an_older_suite_is_read_and_says_that_it_is_older(runs: Runs) -
     with pytest.raises(BadInput, match="run-hashes") as caught:
         resume(path)
     assert "a new run" in caught.value.remedy
+
+
+def test_a_run_whose_guesses_are_sentences_is_read_without_them(runs: Runs) -> None:
+    """Format 2 had no other; what is explained of it now is as of any run."""
+    path = runs(["fake:wrong"])
+    now = load(path)
+    complete = explanations.complete(now, lambda text: None)
+    assert any(e.elements and e.elements[0].steps for e in complete.values())
+    for name, change in (("results.jsonl", _in_words), ("explanations.jsonl", _explained_in_words)):
+        lines = [change(json.loads(line)) for line in (path / name).read_text().splitlines()]
+        (path / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    manifest = path / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"format": 3', '"format": 2'))
+    before = (path / "results.jsonl").read_bytes()
+    older = load(path)
+    found = [r.finding for r in older.results if r.finding is not None]
+    assert found and all(not (f.guesses or f.steps or f.writer) and f.counts for f in found)
+    assert "format 2, this suite writes 3" in older.older and "`cts triage --explain`" in older.older
+    assert {d.change for d in diff(older, now)} == {Change.SAME}
+    read = explanations.read(older)
+    assert read.keys() == complete.keys() and all(e.steps == () for x in read.values() for e in x.elements)
+    assert [x.facts for x in read.values()] == [x.facts for x in complete.values()]
+    with pytest.raises(BadInput, match="run-format") as caught:
+        resume(path)
+    assert "a new run" in caught.value.remedy and (path / "results.jsonl").read_bytes() == before
+
+
+def _in_words(event: dict[str, Any]) -> dict[str, Any]:
+    """An event as format 2 has it."""
+    if (finding := event.get("finding")) is not None:
+        finding["matrix"] = finding.pop("writer")["text"]
+        finding["guesses"] = [g["text"] for g in finding["guesses"]]
+        finding["steps"] = [{name: step[name] for name in ("fact", "what", "value")} for step in finding["steps"]]
+        for mismatch in finding["listed"]:
+            del mismatch["bits"]
+    return event
+
+
+def _explained_in_words(explanation: dict[str, Any]) -> dict[str, Any]:
+    for element in explanation["elements"]:
+        element["steps"] = [{name: step[name] for name in ("fact", "what", "value")} for step in element["steps"]]
+    return explanation
 
 
 @pytest.fixture

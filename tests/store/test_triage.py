@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cts.events import BufferCount, Finding, Result, Step
+from cts.events import BufferCount, Finding, Result
 from cts.explain import Explanation
+from cts.guesses import Guess, WrongBeforeStore
 from cts.model import Case, loads_case
 from cts.profiles import Profile
 from cts.runner import Plan
 from cts.store import Manifest, Run
+from cts.trace import ElementPlace, StepKind, TraceStep, Writer, WrittenByInstruction, WrittenByNone
 from cts.triage import GUESSED, Cause, triage
 from cts.verdict import Verdict
 
@@ -27,15 +29,16 @@ program:
   - {op: MatrixStore, matrix: c, buffer: dst, stride: 8}
 """
 
-ALREADY = "matrix c is already wrong before it is stored: 3 of 16 elements, first at instance 0, row 0, column 0"
-STORED = "stored by program[1] (MatrixStore), instance 0, row 0, column 0"
+PLACE = ElementPlace("c", 0, 0, 0)
+ALREADY = WrongBeforeStore("matrix", PLACE, 3, 16)
+STORED = WrittenByInstruction(1, "MatrixStore", PLACE)
 
 #: The address of an element that a store takes from a load.
-STORE = Step("KM-013", "program[1] MatrixStore, workgroup (0, 0, 0) -> element (0, 0) of 'c'", "")
-STRIDE = Step("KM-014", "byte address", "0")
-LOAD = Step("TA-031", "program[0] MatrixLoadTensor, workgroup (0, 0, 0) -> element (0, 0)", "")
-CLIP = Step("TA-032", "clip to rows [0, 16)", "16")
-PAST = Step("TA-036", "byte address", "32")
+STORE = TraceStep(StepKind.INSTRUCTION, "KM-013", 1, PLACE, {"op": "MatrixStore"}, {"workgroup": (0, 0, 0)}, idle=True)
+STRIDE = TraceStep(StepKind.MATRIX_BYTE, "KM-014", 1)
+LOAD = TraceStep(StepKind.INSTRUCTION, "TA-031", 0, PLACE, {"op": "MatrixLoadTensor"}, {"workgroup": (0, 0, 0)})
+CLIP = TraceStep(StepKind.CLIP, "TA-032", 0)
+PAST = TraceStep(StepKind.TENSOR_BYTE, "TA-036", 0)
 
 
 def case(name: str = "a.b.c", value: int = 5, covers: str = "") -> Case:
@@ -74,7 +77,7 @@ def causes(run: Run) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("steps", "guesses", "covers", "matrix", "cause"),
+    ("steps", "guesses", "covers", "writer", "cause"),
     [
         ((STORE, LOAD, CLIP), (), "", STORED, ("MatrixStore", "KM-013")),
         ((STORE, STRIDE, LOAD), (), "", STORED, ("MatrixStore", "")),
@@ -84,14 +87,14 @@ def causes(run: Run) -> list[tuple[str, str]]:
         ((STORE,), (ALREADY,), "", STORED, ("MatrixStore", "KM-013")),
         ((STRIDE,), (), "", STORED, ("MatrixStore", "")),
         ((), (), "KM-013", STORED, ("MatrixStore", "")),
-        ((), (), "KM-013", "no instruction may write there", ("", "")),
+        ((), (), "KM-013", WrittenByNone(), ("", "")),
     ],
 )
 def test_a_guess_from_the_address(
-    steps: tuple[Step, ...], guesses: tuple[str, ...], covers: str, matrix: str, cause: tuple[str, str]
+    steps: tuple[TraceStep, ...], guesses: tuple[Guess, ...], covers: str, writer: Writer, cause: tuple[str, str]
 ) -> None:
     """The instruction that stores, or the one before where the matrix is wrong already; a fact that is beyond doubt."""
-    finding = Finding(case(covers=covers), guesses=guesses, matrix=matrix, steps=steps)
+    finding = Finding(case(covers=covers), guesses=guesses, writer=writer, steps=steps)
     grouped = triage(a_run(failed(finding=finding)), None, {})
     (group,) = grouped.groups
     assert (group.cause.instruction, group.cause.fact) == cause
@@ -99,14 +102,14 @@ def test_a_guess_from_the_address(
 
 
 def test_an_explanation_goes_before_a_guess() -> None:
-    finding = Finding(case(), matrix=STORED, steps=(STORE, LOAD))
+    finding = Finding(case(), writer=STORED, steps=(STORE, LOAD))
     grouped = triage(a_run(failed(finding=finding)), None, explained("MatrixLoadTensor", "TA-032", "TA-031"))
     assert grouped.groups[0].cause == Cause("gpu", Verdict.FAIL, "MatrixLoadTensor", "TA-032")
     assert grouped.groups[0].failures[0].how == "shown by the driver"
 
 
 def test_an_explanation_that_says_nothing_leaves_the_guess() -> None:
-    finding = Finding(case(), matrix=STORED, steps=(STORE,))
+    finding = Finding(case(), writer=STORED, steps=(STORE,))
     grouped = triage(a_run(failed(finding=finding)), None, explained(""))
     assert grouped.groups[0].cause.instruction == "MatrixStore"
 
@@ -117,7 +120,7 @@ def test_an_explanation_belongs_to_one_driver_and_case() -> None:
 
 
 def test_groups_are_by_driver_verdict_instruction_and_fact() -> None:
-    store, load = (Finding(case(), matrix=STORED, steps=(step,)) for step in (STORE, LOAD))
+    store, load = (Finding(case(), writer=STORED, steps=(step,)) for step in (STORE, LOAD))
     run = a_run(
         failed("a.1", finding=store),
         failed("a.2", finding=store),
@@ -134,7 +137,7 @@ def test_groups_are_by_driver_verdict_instruction_and_fact() -> None:
 
 
 def test_the_group_with_the_most_new_failures_is_first() -> None:
-    store, load = (Finding(case(), matrix=STORED, steps=(step,)) for step in (STORE, LOAD))
+    store, load = (Finding(case(), writer=STORED, steps=(step,)) for step in (STORE, LOAD))
     run = a_run(*(failed(f"a.{n}", known="old", finding=store) for n in range(3)), failed("b.1", finding=load))
     assert causes(run) == [("MatrixLoadTensor", "TA-031"), ("MatrixStore", "KM-013")]
     assert [g.new for g in triage(run, None, {}).groups] == [1, 0]

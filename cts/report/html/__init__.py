@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cts.report.html.view import view
+from cts.sentences import guess_text, step_parts, writer_text
 from cts.store.run import Run
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["parted"] = _parted
+    environment.filters |= {"parted": _parted, "guess": guess_text, "step": step_parts, "writer": writer_text}
     shown = view(run, earlier, explanations, samples, coverage=coverage)
     return environment.get_template("report.html.jinja").render(shown)
 

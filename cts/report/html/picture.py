@@ -11,7 +11,6 @@ import numpy as np
 
 from cts.events import Finding
 from cts.model import initial_bits
-from cts.patterns import value_text
 
 if TYPE_CHECKING:
     from cts.explain import Explanation
@@ -106,7 +105,7 @@ def of_finding(finding: Finding) -> Picture | None:
         kinds[(listed[-1].element or 0) + 1 :] = "?"
     for m in listed:
         assert m.element is not None
-        same = m.component == buffer.type.value and m.actual == value_text(buffer.type, int(before[m.element]))
+        same = m.component == buffer.type.value and m.bits == int(before[m.element])
         kinds[m.element] = "U" if same else "X"
     cols = buffer.shape[-1] * buffer.components
     grid = kinds.reshape(-1, cols)

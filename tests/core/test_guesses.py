@@ -11,8 +11,9 @@ import pytest
 
 from cts.compare import compare
 from cts.expectation import Allowed, Expectation, Freedom, Spread
+from cts.guesses import guesses
 from cts.model import GUARD_BYTES, initial_memory, loads_case
-from cts.patterns import guesses
+from cts.sentences import guess_text
 
 CASE = loads_case("""
 schema: 1
@@ -49,7 +50,7 @@ def guessed(
     memory["dst"][GUARD_BYTES:-GUARD_BYTES] = np.ascontiguousarray(actual).view(np.uint8).reshape(-1)
     divergence = compare(CASE, expectation, memory)
     assert divergence is not None
-    return list(guesses(CASE, expectation, divergence, memory, driver or {}))
+    return list(map(guess_text, guesses(CASE, expectation, divergence, memory, driver or {})))
 
 
 def changed(change: Callable[[npt.NDArray[np.uint16]], None]) -> npt.NDArray[np.uint16]:
@@ -180,7 +181,7 @@ def test_overrun(place: slice, words: str) -> None:
     memory["dst"][place] ^= 0xFF
     divergence = compare(CASE, expectation, memory)
     assert divergence is not None
-    assert guesses(CASE, expectation, divergence, memory, {}) == (words,)
+    assert [guess_text(g) for g in guesses(CASE, expectation, divergence, memory, {})] == [words]
 
 
 def test_nothing_is_guessed_of_noise() -> None:

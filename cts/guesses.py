@@ -3,17 +3,134 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from cts.compare import Bits, Bytes, Differing, Divergence
 from cts.expectation import Expectation
-from cts.model import GUARD_BYTES, Case, ComponentType, decode, initial_bits
+from cts.model import GUARD_BYTES, Case, ComponentType, initial_bits
+from cts.trace import ElementPlace
 
 #: Fewer differing elements than this say nothing about a shift or a transposition.
 FEW = 3
+
+
+class _Guess(Struct, frozen=True, tag_field="guess"):
+    pass
+
+
+class WrongBeforeStore(_Guess, frozen=True, tag="wrong-before-store"):
+    """`wrong` of `total` elements of a matrix or vector differ in what the driver shows; `place` is the first."""
+
+    type: Literal["matrix", "vector"]
+    place: ElementPlace
+    wrong: int
+    total: int
+
+
+class RightBeforeStore(_Guess, frozen=True, tag="right-before-store"):
+    """Every matrix or vector that the driver shows is right: what takes it to memory is wrong."""
+
+    type: Literal["matrix", "vector"]
+
+
+class BufferOverrun(_Guess, frozen=True, tag="buffer-overrun"):
+    """`count` guard bytes are overwritten, `first` to `last`: relative to the end of the buffer where `past_end`."""
+
+    buffer: str
+    count: int
+    first: int
+    last: int
+    past_end: bool
+
+
+class ElementsNotWritten(_Guess, frozen=True, tag="elements-not-written"):
+    """Every differing element holds what was there before the run; `half` where all are in one half of the buffer."""
+
+    buffer: str
+    half: Literal["", "upper", "lower"]
+
+
+class ElementsWritten(_Guess, frozen=True, tag="elements-written"):
+    """Every differing element should hold what was there before the run."""
+
+    buffer: str
+
+
+class PartlyWritten(_Guess, frozen=True, tag="partly-written"):
+    """Of the differing elements so many were not written, and so many should not have been."""
+
+    buffer: str
+    not_written: int
+    written: int
+
+
+class OneValueEverywhere(_Guess, frozen=True, tag="one-value-everywhere"):
+    """Every differing element holds the same bits."""
+
+    buffer: str
+    component: ComponentType
+    bits: int
+
+
+class BufferTransposed(_Guess, frozen=True, tag="buffer-transposed"):
+    """Rows and columns have changed places."""
+
+    buffer: str
+
+
+class BufferShifted(_Guess, frozen=True, tag="buffer-shifted"):
+    """Values stand `distance` elements too high, or too low where it is negative."""
+
+    buffer: str
+    distance: int
+
+
+class ElementReadInstead(_Guess, frozen=True, tag="element-read-instead"):
+    """An element of a buffer holds the initial value of element `read` of `source`, not that of `right`."""
+
+    buffer: str
+    element: int
+    source: str
+    read: int
+    right: int
+
+
+class ReadAtDistance(_Guess, frozen=True, tag="read-at-distance"):
+    """All so many `elements` whose source is known are read `distance` elements after the right ones, or before."""
+
+    source: str
+    distance: int
+    elements: int
+
+
+class ReadInOtherSteps(_Guess, frozen=True, tag="read-in-other-steps"):
+    """Source elements are read in steps per row and column of the buffer other than the right ones."""
+
+    buffer: str
+    source: str
+    read: tuple[int, int]
+    right: tuple[int, int]
+
+
+#: What a difference looks like; `cts.sentences.guess_text` says it in words.
+Guess: TypeAlias = (
+    WrongBeforeStore
+    | RightBeforeStore
+    | BufferOverrun
+    | ElementsNotWritten
+    | ElementsWritten
+    | PartlyWritten
+    | OneValueEverywhere
+    | BufferTransposed
+    | BufferShifted
+    | ElementReadInstead
+    | ReadAtDistance
+    | ReadInOtherSteps
+)
 
 
 def guesses(
@@ -22,12 +139,12 @@ def guesses(
     divergence: Divergence,
     memory: Mapping[str, Bytes],
     matrices: Mapping[str, npt.NDArray[Any]],
-) -> tuple[str, ...]:
+) -> tuple[Guess, ...]:
     """What the difference looks like, most telling first; empty where nothing fits.
 
     `matrices` are the intermediate results of a driver that can look inside, else empty.
     """
-    found = list(_first_wrong_result(expectation, matrices))
+    found: list[Guess] = list(_first_wrong_result(expectation, matrices))
     for group in divergence.groups:
         if group.guard:
             found.append(_overrun(case, group))
@@ -47,92 +164,76 @@ def guesses(
     return tuple(found)
 
 
-def value_text(component: ComponentType, bits: int) -> str:
-    """Bits and the value behind them.
-
-    >>> value_text(ComponentType.float16, 0x3C00)
-    '0x3c00 (1.0)'
-    """
-    value = decode(component, np.array([bits], component.bits_dtype))[0]
-    shown = float(value) if component.is_float else int(value)
-    return f"0x{bits:0{2 * component.size}x} ({shown})"
-
-
 def _pitch(shape: tuple[int, ...], components: int) -> int:
     """Components in one row, the innermost dimension, of a buffer."""
     return shape[-1] * components
 
 
-def _first_wrong_result(expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> Iterator[str]:
+def _first_wrong_result(expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> Iterator[Guess]:
     """Matrices (instances, rows, cols) or vectors (instances, length); of elements with one allowed value alone."""
     compared, certain = 0, True
-    kind, axes = "matrix", ["row", "column"]
+    kind: Literal["matrix", "vector"] = "matrix"
     for name, wanted in expectation.matrices.items():
         actual = matrices.get(name)
         if actual is None or actual.shape != wanted.shape:
             continue
         compared += 1
         if wanted.ndim == 2:
-            kind, axes = "vector", ["component"]
+            kind = "vector"
         spread = expectation.spreads.get(name)
         one = np.ones(wanted.shape, bool) if spread is None else (spread.lo == spread.hi) & (spread.flags == 0)
         certain = certain and bool(one.all())
         wrong = np.argwhere((actual != wanted) & one)
         if len(wrong):
-            place = ", ".join(f"{axis} {n}" for axis, n in zip(["instance", *axes], wrong[0].tolist(), strict=True))
-            yield (
-                f"{kind} {name} is already wrong before it is stored: {len(wrong)} of {wanted.size} elements, "
-                f"first at {place}"
-            )
+            instance, *row, col = wrong[0].tolist()
+            place = ElementPlace(name, row[0] if row else None, col, instance)
+            yield WrongBeforeStore(kind, place, len(wrong), wanted.size)
             return
     if compared and compared == len(expectation.matrices) and certain:
-        yield f"every {kind} is right as the driver sees it: what takes it to memory is wrong"
+        yield RightBeforeStore(kind)
 
 
-def _overrun(case: Case, group: Differing) -> str:
+def _overrun(case: Case, group: Differing) -> BufferOverrun:
     name, size = group.buffer, case.buffers[group.buffer].size
     start, end = int(group.offsets[0]), int(group.offsets[-1])
     if start < 0:
-        return f"{len(group)} bytes written before the start of {name}, from byte {start} to byte {end}"
-    return f"{len(group)} bytes written past the end of {name}, {start - size} to {end - size} bytes behind it"
+        return BufferOverrun(name, len(group), start, end, past_end=False)
+    return BufferOverrun(name, len(group), start - size, end - size, past_end=True)
 
 
-def _untouched(group: Differing, index: npt.NDArray[np.int64], initial: Bits) -> Iterator[str]:
+def _untouched(group: Differing, index: npt.NDArray[np.int64], initial: Bits) -> Iterator[Guess]:
     still = int(np.count_nonzero(group.actual == initial[index]))
     stray = int(np.count_nonzero(group.lo == initial[index]))
     name = group.buffer
     if still == len(group):
         half = group.total // 2
-        where = ""
+        where: Literal["", "upper", "lower"] = ""
         if len(group) >= FEW and index[0] >= half:
-            where = ", all of them in the upper half"
+            where = "upper"
         elif len(group) >= FEW and index[-1] < half:
-            where = ", all of them in the lower half"
-        yield f"nothing was written to these elements of {name}: they hold what was there before the run{where}"
+            where = "lower"
+        yield ElementsNotWritten(name, where)
     elif stray == len(group):
-        yield f"all these elements of {name} should have been left as they were before the run"
+        yield ElementsWritten(name)
     elif stray or still:
-        yield (
-            f"of the differing elements of {name}, {still} were not written, and {stray} should have been left "
-            "as they were"
-        )
+        yield PartlyWritten(name, still, stray)
 
 
-def _one_value(group: Differing, initial: Bits) -> Iterator[str]:
+def _one_value(group: Differing, initial: Bits) -> Iterator[Guess]:
     unwritten = (group.actual == initial).all()
     if len(group) >= FEW and not unwritten and (group.actual == group.actual[0]).all():
-        yield f"every differing element of {group.buffer} holds {value_text(group.component, int(group.actual[0]))}"
+        yield OneValueEverywhere(group.buffer, group.component, int(group.actual[0]))
 
 
-def _transposed(group: Differing, index: npt.NDArray[np.int64], wanted: Bits, pitch: int) -> Iterator[str]:
+def _transposed(group: Differing, index: npt.NDArray[np.int64], wanted: Bits, pitch: int) -> Iterator[Guess]:
     if len(group) < FEW or pitch < 2 or wanted.size % pitch or wanted.size == pitch:
         return
     turned = wanted.reshape(-1, pitch).T.reshape(-1)
     if np.array_equal(group.actual, turned[index]):
-        yield f"{group.buffer} is transposed: rows and columns have changed places"
+        yield BufferTransposed(group.buffer)
 
 
-def _shifted(group: Differing, index: npt.NDArray[np.int64], contents: Bits, wanted: Bits) -> Iterator[str]:
+def _shifted(group: Differing, index: npt.NDArray[np.int64], contents: Bits, wanted: Bits) -> Iterator[Guess]:
     """Whether the whole buffer is the expected one moved by k elements, as far as both overlap."""
     if len(group) < FEW or (group.actual == group.actual[0]).all():
         return
@@ -143,12 +244,11 @@ def _shifted(group: Differing, index: npt.NDArray[np.int64], contents: Bits, wan
             if np.count_nonzero(inside) < max(FEW, len(group) // 2):
                 continue
             if np.array_equal(contents[index[inside]], wanted[source[inside]]):
-                direction = "higher" if k > 0 else "lower"
-                yield f"values of {group.buffer} stand {distance} elements too {direction[:-2]}: shifted by {k}"
+                yield BufferShifted(group.buffer, k)
                 return
 
 
-def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: int) -> Iterator[str]:
+def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: int) -> Iterator[Guess]:
     """Which element of which buffer was read instead, where initial data tells its place."""
     for name, buffer in case.buffers.items():
         if buffer.type.size != group.component.size:
@@ -161,21 +261,16 @@ def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: 
         if not known.size:
             continue
         i = int(known[0])
-        at = f"{group.buffer}[{index[i]}]"
-        yield f"{at} holds the value of {name}[{actual[i]}], where that of {name}[{wanted[i]}] belongs"
+        yield ElementReadInstead(group.buffer, int(index[i]), name, int(actual[i]), int(wanted[i]))
         if known.size < FEW:
             return
         distance = actual[known] - wanted[known]
         if (distance == distance[0]).all():
-            late = "after" if distance[0] > 0 else "before"
-            yield f"elements of {name} are read {abs(int(distance[0]))} {late} the right ones, all {known.size} of them"
+            yield ReadAtDistance(name, int(distance[0]), int(known.size))
             return
         read, right = (_affine(index[known], side[known], pitch) for side in (actual, wanted))
         if read and right and read != right:
-            yield (
-                f"going through {group.buffer}, {name} is read in steps of {read[0]} per row and {read[1]} per column "
-                f"where {right[0]} and {right[1]} are right"
-            )
+            yield ReadInOtherSteps(group.buffer, name, read, right)
         return
 
 

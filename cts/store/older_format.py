@@ -1,0 +1,34 @@
+"""Runs up to format 2: guesses and steps of findings, which are sentences alone there, are left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from cts import events
+from cts.events import Event
+
+#: The last format in which they are sentences.
+LAST_WITH_SENTENCES = 2
+
+
+def decode(line: bytes) -> Event:
+    """The event of a line. Raises as `events.decode` does."""
+    raw: Any = msgspec.json.decode(line)
+    finding = raw.get("finding") if isinstance(raw, dict) else None
+    if isinstance(finding, dict):
+        for name in ("guesses", "matrix", "steps"):
+            finding.pop(name, None)
+        line = msgspec.json.encode(raw)
+    return events.decode(line)
+
+
+def without_sentences(line: bytes) -> bytes:
+    """A line of `explanations.jsonl` without such steps; what was explained since then has others."""
+    raw: Any = msgspec.json.decode(line)
+    if isinstance(raw, dict) and isinstance(raw.get("elements"), list):
+        for element in raw["elements"]:
+            if isinstance(element, dict):
+                element["steps"] = [s for s in element.get("steps", []) if "kind" in s]
+    return msgspec.json.encode(raw)
