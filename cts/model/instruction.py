@@ -79,6 +79,11 @@ class Setter(Instruction, frozen=True):
     id: str
     of: str
 
+    @property
+    def explained_by(self) -> tuple[str, ...]:
+        """What it sets comes first: it is wrong before anything that it has an effect on."""
+        return (*self.facts, *self.effects)
+
 
 class Constant(Instruction, frozen=True):
     """A kind: gives what depends on no other result and on no memory."""

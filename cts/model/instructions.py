@@ -142,6 +142,11 @@ class TensorViewSetClip(Setter, frozen=True):
     col_offset: Operand
     col_span: Operand
 
+    @property
+    def explained_by(self) -> tuple[str, ...]:
+        """How the clip counts says more than that it is set."""
+        return (*self.effects, *self.facts)
+
 
 LayoutInstruction: TypeAlias = (
     TensorLayout
