@@ -36,7 +36,7 @@ TYPED: tuple[VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, W
     vulkan.create,
 )
 
-OPTIONS = {
+OPTIONS: dict[str, set[type]] = {
     "emulator": {VariantFactory, MutantFactory},
     "interpreter": {TunableFactory},
     "vulkan": {ValidatingFactory, WorkerFactory},
@@ -80,7 +80,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_factory_has_the_options_that_it_should(name: str) -> None:
     factory: DriverFactory = registry.driver_factory(name)
-    every = {VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory}
+    every: set[type] = {VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory}
     assert {kind for kind in every if isinstance(factory, kind)} == OPTIONS[name]
 
 
