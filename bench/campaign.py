@@ -29,19 +29,20 @@ from typing import Any
 
 import numpy as np
 
-from cts import baseline, registry
-from cts.baseline import NO_BASELINE, Baseline
-from cts.batch import judge_all
-from cts.compare import Divergence
-from cts.corpus import entries
-from cts.drawing import Example, check, fault_of, for_each
 from cts.driver import NamedDriver, Status
 from cts.errors import NothingToGenerate
-from cts.judge import Attempt, OpenDriver, job
+from cts.judging.batch import judge_all
+from cts.judging.compare import Divergence
+from cts.judging.judge import Attempt, OpenDriver, job
+from cts.known import baseline
+from cts.known.baseline import NO_BASELINE, Baseline
+from cts.known.quarantine import NO_RULES, Quarantine, load
 from cts.model import Case, ClampMode, MatrixType, Scope, Use, constant_of, dumps_case, load_case
-from cts.profiles import Profile
-from cts.quarantine import NO_RULES, Quarantine, load
-from cts.runner import open_driver
+from cts.plugins import registry
+from cts.running.corpus import entries
+from cts.running.drawing import Example, check, fault_of, for_each
+from cts.running.profiles import Profile
+from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 #: Cases drawn from one seed.
@@ -64,7 +65,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing after so long")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    areas, left_out = drawable(options.area or registry.names("cts.areas"), options.driver)
+    areas, left_out = drawable(options.area or registry.names("cts.running.areas"), options.driver)
     options.out.mkdir(parents=True, exist_ok=True)
     quarantine = load(options.quarantine) if options.quarantine else NO_RULES
     known, kept = baseline.load(options.baseline) if options.baseline else (NO_BASELINE, NO_RULES)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import time
 
-from cts import registry
-from cts.explore import explore
-from cts.judge import OpenDriver
-from cts.profiles import profile
-from cts.runner import open_driver
+from cts.judging.judge import OpenDriver
+from cts.plugins import registry
+from cts.running.explore import explore
+from cts.running.profiles import profile
+from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 AREA = "tensor_addressing"

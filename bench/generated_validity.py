@@ -26,16 +26,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "generato
 import generator_devices
 import vector_devices
 
-from cts import registry
 from cts.capabilities import Capabilities, everything
-from cts.drawing import check as valid
-from cts.drawing import examine, within
 from cts.errors import NothingToGenerate
-from cts.events import GeneratorFault
+from cts.judging.events import GeneratorFault
 from cts.model import Case
-from cts.profiles import Profile
+from cts.plugins import registry
 from cts.report.failure import fault_text
-from cts.results import check_command, of_fault
+from cts.running.drawing import check as valid
+from cts.running.drawing import examine, within
+from cts.running.profiles import Profile
+from cts.running.results import check_command, of_fault
 
 #: Capabilities by name: `everything` is what no single device has.
 DEVICES: dict[str, Capabilities] = {
@@ -110,7 +110,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=40, metavar="N")
     parser.add_argument("--first-seed", type=int, default=1, metavar="N", help="the others follow it")
     parser.add_argument("--examples", type=int, default=5000, metavar="N", help="of each seed in each area")
-    parser.add_argument("--area", action="append", choices=registry.names("cts.areas"), help="default: all")
+    parser.add_argument("--area", action="append", choices=registry.names("cts.running.areas"), help="default: all")
     parser.add_argument("--driver", action="append", default=[], metavar="SPEC", help="draw for what it can do")
     parser.add_argument("--device", action="append", default=[], choices=["all", *DEVICES], help="draw for this one")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
@@ -123,7 +123,7 @@ def main() -> int:
         for seed, (name, is_driver), area in itertools.product(
             range(given.first_seed, given.first_seed + given.seeds),
             subjects,
-            given.area or registry.names("cts.areas"),
+            given.area or registry.names("cts.running.areas"),
         )
     ]
     begin = time.perf_counter()

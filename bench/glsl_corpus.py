@@ -16,14 +16,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from cts import corpus, registry
 from cts.driver import Job
 from cts.errors import HarnessTrouble
 from cts.export import CannotExpress
 from cts.export.glsl import glsl
 from cts.export.glsl.compiler import Compiled, compiled
-from cts.judge import OpenDriver, attempt_of, job, unsupported
+from cts.judging.judge import OpenDriver, attempt_of, job, unsupported
 from cts.model import Case
+from cts.plugins import registry
+from cts.running import corpus
 from cts.verdict import Verdict
 
 

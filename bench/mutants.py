@@ -17,13 +17,13 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
-from cts import registry
 from cts.drivers.emulator import create
-from cts.explore import explore
-from cts.judge import judge
+from cts.judging.judge import judge
 from cts.model import dumps_case
-from cts.profiles import Profile
-from cts.runner import open_driver
+from cts.plugins import registry
+from cts.running.explore import explore
+from cts.running.profiles import Profile
+from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 #: What the project promises: every mutant found within so many examples, and shrunk to so many instructions.

@@ -25,11 +25,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.model import ClampMode, LayoutType, ViewType
-from cts.reference import layout as layouts
-from cts.reference import view as views
-from cts.reference.elements import matrix_elements
-from cts.reference.layout import TensorLayoutState
-from cts.reference.view import TensorViewState
+from cts.reference.addressing import layout as layouts
+from cts.reference.addressing import view as views
+from cts.reference.addressing.elements import matrix_elements
+from cts.reference.addressing.layout import TensorLayoutState
+from cts.reference.addressing.view import TensorViewState
 
 ROWS = COLS = 256
 DIM = 5

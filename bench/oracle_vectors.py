@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from interpreter_vectors import INVOCATIONS, WIDTHS, WORKGROUPS, Halves, network, seconds
 
-from cts.compare import compare
+from cts.judging.compare import compare
 from cts.model import GUARD_BYTES, Case, initial_memory, loads_case
 from cts.reference import Reference
 

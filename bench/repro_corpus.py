@@ -19,14 +19,15 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from cts import corpus, registry
-from cts.events import Result
 from cts.export.c import c
-from cts.judge import OpenDriver
+from cts.judging.events import Result
+from cts.judging.judge import OpenDriver
+from cts.known.quarantine import NO_RULES, load
 from cts.model import Case
-from cts.quarantine import NO_RULES, load
+from cts.plugins import registry
 from cts.report.failure import place
-from cts.runner import open_driver, run_entries
+from cts.running import corpus
+from cts.running.runner import open_driver, run_entries
 from cts.verdict import Verdict
 
 #: What the exit status of repro.c must be.

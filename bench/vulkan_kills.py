@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cts import registry
 from cts.driver import Status
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.job import Memory, ModuleJob
+from cts.plugins import registry
 from cts.spirv.module import ModuleBuilder
 
 _GUARD = 1024

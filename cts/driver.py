@@ -49,7 +49,7 @@ class Outcome:
 
     `memory` holds every buffer of the job after the run, guard bytes included (dtype uint8), when
     `status` is DONE, and `detail` remarks if there are any; otherwise `detail` says what happened.
-    `matrices` are intermediate results by id, shaped as in `cts.expectation.Expectation`, from
+    `matrices` are intermediate results by id, shaped as in `cts.oracle.expectation.Expectation`, from
     drivers that can look inside. `fault` is `detail` taken apart, from drivers that know more than a
     text, and `trace` what they were asked to record, a line each.
     """

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cts.pytest_items import Session
+    from cts.pytest_cases.items import Session
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare a session where a driver is asked for."""
     if config.getoption("--cts-driver"):
-        from cts.pytest_items import Session
+        from cts.pytest_cases.items import Session
 
         session = Session.of(config)
         config.stash[_SESSION] = session

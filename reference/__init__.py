@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from cts.expectation import Expectation, Reached, Trace, Violation
 from cts.model import Case
-from cts.reference.element import Element
-from cts.reference.execute import Execution, Recording, execute, run
-from cts.reference.program import Evaluation, evaluate
-from cts.reference.trace import reached, trace, trace_element
+from cts.oracle.expectation import Expectation, Reached, Trace, Violation
+from cts.reference.execution.execute import Execution, Recording, execute, run
+from cts.reference.execution.program import Evaluation, evaluate
+from cts.reference.trace.bytes import reached, trace, trace_element
+from cts.reference.trace.element import Element
 from cts.reference.validity import computes, violations
 
 __all__ = ["ORACLE", "Execution", "Reference", "execute"]
 
 
 class Reference:
-    """Implements `cts.expectation.Oracle`."""
+    """Implements `cts.oracle.expectation.Oracle`."""
 
     def __init__(self) -> None:
         self._last: _Judged | None = None

@@ -17,8 +17,8 @@ def baseline(
 
     Errors of the suite or of a driver are no failures of a device, and are not listed.
     """
-    from cts.baseline import document
     from cts.cli.stored import stored
+    from cts.known.baseline import document
 
     found = stored(run)
     typer.echo(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from cts.corpus import Entry
-    from cts.expectation import Oracle
     from cts.model import Case
+    from cts.oracle.expectation import Oracle
+    from cts.running.corpus import Entry
 
 
 def check(
@@ -33,8 +33,9 @@ def check(
 
     With --area: that the cases which `cts run` would generate with this seed are valid. None of them is run.
     """
-    from cts import corpus, registry
     from cts.errors import BadInput
+    from cts.plugins import registry
+    from cts.running import corpus
 
     if not targets and not area:
         raise BadInput("nothing-selected", "no case and no area is selected", "cts check", "CASE... or --area")
@@ -56,13 +57,13 @@ def check(
 
 def _check_areas(areas: list[str], spec: str | None, max_examples: int | None, seed: int | None, oracle: Oracle) -> int:
     """Draw and check generated cases; returns how many are faults. Raises BadInput where that cannot be done."""
-    from cts import registry
-    from cts.drawing import checked_expectation, examine, within
     from cts.errors import BadInput, NothingToGenerate
-    from cts.profiles import profile
+    from cts.plugins import registry
     from cts.report.failure import fault_text
-    from cts.results import check_command, of_fault
-    from cts.runner import open_driver
+    from cts.running.drawing import checked_expectation, examine, within
+    from cts.running.profiles import profile
+    from cts.running.results import check_command, of_fault
+    from cts.running.runner import open_driver
 
     if spec is None:
         raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")
@@ -95,9 +96,9 @@ def _check_areas(areas: list[str], spec: str | None, max_examples: int | None, s
 
 def _check(entry: Entry, oracle: Oracle, *, fix: bool) -> str:
     """What is said of a good case. Raises BadInput for any other."""
-    from cts.corpus import load, read
     from cts.errors import BadInput
     from cts.model import dumps_case
+    from cts.running.corpus import load, read
 
     case = read(entry, oracle)
     if entry.in_corpus and case.name != entry.name:

@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cts.coverage import Row, Supported
+    from cts.coverage.situations import Row, Supported
     from cts.model import Case
 
 #: Generated cases per area that the table is derived from; the rarest situations need more.
@@ -30,10 +30,10 @@ def coverage(
 
     Generators are sampled with a fixed seed. Without --driver: the emulator and the interpreter.
     """
-    from cts import corpus
-    from cts.coverage import supported, table, untested
+    from cts.coverage.situations import supported, table, untested
     from cts.model import load_case
-    from cts.runner import open_driver
+    from cts.running import corpus
+    from cts.running.runner import open_driver
 
     cases = [load_case(entry.path) for entry in corpus.entries()]
     samples = sampled(examples)
@@ -54,13 +54,13 @@ def sampled(examples: int) -> dict[str, list[Case]]:
     """So many generated cases of each area, always the same; no area where that is 0."""
     if not examples:
         return {}
-    from cts import registry
     from cts.capabilities import everything
-    from cts.drawing import drawn
-    from cts.profiles import Profile
+    from cts.plugins import registry
+    from cts.running.drawing import drawn
+    from cts.running.profiles import Profile
 
     profile = Profile("coverage", examples, 0)
-    return {area: drawn(registry.area(area)(everything()), profile) for area in registry.names("cts.areas")}
+    return {area: drawn(registry.area(area)(everything()), profile) for area in registry.names("cts.running.areas")}
 
 
 def _print(
@@ -70,7 +70,7 @@ def _print(
     samples: Mapping[str, Sequence[Case]],
     drivers: Mapping[str, Supported],
 ) -> None:
-    from cts.coverage import SITUATIONS
+    from cts.coverage.situations import SITUATIONS
 
     names = list(drivers)
     widths = [max(len(name), 5) for name in names]

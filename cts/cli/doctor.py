@@ -11,8 +11,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cts.expectation import Oracle
-    from cts.judge import Attempt, OpenDriver
+    from cts.judging.judge import Attempt, OpenDriver
+    from cts.oracle.expectation import Oracle
 
 #: What each case is about, and its name in the corpus; where a device lacks one, the next of its line is tried.
 KNOWN = (
@@ -51,10 +51,10 @@ def doctor(
     """
     from contextlib import closing
 
-    from cts import registry
     from cts.errors import BadInput, CtsError
-    from cts.runner import open_driver
-    from cts.tally import BAD_INPUT, TROUBLE
+    from cts.plugins import registry
+    from cts.running.runner import open_driver
+    from cts.running.tally import BAD_INPUT, TROUBLE
 
     start = time.perf_counter()
     try:
@@ -88,8 +88,8 @@ def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
 
 def _known(opened: OpenDriver, oracle: Oracle) -> int:
     """Run the cases; returns the exit status."""
-    from cts import corpus
-    from cts.tally import CLEAN, FINDINGS, TROUBLE
+    from cts.running import corpus
+    from cts.running.tally import CLEAN, FINDINGS, TROUBLE
     from cts.verdict import Verdict
 
     seen: list[Verdict] = []
@@ -123,8 +123,8 @@ def _known(opened: OpenDriver, oracle: Oracle) -> int:
 
 def _first(opened: OpenDriver, oracle: Oracle, names: tuple[str, ...]) -> tuple[str, Attempt]:
     """The first case that the driver supports, run twice; else the last."""
-    from cts import corpus
-    from cts.judge import judge, unsupported
+    from cts.judging.judge import judge, unsupported
+    from cts.running import corpus
 
     for name in names:
         case = corpus.read(corpus.one(name), oracle)

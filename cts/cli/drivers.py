@@ -22,8 +22,8 @@ def drivers(
     """List drivers with their capabilities."""
     import msgspec
 
-    from cts import registry
     from cts.errors import BadInput, CtsError
+    from cts.plugins import registry
 
     found: list[dict[str, Any]] = []
     status = 0
@@ -42,9 +42,9 @@ def drivers(
 
 
 def _described(spec: str) -> dict[str, Any]:
-    from cts import registry
     from cts.driver import MutantFactory, ReportingDriver, VariantFactory
-    from cts.runner import open_driver
+    from cts.plugins import registry
+    from cts.running.runner import open_driver
 
     opened = open_driver(spec)
     described: dict[str, Any] = {"name": spec, "capabilities": _capabilities(opened.capabilities)}

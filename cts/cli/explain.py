@@ -28,10 +28,10 @@ def explain(
     Drivers that do not show their matrices and vectors run the case with every intermediate result
     stored; whether the failure survives that is said.
     """
-    from cts import registry
     from cts.cli.target import read
     from cts.explain import explain as explained
-    from cts.runner import open_driver
+    from cts.plugins import registry
+    from cts.running.runner import open_driver
 
     elements = [_element(text) for text in element or ()]
     oracle = registry.oracle()
@@ -42,7 +42,7 @@ def explain(
     if json:
         import msgspec
 
-        from cts.sentences import to_json
+        from cts.judging.sentences import to_json
 
         typer.echo(msgspec.json.format(msgspec.json.encode(to_json(explanation)), indent=2).decode())
     else:

@@ -57,8 +57,8 @@ def export(
     from cts.errors import BadInput
     from cts.export import FORMATS
     from cts.export import export as export_as
-    from cts.export.archive import write_file, write_folder, zipped
     from cts.report.failure import file_name
+    from cts.running.archive import write_file, write_folder, zipped
 
     if format_name in FORMATS and as_zip and not FORMATS[format_name].folder:
         raise BadInput("export-zip", f"the format {format_name} is one file", "--zip", "--format bundle or dispatch")
@@ -89,10 +89,10 @@ def _summary(subject: Subject) -> str:
 
 
 def _subject(target: str, driver: str | None, subgroup_size: int | None) -> Subject:
-    from cts import registry
     from cts.cli.target import read
-    from cts.corpus import Entry
     from cts.export.subject import Subject, run, size_for
+    from cts.plugins import registry
+    from cts.running.corpus import Entry
 
     oracle = registry.oracle()
     case = read(target, oracle)

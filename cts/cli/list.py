@@ -17,8 +17,8 @@ def list_cases(
     ] = None,
 ) -> None:
     """List corpus cases: name, the facts it covers, what it is about."""
-    from cts import corpus
     from cts.errors import BadInput
+    from cts.running import corpus
 
     entries, errors = corpus.select(targets or [])
     count = 0

@@ -11,10 +11,10 @@ import typer
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
-    from cts.events import Event
-    from cts.judge import OpenDriver
-    from cts.minimize import Budget, Minimized
+    from cts.judging.events import Event
+    from cts.judging.judge import OpenDriver
     from cts.model import Case
+    from cts.reduction.minimize import Budget, Minimized
 
 
 def minimize(
@@ -39,12 +39,12 @@ def minimize(
     valid cases are tried. Ctrl-C keeps the best so far. Which pass of the reducer took which step is told
     on stderr, or by --json.
     """
-    from cts import registry
     from cts.cli.target import read
     from cts.errors import BadInput
-    from cts.minimize import Budget, renamed, report
     from cts.model import dumps_case
-    from cts.runner import open_driver
+    from cts.plugins import registry
+    from cts.reduction.minimize import Budget, renamed, report
+    from cts.running.runner import open_driver
 
     oracle = registry.oracle()
     case = read(target, oracle)
@@ -79,9 +79,9 @@ def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from cts import registry
-    from cts.events import Reduced
-    from cts.minimize import minimize as reduced
+    from cts.judging.events import Reduced
+    from cts.plugins import registry
+    from cts.reduction.minimize import minimize as reduced
 
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())

@@ -14,8 +14,8 @@ from cts.cli import report
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
-    from cts.events import Emit, Event
-    from cts.runner import Plan
+    from cts.judging.events import Emit, Event
+    from cts.running.runner import Plan
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
@@ -162,10 +162,11 @@ def _plan(
     words: list[str],
     stop: bool,
 ) -> Plan:
-    from cts import corpus, registry
     from cts.errors import BadInput
-    from cts.profiles import profile
-    from cts.runner import Plan
+    from cts.plugins import registry
+    from cts.running import corpus
+    from cts.running.profiles import profile
+    from cts.running.runner import Plan
 
     if not drivers:
         raise BadInput("no-driver", "no driver to test", "cts run", "--driver emulator; `cts drivers` lists them")
@@ -178,7 +179,7 @@ def _plan(
     entries = [e for e in entries if corpus.has_words(e.name, words)]
     chosen: list[str] = []
     if generate or (generate is None and (areas or not targets)):
-        for name in areas or registry.names("cts.areas"):
+        for name in areas or registry.names("cts.running.areas"):
             try:
                 registry.area(name)
             except BadInput as e:
@@ -196,8 +197,8 @@ def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool, transf
     """The plan with what concerns devices alone."""
     from dataclasses import replace
 
-    from cts import registry
-    from cts.quarantine import load
+    from cts.known.quarantine import load
+    from cts.plugins import registry
 
     if quarantine is not None:
         plan = replace(plan, quarantine=load(quarantine))
@@ -209,8 +210,8 @@ def _with_baseline(plan: Plan, path: Path | None) -> Plan:
     """The plan with the known failures of a file, and its quarantine beside that of the plan."""
     from dataclasses import replace
 
-    from cts.baseline import load
-    from cts.quarantine import Quarantine
+    from cts.known.baseline import load
+    from cts.known.quarantine import Quarantine
 
     if path is None:
         return plan
@@ -254,8 +255,8 @@ def _run(
     from cts.report.jsonl import JsonLines
     from cts.report.save import Saver
     from cts.report.terminal import Terminal
-    from cts.runner import run as run_plan
-    from cts.tally import TROUBLE
+    from cts.running.runner import run as run_plan
+    from cts.running.tally import TROUBLE
 
     # Hypothesis keeps nothing between runs here, so its folder need not appear in the user's.
     set_hypothesis_home_dir(stack.enter_context(TemporaryDirectory()))
@@ -274,7 +275,7 @@ def _run(
     bundles = None
     bundle_dir, seconds = bundling
     if bundle_dir is not None:
-        from cts.report.bundles import Bundles
+        from cts.export.bundles import Bundles
 
         bundles = Bundles(bundle_dir, plan.quarantine, seconds)
         stack.callback(bundles.close)

@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from cts.expectation import Allowed, Expectation, Intervals, Spread
     from cts.model import Buffer, Case, ComponentType
+    from cts.oracle.expectation import Allowed, Expectation, Intervals, Spread
 
 #: Characters a row of a matrix may take.
 WIDTH = 160
@@ -34,9 +34,9 @@ def show(
     subgroup_size: Annotated[int, typer.Option("--subgroup-size", help="Subgroup size to lower for.")] = 32,
 ) -> None:
     """Show a case in canonical form, its SPIR-V module, and what it must leave behind."""
-    from cts import registry
     from cts.cli.target import read
     from cts.model import dumps_case
+    from cts.plugins import registry
 
     oracle = registry.oracle()
     case = read(target, oracle)
@@ -98,8 +98,8 @@ def _opaque(case: Case, name: str) -> str:
 
 
 def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
+    from cts.judging.sentences import reasons_text
     from cts.model import StorageClass, initial_bits
-    from cts.sentences import reasons_text
 
     contents = allowed.exact.view(buffer.type.bits_dtype)
     if not allowed.intervals and not allowed.identical and (contents == initial_bits(buffer)).all():
@@ -120,8 +120,8 @@ def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
 
 def _ranges(intervals: Intervals) -> Iterator[str]:
     """What the first of several elements may be, for those where that is not just anything."""
-    from cts.expectation import Freedom
-    from cts.sentences import value_text
+    from cts.judging.sentences import value_text
+    from cts.oracle.expectation import Freedom
 
     named = 0
     for offset, lo, hi, flags in zip(intervals.offsets, intervals.lo, intervals.hi, intervals.flags, strict=True):

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cts.expectation import Oracle
     from cts.model import Case
+    from cts.oracle.expectation import Oracle
 
 #: How a journal says that a case ended well.
 _WELL = ("done", "unsupported")
@@ -15,7 +15,7 @@ _WELL = ("done", "unsupported")
 
 def read(target: str, oracle: Oracle) -> Case:
     """The valid case that a user names. Raises BadInput for anything else."""
-    from cts import corpus
+    from cts.running import corpus
 
     if target.endswith(".jsonl"):
         return _of_journal(Path(target), oracle)

@@ -9,8 +9,8 @@ import typer
 
 if TYPE_CHECKING:
     from cts.explain import Explanation
+    from cts.report.triage import Group, Triage
     from cts.store import Run
-    from cts.triage import Group, Triage
 
 #: Failures named in each group; --json has all.
 SHOWN = 10
@@ -35,8 +35,8 @@ def triage(
     """
     import msgspec
 
-    from cts.sentences import to_json
-    from cts.triage import triage as grouped
+    from cts.judging.sentences import to_json
+    from cts.report.triage import triage as grouped
 
     this, earlier = runs(run, against)
     found = grouped(this, earlier, explained(this, explain=explain))

@@ -15,9 +15,9 @@ def worker(
     driver: Annotated[str, typer.Option("--driver", "-d", help="The driver whose worker is meant.")] = "vulkan",
 ) -> None:
     """Write a driver's worker as one self-contained file that Python runs."""
-    from cts import registry
     from cts.driver import WorkerFactory
     from cts.errors import BadInput, CtsError
+    from cts.plugins import registry
 
     try:
         factory = registry.driver_factory(driver)

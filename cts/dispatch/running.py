@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from cts import registry
 from cts.dispatch.comparing import Difference, between, judge, values
 from cts.dispatch.elements import Array
 from cts.dispatch.interface import interface
 from cts.dispatch.loading import Dispatch, load
 from cts.driver import ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble
-from cts.tally import exit_status
+from cts.plugins import registry
+from cts.running.tally import exit_status
 from cts.verdict import Verdict
 
 _VERDICTS = {

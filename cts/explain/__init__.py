@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec import structs
 
-from cts import registry
 from cts.errors import BadInput
-from cts.expectation import Expectation, Oracle
 from cts.explain.crashes import shortest
 from cts.explain.elements import Place, asked, describe_elements, kept_out, trace_of, unharmed, worst
 from cts.explain.locate import locate, untouched
@@ -17,9 +15,11 @@ from cts.explain.model import AsIf, Element, Explanation, Suspect
 from cts.explain.picture import picture
 from cts.explain.ranking import explaining, likelier, suspects
 from cts.explain.results import Result
-from cts.judge import Attempt, OpenDriver, judge, refusal
+from cts.judging.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case, MatrixStoreTensor
-from cts.trace import TraceStep
+from cts.oracle.expectation import Expectation, Oracle
+from cts.oracle.trace import TraceStep
+from cts.plugins import registry
 from cts.verdict import Verdict
 
 __all__ = ["AsIf", "Element", "Explanation", "Suspect", "explain"]

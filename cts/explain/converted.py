@@ -7,9 +7,9 @@ from dataclasses import replace
 from msgspec import structs
 
 from cts.errors import BadInput
-from cts.expectation import Oracle, Trace
-from cts.judge import OpenDriver, judge, refusal
+from cts.judging.judge import OpenDriver, judge, refusal
 from cts.model import Buffer, Case, ComponentType, Data, MatrixConversion, MatrixLayout, Place
+from cts.oracle.expectation import Oracle, Trace
 
 #: The buffer that gets the matrix.
 BACK = "debug_back"

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from cts.errors import BadInput
-from cts.expectation import Oracle
 from cts.explain.instrument import instrumented, points
 from cts.explain.model import SHORTENED, Explanation
-from cts.judge import Attempt, OpenDriver, judge, refusal
+from cts.judging.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, EndIf, EndLoop, Loop
+from cts.oracle.expectation import Oracle
 
 
 def shortest(plain: Explanation, case: Case, driver: OpenDriver, oracle: Oracle, attempt: Attempt) -> Explanation:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from cts.compare import ulps
 from cts.errors import BadInput
-from cts.expectation import Expectation, Freedom, Oracle, Reach, Reached, Trace
 from cts.explain.locate import STORES, Located
 from cts.explain.model import Element, Suspect
 from cts.explain.results import Result, compared
+from cts.judging.compare import ulps
+from cts.judging.sentences import value_text
 from cts.model import (
     Case,
     ComponentType,
@@ -25,7 +25,7 @@ from cts.model import (
     references,
     types_of,
 )
-from cts.sentences import value_text
+from cts.oracle.expectation import Expectation, Freedom, Oracle, Reach, Reached, Trace
 
 Place = tuple[int, int, int]
 

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from cts.expectation import Expectation, Spread
 from cts.explain.results import Result, compared
 from cts.model import (
     GUARD_BYTES,
@@ -46,6 +45,7 @@ from cts.model import (
 )
 from cts.model.instructions import defined_ids
 from cts.model.operand import Operand
+from cts.oracle.expectation import Expectation, Spread
 
 #: Turns of one loop that get slots, and bytes of all slots together.
 MOST_TURNS = 64

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from cts.compare import Differing, Divergence
 from cts.errors import BadInput
-from cts.expectation import Expectation, Oracle, Reach, Reached, Trace
 from cts.explain import model
 from cts.explain.converted import wrongly_converted
 from cts.explain.instrument import BEFORE, Instrumented, Point, instrumented, points
 from cts.explain.results import Result, definitions, first_wrong, shown
-from cts.judge import Attempt, OpenDriver, judge
+from cts.judging.compare import Differing, Divergence
+from cts.judging.judge import Attempt, OpenDriver, judge
 from cts.model import (
     GUARD_BYTES,
     AnyInstruction,
@@ -36,6 +35,7 @@ from cts.model import (
     references,
     types_of,
 )
+from cts.oracle.expectation import Expectation, Oracle, Reach, Reached, Trace
 from cts.verdict import Verdict
 
 #: What writes memory, and what reads it.

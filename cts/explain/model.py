@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from cts.trace import TraceStep
+from cts.oracle.trace import TraceStep
 from cts.verdict import Verdict
 
 #: How the first instruction whose result differs is known.

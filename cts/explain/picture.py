@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cts.expectation import Reach, Reached
 from cts.explain.results import Mask, Result
+from cts.oracle.expectation import Reach, Reached
 
 #: What characters mean, the one that shows in a part of several first.
 LEGEND = {

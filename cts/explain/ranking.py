@@ -11,15 +11,15 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from cts.compare import compare
 from cts.errors import BadInput
-from cts.expectation import Expectation, Freedom, Oracle
 from cts.explain.changes import changes
 from cts.explain.model import AsIf, Suspect
 from cts.explain.results import Mask, Result, compared
+from cts.judging.compare import compare
+from cts.judging.sentences import step_parts
 from cts.model import Case, types_of
-from cts.sentences import step_parts
-from cts.trace import TraceStep
+from cts.oracle.expectation import Expectation, Freedom, Oracle
+from cts.oracle.trace import TraceStep
 
 #: Elements whose steps are compared, of the wrong and of the right ones each.
 SAMPLE = 24

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.compare import Bits, within
-from cts.expectation import Expectation, Intervals, Spread
+from cts.judging.compare import Bits, within
 from cts.model import (
     BlockStart,
     Case,
@@ -20,6 +19,7 @@ from cts.model import (
     types_of,
 )
 from cts.model.instructions import defined_ids
+from cts.oracle.expectation import Expectation, Intervals, Spread
 
 Mask = npt.NDArray[np.bool_]
 

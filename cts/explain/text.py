@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cts.explain.model import Element, Explanation
 from cts.explain.picture import LEGEND
-from cts.sentences import step_text
+from cts.judging.sentences import step_text
 from cts.verdict import Verdict
 
 #: The colours of a picture's characters.

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts import registry
 from cts.export.c_tables import identifier
 from cts.export.cannot import CannotExpress
 from cts.export.subject import Subject
 from cts.job import ModuleJob
-from cts.judge import job as job_of
+from cts.judging.judge import job as job_of
 from cts.model import GUARD_BYTES
-from cts.needs import Needs
+from cts.plugins import registry
+from cts.plugins.needs import Needs
 from cts.spirv.listing import assembly
 
 #: What Amber calls features of devices, and the extension that it wants named with each.

@@ -10,21 +10,21 @@ from typing import Any
 import msgspec
 
 import cts
-from cts.events import Result
 from cts.explain.model import Explanation
 from cts.explain.text import lines
 from cts.export import export, memory
-from cts.export.archive import CASE, MANIFEST
 from cts.export.c import c
 from cts.export.cannot import CannotExpress
 from cts.export.pytest_snippet import pytest_snippet
 from cts.export.subject import Seen, Subject
 from cts.export.summary import summary
 from cts.export.templates import render
-from cts.judge import job as job_of
+from cts.judging.events import Result
+from cts.judging.judge import job as job_of
+from cts.judging.sentences import to_json
 from cts.model import dumps_case
 from cts.report.failure import difference, full
-from cts.sentences import to_json
+from cts.running.archive import CASE, MANIFEST
 from cts.spirv.listing import assembly
 
 #: The form of a bundle; a change that an old reader would misread makes it a new one.

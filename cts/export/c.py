@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 import cts
-from cts import registry
-from cts.compare import EQUAL, UNROUNDED
 from cts.errors import HarnessTrouble
-from cts.expectation import Allowed, Expectation, Identical, Intervals
 from cts.export.c_tables import codes, comment, data, identifier, string, table, words
 from cts.export.templates import render
 from cts.job import Conversion, ModuleJob, Place
-from cts.judge import job as job_of
+from cts.judging.compare import EQUAL, UNROUNDED
+from cts.judging.judge import job as job_of
 from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, dumps_case, initial_bits
-from cts.needs import Feature, Needs
+from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals
+from cts.plugins import registry
+from cts.plugins.needs import Feature, Needs
 
 _NAMES = {component.descriptor.number: component.value for component in ComponentType}
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
-from cts.expectation import Allowed, Expectation
 from cts.export.cannot import CannotExpress
 from cts.job import ModuleJob
 from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, initial_memory
+from cts.oracle.expectation import Allowed, Expectation
 from cts.spirv.lower import PARAMETERS, Lowered, bind, lower
 
 #: The name of the dispatch file, and of the module beside it.

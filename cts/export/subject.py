@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.corpus import Entry
 from cts.driver import NamedDriver
-from cts.events import Finding
-from cts.expectation import Expectation, Oracle
 from cts.explain.model import Explanation
-from cts.judge import OpenDriver, describe
+from cts.judging.events import Finding
+from cts.judging.judge import OpenDriver, describe
 from cts.model import Case
-from cts.runner import open_driver, run_entry
+from cts.oracle.expectation import Expectation, Oracle
+from cts.running.corpus import Entry
+from cts.running.runner import open_driver, run_entry
 from cts.verdict import Verdict
 
 #: The subgroup size that modules are lowered for where neither the case nor a driver says one.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cts.coverage.facts import text_of
 from cts.explain.model import Explanation
-from cts.facts import text_of
 
 #: Facts whose text is shown.
 SHOWN = 6

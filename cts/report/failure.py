@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cts.errors import HarnessTrouble
-from cts.events import Finding, GeneratorFault, Mismatch, Result, RunStarted
+from cts.judging.events import Finding, GeneratorFault, Mismatch, Result, RunStarted
+from cts.judging.sentences import guess_text, step_text, writer_text
 from cts.model import dumps_case
-from cts.sentences import guess_text, step_text, writer_text
 
 #: Differing elements shown after the first; a saved report has more.
 SHOWN = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from cts.events import CaseJudged, CasesStarted, Event, Passing, encode
+from cts.judging.events import CaseJudged, CasesStarted, Event, Passing, encode
 
 
 class JsonLines:

@@ -6,7 +6,7 @@ import platform
 import re
 from xml.etree import ElementTree as Xml
 
-from cts.events import GeneratorFault, Rejected, Result, Trouble
+from cts.judging.events import GeneratorFault, Rejected, Result, Trouble
 from cts.report.failure import fault_text, full
 from cts.store import Run
 from cts.verdict import Verdict

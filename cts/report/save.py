@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cts.errors import HarnessTrouble
-from cts.events import Event, GeneratorFault, Result, RunStarted
+from cts.judging.events import Event, GeneratorFault, Result, RunStarted
 from cts.model import dumps_case
 from cts.report.failure import fault_text, file_name, full, saved_case, saved_fault
 

@@ -10,10 +10,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from cts import events as ev
 from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.judging import events as ev
 from cts.report.failure import failure, fault_text
-from cts.tally import Tally
+from cts.running.tally import Tally
 from cts.verdict import Verdict
 
 #: Failures shown in full; the summary and the saved files have all of them.

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cts.events import Result
+from cts.judging.events import Result
 from cts.store.run import Run
 from cts.verdict import Verdict
 

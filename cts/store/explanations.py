@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.judging.sentences import to_json
 from cts.model.identity import HASHES
-from cts.sentences import to_json
 from cts.store import older_format
 from cts.store.run import Run
 
 if TYPE_CHECKING:
-    from cts.events import Result
     from cts.explain import Explanation
+    from cts.judging.events import Result
 
 NAME = "explanations.jsonl"
 
@@ -81,7 +81,7 @@ def _on_driver(
     run: Run, driver: str, results: list[Result], told: Callable[[str], None]
 ) -> Iterator[tuple[Key, Explanation]]:
     from cts.explain import explain
-    from cts.runner import open_driver
+    from cts.running.runner import open_driver
 
     opened = open_driver(driver)
     with closing(opened.driver):

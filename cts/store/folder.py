@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from cts.errors import BadInput, HarnessTrouble
-from cts.events import CasesStarted, DriverOpened, Event, Result
+from cts.judging.events import CasesStarted, DriverOpened, Event, Result
 from cts.store import journal
 from cts.store.manifest import Manifest, encode
 

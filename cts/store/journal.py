@@ -16,7 +16,7 @@ from typing import BinaryIO
 import msgspec
 
 from cts.errors import BadInput, HarnessTrouble
-from cts.events import Event, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
+from cts.judging.events import Event, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
 
 NAME = "results.jsonl"
 

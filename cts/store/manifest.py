@@ -14,15 +14,15 @@ import msgspec
 from msgspec import Struct
 
 import cts
-from cts.baseline import Baseline
-from cts.corpus import Entry
 from cts.errors import BadInput
-from cts.events import DriverOpened
+from cts.judging.events import DriverOpened
+from cts.known.baseline import Baseline
+from cts.known.quarantine import Quarantine, Rule
 from cts.model.identity import HASHES
-from cts.profiles import profile
-from cts.quarantine import Quarantine, Rule
-from cts.results import RERUNS
-from cts.runner import Plan
+from cts.running.corpus import Entry
+from cts.running.profiles import profile
+from cts.running.results import RERUNS
+from cts.running.runner import Plan
 
 #: 1 did not say how content hashes were computed; up to 2, guesses and steps of findings were sentences alone.
 FORMAT = 3
@@ -96,7 +96,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
 
     def plan(self) -> Plan:
         """The plan again. Raises BadInput where a case file is not what it was."""
-        from cts import corpus
+        from cts.running import corpus
 
         installed = {e.name: e.path for e in corpus.entries()} if any(r.in_corpus for r in self.entries) else {}
         return Plan(

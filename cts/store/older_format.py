@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from cts import events
-from cts.events import Event
+from cts.judging import events
+from cts.judging.events import Event
 
 #: The last format in which they are sentences.
 LAST_WITH_SENTENCES = 2

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import cts
 from cts.errors import BadInput
-from cts.events import (
+from cts.judging.events import (
     CaseJudged,
     CasesStarted,
     DriverOpened,
@@ -20,9 +20,9 @@ from cts.events import (
     RunFinished,
     Trouble,
 )
-from cts.judge import ResumeState
+from cts.judging.judge import ResumeState
 from cts.model.identity import HASHES
-from cts.runner import Plan, ResumedRun
+from cts.running.runner import Plan, ResumedRun
 from cts.store import journal, older_format
 from cts.store.folder import MANIFEST, RunFolder, locate
 from cts.store.manifest import FORMAT, Manifest, decode, versions

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator import vm
+from cts.drivers.emulator.matrices.state import Ints
+from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.numbers import BOOL, FLOAT16, FLOAT32, TYPE_NUMBERS, UINT8
-from cts.drivers.emulator.state import Ints
 from cts.model import (
     AnyFunction,
     Combine,

@@ -12,8 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator import mutants as m
-from cts.drivers.emulator.access import MemoryFault
+from cts.drivers.emulator.matrices.access import MemoryFault
+from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.operands import Operands
 from cts.model import Else, EndIf, EndLoop, If, Instruction, Loop
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cts.capabilities import Capabilities, everything
 from cts.driver import Described, Job, Outcome, Status
-from cts.drivers.emulator import catalogue
 from cts.drivers.emulator import options as opt
+from cts.drivers.emulator.mutants import catalogue
 
 #: Subgroups (in programs of vectors, invocations) of one dispatch that fit into this emulator.
 MAX_INSTANCES = 1 << 16
@@ -25,7 +25,7 @@ class Emulator:
 
     def run(self, job: Job) -> Outcome:
         """Run the case. An access outside a buffer's memory is a CRASH that names it."""
-        from cts.drivers.emulator.access import MemoryFault
+        from cts.drivers.emulator.matrices.access import MemoryFault
         from cts.drivers.emulator.running import run
 
         x, y, z = job.case.dispatch.workgroups

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from cts.drivers.emulator import number_mutants as s
 from cts.drivers.emulator.jit import device
+from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.numbers import BITS, E4M3, FLOAT16, FRACTION, greatest, least_normal
 
 

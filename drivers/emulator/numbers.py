@@ -11,8 +11,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator.jit import device
+from cts.drivers.emulator.mutants import matrices as m
 from cts.model import ComponentType
 
 #: How instructions run, one int64 each: the places below.

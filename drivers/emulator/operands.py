@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cts.drivers.emulator import mutants as m
-from cts.drivers.emulator.state import U32, Ints
+from cts.drivers.emulator.matrices.state import U32, Ints
+from cts.drivers.emulator.mutants import matrices as m
 from cts.model import Dispatch, Operand, factors_of, modulus_of
 
 

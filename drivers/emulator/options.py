@@ -6,8 +6,8 @@ import difflib
 from dataclasses import dataclass, replace
 
 from cts.driver import Described
-from cts.drivers.emulator import catalogue
-from cts.drivers.emulator import mutants as m
+from cts.drivers.emulator.mutants import catalogue
+from cts.drivers.emulator.mutants import matrices as m
 from cts.errors import BadInput
 
 SUBGROUP_SIZES = (1, 4, 8, 16, 32, 64, 128)

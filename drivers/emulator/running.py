@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator.machine import Machine
-from cts.drivers.emulator.memory import Bytes
+from cts.drivers.emulator.matrices.machine import Machine
+from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.machine import VectorMachine

@@ -11,10 +11,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator import mutants as m
-from cts.drivers.emulator import number_mutants as s
 from cts.drivers.emulator.jit import device, kernel
-from cts.drivers.emulator.memory import Bytes, Registers, inside, read
+from cts.drivers.emulator.matrices.memory import Bytes, Registers, inside, read
+from cts.drivers.emulator.matrices.state import Ints
+from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.number_bugs import absolute, converted, negated, product_of, sum_of
 from cts.drivers.emulator.numbers import (
     BFLOAT16,
@@ -43,7 +44,6 @@ from cts.drivers.emulator.numbers import (
     width_of,
     wrapped,
 )
-from cts.drivers.emulator.state import Ints
 
 #: (operations, 4): operation, type of the result, a, b.
 Code = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ from cts.drivers.vulkan.worker.tables import DEPENDENCIES
 from cts.drivers.vulkan.worker.tables import FEATURES as TABLES
 from cts.errors import HarnessTrouble
 from cts.job import ModuleJob
-from cts.needs import Descriptor, Feature, MatrixNeed, MulAddNeed, Needs, Structure, VectorMulNeed, VectorNeed
+from cts.plugins.needs import Descriptor, Feature, MatrixNeed, MulAddNeed, Needs, Structure, VectorMulNeed, VectorNeed
 
 _FLEXIBLE = "cooperativeMatrixFlexibleDimensions"
 _REQUIRED_SIZE = "subgroupSizeControl"

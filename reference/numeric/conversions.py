@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.expectation import Freedom
 from cts.model import ComponentType
-from cts.reference.arrays import Mask
+from cts.oracle.expectation import Freedom
 from cts.reference.numeric import integers, specials
+from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, real
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import binding, operand, parts, rounded

@@ -8,11 +8,11 @@ from typing import assert_never
 
 import numpy as np
 
-from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.model import expression as ast
-from cts.reference.arrays import I64, Bits
+from cts.oracle.expectation import Freedom
 from cts.reference.numeric import conversions, integers
+from cts.reference.numeric.arrays import I64, Bits
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where, with_freedom

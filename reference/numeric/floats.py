@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.expectation import Freedom
 from cts.model import ComponentType
 from cts.model.component import FloatFormat
-from cts.reference.arrays import Mask
+from cts.oracle.expectation import Freedom
 from cts.reference.numeric import intervals, specials
+from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, least_ulp, ulp
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import (

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.model import ComponentType, decode
-from cts.reference.arrays import I64, Bits
+from cts.reference.numeric.arrays import I64, Bits
 
 F64: TypeAlias = npt.NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.expectation import Freedom
 from cts.model import ComponentType
-from cts.reference.arrays import I64, Bits, Mask
+from cts.oracle.expectation import Freedom
 from cts.reference.numeric import intervals
+from cts.reference.numeric.arrays import I64, Bits, Mask
 from cts.reference.numeric.floats import decided
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.undefined import Watch

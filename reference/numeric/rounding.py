@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.expectation import Freedom
 from cts.model import ComponentType
-from cts.reference.arrays import U8, Mask
+from cts.oracle.expectation import Freedom
+from cts.reference.numeric.arrays import U8, Mask
 from cts.reference.numeric.formats import F64, above, below, nearest, ulp, with_infinities
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.value import FREE, Value, stepped, with_freedom

@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.expectation import Freedom
 from cts.model import ComponentType
-from cts.reference.arrays import Mask
+from cts.oracle.expectation import Freedom
 from cts.reference.numeric import intervals
+from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import component_of, denormal, rounded

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.expectation import Freedom, Policy
 from cts.model import ComponentType
-from cts.reference.arrays import Mask
+from cts.oracle.expectation import Freedom, Policy
+from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.rounding import component_of, denormal
 from cts.reference.numeric.specials import enclosed
 from cts.reference.numeric.value import Value, where

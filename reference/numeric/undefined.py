@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cts.reference.arrays import Mask
+from cts.reference.numeric.arrays import Mask
 
 
 @dataclass(frozen=True)

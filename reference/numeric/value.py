@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from cts.expectation import Freedom
 from cts.model import ComponentType
-from cts.reference.arrays import I64, U8, Bits, Mask
+from cts.oracle.expectation import Freedom
+from cts.reference.numeric.arrays import I64, U8, Bits, Mask
 from cts.reference.numeric.formats import F64, lowest_bit, real
 
 #: Set in the flags of every element with more than one allowed value, beside the bits of `Freedom`.

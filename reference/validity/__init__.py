@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.expectation import Violation
 from cts.model import (
     Case,
     Computation,
     MatrixConvert,
     VectorInstruction,
 )
-from cts.reference.accesses import Access
-from cts.reference.program import Evaluation, Step
+from cts.oracle.expectation import Violation
+from cts.reference.addressing.accesses import Access
+from cts.reference.execution.program import Evaluation, Step
 from cts.reference.validity import conversions, memory, operands, state, uniformity, vectors
 from cts.reference.validity.races import races
 

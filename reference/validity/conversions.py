@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.expectation import Violation
 from cts.model import Case, ComponentType, Interpretation, MatrixConversion, MatrixLayout, Place, StorageClass
-from cts.reference.opaque import component_of
+from cts.oracle.expectation import Violation
+from cts.reference.vectors.opaque import component_of
 
 #: Multiples of bytes that matrices begin at in conversions by the command buffer, and opaque ones always.
 ALIGNMENT = 64

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.expectation import Violation
 from cts.model import ClampMode
-from cts.reference.accesses import Access, Grid
-from cts.reference.addressing import Status
-from cts.reference.arrays import Mask
-from cts.reference.program import Evaluation
+from cts.oracle.expectation import Violation
+from cts.reference.addressing.accesses import Access, Grid
+from cts.reference.addressing.coordinates import Status
+from cts.reference.execution.program import Evaluation
+from cts.reference.numeric.arrays import Mask
 
 #: Where an index times the component's size must stay below (TA-042), in bytes.
 _LIMIT = 1 << 32

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.expectation import Violation
 from cts.model import MatrixLoad, MatrixShape, MatrixStore, Order, Scope
-from cts.reference.accesses import Access, Grid
-from cts.reference.program import Evaluation
+from cts.oracle.expectation import Violation
+from cts.reference.addressing.accesses import Access, Grid
+from cts.reference.execution.program import Evaluation
 from cts.reference.validity import vectors
 
 #: Alignment of a tensor instruction's Pointer, in bytes (TA-043).

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from cts.expectation import Violation
 from cts.model import ControlBarrier, Scope
-from cts.reference.accesses import Access, instances_of
-from cts.reference.addressing import Status
-from cts.reference.arrays import I64, Mask
-from cts.reference.program import Evaluation, Step
+from cts.oracle.expectation import Violation
+from cts.reference.addressing.accesses import Access, instances_of
+from cts.reference.addressing.coordinates import Status
+from cts.reference.execution.program import Evaluation, Step
+from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.validity import vectors
 
 #: Nobody, and several workgroups, among workgroup indices.

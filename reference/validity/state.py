@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.expectation import Violation
 from cts.model import Case, ClampMode, DecodeVector, TensorLayoutSetDimension, TensorLayoutSetStride
-from cts.reference.accesses import Access, block_size
-from cts.reference.arrays import U32, Mask
-from cts.reference.layout import TensorLayoutState, least_strides
-from cts.reference.program import Step
-from cts.reference.view import TensorViewState
+from cts.oracle.expectation import Violation
+from cts.reference.addressing.accesses import Access, block_size
+from cts.reference.addressing.layout import TensorLayoutState, least_strides
+from cts.reference.addressing.view import TensorViewState
+from cts.reference.execution.program import Step
+from cts.reference.numeric.arrays import U32, Mask
 
 _NOT_ZERO = "at least 1 in every dimension"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.expectation import Violation
 from cts.model import (
     BlockEnd,
     BlockStart,
@@ -15,8 +14,9 @@ from cts.model import (
     Scope,
     references,
 )
-from cts.reference.operands import lanes_of
-from cts.reference.program import Evaluation
+from cts.oracle.expectation import Violation
+from cts.reference.common.operands import lanes_of
+from cts.reference.execution.program import Evaluation
 
 
 def of_program(evaluation: Evaluation) -> Iterator[Violation]:

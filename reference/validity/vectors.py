@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.expectation import Violation
 from cts.model import (
     ComponentType,
     VectorExtract,
@@ -16,9 +15,10 @@ from cts.model import (
     interpretation_of,
     layout_of,
 )
-from cts.reference.accesses import Access
-from cts.reference.arrays import U32, Mask
-from cts.reference.program import Evaluation, Step
+from cts.oracle.expectation import Violation
+from cts.reference.addressing.accesses import Access
+from cts.reference.execution.program import Evaluation, Step
+from cts.reference.numeric.arrays import U32, Mask
 
 #: Multiples of bytes, by the operand that says an offset or a stride (VK-050).
 ALIGNMENT = {"offset": 16, "matrix_offset": 64, "bias_offset": 16, "stride": 16}

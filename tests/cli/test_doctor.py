@@ -8,9 +8,9 @@ from types import ModuleType
 import pytest
 from command_line import Cts
 
-from cts import corpus
 from cts.cli import doctor
 from cts.model import load_case
+from cts.running import corpus
 
 NAMES = [name for _, names in doctor.KNOWN for name in names]
 

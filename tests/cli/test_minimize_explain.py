@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from command_line import Cts
 
-from cts.corpus import one
 from cts.explain import Explanation
+from cts.judging.reduction_record import Reduction, Stopped
 from cts.model import load_case, loads_case
-from cts.reduce.cost import size
-from cts.reduce.record import Reduction, Stopped
+from cts.reduction.cost import size
+from cts.running.corpus import one
 
 CASE = "tensor_addressing.clamp.mirrored_two_rows"
 DRIVER = "emulator:mutant=mirror-edge-twice"

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from command_line import Cts
 
-from cts.events import Unused, read
+from cts.judging.events import Unused, read
 from cts.store import load
 from cts.verdict import Verdict
 
@@ -99,7 +99,7 @@ def test_entries_without_need_are_named(cts: Cts, fakes: ModuleType) -> None:
 
 def test_known_failures_do_not_end_an_area(cts: Cts, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """A condition lets exploration go on behind what is known, and shrinking another finding keeps away from it."""
-    from cts import conditions
+    from cts.known import conditions
     from cts.model import Case
 
     monkeypatch.setitem(conditions.CONDITIONS, "even", lambda case: _value(case) % 2 == 0)

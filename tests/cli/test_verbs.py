@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from command_line import Cts
 
-from cts.events import RunFinished, RunStarted, read
+from cts.judging.events import RunFinished, RunStarted, read
 from cts.model import AnyInstruction, load_case
 
 CASE = "tensor_addressing.clamp.edge_low_load"

@@ -6,12 +6,13 @@ from types import ModuleType
 
 import pytest
 
-from cts import corpus, registry
-from cts.batch import judge_all
-from cts.events import Event, Result
+from cts.judging.batch import judge_all
+from cts.judging.events import Event, Result
 from cts.model import load_case
-from cts.profiles import Profile
-from cts.runner import Plan, open_driver, run
+from cts.plugins import registry
+from cts.running import corpus
+from cts.running.profiles import Profile
+from cts.running.runner import Plan, open_driver, run
 from cts.verdict import Verdict
 
 PROFILE = Profile("default", 150, 1)
@@ -68,7 +69,7 @@ def test_generated_cases_in_blocks(fakes: ModuleType, kind: str) -> None:
 
 
 def test_generated_cases_come_in_blocks(fakes: ModuleType) -> None:
-    from cts.explore import explore
+    from cts.running.explore import explore
 
     opened = open_driver("fake:right,batch=well")
     explore(fakes.fake_area(opened.capabilities), [opened], registry.oracle(), PROFILE)

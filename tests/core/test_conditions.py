@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cts import conditions, corpus
+from cts.known import conditions
 from cts.model import Case, loads_case
+from cts.running import corpus
 
 #: Condition, case, and what to change in its text.
 NEIGHBOURS = [

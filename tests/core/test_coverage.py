@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from cts.capabilities import Feature, everything
-from cts.coverage import SITUATIONS, exercised, supported, table, untested
+from cts.coverage.situations import SITUATIONS, exercised, supported, table, untested
 from cts.model import Case, loads_case
 
 HEAD = """\

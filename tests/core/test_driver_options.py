@@ -8,7 +8,6 @@ import pytest
 import typer
 
 from cts import driver as interface
-from cts import registry
 from cts.capabilities import Capabilities, everything
 from cts.cli.drivers import drivers as list_drivers
 from cts.cli.worker import worker
@@ -26,6 +25,7 @@ from cts.driver import (
 )
 from cts.drivers import emulator, interpreter, vulkan
 from cts.errors import BadInput
+from cts.plugins import registry
 
 #: The type checker compares whole signatures, which `isinstance` does not.
 TYPED: tuple[VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory] = (

@@ -6,11 +6,11 @@ from types import ModuleType
 
 import pytest
 
-from cts import corpus
 from cts.errors import BadInput
-from cts.events import Event, Progress, encode, read
-from cts.profiles import Profile
-from cts.runner import Plan, run
+from cts.judging.events import Event, Progress, encode, read
+from cts.running import corpus
+from cts.running.profiles import Profile
+from cts.running.runner import Plan, run
 
 
 @pytest.fixture

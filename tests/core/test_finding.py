@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import cts.cases
-from cts import registry
-from cts.finding import finding
-from cts.judge import judge
+from cts.judging.finding import finding
+from cts.judging.judge import judge
+from cts.judging.sentences import writer_text
 from cts.model import load_case
-from cts.runner import open_driver
-from cts.sentences import writer_text
+from cts.plugins import registry
+from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 CASES = Path(cts.cases.__file__).parent

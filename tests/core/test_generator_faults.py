@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from cts import registry
 from cts.capabilities import Capabilities, everything
-from cts.drawing import MOST_FAULTS, Undrawn, checked_expectation, examine, for_each
-from cts.events import Event, GeneratorFault, Progress, Result, RunFinished, Shrinking, decode, encode
+from cts.judging.events import Event, GeneratorFault, Progress, Result, RunFinished, Shrinking, decode, encode
+from cts.known.quarantine import Quarantine, loads_rules
 from cts.model import Case, loads_case
-from cts.profiles import Profile
-from cts.quarantine import Quarantine, loads_rules
+from cts.plugins import registry
 from cts.report.failure import fault_text
 from cts.report.save import Saver
-from cts.runner import Plan, run
+from cts.running.drawing import MOST_FAULTS, Undrawn, checked_expectation, examine, for_each
+from cts.running.profiles import Profile
+from cts.running.runner import Plan, run
 from cts.verdict import Verdict
 
 PROFILE = Profile("default", 20, 21)

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.compare import compare
-from cts.expectation import Allowed, Expectation, Freedom, Spread
-from cts.guesses import guesses
+from cts.judging.compare import compare
+from cts.judging.guesses import guesses
+from cts.judging.sentences import guess_text
 from cts.model import GUARD_BYTES, initial_memory, loads_case
-from cts.sentences import guess_text
+from cts.oracle.expectation import Allowed, Expectation, Freedom, Spread
 
 CASE = loads_case("""
 schema: 1

@@ -8,15 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts import corpus, registry
-from cts.compare import compare, ordinals
 from cts.driver import Outcome, Status
-from cts.expectation import Expectation
-from cts.finding import finding
-from cts.judge import Attempt
+from cts.judging.compare import compare, ordinals
+from cts.judging.finding import finding
+from cts.judging.judge import Attempt
+from cts.judging.policy import EXACT, policy_of
 from cts.model import GUARD_BYTES, Case, initial_memory, load_case
-from cts.policy import EXACT, policy_of
+from cts.oracle.expectation import Expectation
+from cts.plugins import registry
 from cts.report.failure import difference
+from cts.running import corpus
 from cts.verdict import Verdict
 
 Memory = dict[str, npt.NDArray[np.uint8]]

@@ -8,19 +8,20 @@ from types import ModuleType
 
 import pytest
 
-from cts import baseline, conditions, corpus, quarantine
-from cts.batch import judge_all
 from cts.errors import BadInput
-from cts.events import Event, Result
-from cts.expectation import Expectation
-from cts.judge import Attempt, OpenDriver, judge
+from cts.judging.batch import judge_all
+from cts.judging.events import Event, Result
+from cts.judging.judge import Attempt, OpenDriver, judge
+from cts.known import baseline, conditions, quarantine
+from cts.known.quarantine import Quarantine
 from cts.model import Case, load_case, loads_case
-from cts.profiles import Profile
-from cts.quarantine import Quarantine
-from cts.registry import oracle
+from cts.oracle.expectation import Expectation
+from cts.plugins.registry import oracle
 from cts.report.failure import failure
-from cts.runner import Plan, open_driver, run
-from cts.tally import CLEAN, FINDINGS, TROUBLE
+from cts.running import corpus
+from cts.running.profiles import Profile
+from cts.running.runner import Plan, open_driver, run
+from cts.running.tally import CLEAN, FINDINGS, TROUBLE
 from cts.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,8 +149,8 @@ def test_shrinking_runs_nothing_that_must_not(fakes: ModuleType, monkeypatch: py
         ran.add(case.content_hash)
         return judge(driver, case, expectation)
 
-    monkeypatch.setattr("cts.minimize.judge", spied)
-    monkeypatch.setattr("cts.batch.judge", spied)
+    monkeypatch.setattr("cts.reduction.minimize.judge", spied)
+    monkeypatch.setattr("cts.judging.batch.judge", spied)
     hashes = Counter(fakes.fixed_case(value).content_hash for value in range(2, 50))
     found = generated(rules(rule(f"cases: [{', '.join(repr(h) for h in hashes)}]", "never")), "fake:crash")
     assert found.verdict is Verdict.CRASH

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cts import registry
-from cts.areas import run_area
-from cts.profiles import Profile
+from cts.plugins import registry
 from cts.report.failure import failure
-from cts.runner import open_driver
+from cts.running.areas import run_area
+from cts.running.profiles import Profile
+from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 AREA = "tensor_addressing"

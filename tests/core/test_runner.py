@@ -9,18 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts import corpus, registry
 from cts.driver import Job
 from cts.errors import BadInput
-from cts.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble, decode, encode
+from cts.judging.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble, decode, encode
+from cts.judging.reduction_record import Stopped
 from cts.model import Case, load_case
-from cts.profiles import Profile
-from cts.reduce.cost import size
-from cts.reduce.passes import PASSES
-from cts.reduce.record import Stopped
-from cts.runner import Plan, run
-from cts.tally import exit_status
-from cts.trace import ElementPlace, WrittenByInstruction
+from cts.oracle.trace import ElementPlace, WrittenByInstruction
+from cts.plugins import registry
+from cts.reduction.cost import size
+from cts.reduction.passes import PASSES
+from cts.running import corpus
+from cts.running.profiles import Profile
+from cts.running.runner import Plan, run
+from cts.running.tally import exit_status
 from cts.verdict import Verdict
 
 Memory = dict[str, npt.NDArray[np.uint8]]
@@ -299,7 +300,7 @@ def test_exit_status_is_the_highest_that_applies() -> None:
 
 
 def test_profiles() -> None:
-    from cts.profiles import profile
+    from cts.running.profiles import profile
 
     assert profile("smoke").seed == profile("smoke").seed == 0
     assert profile("default").seed is not None

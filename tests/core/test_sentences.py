@@ -11,12 +11,10 @@ from typing import get_args
 import msgspec
 import pytest
 
-from cts import corpus, registry
 from cts.errors import BadInput
-from cts.events import Finding, Result, RunStarted, decode, encode, read
-from cts.expectation import Freedom
-from cts.finding import finding
-from cts.guesses import (
+from cts.judging.events import Finding, Result, RunStarted, decode, encode, read
+from cts.judging.finding import finding
+from cts.judging.guesses import (
     BufferOverrun,
     BufferShifted,
     BufferTransposed,
@@ -31,11 +29,11 @@ from cts.guesses import (
     RightBeforeStore,
     WrongBeforeStore,
 )
-from cts.judge import judge
+from cts.judging.judge import judge
+from cts.judging.sentences import guess_text, step_parts, step_text, to_json, writer_text
 from cts.model import ComponentType, load_case
-from cts.runner import open_driver
-from cts.sentences import guess_text, step_parts, step_text, to_json, writer_text
-from cts.trace import (
+from cts.oracle.expectation import Freedom
+from cts.oracle.trace import (
     ElementPlace,
     ElementValue,
     StepKind,
@@ -46,6 +44,9 @@ from cts.trace import (
     WrittenByInstruction,
     WrittenByNone,
 )
+from cts.plugins import registry
+from cts.running import corpus
+from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "structured-findings.md").read_text(encoding="utf-8")

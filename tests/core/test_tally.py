@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cts.baseline import Baseline
-from cts.events import (
+from cts.judging.events import (
     CaseJudged,
     DriverOpened,
     Event,
@@ -16,8 +15,9 @@ from cts.events import (
     decode,
     encode,
 )
-from cts.quarantine import loads_rules
-from cts.tally import Tally, tally_of
+from cts.known.baseline import Baseline
+from cts.known.quarantine import loads_rules
+from cts.running.tally import Tally, tally_of
 from cts.verdict import Verdict
 
 RULES = loads_rules(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import cts.cases
-from cts import registry
 from cts.model import Case, dumps_case, initial_memory, load_case
+from cts.plugins import registry
 
 ROOT = Path(cts.cases.__file__).parent
 FILES = {".".join(f.relative_to(ROOT).with_suffix("").parts): f for f in sorted(ROOT.rglob("*.yaml"))}

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import cts.cases
-from cts import registry
 from cts.drivers import emulator
-from cts.expectation import Expectation
-from cts.judge import Attempt, OpenDriver, judge
+from cts.judging.judge import Attempt, OpenDriver, judge
 from cts.model import Case, load_case
+from cts.oracle.expectation import Expectation
+from cts.plugins import registry
 from cts.verdict import Verdict
 
 CASES: dict[str, Case] = {c.name: c for c in map(load_case, sorted(Path(cts.cases.__file__).parent.rglob("*.yaml")))}

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import cts.cases
-from cts.coverage import exercised
+from cts.coverage.situations import exercised
 from cts.model import load_case
 
 TREE = Path(__file__).resolve().parents[2]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 
 import cts.cases
-from cts import registry
-from cts.expectation import Allowed, Freedom, Intervals
 from cts.model import Buffer, decode, initial_bits, load_case
+from cts.oracle.expectation import Allowed, Freedom, Intervals
+from cts.plugins import registry
 
 ROOT = Path(cts.cases.__file__).parent
 FILES = {".".join(f.relative_to(ROOT).with_suffix("").parts): f for f in sorted(ROOT.rglob("*.yaml"))}

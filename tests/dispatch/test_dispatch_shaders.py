@@ -11,9 +11,9 @@ import pytest
 from dispatch_files import said
 from shader_values import BLOCK, EXPECTED, ITEM
 
-from cts import registry
 from cts.dispatch import Ran, load, run
 from cts.driver import NamedDriver
+from cts.plugins import registry
 from cts.spirv.apart import program
 from cts.verdict import Verdict
 

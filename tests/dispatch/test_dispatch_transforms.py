@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from dispatch_files import ADD, said, write
 
-from cts import registry, transform
 from cts.cli import main
 from cts.dispatch import run
 from cts.errors import BadInput, HarnessTrouble
-from cts.runner import open_driver
+from cts.plugins import registry, transform
+from cts.running.runner import open_driver
 from cts.spirv import tools
 from cts.verdict import Verdict
 

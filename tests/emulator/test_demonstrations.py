@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 import yaml
 
-from cts import registry
-from cts.compare import compare
 from cts.driver import Driver, Job, Outcome, Status
-from cts.drivers.emulator import catalogue, create
+from cts.drivers.emulator import create
+from cts.drivers.emulator.mutants import catalogue
+from cts.judging.compare import compare
 from cts.model import GUARD_BYTES, AnyInstruction, Case, encode, initial_memory, loads_case
+from cts.plugins import registry
 
 MAX_INSTRUCTIONS = 8
 

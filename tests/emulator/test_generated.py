@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts import registry
 from cts.capabilities import everything
-from cts.compare import compare
 from cts.driver import Job, Outcome, Status
 from cts.drivers.emulator import create
 from cts.drivers.emulator.options import CHOICES, SUBGROUP_SIZES, TILES
-from cts.expectation import Expectation
+from cts.judging.compare import compare
 from cts.model import Case, If, Loop, initial_memory
+from cts.oracle.expectation import Expectation
+from cts.plugins import registry
 
 OPTIONS = st.fixed_dictionaries(
     {
@@ -42,7 +42,7 @@ def agrees(case: Case, expected: Expectation, outcome: Outcome) -> None:
         np.testing.assert_array_equal(bits[certain], expected.matrices[name][certain], name)
 
 
-@pytest.mark.parametrize("area", registry.names("cts.areas"))
+@pytest.mark.parametrize("area", registry.names("cts.running.areas"))
 def test_variants_agree_with_the_oracle(area: str) -> None:
     @settings(max_examples=100, derandomize=True, deadline=None)
     @given(case=registry.area(area)(everything()), options=OPTIONS)

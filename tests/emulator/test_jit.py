@@ -26,7 +26,7 @@ def test_kernels_compile_where_no_cache_can_be_written(monkeypatch: pytest.Monke
 
 
 def test_cache_files_follow_the_sources() -> None:
-    from cts.drivers.emulator.address import matrix_addresses
+    from cts.drivers.emulator.matrices.address import matrix_addresses
 
     assert matrix_addresses.__qualname__.endswith(jit._SOURCES)
 

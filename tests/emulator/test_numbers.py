@@ -8,8 +8,8 @@ import pytest
 
 from cts.drivers.emulator import vm
 from cts.drivers.emulator.callbacks import Program, program
+from cts.drivers.emulator.matrices.scalar import ScalarMachine
 from cts.drivers.emulator.numbers import FLUSH, ROUNDING, ROUNDINGS, SETTINGS, TYPE_NUMBERS
-from cts.drivers.emulator.scalar import ScalarMachine
 from cts.model import ComponentType
 
 T = ComponentType

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from cts import registry
 from cts.drivers.emulator import create
 from cts.errors import BadInput
+from cts.plugins import registry
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_variants_and_mutants_are_described() -> None:
 
 def test_listing_does_not_import_numba() -> None:
     code = (
-        "import sys; from cts.registry import driver; d = driver('emulator:order=reversed'); d.capabilities();"
+        "import sys; from cts.plugins.registry import driver; d = driver('emulator:order=reversed'); d.capabilities();"
         "from cts.drivers.emulator import create; create.mutants(); create.variants(); print('numba' in sys.modules)"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from cts import corpus, registry
 from cts.capabilities import Capabilities
 from cts.driver import Job, Outcome
-from cts.judge import OpenDriver
+from cts.judging.judge import OpenDriver
 from cts.model import Case
+from cts.plugins import registry
+from cts.running import corpus
 
 ORACLE = registry.oracle()
 

@@ -15,11 +15,11 @@ from cts.explain import Explanation, explain
 from cts.explain.instrument import instrumented, points
 from cts.explain.model import INSTRUMENTED, MEMORY, SHORTENED, SHOWN
 from cts.explain.text import lines
-from cts.judge import OpenDriver, judge
+from cts.judging.judge import OpenDriver, judge
+from cts.judging.sentences import step_parts
 from cts.model import Case, MatrixMulAdd, MatrixStore, loads_case
-from cts.runner import open_driver
-from cts.sentences import step_parts
-from cts.trace import StepKind
+from cts.oracle.trace import StepKind
+from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 MIRRORED = "tensor_addressing.clamp.mirrored_two_rows"

@@ -10,7 +10,7 @@ from explain_drivers import ORACLE, case_of, device
 
 from cts.explain import explain
 from cts.explain.model import INSTRUMENTED, MEMORY
-from cts.runner import open_driver
+from cts.running.runner import open_driver
 
 TABLE = Path(__file__).with_name("mutants.txt")
 

@@ -7,7 +7,7 @@ from explain_drivers import ORACLE
 
 from cts.explain import Explanation, explain
 from cts.model import loads_case
-from cts.runner import open_driver
+from cts.running.runner import open_driver
 
 ONE = "type: {component: uint32, scope: Subgroup, rows: 1, cols: 1, use: Accumulator}"
 

@@ -11,12 +11,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from cts import corpus, registry
-from cts.compare import compare
 from cts.driver import Job, Status
-from cts.judge import job
+from cts.judging.compare import compare
+from cts.judging.judge import job
 from cts.model import Case, body_of, load_case
 from cts.model.expression import Expression
+from cts.plugins import registry
+from cts.running import corpus
 
 SUBGROUP_SIZE = 32
 

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from cts import corpus, registry
-from cts.expectation import Expectation
 from cts.export.c import c
 from cts.export.templates import render
 from cts.job import Conversion, ModuleJob
-from cts.judge import job
+from cts.judging.judge import job
 from cts.model import GUARD_BYTES, Case
+from cts.oracle.expectation import Expectation
+from cts.plugins import registry
+from cts.running import corpus
 
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]

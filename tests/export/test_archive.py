@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from cts.errors import BadInput
-from cts.export import archive
-from cts.export.archive import case_text, write_folder, zipped
+from cts.running import archive
+from cts.running.archive import case_text, write_folder, zipped
 
 CASE = b"schema: 1\nname: a\nbuffers: {}\nprogram: []\n"
 

@@ -16,14 +16,15 @@ import pytest
 from repro_programs import SUBGROUP_SIZE, case_of
 
 import cts as suite
-from cts import corpus, registry
 from cts.cli import main
 from cts.errors import BadInput
 from cts.export import FORMATS, export
-from cts.export.archive import zipped
 from cts.export.subject import Subject, run
 from cts.model import dumps_case, load_case, loads_case
-from cts.reduce.cost import size
+from cts.plugins import registry
+from cts.reduction.cost import size
+from cts.running import corpus
+from cts.running.archive import zipped
 
 NAME = "tensor_addressing.clamp.mirrored_two_rows"
 Run = Callable[..., tuple[int, str, str]]

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts import corpus, dispatch, registry
+from cts import dispatch
 from cts.dispatch.loading import load
 from cts.export import CannotExpress
 from cts.export.dispatch import FILE, MODULE
 from cts.export.dispatch import dispatch as exported
 from cts.model import Case, load_case
+from cts.plugins import registry
+from cts.running import corpus
 from cts.verdict import Verdict
 
 SHADERS = Path(__file__).parent / "shaders"

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from glsl_cases import SUBGROUP_SIZE, representative, wrong
 
-from cts import corpus
 from cts.export import CannotExpress
 from cts.export.glsl import glsl
 from cts.export.glsl.compiler import compiled
 from cts.export.glsl.instruction import write_instruction
 from cts.model import AnyInstruction, load_case, loads_case
+from cts.running import corpus
 
 SHADERS = Path(__file__).parent / "shaders"
 

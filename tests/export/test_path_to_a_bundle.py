@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from repro_programs import COMPILERS, WARNINGS
 
-from cts import registry
 from cts.cli import main
-from cts.facts import text_of
-from cts.judge import judge
+from cts.coverage.facts import text_of
+from cts.judging.judge import judge
 from cts.model import load_case
-from cts.runner import open_driver
+from cts.plugins import registry
+from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 MUTANTS = [

@@ -1,4 +1,4 @@
-"""repro.c: it compiles without warnings, and says of memory what cts.compare says of it.
+"""repro.c: it compiles without warnings, and says of memory what cts.judging.compare says of it.
 
 The device is `fake_vulkan.c`, which leaves behind what a test wants; with CTS_TEST_VULKAN_WORKER a real one.
 """
@@ -27,16 +27,16 @@ from repro_programs import (
     source,
 )
 
-from cts import registry
-from cts.compare import compare
-from cts.corpus import Entry
 from cts.driver import Status
 from cts.export.c import c
-from cts.finding import mismatches
-from cts.judge import job
+from cts.judging.compare import compare
+from cts.judging.finding import mismatches
+from cts.judging.judge import job
 from cts.model import GUARD_BYTES, Case, loads_case
+from cts.plugins import registry
 from cts.report.failure import place
-from cts.runner import open_driver, run_entry
+from cts.running.corpus import Entry
+from cts.running.runner import open_driver, run_entry
 from cts.verdict import Verdict
 
 needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason="no gcc to compile repro.c with")

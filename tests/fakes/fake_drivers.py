@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from cts import registry
 from cts.capabilities import Capabilities, everything
 from cts.driver import Job, Outcome, Status
 from cts.errors import BadInput
 from cts.model import GUARD_BYTES, Case, loads_case
+from cts.plugins import registry
 
 Memory = dict[str, npt.NDArray[np.uint8]]
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cts import model as m
-from cts.expectation import Expectation
-from cts.generators.formats import FORMATS
+from cts.generators.parts.formats import FORMATS
 from cts.model.expression import Binary, Coordinate, Lookup, Name, Number, Unary
 from cts.model.operand import base_of, factors_of
+from cts.oracle.expectation import Expectation
 
 Values = npt.NDArray[Any]
 

@@ -6,10 +6,10 @@ from functools import cache
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from cts import registry
 from cts.capabilities import Capabilities, everything
 from cts.model import Case
-from cts.seeding import same_examples_everywhere
+from cts.plugins import registry
+from cts.running.seeding import same_examples_everywhere
 
 SEED = 1
 

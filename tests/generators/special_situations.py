@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts import model as m
-from cts.expectation import Expectation
+from cts.oracle.expectation import Expectation
 
 Bits = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]

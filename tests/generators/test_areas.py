@@ -7,10 +7,10 @@ from generator_devices import FIXED, LAVAPIPE, NVIDIA
 from generator_samples import sample
 from hypothesis import Phase, find, settings
 
-from cts import registry
 from cts.capabilities import Capabilities, everything
 from cts.errors import NothingToGenerate
 from cts.model import dumps_case, loads_case, resolve
+from cts.plugins import registry
 
 EXAMPLES = 300
 DEVICES = {"everything": everything(), "lavapipe": LAVAPIPE, "nvidia": NVIDIA, "fixed": FIXED}
@@ -25,7 +25,7 @@ IMPOSSIBLE = {
 }
 
 #: Areas of cooperative vectors, which these devices lack, have a test of their own.
-MATRIX_AREAS = [area for area in registry.names("cts.areas") if not area.startswith("vector_")]
+MATRIX_AREAS = [area for area in registry.names("cts.running.areas") if not area.startswith("vector_")]
 
 PAIRS = [(area, device) for area in MATRIX_AREAS for device in DEVICES]
 

@@ -17,16 +17,18 @@ from special_situations import special_situations
 from vector_situations import vector_situations
 from width_situations import width_situations
 
-from cts import registry
 from cts.capabilities import everything
+from cts.plugins import registry
 
 PAGE = Path(__file__).parents[2] / "docs" / "generators.md"
 EXAMPLES = 2000
 
 #: Of each of the other areas.
 AREA_EXAMPLES = 1000
-VECTOR_AREAS = [area for area in registry.names("cts.areas") if area.startswith("vector_")]
-MATRIX_AREAS = [area for area in registry.names("cts.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)]
+VECTOR_AREAS = [area for area in registry.names("cts.running.areas") if area.startswith("vector_")]
+MATRIX_AREAS = [
+    area for area in registry.names("cts.running.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)
+]
 
 ROW = re.compile(r"^\| `(?P<pattern>[^`]+)` \| (?:(?P<once>once)|(?P<percent>\d+) %) \|$", re.MULTILINE)
 
@@ -131,7 +133,7 @@ def test_every_promised_situation_of_an_area_of_vectors_occurs_often_enough(area
 
 
 def test_every_area_has_a_section() -> None:
-    assert sorted(sections()) == registry.names("cts.areas")
+    assert sorted(sections()) == registry.names("cts.running.areas")
 
 
 def test_clamp_modes_are_promised_by_side_dimension_and_access() -> None:

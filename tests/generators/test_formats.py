@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts import registry
-from cts.generators.blocks import block_bytes
-from cts.generators.formats import FORMATS, Format
+from cts.generators.parts.blocks import block_bytes
+from cts.generators.parts.formats import FORMATS, Format
 from cts.model import (
     SCHEMA_VERSION,
     AnyFunction,
@@ -34,6 +33,7 @@ from cts.model import (
     Use,
     decode,
 )
+from cts.plugins import registry
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating[Any]]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import strategies as st
 
 from cts.capabilities import everything
-from cts.generators.choices import Choices
-from cts.generators.kernels import Kernel
-from cts.generators.memory import Lines, Region
-from cts.generators.supports import Supports
+from cts.generators.build.choices import Choices
+from cts.generators.build.kernels import Kernel
+from cts.generators.build.memory import Lines, Region
+from cts.generators.build.supports import Supports
 from cts.model import ComponentType, Data, Dispatch, MatrixType, Order, Scope, SpecInt, SpecUse, StorageClass, Use
 
 T = ComponentType

@@ -11,9 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.generators.choices import Choices
-from cts.generators.contents import Wanted, draw_contents
-from cts.generators.known import Known, added, anything, limits, multiplied, negated, reread, settled, subtracted
+from cts.generators.build.choices import Choices
+from cts.generators.build.contents import Wanted, draw_contents
+from cts.generators.build.known import (
+    Known,
+    added,
+    anything,
+    limits,
+    multiplied,
+    negated,
+    reread,
+    settled,
+    subtracted,
+)
 from cts.model import Buffer, ComponentType, decode, initial_bits
 
 C = ComponentType

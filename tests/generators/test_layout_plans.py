@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-from cts.generators.layout_plans import Purpose, plan
-from cts.generators.layout_sketches import Axis, LayoutSketch
-from cts.generators.layouts import LayoutState, SetDimension, Slice
-from cts.generators.operands import Grid, Varying
+from cts.generators.build.layout_plans import Purpose, plan
+from cts.generators.build.layout_sketches import Axis, LayoutSketch
+from cts.generators.build.layouts import LayoutState, SetDimension, Slice
+from cts.generators.build.operands import Grid, Varying
 from cts.model import ClampMode
 from cts.model.operand import Factors
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from special_situations import are_ties
 
-from cts.generators.choices import Choices
-from cts.generators.specials import BOUNDED, KINDS, draw_special, specials
-from cts.generators.vector_products import ties
+from cts.generators.build.choices import Choices
+from cts.generators.build.specials import BOUNDED, KINDS, draw_special, specials
+from cts.generators.parts.vector_products import ties
 from cts.model import Buffer, ComponentType, decode, dumps_case, encode, initial_bits, loads_case
 
 C = ComponentType

@@ -6,10 +6,9 @@ import pytest
 from generator_samples import sample
 from hypothesis import Phase, find, settings
 
-from cts import registry
 from cts.capabilities import Capabilities, Feature, MatrixSupport, everything
-from cts.generators.supports import MAX_ELEMENTS
-from cts.generators.tensor_addressing import cases
+from cts.generators.areas.tensor_addressing import cases
+from cts.generators.build.supports import MAX_ELEMENTS
 from cts.model import (
     Case,
     ClampMode,
@@ -27,6 +26,7 @@ from cts.model import (
     loads_case,
     resolve,
 )
+from cts.plugins import registry
 
 #: The smallest device that can run anything of this area.
 NARROW = Capabilities(

@@ -11,7 +11,6 @@ from hypothesis import Phase, find, settings
 from vector_devices import DEVICES, LEAST, REQUIRED
 from vector_situations import row_of
 
-from cts import registry
 from cts.capabilities import Capabilities, VectorMulSupport, everything
 from cts.errors import NothingToGenerate
 from cts.model import (
@@ -30,6 +29,7 @@ from cts.model import (
     resolve,
     types_of,
 )
+from cts.plugins import registry
 
 EXAMPLES = 150
 AREAS = ("vector_arithmetic", "vector_conversions", "vector_multiply", "vector_training")

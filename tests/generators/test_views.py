@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from cts.generators.layout_sketches import VARIATIONS
-from cts.generators.operands import Grid
-from cts.generators.views import CLIP_OFFSETS, CLIP_SPANS, clip_of
+from cts.generators.build.layout_sketches import VARIATIONS
+from cts.generators.build.operands import Grid
+from cts.generators.build.views import CLIP_OFFSETS, CLIP_SPANS, clip_of
 from cts.model.operand import Factors
 
 GRIDS = [Grid(), Grid(x=3), Grid(3, 3, 2, 4)]

@@ -11,11 +11,11 @@ from generator_devices import LAVAPIPE, NVIDIA
 from generator_samples import sample
 from width_situations import width_situations
 
-from cts import registry
 from cts.capabilities import Capabilities, everything
-from cts.generators.full_range import addends, adds_up, ends, large, raised
-from cts.generators.supports import LONG, MAX_ELEMENTS, long_extent, shortened
+from cts.generators.build.supports import LONG, MAX_ELEMENTS, long_extent, shortened
+from cts.generators.parts.full_range import addends, adds_up, ends, large, raised
 from cts.model import Buffer, ComponentType, Use, decode, initial_bits
+from cts.plugins import registry
 
 C = ComponentType
 INTEGERS = (C.int8, C.uint8, C.int16, C.uint16)

@@ -9,9 +9,9 @@ import numpy as np
 
 from cts import model as m
 from cts.capabilities import VectorMulSupport
-from cts.expectation import Oracle
 from cts.model.matrix_rules import effective
 from cts.model.operand import factors_of, modulus_of
+from cts.oracle.expectation import Oracle
 
 _T, _O = m.ComponentType, m.VectorOperation
 #: The least normal number of float8 types.

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from generator_replay import Access, accesses, instances
 
 from cts import model as m
-from cts.expectation import Expectation
 from cts.model.expression import Coordinate
 from cts.model.operand import factors_of
+from cts.oracle.expectation import Expectation
 
 Values = npt.NDArray[Any]
 _T = m.ComponentType

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from cts import registry
 from cts.drivers.interpreter import create
-from cts.judge import OpenDriver, judge
+from cts.judging.judge import OpenDriver, judge
 from cts.model import Case
+from cts.plugins import registry
 from cts.verdict import Verdict
 
 DRIVERS = {

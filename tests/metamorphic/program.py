@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cts import model as m
-from cts import registry
 from cts.driver import Status
-from cts.judge import OpenDriver, job
+from cts.judging.judge import OpenDriver, job
+from cts.plugins import registry
 
 Matrix = npt.NDArray[np.uint16]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cts.model import Case, types_of
-from cts.reduce.cost import size
-from cts.reduce.passes import PASSES
+from cts.reduction.cost import size
+from cts.reduction.passes import PASSES
 
 
 def candidates(case: Case) -> list[Case]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cts import corpus, registry
-from cts.evidence import Evidence, evidence, is_weaker
-from cts.judge import judge
-from cts.minimize import Minimized, minimize
+from cts.judging.judge import judge
 from cts.model import Case
-from cts.runner import open_driver
+from cts.plugins import registry
+from cts.reduction.evidence import Evidence, evidence, is_weaker
+from cts.reduction.minimize import Minimized, minimize
+from cts.running import corpus
+from cts.running.runner import open_driver
 
 ORACLE = registry.oracle()
 

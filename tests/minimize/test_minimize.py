@@ -8,17 +8,18 @@ from types import ModuleType
 
 import pytest
 
-from cts import corpus, registry
 from cts.capabilities import Capabilities, everything
 from cts.driver import Fault, Job, Outcome, Status
 from cts.errors import BadInput
-from cts.events import Event, Reduced
-from cts.judge import OpenDriver
-from cts.minimize import Budget, Minimized, minimize, renamed, report
+from cts.judging.events import Event, Reduced
+from cts.judging.judge import OpenDriver
+from cts.judging.reduction_record import Stopped
 from cts.model import Case, MatrixMulAdd, VectorMatrixMul, dumps_case, loads_case
-from cts.reduce.cost import size
-from cts.reduce.record import Stopped
-from cts.runner import open_driver
+from cts.plugins import registry
+from cts.reduction.cost import size
+from cts.reduction.minimize import Budget, Minimized, minimize, renamed, report
+from cts.running import corpus
+from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 ORACLE = registry.oracle()

@@ -26,10 +26,10 @@ from cts.model import (
     loads_case,
     types_of,
 )
-from cts.reduce import passes
-from cts.reduce.interface import Candidate
-from cts.reduce.passes import PASSES
-from cts.reduce.reducer import reduce_by
+from cts.reduction import passes
+from cts.reduction.interface import Candidate
+from cts.reduction.passes import PASSES
+from cts.reduction.reducer import reduce_by
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reduction.md"
 
@@ -220,7 +220,7 @@ def test_every_pass_is_documented_in_the_order_of_the_list() -> None:
 
 @pytest.mark.parametrize("name", [p.name for p in PASSES])
 def test_the_page_says_what_the_module_says(name: str) -> None:
-    described = import_module(f"cts.reduce.passes.{name}").__doc__
+    described = import_module(f"cts.reduction.passes.{name}").__doc__
     assert described is not None
     assert rows()[name] == described.rstrip(".")
 

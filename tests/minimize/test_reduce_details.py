@@ -20,8 +20,8 @@ from cts.model import (
     loads_case,
     types_of,
 )
-from cts.reduce.candidates import smaller_numbers
-from cts.reduce.reducer import reduce
+from cts.reduction.candidates import smaller_numbers
+from cts.reduction.reducer import reduce
 
 A = "{component: int8, scope: Subgroup, rows: 16, cols: 16, use: A}"
 CASE = loads_case(f"""\

@@ -3,7 +3,7 @@
 from pass_rules import candidates, check_rules
 
 from cts.model import Case, Loop, MatrixLoad, MatrixLoadTensor, Scalar, dumps_case, loads_case
-from cts.reduce.reducer import reduce
+from cts.reduction.reducer import reduce
 
 CASE = loads_case("""\
 schema: 1

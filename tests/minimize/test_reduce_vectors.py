@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pass_rules import check_rules
 
-from cts import conditions
+from cts.known import conditions
 from cts.model import (
     Case,
     VectorConstruct,
@@ -14,7 +14,7 @@ from cts.model import (
     dumps_case,
     loads_case,
 )
-from cts.reduce.reducer import reduce
+from cts.reduction.reducer import reduce
 
 CASE = loads_case("""\
 schema: 1

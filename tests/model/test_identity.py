@@ -12,12 +12,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts import registry
 from cts.capabilities import everything
-from cts.corpus import entries
 from cts.model import Case, Dispatch, dumps_case, encode, load_case, loads_case
 from cts.model.component import ComponentType
 from cts.model.plain import plain
+from cts.plugins import registry
+from cts.running.corpus import entries
 
 CASE = """\
 schema: 1
@@ -172,7 +172,7 @@ def test_cases_written_otherwise(path: Path) -> None:
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
-@given(st.sampled_from(registry.names("cts.areas")).flatmap(lambda area: registry.area(area)(everything())))
+@given(st.sampled_from(registry.names("cts.running.areas")).flatmap(lambda area: registry.area(area)(everything())))
 def test_generated_cases_written_otherwise(case: Case) -> None:
     assert loads_case(rewritten(case)).content_hash == case.content_hash
     assert loads_case(dumps_case(case)).content_hash == case.content_hash

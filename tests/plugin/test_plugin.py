@@ -9,10 +9,10 @@ from types import ModuleType
 import pytest
 
 import cts
-from cts import registry
 from cts.cli import main
-from cts.corpus import entries, one
-from cts.events import Unused
+from cts.judging.events import Unused
+from cts.plugins import registry
+from cts.running.corpus import entries, one
 from cts.store import load
 from cts.store.journal import read
 
@@ -20,7 +20,7 @@ CASE = "tensor_addressing.clamp.edge_low_load"
 GOOD = one(CASE).path.read_text(encoding="utf-8")
 
 #: The areas of a session: those of the suite, and that of the fake drivers.
-AREAS = sorted({*registry.names("cts.areas"), "fake_area"})
+AREAS = sorted({*registry.names("cts.running.areas"), "fake_area"})
 
 #: What a session needs to find `cts`, the fake drivers and, in a checkout, the plugin.
 CONFTEST = 'pytest_plugins = ["cts.pytest_plugin"]\n'
@@ -30,7 +30,7 @@ CONFTEST = 'pytest_plugins = ["cts.pytest_plugin"]\n'
 def imported() -> None:
     """All that a session in this process imports: what is first imported there would be imported by each again."""
     registry.oracle()
-    for name in registry.names("cts.areas"):
+    for name in registry.names("cts.running.areas"):
         registry.area(name)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.compare import _multiples, is_nan, within
-from cts.expectation import Intervals
+from cts.judging.compare import _multiples, is_nan, within
 from cts.model import decode
-from cts.reference.memory import interval_bits
+from cts.oracle.expectation import Intervals
+from cts.reference.common.memory import interval_bits
 from cts.reference.numeric.value import Value
 
 

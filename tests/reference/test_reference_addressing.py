@@ -11,11 +11,11 @@ import pytest
 from reference_scalar import CLAMPED, DISCARD, SKIP, T, UndefinedBehaviour, V, element
 
 from cts.model import ClampMode, LayoutType, ViewType
-from cts.reference import elements, layout, view
-from cts.reference.addressing import Status
-from cts.reference.elements import matrix_elements, tensor_coordinates
-from cts.reference.layout import TensorLayoutState
-from cts.reference.view import TensorViewState
+from cts.reference.addressing import elements, layout, view
+from cts.reference.addressing.coordinates import Status
+from cts.reference.addressing.elements import matrix_elements, tensor_coordinates
+from cts.reference.addressing.layout import TensorLayoutState
+from cts.reference.addressing.view import TensorViewState
 
 STATUS = {SKIP: Status.SKIP, CLAMPED: Status.CLAMPED, DISCARD: Status.DISCARD}
 ROWS, COLS = 7, 11

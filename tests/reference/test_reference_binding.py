@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from reference_cases import case_of
 
-from cts.expectation import Intervals
 from cts.model import ComponentType as T
 from cts.model import encode
+from cts.oracle.expectation import Intervals
 from cts.reference import ORACLE
 from cts.reference.numeric import conversions
 from cts.reference.numeric.floats import Floats

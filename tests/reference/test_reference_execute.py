@@ -11,9 +11,8 @@ from reference_cases import case_of, random_case
 from scalar_program import Run, execute_scalar
 
 import cts.cases
-from cts.compare import compare
 from cts.errors import BadInput
-from cts.expectation import Expectation
+from cts.judging.compare import compare
 from cts.model import (
     GUARD_BYTES,
     Case,
@@ -29,7 +28,9 @@ from cts.model import (
     load_case,
     types_of,
 )
-from cts.reference import ORACLE, execute
+from cts.oracle.expectation import Expectation
+from cts.reference import ORACLE
+from cts.reference.execution import execute
 
 CORPUS = [load_case(path) for path in sorted(Path(cts.cases.__file__).parent.rglob("*.yaml"))]
 

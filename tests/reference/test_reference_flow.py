@@ -7,11 +7,11 @@ import pytest
 from reference_cases import case_of
 from scalar_program import execute_scalar
 
-from cts.compare import compare
 from cts.errors import BadInput
-from cts.expectation import Expectation, Freedom
+from cts.judging.compare import compare
 from cts.model import GUARD_BYTES, Case, decode, initial_memory
 from cts.model import ComponentType as T
+from cts.oracle.expectation import Expectation, Freedom
 from cts.reference import ORACLE
 
 SMALL = "{component: float16, scope: Subgroup, rows: 4, cols: 8, use: Accumulator}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from reference_cases import case_of
 
+from cts.judging.sentences import step_parts
 from cts.model import Case
+from cts.oracle.trace import TraceStep
 from cts.reference import ORACLE
-from cts.sentences import step_parts
-from cts.trace import TraceStep
 
 
 def matrix(use: str, component: str = "float16", rows: int = 2, cols: int = 8) -> str:

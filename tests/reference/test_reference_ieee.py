@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from allowed_values import allowed
 
-from cts.expectation import Freedom
 from cts.model import ComponentType as T
 from cts.model import encode
-from cts.reference.matrices import passed
+from cts.oracle.expectation import Freedom
+from cts.reference.matrices.compute import passed
+from cts.reference.matrices.products import multiplied_floats
 from cts.reference.numeric import conversions, transcendental
 from cts.reference.numeric.expression import hull
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value
-from cts.reference.products import multiplied_floats
 
 IEEE, STRICT = Floats(loose=False, ieee=True), Floats(loose=False)
 INF, MINUS_INF, NAN, MINUS_ZERO = "0x7c00", "0xfc00", "0x7e01", "0x8000"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.expectation import Freedom
 from cts.model import ComponentType as T
 from cts.model import decode, encode
-from cts.reference.matrices import passed
-from cts.reference.memory import interval_bits
+from cts.oracle.expectation import Freedom
+from cts.reference.common.memory import interval_bits
+from cts.reference.matrices.compute import passed
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import above, below, lowest_bit, real, ulp

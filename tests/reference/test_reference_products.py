@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.expectation import Freedom, Policy
 from cts.model import Combine, ReduceMode, encode
 from cts.model import ComponentType as T
+from cts.oracle.expectation import Freedom, Policy
+from cts.reference.matrices.products import multiplied_floats, multiplied_integers
+from cts.reference.matrices.reductions import Reduction, operation_of, reduced
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Value
-from cts.reference.products import multiplied_floats, multiplied_integers
-from cts.reference.reductions import Reduction, operation_of, reduced
 
 RNG = np.random.default_rng(11)
 

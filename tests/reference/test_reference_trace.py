@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from reference_cases import case_of, random_case
 
-from cts.expectation import Trace
+from cts.judging.sentences import step_parts
 from cts.model import GUARD_BYTES
+from cts.oracle.expectation import Trace
+from cts.oracle.trace import StepKind
 from cts.reference import ORACLE
-from cts.sentences import step_parts
-from cts.trace import StepKind
 
 CASE = case_of(
     """

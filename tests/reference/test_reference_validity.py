@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from reference_cases import case_of
 
-from cts.expectation import Violation
 from cts.model import Case
+from cts.oracle.expectation import Violation
 from cts.reference import ORACLE
 
 WORKGROUP = "{component: float16, scope: Workgroup, rows: 16, cols: 16, use: Accumulator}"

@@ -12,8 +12,8 @@ import pytest
 from msgspec import convert, structs
 from vector_cases import Parts, bounds, buffer, expected, load, numbers, store, vector, vector_case
 
-from cts.expectation import Freedom
 from cts.model import Buffer, Case
+from cts.oracle.expectation import Freedom
 from cts.reference import ORACLE
 
 #: Input, its interpretation, the matrix's, the bias' and the result: CV-036, and more that devices may have.

@@ -7,9 +7,9 @@ import numpy as np
 from test_reference_vector_validity import plain
 from vector_cases import buffer, expected, load, store, vector, vector_case
 
+from cts.judging.sentences import step_parts
 from cts.model import Case
 from cts.reference import ORACLE
-from cts.sentences import step_parts
 
 
 def test_dot_products_name_their_terms() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from vector_cases import bounds, buffer, contents, expected, load, numbers, store, vector, vector_case
 
-from cts.expectation import Freedom
+from cts.oracle.expectation import Freedom
 from cts.reference import ORACLE
 
 N, LENGTH = 6, 5

@@ -15,18 +15,19 @@ from typing import ClassVar
 import msgspec
 import pytest
 
-from cts import corpus, registry
-from cts.baseline import Baseline
 from cts.capabilities import everything
-from cts.drawing import drawn
-from cts.events import Finding, Result
 from cts.explain import explain
+from cts.judging.events import Finding, Result
+from cts.known.baseline import Baseline
+from cts.known.quarantine import loads_rules
 from cts.model import load_case
-from cts.profiles import Profile
-from cts.quarantine import loads_rules
+from cts.plugins import registry
 from cts.report.html import page
 from cts.report.html.picture import of_finding
-from cts.runner import Plan, open_driver, run
+from cts.running import corpus
+from cts.running.drawing import drawn
+from cts.running.profiles import Profile
+from cts.running.runner import Plan, open_driver, run
 from cts.store import Manifest, Run, create, load
 from cts.store.explanations import complete
 
@@ -180,8 +181,8 @@ def test_pictures_of_what_a_run_lists() -> None:
     """Without an explanation: wrong where it is listed, unknown after the last that is, else right."""
     opened = open_driver(MUTANT)
     case = load_case(corpus.one(WIDTH).path)
-    from cts.finding import finding
-    from cts.judge import judge
+    from cts.judging.finding import finding
+    from cts.judging.judge import judge
 
     oracle = registry.oracle()
     expectation = oracle.expect(case)

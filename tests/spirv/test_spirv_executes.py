@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pytest
 
 from cts.driver import Status
-from cts.judge import job
+from cts.judging.judge import job
 from cts.model import GUARD_BYTES, Case, StorageClass, Through, initial_bits, loads_case
-from cts.registry import driver
+from cts.plugins.registry import driver
 
 Values: TypeAlias = npt.NDArray[Any]
 Expected: TypeAlias = Callable[[Values], Values]

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from cts.capabilities import everything
 from cts.model import Case, dynamics, initial_memory
-from cts.registry import area, names
+from cts.plugins.registry import area, names
 from cts.spirv.lower import PARAMETERS, module_job
 
 
-@pytest.mark.parametrize("name", names("cts.areas"))
+@pytest.mark.parametrize("name", names("cts.running.areas"))
 def test_generated_cases_validate(name: str) -> None:
     @settings(max_examples=100, derandomize=True, deadline=None, database=None)
     @given(st.data())

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 import cts
-from cts import corpus
 from cts.errors import BadInput
-from cts.events import CaseJudged, Event, GeneratorFault, Result, encode
-from cts.profiles import Profile
-from cts.runner import Plan, run
+from cts.judging.events import CaseJudged, Event, GeneratorFault, Result, encode
+from cts.running import corpus
+from cts.running.profiles import Profile
+from cts.running.runner import Plan, run
 from cts.store import Manifest, Run, RunFolder, create, explanations, latest, load, locate, resume
 from cts.store.diff import Change, diff
 from cts.store.journal import Journal, read

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from cts.events import BufferCount, Finding, Result
 from cts.explain import Explanation
-from cts.guesses import Guess, WrongBeforeStore
+from cts.judging.events import BufferCount, Finding, Result
+from cts.judging.guesses import Guess, WrongBeforeStore
 from cts.model import Case, loads_case
-from cts.profiles import Profile
-from cts.runner import Plan
+from cts.oracle.trace import ElementPlace, StepKind, TraceStep, Writer, WrittenByInstruction, WrittenByNone
+from cts.report.triage import GUESSED, Cause, triage
+from cts.running.profiles import Profile
+from cts.running.runner import Plan
 from cts.store import Manifest, Run
-from cts.trace import ElementPlace, StepKind, TraceStep, Writer, WrittenByInstruction, WrittenByNone
-from cts.triage import GUESSED, Cause, triage
 from cts.verdict import Verdict
 
 CASE = """

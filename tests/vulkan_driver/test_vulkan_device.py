@@ -16,9 +16,9 @@ from vulkan_modules import PHYSICAL, SCALE, SUBGROUPS, contents, guarded, scale,
 from cts.driver import Status
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.job import Address, ModuleJob
-from cts.judge import OpenDriver, judge
+from cts.judging.judge import OpenDriver, judge
 from cts.model import Scope, loads_case
-from cts.registry import oracle
+from cts.plugins.registry import oracle
 from cts.verdict import Verdict
 
 OpenDevice = Callable[..., VulkanDriver]

@@ -7,13 +7,14 @@ import re
 import pytest
 from vulkan_devices import LAVAPIPE
 
-from cts import corpus, registry
 from cts.drivers.vulkan import module, support
 from cts.drivers.vulkan.needs import needs
 from cts.errors import HarnessTrouble
 from cts.job import ModuleJob
-from cts.judge import job
+from cts.judging.judge import job
 from cts.model import load_case
+from cts.plugins import registry
+from cts.running import corpus
 from cts.spirv import tools
 
 #: Enabled only on devices that need them.

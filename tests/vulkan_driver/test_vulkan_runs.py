@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import cts
-from cts import corpus
-from cts.events import Event, Result
-from cts.profiles import Profile
-from cts.quarantine import loads
-from cts.registry import validated
-from cts.runner import Plan, run
+from cts.judging.events import Event, Result
+from cts.known.quarantine import loads
+from cts.plugins.registry import validated
+from cts.running import corpus
+from cts.running.profiles import Profile
+from cts.running.runner import Plan, run
 from cts.verdict import Verdict
 
 PROFILE = Profile("default", 30, 3)

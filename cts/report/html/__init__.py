@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from cts.judging.sentences import guess_text, step_parts, writer_text
 from cts.report.html.view import view
-from cts.sentences import guess_text, step_parts, writer_text
 from cts.store.run import Run
 
 if TYPE_CHECKING:

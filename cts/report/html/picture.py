@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cts.events import Finding
+from cts.judging.events import Finding
 from cts.model import initial_bits
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cts import corpus
-from cts.coverage import SITUATIONS, table
+from cts.coverage.situations import SITUATIONS, table
 from cts.errors import BadInput
 from cts.model import Case, load_case
+from cts.running import corpus
 from cts.store.run import Run
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cts.events import Result
+from cts.judging.events import Result
 from cts.model import dumps_case
 from cts.report.failure import place, reproduce
 from cts.report.html.picture import of_explanation, of_finding
 from cts.report.html.testing import facts_tested
+from cts.report.triage import Failure, Triage, triage
+from cts.running.tally import Tally, tally_of
 from cts.store.run import Run
-from cts.tally import Tally, tally_of
-from cts.triage import Failure, Triage, triage
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:

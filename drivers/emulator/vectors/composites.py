@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.vectors.registers import Ints, Vector
 from cts.model import VectorConstant, VectorType, constant_of, encode, number_of
 

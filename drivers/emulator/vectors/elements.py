@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.drivers.emulator import number_mutants as s
+from cts.drivers.emulator.mutants import numbers as s
+from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import (
     E4M3,
     IEEE_ZEROS,
@@ -19,7 +20,6 @@ from cts.drivers.emulator.numbers import (
     Settings,
 )
 from cts.drivers.emulator.vectors import functions, number_bugs
-from cts.drivers.emulator.vectors import mutants as v
 from cts.drivers.emulator.vectors.registers import (
     Floats,
     Ints,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator.vectors import mutants as v
+from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.vectors.number_bugs import negated, with_nan
 from cts.drivers.emulator.vectors.registers import Floats, Ints, bits_of, floats_of
 from cts.model import ComponentType, VectorOperation

@@ -6,9 +6,12 @@ import math
 
 import numpy as np
 
-from cts.drivers.emulator import mutants as m
 from cts.drivers.emulator.jit import device, kernel
-from cts.drivers.emulator.memory import Bytes, inside, read, write
+from cts.drivers.emulator.matrices.memory import Bytes, inside, read, write
+from cts.drivers.emulator.matrices.products import Floats, Ints, accumulated
+from cts.drivers.emulator.matrices.registers import Registers
+from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.number_bugs import term_of
 from cts.drivers.emulator.numbers import (
     FLOAT16,
@@ -24,9 +27,6 @@ from cts.drivers.emulator.numbers import (
     signed_zero,
     width_of,
 )
-from cts.drivers.emulator.products import Floats, Ints, accumulated
-from cts.drivers.emulator.registers import Registers
-from cts.drivers.emulator.vectors import mutants as v
 
 #: The piece of a vector within which some bugs are right, and that of others.
 PIECE = 8

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from cts.drivers.emulator import control
+from cts.drivers.emulator.matrices.scalar import elides, settings_of
+from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.scalar import elides, settings_of
 from cts.drivers.emulator.vectors import composites
-from cts.drivers.emulator.vectors import mutants as v
 from cts.drivers.emulator.vectors.elements import Elements
 from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.memory import Memory

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.drivers.emulator.access import MemoryFault
-from cts.drivers.emulator.memory import Bytes
+from cts.drivers.emulator.matrices.access import MemoryFault
+from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.vectors.registers import Ints, Registers
 from cts.model import GUARD_BYTES, Case, StorageClass
 

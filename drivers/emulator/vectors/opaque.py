@@ -11,11 +11,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from cts.drivers.emulator.access import MemoryFault
-from cts.drivers.emulator.memory import Bytes
+from cts.drivers.emulator.matrices.access import MemoryFault
+from cts.drivers.emulator.matrices.memory import Bytes
+from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import NEAREST, TOWARDS_ZERO
 from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.vectors import mutants as v
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.number_bugs import moved, ties_away
 from cts.drivers.emulator.vectors.registers import Ints, Registers, bits_of, floats_of

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS
+from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import NEAREST, TYPE_NUMBERS, Settings
 from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.products import ORDERS, PRECISIONS
-from cts.drivers.emulator.vectors import mutants as v
 from cts.drivers.emulator.vectors import number_bugs
 from cts.drivers.emulator.vectors.kernels import PIECE, TILE, multiply
 from cts.drivers.emulator.vectors.lanes import Lanes

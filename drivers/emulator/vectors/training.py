@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import NEAREST, ROUNDING, TYPE_NUMBERS, Settings
 from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.vectors import mutants as v
 from cts.drivers.emulator.vectors.kernels import NO_FAULT, accumulate
 from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.memory import Memory

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from cts import registry
 from cts.dispatch.comparing import values
 from cts.dispatch.elements import Array
 from cts.dispatch.loading import load
 from cts.driver import ModuleDriver, Status
+from cts.plugins import registry
 
 HERE = Path(__file__).resolve().parent
 

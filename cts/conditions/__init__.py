@@ -1,9 +1,0 @@
-"""Named properties of cases, derived from the case alone: the conditions that a quarantine can name.
-
-A condition is a function of a case with a name and, as its docstring, one sentence that describes it.
-"""
-
-from cts.conditions import layouts, matrices, numbers, vectors
-from cts.conditions.registry import CONDITIONS, Condition, condition, find
-
-__all__ = ["CONDITIONS", "Condition", "condition", "find", "layouts", "matrices", "numbers", "vectors"]

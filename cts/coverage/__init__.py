@@ -1,0 +1,1 @@
+"""Facts against cases, generators and drivers."""

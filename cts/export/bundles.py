@@ -1,0 +1,98 @@
+"""Findings as bundles: a folder for each, which can be used without this suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cts.errors import BadInput, HarnessTrouble
+from cts.export.bundle import bundle
+from cts.export.subject import Seen, Subject, explanation
+from cts.judging.events import DriverOpened, Event, Finding, Result
+from cts.judging.finding import finding
+from cts.judging.judge import OpenDriver
+from cts.judging.reduction_record import Stopped
+from cts.known.quarantine import NO_RULES, Quarantine
+from cts.oracle.expectation import Oracle
+from cts.plugins import registry
+from cts.reduction.minimize import Budget, Minimized, minimize, renamed
+from cts.report.failure import file_name
+from cts.running.archive import write_folder
+from cts.running.runner import open_driver
+from cts.verdict import Verdict
+
+#: How long the case of a finding is made smaller.
+SECONDS = 20.0
+
+
+class Bundles:
+    """Consumes events. A finding is minimised, for `seconds`, and explained on a driver of its own.
+
+    Generated cases are minimised when they are found, those that a quarantine leaves for last never.
+
+    `written` are the folders, `troubles` what kept others from being written. Raises HarnessTrouble where
+    the folder cannot be written.
+    """
+
+    def __init__(self, folder: Path, quarantine: Quarantine = NO_RULES, seconds: float = SECONDS) -> None:
+        self.folder = folder
+        self.quarantine = quarantine
+        self.seconds = seconds
+        self.written: list[Path] = []
+        self.troubles: list[HarnessTrouble] = []
+        self._described: dict[str, DriverOpened] = {}
+        self._open: dict[str, OpenDriver] = {}
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, DriverOpened):
+            self._described[event.driver] = event
+        if isinstance(event, Result) and event.verdict.is_finding and event.finding is not None:
+            try:
+                files = bundle(self._subject(event))
+            except HarnessTrouble as e:
+                self.troubles.append(e)
+                return
+            name = f"{file_name(event.finding.case.name)}.{file_name(event.driver)}"
+            write_folder(files, self.folder / name)
+            self.written.append(self.folder / name)
+
+    def close(self) -> None:
+        """Close the drivers that explained."""
+        while self._open:
+            self._open.popitem()[1].driver.close()
+
+    def _subject(self, result: Result) -> Subject:
+        assert result.finding is not None
+        described, oracle = self._described[result.driver], registry.oracle()
+        if result.driver not in self._open:
+            self._open[result.driver] = open_driver(result.driver, self.quarantine)
+        driver = self._open[result.driver]
+        found, detail, original = result.finding, result.detail, None
+        smaller = self._smaller(result, driver, oracle)
+        if smaller is not None:
+            original, detail = found.case, smaller.attempt.detail
+            found = _finding(smaller, oracle)
+        seen = Seen(result.driver, described.identity, result.verdict, detail, found)
+        said = explanation(found.case, driver, oracle, result.verdict)
+        size = described.capabilities["subgroup_size"]
+        return Subject(found.case, oracle.expect(found.case), size, seen, said, original)
+
+    def _smaller(self, result: Result, driver: OpenDriver, oracle: Oracle) -> Minimized | None:
+        """A smaller case that ends as the finding does. Raises KeyboardInterrupt."""
+        assert result.finding is not None
+        case, last = result.finding.case, driver.quarantine.last
+        if not self.seconds or result.generated or result.verdict is Verdict.FLAKY or last(case):
+            return None
+        try:
+            budget = Budget(seconds=self.seconds)
+            smaller = minimize(case, driver, oracle, budget, wanted=lambda case: not last(case))
+        except BadInput:
+            # It does not end the same way again, and is shown as it was found.
+            return None
+        if smaller.reduction.stopped is Stopped.INTERRUPTED:
+            raise KeyboardInterrupt
+        return smaller if smaller.verdict is result.verdict and smaller.reduction.steps else None
+
+
+def _finding(minimized: Minimized, oracle: Oracle) -> Finding:
+    case = renamed(minimized)
+    return finding(case, minimized.attempt, oracle.expect(case), oracle)

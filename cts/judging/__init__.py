@@ -1,0 +1,1 @@
+"""From a case and a driver to a verdict, and what is known of a failure."""

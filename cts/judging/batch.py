@@ -1,0 +1,131 @@
+"""Several cases on several drivers: the oracle answers once per case, and drivers that can take many at once do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cts.driver import BatchDriver
+from cts.judging.events import ignore
+from cts.judging.judge import (
+    Attempt,
+    OpenDriver,
+    attempt_of,
+    compared_with_resumed,
+    describe,
+    job,
+    judge,
+    killed_run,
+    known_result,
+    refusal,
+)
+from cts.model import Case
+from cts.oracle.expectation import Expectation
+from cts.verdict import Verdict
+
+#: Cases that a driver with `run_many` gets at a time.
+BLOCK = 64
+
+OnJudged = Callable[[OpenDriver, Case, Attempt], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One case on several drivers, whose attempts are in their order.
+
+    There is no expectation where no driver can run the case or the oracle failed; the attempt is
+    then the same object for all drivers, none of which caused it.
+    """
+
+    case: Case
+    expectation: Expectation | None
+    attempts: tuple[Attempt, ...]
+
+
+def block_size(drivers: Sequence[OpenDriver]) -> int:
+    """How many cases to judge at a time: one where no driver gains by more."""
+    return BLOCK if any(isinstance(d.driver, BatchDriver) for d in drivers) else 1
+
+
+def judge_all(
+    cases: Sequence[Case],
+    drivers: Sequence[OpenDriver],
+    expect: Callable[[Case], Expectation],
+    on_judged: OnJudged = ignore,
+) -> list[Judged]:
+    """Every case on every driver. Whatever `expect` raises is the verdict `error` of its case.
+
+    `on_judged` is called with each case that has run as soon as it is judged, but not with one that is refused, or
+    whose result is known from before the run was resumed.
+    """
+    answers: dict[int, Expectation | Attempt] = {}
+
+    def answer(index: int) -> Expectation | Attempt:
+        if index not in answers:
+            try:
+                answers[index] = expect(cases[index])
+            except Exception as e:  # noqa: BLE001 - our own bug: shown as ERROR with its case
+                answers[index] = Attempt(Verdict.ERROR, describe(e))
+        return answers[index]
+
+    columns = [_on_driver(driver, cases, answer, on_judged) for driver in drivers]
+    judged = []
+    for i, case in enumerate(cases):
+        known = answers.get(i)
+        expectation = known if isinstance(known, Expectation) else None
+        judged.append(Judged(case, expectation, tuple(column[i] for column in columns)))
+    return judged
+
+
+def judge_many(
+    driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]], on_judged: OnJudged = ignore
+) -> list[Attempt]:
+    """The attempts at cases that the driver supports, several in flight where it can.
+
+    A driver that breaks off owes the outcome of one case, which is an ERROR; the others are then run one by one.
+    """
+    attempts: list[Attempt] = []
+    if isinstance(driver.driver, BatchDriver) and len(questions) > 1:
+        size = driver.capabilities.subgroup_size
+        driver.starting([case for case, _ in questions])
+        start = time.perf_counter()
+        try:
+            outcomes = driver.driver.run_many([job(case, size) for case, _ in questions])
+            for (case, expectation), outcome in zip(questions, outcomes, strict=True):
+                attempt = attempt_of(case, expectation, outcome, time.perf_counter() - start)
+                attempts.append(_judged(driver, case, attempt, on_judged))
+                start = time.perf_counter()
+        except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+            del attempts[len(questions) - 1 :]
+            error = Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
+            attempts.append(_judged(driver, questions[len(attempts)][0], error, on_judged))
+    for case, expectation in questions[len(attempts) :]:
+        attempts.append(_judged(driver, case, judge(driver, case, expectation), on_judged))
+    return attempts
+
+
+def _judged(driver: OpenDriver, case: Case, attempt: Attempt, on_judged: OnJudged) -> Attempt:
+    attempt = compared_with_resumed(driver, case, attempt)
+    on_judged(driver, case, attempt)
+    return attempt
+
+
+def _on_driver(
+    driver: OpenDriver, cases: Sequence[Case], answer: Callable[[int], Expectation | Attempt], on_judged: OnJudged
+) -> list[Attempt]:
+    attempts: dict[int, Attempt] = {}
+    together: dict[int, tuple[Case, Expectation]] = {}
+    alone: dict[int, tuple[Case, Expectation]] = {}
+    for i, case in enumerate(cases):
+        refused = refusal(driver, case) or known_result(driver, case)
+        known = answer(i) if refused is None else refused
+        if isinstance(known, Attempt):
+            attempts[i] = known
+        else:
+            # What the quarantine does not leave out, it wants alone.
+            (alone if driver.quarantine.find(case) or killed_run(driver, case) else together)[i] = (case, known)
+    attempts.update(zip(together, judge_many(driver, list(together.values()), on_judged), strict=True))
+    for i, (case, expectation) in alone.items():
+        attempts[i] = _judged(driver, case, judge(driver, case, expectation), on_judged)
+    return [attempts[i] for i in range(len(cases))]

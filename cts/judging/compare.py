@@ -1,0 +1,257 @@
+"""Actual memory against allowed memory, as whole arrays.
+
+Everything is compared as bit patterns: a NaN equals only itself bit for bit, and passes an interval
+only where `Freedom` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.errors import HarnessTrouble
+from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, decode, guard_pattern
+from cts.oracle.expectation import Allowed, Expectation, Freedom, Identical, Intervals
+
+Bits = npt.NDArray[np.unsignedinteger[Any]]
+Bytes = npt.NDArray[np.uint8]
+
+#: What elements break that lie within their interval, but between the numbers that roundings can give.
+UNROUNDED = "nothing between: the program makes a rounding binding (NU-019)"
+#: What elements break that are not the same as others of their group.
+EQUAL = "as another element: equal by definition, so of one bit pattern (CM-021, CM-023)"
+
+
+@dataclass(frozen=True, eq=False)
+class Differing:
+    """The elements of one buffer that hold a value that is not allowed, in ascending order.
+
+    `offsets` are byte offsets from the start of the buffer's contents, shape (n,), negative or past
+    the end in guard bytes. `actual`, `lo` and `hi` are bit patterns of `component`, shape (n,);
+    `flags` are `Freedom` bits. `total` counts the elements compared. `rule` says what the elements
+    break where it is not their own interval: then `lo` and `hi` are the bits of another element.
+    `policy` names the policy of this suite that their interval follows from, if one does.
+    """
+
+    buffer: str
+    guard: bool
+    component: ComponentType
+    offsets: npt.NDArray[np.int64]
+    actual: Bits
+    lo: Bits
+    hi: Bits
+    flags: npt.NDArray[np.uint8]
+    total: int
+    rule: str = ""
+    policy: str = ""
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Why memory is wrong: at least one group, contents before guard bytes, buffers in the case's order."""
+
+    groups: tuple[Differing, ...]
+
+    @property
+    def count(self) -> int:
+        """Elements that differ, over all buffers; each guard byte counts as one."""
+        return sum(len(g) for g in self.groups)
+
+
+def compare(case: Case, expectation: Expectation, memory: Mapping[str, Bytes]) -> Divergence | None:
+    """What differs from the allowed contents of all buffers and guards; None where nothing does.
+
+    `memory` maps every buffer to guard, contents, guard (dtype uint8). Raises HarnessTrouble where
+    it is no such memory: that is the driver's bug, not the device's.
+    """
+    _check_form(case, memory)
+    contents: list[Differing] = []
+    guards: list[Differing] = []
+    for name, buffer in case.buffers.items():
+        actual = memory[name]
+        inside = actual[GUARD_BYTES : GUARD_BYTES + buffer.size]
+        contents += _contents(name, buffer, expectation.buffers[name], inside)
+        guards += _guards(name, buffer, actual)
+    return Divergence((*contents, *guards)) if contents or guards else None
+
+
+def ordinals(component: ComponentType, bits: Bits) -> npt.NDArray[np.int64]:
+    """Integers in the type's numeric order, -0 just below +0; the distance of neighbours is 1.
+
+    NaNs get ordinals too (beyond the infinities): mask them with `is_nan`.
+
+    >>> ordinals(ComponentType.float16, np.array([0x8001, 0x8000, 0x0000, 0x3C00], np.uint16)).tolist()
+    [-2, -1, 0, 15360]
+    """
+    width = 8 * component.size
+    wide = bits.astype(np.int64)
+    sign = wide >> (width - 1)
+    if component.is_float:
+        magnitude = wide & ((1 << (width - 1)) - 1)
+        return np.where(sign == 1, -magnitude - 1, magnitude)
+    return wide - (sign << width) if component.is_signed else wide
+
+
+def is_nan(component: ComponentType, bits: Bits) -> npt.NDArray[np.bool_]:
+    """Which bit patterns are NaNs; none in an integer type."""
+    if not component.is_float:
+        return np.zeros(bits.shape, bool)
+    magnitude = bits & component.bits_dtype.type((1 << (8 * component.size - 1)) - 1)
+    found: npt.NDArray[np.bool_] = magnitude > component.format.last
+    return found
+
+
+def ulps(component: ComponentType, actual: Bits, lo: Bits, hi: Bits) -> npt.NDArray[np.int64]:
+    """Units in the last place from each actual value to its interval, 0 within; -1 where a NaN is involved.
+
+    Both zeros count as one value.
+    """
+    a, low, high = (_merged_zeros(component, b) for b in (actual, lo, hi))
+    distance = np.maximum(np.maximum(low - a, a - high), 0)
+    nan = is_nan(component, actual) | is_nan(component, lo) | is_nan(component, hi)
+    return np.where(nan, -1, distance)
+
+
+def _merged_zeros(component: ComponentType, bits: Bits) -> npt.NDArray[np.int64]:
+    order = ordinals(component, bits)
+    return order + (order < 0) if component.is_float else order
+
+
+def within(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
+    """Which elements, flat like the intervals, hold a value of their interval or one that is free beside it."""
+    component, flags = intervals.component, intervals.flags
+    order = ordinals(component, actual)
+    lo, hi = ordinals(component, intervals.lo), ordinals(component, intervals.hi)
+    nan = is_nan(component, actual)
+    ok = ~nan & (lo <= order) & (order <= hi)
+    ok |= (flags & Freedom.ANY) != 0
+    ok |= nan & ((flags & Freedom.NAN) != 0)
+    if component.is_float:
+        zero = (order == 0) | (order == -1)
+        ok |= zero & ((flags & Freedom.EITHER_ZERO) != 0)
+    return ok
+
+
+def _multiples(intervals: Intervals, actual: Bits) -> tuple[Bits, Bits]:
+    """The multiples of its step below and above each element: its own bits twice, where it is one or has no step."""
+    if intervals.step is None:
+        return actual, actual
+    component, step = intervals.component, intervals.step
+    judged = (step != 0) & ((intervals.flags & Freedom.ANY) == 0) & ~is_nan(component, actual)
+    # Some processors warn of a signalling NaN that is widened.
+    number = decode(component, np.where(judged, actual, component.bits_dtype.type(0))).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        between = judged & (np.fmod(number, np.where(judged, step, 1.0)) != 0)
+    count = np.where(between, number, 0.0) / np.where(between, step, 1.0)
+    below, above = (
+        np.where(
+            between, (whole * np.where(between, step, 1.0)).astype(component.dtype).view(component.bits_dtype), actual
+        )
+        for whole in (np.floor(count), np.ceil(count))
+    )
+    return below, above
+
+
+def _check_form(case: Case, memory: Mapping[str, Bytes]) -> None:
+    if set(memory) != set(case.buffers):
+        wrong = sorted(set(memory) ^ set(case.buffers))
+        raise HarnessTrouble(
+            "outcome-buffers",
+            f"the driver returned the buffers {sorted(memory)}",
+            f"buffers {', '.join(wrong)}",
+            f"exactly the buffers of the job: {sorted(case.buffers)}",
+        )
+    for name, buffer in case.buffers.items():
+        actual, size = memory[name], buffer.size + 2 * GUARD_BYTES
+        if not isinstance(actual, np.ndarray) or actual.dtype != np.uint8 or actual.shape != (size,):
+            form = f"{actual.dtype}{actual.shape}" if isinstance(actual, np.ndarray) else type(actual).__name__
+            raise HarnessTrouble(
+                "outcome-form",
+                f"the driver returned {form}",
+                f"buffer {name}",
+                f"uint8({size},): guard bytes, contents and guard bytes",
+            )
+
+
+def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Iterator[Differing]:
+    wrong = actual != allowed.exact
+    for intervals in allowed.intervals:
+        size = intervals.component.size
+        at = intervals.offsets[:, None] + np.arange(size)
+        wrong[at] = False
+        found = np.ascontiguousarray(actual[at]).view(intervals.component.bits_dtype).reshape(-1)
+        wrong_here = ~within(intervals, found)
+        yield from _differing(name, intervals, found, wrong_here, intervals.lo, intervals.hi)
+        below, above = _multiples(intervals, found)
+        between = ~wrong_here & (below != above)
+        yield from _differing(name, intervals, found, between, below, above, UNROUNDED)
+    for identical in allowed.identical:
+        yield from _unlike(name, identical, actual)
+    if wrong.any():
+        component = buffer.type
+        index = np.unique(np.flatnonzero(wrong) // component.size)
+        have = actual.view(component.bits_dtype)[index]
+        want = allowed.exact.view(component.bits_dtype)[index]
+        yield _exact(name, False, component, index * component.size, have, want, buffer.size // component.size)
+
+
+def _differing(
+    name: str, intervals: Intervals, found: Bits, wrong: npt.NDArray[np.bool_], lo: Bits, hi: Bits, rule: str = ""
+) -> Iterator[Differing]:
+    """The elements of a mask, where there are any."""
+    bad = np.flatnonzero(wrong)
+    if bad.size:
+        bad = bad[np.argsort(intervals.offsets[bad], kind="stable")]
+        offsets, total = intervals.offsets[bad], len(intervals.offsets)
+        yield Differing(
+            name,
+            False,
+            intervals.component,
+            offsets,
+            found[bad],
+            lo[bad],
+            hi[bad],
+            intervals.flags[bad],
+            total,
+            rule,
+            "" if rule else intervals.policy,
+        )
+
+
+def _unlike(name: str, identical: Identical, actual: Bytes) -> Iterator[Differing]:
+    """The elements that hold other bits than the first of their group."""
+    component = identical.component
+    at = identical.offsets[:, None] + np.arange(component.size)
+    found = np.ascontiguousarray(actual[at]).view(component.bits_dtype).reshape(-1)
+    _, first, group = np.unique(identical.group, return_index=True, return_inverse=True)
+    wanted = found[first][group.reshape(-1)]
+    bad = np.flatnonzero(found != wanted)
+    if bad.size:
+        bad = bad[np.argsort(identical.offsets[bad], kind="stable")]
+        flags = np.zeros(bad.size, np.uint8)
+        offsets, want = identical.offsets[bad], wanted[bad]
+        rule = EQUAL
+        yield Differing(name, False, component, offsets, found[bad], want, want, flags, len(found), rule)
+
+
+def _guards(name: str, buffer: Buffer, actual: Bytes) -> Iterator[Differing]:
+    pattern = guard_pattern()
+    before, after = actual[:GUARD_BYTES], actual[GUARD_BYTES + buffer.size :]
+    for part, start in ((before, -GUARD_BYTES), (after, buffer.size)):
+        wrong = np.flatnonzero(part != pattern)
+        if wrong.size:
+            yield _exact(name, True, ComponentType.uint8, wrong + start, part[wrong], pattern[wrong], GUARD_BYTES)
+
+
+def _exact(
+    name: str, guard: bool, component: ComponentType, offsets: Any, have: Bits, want: Bits, total: int
+) -> Differing:
+    flags = np.zeros(len(offsets), np.uint8)
+    return Differing(name, guard, component, offsets.astype(np.int64), have, want, want, flags, total)

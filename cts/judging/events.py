@@ -1,0 +1,322 @@
+"""What happens in a run, as plain data. The runner emits events; every report consumes them.
+
+JSON lines of events, from `RunStarted` to `RunFinished`, are the truth of a run: `read` refuses a
+file without either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from cts.errors import BadInput, CtsError
+from cts.judging.guesses import Guess
+from cts.judging.reduction_record import Reduction
+from cts.judging.sentences import to_json
+from cts.model import Case
+from cts.oracle.trace import TraceStep, Writer
+from cts.verdict import Verdict
+
+#: 1 had guesses, steps and what stores an element as sentences alone.
+FORMAT = 2
+
+
+class _Event(Struct, frozen=True, tag_field="event", forbid_unknown_fields=True):
+    pass
+
+
+class RunStarted(_Event, frozen=True, tag="run-started"):
+    """The header. `max_examples` is per area and driver."""
+
+    version: str
+    profile: str
+    max_examples: int
+    seed: int
+    drivers: tuple[str, ...]
+    areas: tuple[str, ...]
+    cases: int
+    format: int = FORMAT
+
+
+class DriverOpened(_Event, frozen=True, tag="driver-opened"):
+    """A driver is ready. `identity` is what it reports as device and version, "" where it reports nothing."""
+
+    driver: str
+    identity: str
+    capabilities: dict[str, Any]
+
+
+class Rejected(_Event, frozen=True, tag="rejected"):
+    """A case or driver that the user asked for cannot be used; the rest of the run goes on (exit status 2)."""
+
+    code: str
+    what: str
+    where: str
+    remedy: str
+
+
+class Trouble(_Event, frozen=True, tag="trouble"):
+    """A driver or the suite could not do its part; the rest of the run goes on (exit status 3)."""
+
+    code: str
+    what: str
+    where: str
+    remedy: str
+
+
+class GeneratorFault(Trouble, frozen=True, tag="generator-fault"):
+    """Generated examples of an area that are no cases to judge: the suite's own error, and no driver's (exit status 3).
+
+    `kind` distinguishes them from others. `case` is the YAML of the shrunk case, "" where there is none, and `name` its
+    name. The first of them is the `example`-th that was drawn, from 1, and there are `count`. `detail` is a traceback
+    or "", and `reproduce` the command that shows them again.
+    """
+
+    area: str
+    kind: str
+    name: str
+    case: str
+    example: int
+    count: int
+    detail: str
+    reproduce: str
+
+
+class Progress(_Event, frozen=True, tag="progress"):
+    """Generated examples of an area that have run on a driver since the last such event."""
+
+    driver: str
+    area: str
+    examples: int
+
+
+class Shrinking(_Event, frozen=True, tag="shrinking"):
+    """A generated case has failed on a driver, and smaller ones are looked for.
+
+    Without a driver, it is the generator that has failed.
+    """
+
+    driver: str
+    area: str
+
+
+class Reduced(_Event, frozen=True, tag="reduced"):
+    """The smallest case so far that ends like the one which is minimised on a driver, after so many `runs`.
+
+    `instructions` and `length` are its size, as in `cts.reduction.size`.
+    """
+
+    driver: str
+    verdict: Verdict
+    instructions: int
+    length: int
+    runs: int
+
+
+class CasesStarted(_Event, frozen=True, tag="cases-started"):
+    """Cases are given to a driver, by their content hashes: for the journal of a run, should its process die of one.
+
+    Without any, none is on its way any more: the process left the run in order.
+    """
+
+    driver: str
+    hashes: tuple[str, ...]
+
+
+class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
+    """One case has run on a driver: for the journal of a run, so that none need run twice, and for what is counted.
+
+    `hash` is its content hash. The `case` itself is there where it was generated and did not pass:
+    it may kill the run before it is shrunk. `entries` are the entries of the baseline that match it, by
+    their places among those that concern the driver.
+    """
+
+    driver: str
+    area: str
+    hash: str
+    verdict: Verdict
+    detail: str = ""
+    case: Case | None = None
+    entries: tuple[int, ...] = ()
+
+
+class Mismatch(Struct, frozen=True):
+    """One element that is wrong.
+
+    `offset` is the byte offset from the start of the buffer's contents, `element` the index of the
+    component and `coordinates` its place in the buffer's shape (None in guard bytes). `expected`
+    shows the allowed value or interval, `ulp` the distance from it (-1 where a NaN is involved). `bits` are those
+    of the actual value; None where the run was kept before they were.
+    """
+
+    buffer: str
+    guard: bool
+    component: str
+    offset: int
+    element: int | None
+    coordinates: tuple[int, ...] | None
+    expected: str
+    actual: str
+    ulp: int
+    bits: int | None = None
+
+
+class BufferCount(Struct, frozen=True):
+    """How many elements of a buffer's contents, or bytes of its guards, differ out of how many."""
+
+    buffer: str
+    guard: bool
+    differing: int
+    total: int
+
+
+class Finding(Struct, frozen=True):
+    """Everything a person needs of a case that did not pass.
+
+    `listed` holds the first differing elements; `writer` is what stores the first of them, and `steps` are how its
+    expected value comes about, from the store back. `policy` says which policy of this suite the failure rests on,
+    where no specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or the run
+    dies with it; `reduction` says which pass of the reducer took which step, None where the case was not reduced.
+    """
+
+    case: Case
+    counts: tuple[BufferCount, ...] = ()
+    listed: tuple[Mismatch, ...] = ()
+    guesses: tuple[Guess, ...] = ()
+    writer: Writer | None = None
+    steps: tuple[TraceStep, ...] = ()
+    shrunk: bool = True
+    policy: str = ""
+    reduction: Reduction | None = None
+
+    @property
+    def differing(self) -> int:
+        return sum(c.differing for c in self.counts)
+
+
+class Result(_Event, frozen=True, tag="result"):
+    """What became of one corpus case, or of all generated cases of an area, on one driver.
+
+    `examples` counts cases that ran and were judged, `unsupported` those that the driver cannot run,
+    and `not_run` by reason those that were left out. `runs` counts the verdicts of a case that was run
+    again because it did not pass.
+
+    A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area
+    that did not end it. `unexpected` is why a case that passes was to fail.
+    """
+
+    driver: str
+    area: str
+    name: str
+    generated: bool
+    verdict: Verdict
+    examples: int
+    unsupported: int
+    seconds: float
+    detail: str = ""
+    finding: Finding | None = None
+    not_run: dict[str, int] = {}
+    runs: dict[str, int] = {}
+    known: str = ""
+    known_examples: dict[str, int] = {}
+    unexpected: str = ""
+
+    @property
+    def fails_run(self) -> bool:
+        """Whether the run fails by it: by a finding or an error that is not known, or an unexpected pass."""
+        bad = self.verdict.is_finding or self.verdict is Verdict.ERROR
+        return bool(self.unexpected) or (bad and not self.known)
+
+
+class Unused(_Event, frozen=True, tag="baseline-unused"):
+    """An entry of a baseline that would have matched a failure on a driver, had there been one."""
+
+    driver: str
+    entry: str
+    why: str
+
+
+class RunFinished(_Event, frozen=True, tag="run-finished"):
+    """The footer. `verdicts` counts results by verdict; `known` of them fail, and `unexpected` pass, by a baseline."""
+
+    verdicts: dict[str, int]
+    examples: int
+    rejected: int
+    troubles: int
+    seconds: float
+    exit_status: int
+    known: int = 0
+    unexpected: int = 0
+
+
+Event: TypeAlias = (
+    RunStarted
+    | DriverOpened
+    | Rejected
+    | Trouble
+    | GeneratorFault
+    | Progress
+    | Shrinking
+    | Reduced
+    | CasesStarted
+    | CaseJudged
+    | Result
+    | Unused
+    | RunFinished
+)
+
+Emit = Callable[[Event], None]
+
+#: Events for whoever watches a run: nothing is kept of them.
+Passing: TypeAlias = Progress | Shrinking | Reduced
+
+
+def ignore(*happened: object) -> None:
+    """In the place of a callback, where nobody is to be told."""
+
+
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode(event: Event) -> bytes:
+    """One line of JSON, without the newline; guesses and steps of a finding have their words beside them."""
+    has_words = isinstance(event, Result) and event.finding is not None
+    return msgspec.json.encode(to_json(event) if has_words else event)
+
+
+def decode(line: str | bytes) -> Event:
+    """The event of a line. Raises msgspec.DecodeError, or RecursionError, for anything else."""
+    return _decoder.decode(line)
+
+
+def problem(error: CtsError) -> Rejected | Trouble:
+    """An error that does not end the run."""
+    kind = Rejected if isinstance(error, BadInput) else Trouble
+    return kind(error.code, error.what, error.where, error.remedy)
+
+
+def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:
+    """Events of a complete run. Raises BadInput for anything else: no footer, or another format."""
+    events: list[Event] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            events.append(decode(line))
+            _check_format(events[-1], f"{where}:{number}")
+        except (msgspec.DecodeError, RecursionError) as e:
+            raise BadInput("events", str(e), f"{where}:{number}", "a line that `cts run --json` wrote") from e
+    if not events or not isinstance(events[0], RunStarted):
+        raise BadInput("events-header", "the first line is not a run-started event", where, "the whole output of a run")
+    if not isinstance(events[-1], RunFinished):
+        raise BadInput(
+            "events-footer", "the last line is not a run-finished event: the run did not end", where, "run it again"
+        )
+    return events
+
+
+def _check_format(event: Event, where: str) -> None:
+    if isinstance(event, RunStarted) and event.format != FORMAT:
+        what = f"the events are of format {event.format}, this suite's of format {FORMAT}"
+        raise BadInput("events-format", what, where, "the suite that wrote them, or a new run")

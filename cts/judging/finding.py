@@ -1,0 +1,125 @@
+"""From a failed attempt to the finding that every report shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.judging.compare import Differing, Divergence, ulps
+from cts.judging.events import BufferCount, Finding, Mismatch
+from cts.judging.guesses import guesses
+from cts.judging.judge import Attempt, describe
+from cts.judging.policy import policy_of
+from cts.judging.sentences import value_text
+from cts.model import Case, VectorInstruction
+from cts.oracle.expectation import Expectation, Freedom, Oracle, Trace
+from cts.oracle.trace import (
+    ElementPlace,
+    TraceStep,
+    Writer,
+    WriterUnknown,
+    WrittenByConversion,
+    WrittenByInstruction,
+    WrittenByNone,
+)
+
+#: Differing elements listed one by one.
+LISTED = 256
+
+
+def finding(
+    case: Case, attempt: Attempt, expectation: Expectation | None = None, oracle: Oracle | None = None
+) -> Finding:
+    """What to show of a case that did not pass; mismatches and steps where the attempt has a divergence."""
+    divergence, outcome = attempt.divergence, attempt.outcome
+    if divergence is None or outcome is None or expectation is None or oracle is None:
+        return Finding(case)
+    writer, steps = _trace(case, divergence, oracle)
+    return Finding(
+        case,
+        _counts(divergence),
+        tuple(m for g in divergence.groups for m in mismatches(case, g, LISTED))[:LISTED],
+        guesses(case, expectation, divergence, outcome.memory, outcome.matrices),
+        writer,
+        steps,
+        policy=policy_of(case, divergence),
+    )
+
+
+def _counts(divergence: Divergence) -> tuple[BufferCount, ...]:
+    """One count for each buffer's contents and each guard; intervals of several types are added up."""
+    sums: dict[tuple[str, bool], list[int]] = {}
+    for g in divergence.groups:
+        entry = sums.setdefault((g.buffer, g.guard), [0, 0])
+        entry[0] += len(g)
+        entry[1] = max(entry[1], g.total)
+    return tuple(BufferCount(buffer, guard, differing, total) for (buffer, guard), (differing, total) in sums.items())
+
+
+def mismatches(case: Case, group: Differing, most: int) -> list[Mismatch]:
+    """The first `most` differing elements, with values as text."""
+    buffer = case.buffers[group.buffer]
+    distance = ulps(group.component, group.actual[:most], group.lo[:most], group.hi[:most])
+    found = []
+    for i in range(min(most, len(group))):
+        offset = int(group.offsets[i])
+        element, coordinates = None, None
+        if not group.guard:
+            element = offset // buffer.type.size
+            coordinates = tuple(int(c) for c in np.unravel_index(element // buffer.components, buffer.shape))
+            if buffer.components > 1:
+                coordinates = (*coordinates, element % buffer.components)
+        found.append(
+            Mismatch(
+                group.buffer,
+                group.guard,
+                group.component.value,
+                offset,
+                element,
+                coordinates,
+                _expected(group, i),
+                value_text(group.component, int(group.actual[i])),
+                # Within its interval, an element breaks the rule, or is the other zero.
+                int(distance[i]) or -1,
+                int(group.actual[i]),
+            )
+        )
+    return found
+
+
+def _expected(group: Differing, i: int) -> str:
+    lo, hi, flags = int(group.lo[i]), int(group.hi[i]), Freedom(int(group.flags[i]))
+    text = value_text(group.component, lo)
+    if lo != hi:
+        text = f"{text} to {value_text(group.component, hi)}"
+    if group.rule:
+        text = f"{text}, {group.rule}"
+    if flags & Freedom.NAN:
+        text += " or NaN"
+    if flags & Freedom.EITHER_ZERO:
+        text += " or either zero"
+    return text
+
+
+def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[Writer, tuple[TraceStep, ...]]:
+    """What stores the first mismatch, and how its expected value comes about."""
+    first = divergence.groups[0]
+    offset = int(first.offsets[0])
+    try:
+        trace = oracle.trace(case, first.buffer, offset)
+    except Exception as e:  # noqa: BLE001 - the finding must be shown even where explaining it fails
+        return WriterUnknown(offset, describe(e)), ()
+    return _writer(case, trace), trace.steps
+
+
+def _writer(case: Case, trace: Trace) -> Writer:
+    if trace.conversion is not None:
+        assert trace.row is not None and trace.col is not None, "a conversion writes elements"
+        return WrittenByConversion(trace.conversion, trace.row, trace.col)
+    if trace.instruction is None:
+        return WrittenByNone()
+    op = case.program[trace.instruction]
+    assert trace.col is not None, "an instruction stores elements"
+    vector = isinstance(op, VectorInstruction)
+    name = getattr(op, "vector" if vector else "matrix")
+    place = ElementPlace(name, None if vector else trace.row, trace.col, trace.instance)
+    return WrittenByInstruction(trace.instruction, type(op).__name__, place)

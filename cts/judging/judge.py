@@ -1,0 +1,203 @@
+"""One case on one driver: from a job to a verdict. Everything that a driver may do leads to a verdict."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from cts.capabilities import Capabilities
+from cts.driver import Driver, Job, Outcome, Status
+from cts.errors import CtsError, HarnessTrouble
+from cts.judging.compare import Divergence, compare
+from cts.judging.events import CaseJudged, CasesStarted, Emit, ignore
+from cts.known.baseline import NO_BASELINE, Baseline
+from cts.known.quarantine import NO_RULES, Quarantine
+from cts.model import Case, initial_memory
+from cts.oracle.expectation import Expectation
+from cts.verdict import Verdict
+
+if TYPE_CHECKING:
+    from cts.job import ModuleJob
+
+#: Lines of a traceback that a verdict's detail keeps: the innermost ones.
+TRACEBACK_LINES = 40
+
+_ENDINGS = {
+    Status.CRASH: Verdict.CRASH,
+    Status.TIMEOUT: Verdict.TIMEOUT,
+    Status.DEVICE_LOST: Verdict.DEVICE_LOST,
+    Status.UNSUPPORTED: Verdict.UNSUPPORTED,
+    Status.ERROR: Verdict.ERROR,
+}
+
+
+@dataclass(frozen=True)
+class ResumeState:
+    """What is known of a driver from the part of a run that was interrupted, by the content hash of cases.
+
+    `passed` holds what the driver remarked on those that passed, `failed` the verdicts of those that did not,
+    and `died` how often the process died while the driver had them.
+    """
+
+    passed: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, Verdict] = field(default_factory=dict)
+    died: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_RESUME_STATE = ResumeState()
+
+#: A case with which the run has died so often is not run again: once may be anything that ends a process.
+MAX_RUN_DEATHS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class OpenDriver:
+    """A driver in use.
+
+    `spec` is the string it was chosen by, `quarantine` and `baseline` have the rules that concern
+    it, and `resumed` what need not run again. `emit` is told of cases before they are given to it.
+    """
+
+    spec: str
+    driver: Driver
+    capabilities: Capabilities
+    quarantine: Quarantine = NO_RULES
+    resumed: ResumeState = NO_RESUME_STATE
+    baseline: Baseline = NO_BASELINE
+    emit: Emit = ignore
+
+    def starting(self, cases: Sequence[Case]) -> None:
+        """Tell of cases that are about to be given to the driver."""
+        if self.emit is not ignore:  # a content hash takes longer than some drivers
+            self.emit(CasesStarted(self.spec, tuple(c.content_hash for c in cases)))
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """What a run of a case came to; `seconds` is the driver's time. The detail of PASS is what its driver remarks.
+
+    `runs` counts verdicts where the case was run again because it did not pass.
+    """
+
+    verdict: Verdict
+    detail: str = ""
+    outcome: Outcome | None = None
+    divergence: Divergence | None = None
+    seconds: float = 0.0
+    runs: Mapping[Verdict, int] = field(default_factory=dict)
+
+
+def unsupported(driver: OpenDriver, case: Case) -> Attempt | None:
+    """The verdict `unsupported` with what is missing, or None where the driver declares all the case needs."""
+    missing = driver.capabilities.missing(case)
+    return Attempt(Verdict.UNSUPPORTED, "; ".join(missing)) if missing else None
+
+
+def refusal(driver: OpenDriver, case: Case) -> Attempt | None:
+    """The verdict of a case that is not given to the driver: `unsupported`, or `not-run` by its quarantine; or None."""
+    refused = unsupported(driver, case)
+    rule = driver.quarantine.find(case) if refused is None else None
+    if rule is not None and rule.when == "never":
+        return Attempt(Verdict.NOT_RUN, f"quarantine: {rule.reason}")
+    return refused
+
+
+def known_result(driver: OpenDriver, case: Case) -> Attempt | None:
+    """The verdict of a case that passed before the run was resumed, or that repeatedly killed it; or None."""
+    remark = driver.resumed.passed.get(case.content_hash) if driver.resumed.passed else None
+    if remark is not None:
+        return Attempt(Verdict.PASS, remark)
+    if repeatedly_killed_run(driver, case):
+        return Attempt(Verdict.CRASH, f"the run died with it {driver.resumed.died[case.content_hash]} times")
+    return None
+
+
+def killed_run(driver: OpenDriver, case: Case) -> bool:
+    """Whether the run has died while the driver had this case, so that it now runs alone."""
+    return bool(driver.resumed.died) and case.content_hash in driver.resumed.died
+
+
+def repeatedly_killed_run(driver: OpenDriver, case: Case) -> bool:
+    """Whether the run has died with this case so often that it is not run again."""
+    return killed_run(driver, case) and driver.resumed.died[case.content_hash] >= MAX_RUN_DEATHS
+
+
+def excluded_from_shrinking(driver: OpenDriver, case: Case) -> bool:
+    """Whether shrinking avoids a case: a quarantine leaves it for last, or the run dies with it."""
+    return driver.quarantine.last(case) or repeatedly_killed_run(driver, case)
+
+
+def compared_with_resumed(driver: OpenDriver, case: Case, attempt: Attempt) -> Attempt:
+    """The attempt, or `flaky` where the case did not pass before the run was interrupted and does now."""
+    before = driver.resumed.failed.get(case.content_hash) if driver.resumed.failed else None
+    if before is None or attempt.verdict is not Verdict.PASS:
+        return attempt
+    return replace(attempt, verdict=Verdict.FLAKY, detail=f"{before.value} at first, pass when the run was resumed")
+
+
+def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
+    """Run a case that the driver supports and compare all its memory with what is allowed."""
+    driver.starting((case,))
+    start = time.perf_counter()
+    try:
+        outcome = driver.driver.run(job(case, driver.capabilities.subgroup_size))
+    except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+        return Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
+    return attempt_of(case, expectation, outcome, time.perf_counter() - start)
+
+
+def attempt_of(case: Case, expectation: Expectation, outcome: Outcome, seconds: float) -> Attempt:
+    """What a driver's outcome comes to; ERROR where it is none that can be compared."""
+    try:
+        return _verdict(case, expectation, outcome, seconds)
+    except Exception as e:  # noqa: BLE001 - a driver may return anything
+        return Attempt(Verdict.ERROR, describe(e), seconds=seconds)
+
+
+def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *, keep: bool = False) -> CaseJudged:
+    """A case that is judged; itself with it where it does not pass and is to be kept."""
+    kept = case if keep and attempt.verdict is not Verdict.PASS else None
+    entries = driver.baseline.matching(case)
+    return CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept, entries)
+
+
+def job(case: Case, subgroup_size: int) -> Job:
+    """The job of a case, with memory of its own."""
+    memory = initial_memory(case)
+
+    def module() -> ModuleJob:
+        from cts.spirv.lower import module_job
+
+        return module_job(case, memory, subgroup_size)
+
+    return Job(case, memory, module)
+
+
+def describe(error: BaseException) -> str:
+    """An exception as a verdict's detail: our own errors as they are, others with the innermost calls."""
+    if isinstance(error, CtsError):
+        return str(error)
+    lines = "".join(traceback.format_exception(error)).rstrip().splitlines()
+    return "\n".join(lines[-TRACEBACK_LINES:])
+
+
+def trouble(code: str, what: str, error: Exception) -> HarnessTrouble:
+    """A driver's or our own exception as an error of one screen: what it says, and the innermost place."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].filename}:{frames[-1].lineno}, in {frames[-1].name}" if frames else ""
+    return HarnessTrouble(code, f"{what}: {type(error).__name__}: {error}", where, "what the message asks for")
+
+
+def _verdict(case: Case, expectation: Expectation, outcome: Outcome, seconds: float) -> Attempt:
+    if outcome.status is Status.DONE:
+        divergence = compare(case, expectation, outcome.memory)
+        verdict = Verdict.FAIL if divergence else Verdict.PASS
+        return Attempt(verdict, outcome.detail, outcome, divergence, seconds)
+    if outcome.status is Status.UNSUPPORTED and not outcome.detail:
+        return Attempt(
+            Verdict.ERROR, "the driver says `unsupported` without naming what it lacks", outcome, None, seconds
+        )
+    return Attempt(_ENDINGS[outcome.status], outcome.detail or "the driver gave no detail", outcome, None, seconds)

@@ -1,0 +1,93 @@
+"""What a failure looks like, and what stores its first byte, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.judging.guesses import (
+    BufferOverrun,
+    BufferShifted,
+    BufferTransposed,
+    ElementReadInstead,
+    ElementsNotWritten,
+    ElementsWritten,
+    Guess,
+    OneValueEverywhere,
+    PartlyWritten,
+    ReadAtDistance,
+    ReadInOtherSteps,
+    RightBeforeStore,
+    WrongBeforeStore,
+)
+from cts.model import ComponentType, decode
+from cts.oracle.trace import Writer, WriterUnknown, WrittenByConversion, WrittenByInstruction, WrittenByNone
+
+
+def writer_text(writer: Writer) -> str:
+    """What stores the first wrong byte."""
+    match writer:
+        case WrittenByInstruction(instruction, op, place):
+            row = "" if place.row is None else f"row {place.row}, "
+            part = "component" if place.row is None else "column"
+            return f"stored by program[{instruction}] ({op}), instance {place.instance}, {row}{part} {place.col}"
+        case WrittenByConversion(conversion, row, col):
+            return f"written by conversions[{conversion}], row {row}, column {col}"
+        case WrittenByNone():
+            return "no instruction may write there"
+        case WriterUnknown(offset, error):
+            return f"no address steps: the oracle failed to trace byte {offset}: {error}"
+
+
+def guess_text(guess: Guess) -> str:
+    """What the difference looks like, if the guess is right."""
+    match guess:
+        case WrongBeforeStore(place=place):
+            at = f"component {place.col}" if place.row is None else f"row {place.row}, column {place.col}"
+            return (
+                f"{guess.type} {place.of} is already wrong before it is stored: {guess.wrong} of {guess.total} "
+                f"elements, first at instance {place.instance}, {at}"
+            )
+        case RightBeforeStore():
+            return f"every {guess.type} is right as the driver sees it: what takes it to memory is wrong"
+        case BufferOverrun(buffer, count, first, last, past_end=False):
+            return f"{count} bytes written before the start of {buffer}, from byte {first} to byte {last}"
+        case BufferOverrun(buffer, count, first, last):
+            return f"{count} bytes written past the end of {buffer}, {first} to {last} bytes behind it"
+        case ElementsNotWritten(buffer, half):
+            where = f", all of them in the {half} half" if half else ""
+            return f"nothing was written to these elements of {buffer}: they hold what was there before the run{where}"
+        case ElementsWritten(buffer):
+            return f"all these elements of {buffer} should have been left as they were before the run"
+        case PartlyWritten(buffer, not_written, written):
+            return (
+                f"of the differing elements of {buffer}, {not_written} were not written, and {written} should have "
+                "been left as they were"
+            )
+        case OneValueEverywhere(buffer, component, bits):
+            return f"every differing element of {buffer} holds {value_text(component, bits)}"
+        case BufferTransposed(buffer):
+            return f"{buffer} is transposed: rows and columns have changed places"
+        case BufferShifted(buffer, distance):
+            direction = "high" if distance > 0 else "low"
+            return f"values of {buffer} stand {abs(distance)} elements too {direction}: shifted by {distance}"
+        case ElementReadInstead(buffer, element, source, read, right):
+            return f"{buffer}[{element}] holds the value of {source}[{read}], where that of {source}[{right}] belongs"
+        case ReadAtDistance(source, distance, elements):
+            late = "after" if distance > 0 else "before"
+            return f"elements of {source} are read {abs(distance)} {late} the right ones, all {elements} of them"
+        case ReadInOtherSteps(buffer, source, read, right):
+            return (
+                f"going through {buffer}, {source} is read in steps of {read[0]} per row and {read[1]} per column "
+                f"where {right[0]} and {right[1]} are right"
+            )
+
+
+def value_text(component: ComponentType, bits: int) -> str:
+    """Bits and the value behind them.
+
+    >>> value_text(ComponentType.float16, 0x3C00)
+    '0x3c00 (1.0)'
+    """
+    value = decode(component, np.array([bits], component.bits_dtype))[0]
+    shown = float(value) if component.is_float else int(value)
+    return f"0x{bits:0{2 * component.size}x} ({shown})"

@@ -1,0 +1,1 @@
+"""What is known before a case runs: conditions of cases, quarantines and baselines."""

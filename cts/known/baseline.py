@@ -1,0 +1,103 @@
+"""Known failures: new failures and unexpected passes both fail a run. See docs/runs.md.
+
+A baseline is a file of the quarantine's format. Its entries with `verdict` are known failures,
+those with `when` are a quarantine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from cts.known.quarantine import Quarantine, Rule, rules
+from cts.model import Case
+from cts.model.identity import HASHES
+from cts.verdict import Verdict
+
+if TYPE_CHECKING:
+    from cts.judging.events import Result
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Known failures; by default none."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def on(self, *names: str) -> Baseline:
+        """Those of a driver with any of these names; the last of several is its reported identity."""
+        return Baseline(tuple(r for r in self.rules if r.match.on(names)))
+
+    def matching(self, case: Case) -> tuple[int, ...]:
+        """The places of the entries that match a case, whatever becomes of it."""
+        return tuple(place for place, rule in enumerate(self.rules) if rule.match.of(case))
+
+    def known(self, case: Case, verdict: Verdict) -> Rule | None:
+        """The entry that lists this failure, or None."""
+        return next((r for r in self.rules if verdict.value in r.verdicts and r.match.of(case)), None)
+
+    def known_by_condition(self, case: Case, verdict: Verdict) -> Rule | None:
+        """The entry that lists failures of this kind of case, whatever its name or hash, or None."""
+        listing = (r for r in self.rules if r.match.cases is None and verdict.value in r.verdicts)
+        return next((r for r in listing if r.match.of(case)), None)
+
+    def unexpected(self, case: Case) -> Rule | None:
+        """The entry by which a case that passes should fail, or None.
+
+        An entry must name the case: not every case of which a condition holds need fail. One that is
+        known to be flaky may pass.
+        """
+        naming = (r for r in self.rules if r.match.cases is not None and Verdict.FLAKY.value not in r.verdicts)
+        return next((r for r in naming if r.match.of(case)), None)
+
+
+NO_BASELINE = Baseline()
+
+
+def load(path: Path) -> tuple[Baseline, Quarantine]:
+    """The known failures and the quarantine of a file. Raises BadInput naming the file and the YAML path."""
+    found = rules(path)
+    known, kept = (r for r in found if r.verdict is not None), (r for r in found if r.when is not None)
+    return Baseline(tuple(known)), Quarantine(tuple(kept))
+
+
+def document(results: Sequence[Result], identities: Mapping[str, str], reason: str, link: str = "") -> str:
+    """The text of a baseline that lists the failures among results.
+
+    A driver is named by its identity where that is known: a device, and the version of its driver.
+    A generated case is named `generated.AREA.HASH`, after what it was shrunk to.
+    """
+    entries: list[dict[str, Any]] = []
+    for result in results:
+        if not result.verdict.is_finding:
+            continue
+        case = result.finding.case.name if result.finding is not None else result.name
+        if result.generated and result.finding is not None:
+            case = generated_name(result.area, result.finding.case)
+        match = {"driver": glob(identities.get(result.driver) or result.driver), "cases": glob(case)}
+        entry = {"match": match, "verdict": result.verdict.value, "reason": reason}
+        entries.append({**entry, "link": link} if link else entry)
+    head = f"schema: 1\nhashes: {HASHES}\n"
+    lines = [yaml.safe_dump(e, default_flow_style=True, sort_keys=False, width=1 << 16).rstrip() for e in entries]
+    if not lines:
+        return f"{head}entries: []\n"
+    return head + "\n".join(["entries:", *(f"  - {line}" for line in lines)]) + "\n"
+
+
+def generated_name(area: str, case: Case) -> str:
+    """What a generated case is called: after its area and what it does."""
+    return f"generated.{area}.{case.content_hash}"
+
+
+def glob(text: str) -> str:
+    """A glob that matches this text alone.
+
+    >>> glob("llvmpipe [a]")
+    'llvmpipe [[]a]'
+    """
+    return re.sub(r"([*?[])", r"[\1]", text)

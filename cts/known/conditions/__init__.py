@@ -1,0 +1,9 @@
+"""Named properties of cases, derived from the case alone: the conditions that a quarantine can name.
+
+A condition is a function of a case with a name and, as its docstring, one sentence that describes it.
+"""
+
+from cts.known.conditions import layouts, matrices, numbers, vectors
+from cts.known.conditions.registry import CONDITIONS, Condition, condition, find
+
+__all__ = ["CONDITIONS", "Condition", "condition", "find", "layouts", "matrices", "numbers", "vectors"]

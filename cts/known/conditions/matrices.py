@@ -1,0 +1,103 @@
+"""Conditions of matrices: their storage, reductions and multiplications."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from cts.known.conditions.registry import condition
+from cts.model import (
+    Buffer,
+    Case,
+    Combine,
+    If,
+    Loop,
+    MatrixCopy,
+    MatrixMulAdd,
+    MatrixReduce,
+    MatrixShape,
+    ReduceMode,
+    Through,
+    encode,
+    number_of,
+    references,
+    types_of,
+)
+
+
+@condition("reduce-beyond-8")
+def reduce_beyond_8(case: Case) -> bool:
+    """A Row or Column reduction, not both at once, of a matrix of more than 8 rows or columns."""
+    return any(len(i.mode) == 1 and i.mode[0] is not ReduceMode.Square and beyond_8(s) for i, s in _reductions(case))
+
+
+@condition("reduce-negated-max")
+def reduce_negated_max(case: Case) -> bool:
+    """A reduction combines by `-max(-x, -y)`, which is the minimum."""
+    names = {i.combine for i, _ in _reductions(case)}
+    return any(isinstance(f, Combine) and n in names and f.body == "-max(-x, -y)" for n, f in case.functions.items())
+
+
+@condition("reduce-inexact-sum")
+def reduce_inexact_sum(case: Case) -> bool:
+    """A reduction of floats from random numbers, or a cycle of too many magnitudes: sums depend on the order."""
+    inexact = any(_sums_depend_on_the_order(b) for b in case.buffers.values())
+    return inexact and any(s.component.is_float for _, s in _reductions(case))
+
+
+@condition("mul-add-c-again")
+def mul_add_c_again(case: Case) -> bool:
+    """The C of a multiplication is used by another instruction too, or carried by a loop."""
+    uses = Counter(name for i in case.program for name in references(i))
+    carried = {c.id for i in case.program if isinstance(i, Loop) for c in i.carry}
+    return any(uses[i.c] > 1 or i.c in carried for i in case.program if isinstance(i, MatrixMulAdd))
+
+
+@condition("matrix-in-struct")
+def matrix_in_struct(case: Case) -> bool:
+    """A matrix is kept in a structure."""
+    return any(isinstance(i, MatrixCopy) and i.through is Through.Struct for i in case.program)
+
+
+@condition("matrix-extent-256")
+def matrix_extent_256(case: Case) -> bool:
+    """A matrix has 256 rows or columns, or more."""
+    return any(max(s.rows, s.cols) >= 256 for s in _matrices(case))
+
+
+@condition("if-literal-condition")
+def if_literal_condition(case: Case) -> bool:
+    """The condition of an If is a literal: compilers remove one branch."""
+    return any(isinstance(i, If) and isinstance(i.condition, int) for i in case.program)
+
+
+def beyond_8(shape: MatrixShape) -> bool:
+    """Whether a matrix has more than 8 rows or columns."""
+    return max(shape.rows, shape.cols) > 8
+
+
+def _sums_depend_on_the_order(buffer: Buffer) -> bool:
+    """Whether the numbers are random in a range, or span more bits than one of them has."""
+    if not buffer.type.is_float or buffer.data.cycle is None:
+        return buffer.data.random is not None
+    dtype = buffer.type.dtype
+    numbers = encode(buffer.type, [number_of(n) for n in buffer.data.cycle]).view(dtype)
+    magnitudes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)].astype(np.float64))
+    # One and its next number are 2^(1 - bits) apart.
+    least = 2 / float(np.spacing(dtype.type(1)))
+    return bool(magnitudes.size) and bool(magnitudes.max() >= magnitudes.min() * least)
+
+
+def _matrices(case: Case) -> Iterator[MatrixShape]:
+    yield from (t for t in types_of(case).values() if isinstance(t, MatrixShape))
+
+
+def _reductions(case: Case) -> Iterator[tuple[MatrixReduce, MatrixShape]]:
+    types = types_of(case)
+    for i in case.program:
+        if isinstance(i, MatrixReduce):
+            shape = types[i.matrix]
+            assert isinstance(shape, MatrixShape)
+            yield i, shape

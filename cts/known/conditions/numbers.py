@@ -1,0 +1,173 @@
+"""Conditions of operations on numbers: conversions, negations, roundings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cts.known.conditions.registry import condition
+from cts.model import (
+    Arithmetic,
+    Case,
+    ComponentType,
+    Conversion,
+    FloatControls,
+    MatrixArithmetic,
+    MatrixConstant,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixNull,
+    MatrixShape,
+    MatrixTimesScalar,
+    MatrixTranspose,
+    SpecNumber,
+    VectorArithmetic,
+    VectorConstant,
+    VectorConversion,
+    VectorConvert,
+    VectorOperation,
+    VectorShape,
+    encode,
+    initial_bits,
+    number_of,
+    references,
+    types_of,
+)
+
+_C = ComponentType
+
+
+@condition("convert-other-signedness")
+def convert_other_signedness(case: Case) -> bool:
+    """A matrix conversion treats integers as signed although their type is unsigned, or the other way round."""
+    types = types_of(case)
+    for i in case.program:
+        if isinstance(i, MatrixConvert):
+            source = types[i.matrix]
+            assert isinstance(source, MatrixShape)
+            signed = i.operation in (Conversion.ConvertSToF, Conversion.ConvertFToS, Conversion.SConvert)
+            ends = [c for c in (source.component, i.component) if not c.is_float]
+            if any(c.is_signed != signed for c in ends):
+                return True
+    return False
+
+
+@condition("matrix-roundings-binding")
+def matrix_roundings_binding(case: Case) -> bool:
+    """Roundings bind, and the result of a matrix operation or conversion, not to bfloat16, goes into another one."""
+    computing = (MatrixArithmetic, MatrixConvert, MatrixTimesScalar)
+    floats = {n for n, t in types_of(case).items() if isinstance(t, MatrixShape) and t.component.is_float}
+    free = {i.id for i in case.program if isinstance(i, MatrixConvert) and i.component is ComponentType.bfloat16}
+    rounded = floats.intersection(i.id for i in case.program if isinstance(i, computing)) - free
+    return case.float_controls is not FloatControls.Undecorated and any(
+        isinstance(i, computing) and not rounded.isdisjoint(references(i)) for i in case.program
+    )
+
+
+@condition("matrix-zero-folded")
+def matrix_zero_folded(case: Case) -> bool:
+    """No fast math, and a matrix of floats is combined with a constant 0 in arithmetic, or subtracted from itself."""
+    if case.float_controls is not FloatControls.FastMathNone:
+        return False
+    types = types_of(case)
+    zeros = {i.id for i in case.program if isinstance(i, MatrixNull)}
+    for i in case.program:
+        if not isinstance(i, (MatrixArithmetic, MatrixConstant, MatrixTimesScalar)):
+            continue
+        shape = types[i.id]
+        assert isinstance(shape, MatrixShape)
+        if isinstance(i, MatrixConstant) and _is_zero(i.value, shape.component):
+            zeros.add(i.id)
+        elif isinstance(i, MatrixTimesScalar) and _is_zero(i.scalar, shape.component):
+            return True
+        elif isinstance(i, MatrixArithmetic) and shape.component.is_float:
+            subtracts_itself = i.operation is Arithmetic.FSub and i.a == i.b
+            if subtracts_itself or not zeros.isdisjoint(references(i)):
+                return True
+    return False
+
+
+@condition("integer-negations")
+def integer_negations(case: Case) -> bool:
+    """Integers are negated, by 0 - x or by a scalar too, and divided: compilers may cancel signs that wrap."""
+    negates = any(_negations(case)) or any(isinstance(i, MatrixTimesScalar) for i in case.program)
+    divides = any(isinstance(i, MatrixArithmetic) and i.operation is Arithmetic.SDiv for i in case.program)
+    return negates and divides
+
+
+@condition("vector-negation-widened")
+def vector_negation_widened(case: Case) -> bool:
+    """An 8-bit vector is negated, by 0 - x too, and one is converted by SConvert to a wider type."""
+    narrow = {n for n, t in types_of(case).items() if isinstance(t, VectorShape) and t.component.size == 1}
+    conversions = (i for i in case.program if isinstance(i, VectorConvert))
+    widened = (i.vector for i in conversions if i.operation is VectorConversion.SConvert)
+    return not narrow.isdisjoint(_negations(case)) and not narrow.isdisjoint(widened)
+
+
+@condition("conversion-of-conversion")
+def conversion_of_conversion(case: Case) -> bool:
+    """Roundings bind, and the result of a conversion between floats, not to bfloat16, is converted again."""
+    if case.float_controls is FloatControls.Undecorated:
+        return False
+    types = types_of(case)
+    converted: set[str] = set()
+    for i in case.program:
+        if isinstance(i, (MatrixConvertUse, MatrixTranspose)) and i.matrix in converted:
+            converted.add(i.id)
+        if not isinstance(i, (MatrixConvert, VectorConvert)) or not i.component.is_float:
+            continue
+        source = i.matrix if isinstance(i, MatrixConvert) else i.vector
+        shape = types[source]
+        assert isinstance(shape, (MatrixShape, VectorShape))
+        if shape.component.is_float:
+            if source in converted:
+                return True
+            if i.component is not _C.bfloat16:
+                converted.add(i.id)
+    return any(_CAST_OF_CAST.search(f.body) for f in case.functions.values())
+
+
+_CAST_OF_CAST = re.compile(r"float\w+\(\s*float\w+\(")
+
+
+@condition("convert-through-integers")
+def convert_through_integers(case: Case) -> bool:
+    """No fast math, and integers converted from a matrix of floats are converted back to floats."""
+    to_integers = {
+        i.id
+        for i in case.program
+        if isinstance(i, MatrixConvert) and i.operation in (Conversion.ConvertFToS, Conversion.ConvertFToU)
+    }
+    return case.float_controls is FloatControls.FastMathNone and any(
+        isinstance(i, MatrixConvert) and i.component.is_float and i.matrix in to_integers for i in case.program
+    )
+
+
+@condition("convert-nan-to-bfloat16")
+def convert_nan_to_bfloat16(case: Case) -> bool:
+    """No fast math, float32 is converted to bfloat16, and a buffer has a NaN whose payload is in its lower 16 bits."""
+    if case.float_controls is not FloatControls.FastMathNone:
+        return False
+    made = any(isinstance(i, (MatrixConvert, VectorConvert)) and i.component is _C.bfloat16 for i in case.program)
+    if not made and not any("bfloat16(" in f.body for f in case.functions.values()):
+        return False
+    contents = (initial_bits(b) for b in case.buffers.values() if b.type is _C.float32)
+    return any(((bits & 0x7FFF0000 == 0x7F800000) & (bits & 0xFFFF != 0)).any() for bits in contents)
+
+
+def _is_zero(value: int | float | str | SpecNumber, component: ComponentType) -> bool:
+    """Whether a value is a zero, of either sign, of a float type, and known before the module runs."""
+    if not component.is_float or (isinstance(value, SpecNumber) and value.dynamic is not None):
+        return False
+    return not (encode(component, [number_of(value)]) << 1).any()
+
+
+def _negations(case: Case) -> Iterator[str]:
+    """Names of results of SNegate, and of subtractions of integers from a constant 0."""
+    zeros = {i.id for i in case.program if isinstance(i, MatrixNull)}
+    zeros |= {i.id for i in case.program if isinstance(i, (MatrixConstant, VectorConstant)) and i.value == 0}
+    for i in case.program:
+        if isinstance(i, (MatrixArithmetic, VectorArithmetic)):
+            subtracts = i.operation in (Arithmetic.ISub, VectorOperation.ISub) and i.a in zeros
+            if subtracts or i.operation in (Arithmetic.SNegate, VectorOperation.SNegate):
+                yield i.id

@@ -1,0 +1,109 @@
+"""Conditions of cooperative vectors and the matrices that they are multiplied with."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.known.conditions.registry import condition
+from cts.model import (
+    BlockEnd,
+    BlockStart,
+    Buffer,
+    Case,
+    Else,
+    EndIf,
+    If,
+    MatrixLayout,
+    Scalar,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorShape,
+    constant_of,
+    decode,
+    initial_bits,
+    interpretation_of,
+    layout_of,
+    types_of,
+)
+
+
+@condition("vector-of-32-bytes")
+def vector_of_32_bytes(case: Case) -> bool:
+    """A cooperative vector has exactly 32 bytes: 8 components of 32 bits, 16 of 16, or 32 of 8."""
+    shapes = (t for t in types_of(case).values() if isinstance(t, VectorShape))
+    return any(t.length * t.component.size == 32 for t in shapes)
+
+
+@condition("vector-float8-by-command")
+def vector_float8_by_command(case: Case) -> bool:
+    """A command, not the host function, converts a matrix to or from an optimal layout of float8."""
+    float8 = {name for name, m in case.opaque.items() if m.component.is_float and m.component.size == 1}
+    return any(not c.host and not float8.isdisjoint((c.source.of, c.destination.of)) for c in case.conversions)
+
+
+@condition("vector-packed-surplus")
+def vector_packed_surplus(case: Case) -> bool:
+    """The packed input of a multiplication has more lanes than the matrix has columns."""
+    types = types_of(case)
+    for i in case.program:
+        if isinstance(i, VectorMatrixMul) and interpretation_of(i.input_interpretation).packed:
+            shape, k = types[i.input], constant_of(i.k)
+            assert isinstance(shape, VectorShape)
+            assert isinstance(k, int)
+            if shape.length * 4 > k:
+                return True
+    return False
+
+
+@condition("vector-stride-per-invocation")
+def vector_stride_per_invocation(case: Case) -> bool:
+    """A multiplication reads its stride at run time, where invocations of a subgroup are inactive or differ in it.
+
+    Inactive are those of a subgroup of 32 that is not full, and any under an If or in a Loop.
+    """
+    partial = case.dispatch.invocations is not None and case.dispatch.invocations % 32 != 0
+    depth = 0
+    for i in case.program:
+        depth += isinstance(i, BlockStart) - isinstance(i, BlockEnd)
+        if isinstance(i, VectorMatrixMul) and not layout_of(i.layout).optimal and isinstance(i.stride, Scalar):
+            varies = i.stride.factors.inv != 0
+            read = i.stride.dynamic is not None or i.stride.factors.any_set
+            if varies or (read and (partial or depth)):
+                return True
+    return False
+
+
+@condition("vector-outer-products-in-arms")
+def vector_outer_products_in_arms(case: Case) -> bool:
+    """Both branches of an If accumulate an outer product."""
+    opened: list[list[bool]] = []  # of each If around an instruction, which branches accumulate
+    for i in case.program:
+        if isinstance(i, If):
+            opened.append([False])
+        elif isinstance(i, Else):
+            opened[-1].append(False)
+        elif isinstance(i, EndIf):
+            if opened.pop() == [True, True]:
+                return True
+        elif isinstance(i, VectorOuterProductAccumulate):
+            for arms in opened:
+                arms[-1] = True
+    return False
+
+
+@condition("vector-rows-unlike-16")
+def vector_rows_unlike_16(case: Case) -> bool:
+    """A row-major matrix of floats has K that is not a multiple of 16, and its buffer has infinities or NaNs."""
+    for i in case.program:
+        if isinstance(i, VectorMatrixMul) and layout_of(i.layout) is MatrixLayout.RowMajor:
+            k, buffer = constant_of(i.k), case.buffers[i.matrix]
+            assert isinstance(k, int)
+            if k % 16 and buffer.type.is_float and not np.isfinite(_numbers(buffer)).all():
+                return True
+    return False
+
+
+def _numbers(buffer: Buffer) -> npt.NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):  # some processors warn of signalling NaNs
+        return decode(buffer.type, initial_bits(buffer)).astype(np.float64)

@@ -1,0 +1,194 @@
+"""Cases known to hang or crash a device: left out, run last or run alone. See docs/quarantine.md.
+
+The file has known failures, too: entries with `verdict`, which `cts.known.baseline` reads (docs/runs.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from cts.errors import BadInput
+from cts.known import conditions
+from cts.known.versions import comparisons, holds
+from cts.model import Case
+from cts.model.identity import HASHES
+from cts.model.yaml import MAX_FILE_BYTES, locate, parse
+
+PAGE = "docs/quarantine.md"
+
+When: TypeAlias = Literal["never", "last", "alone"]
+
+#: The strictest first: where several rules match, it counts.
+_STRICTEST: tuple[When, ...] = ("never", "last", "alone")
+
+#: Verdicts of a device that may be known.
+Failure: TypeAlias = Literal["fail", "crash", "timeout", "device-lost", "flaky"]
+
+#: How the name of a generated case ends.
+_HASHED = re.compile(r"\bgenerated\..*\b[0-9a-f]{16}$")
+
+Hash: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
+
+
+class Match(Struct, frozen=True, forbid_unknown_fields=True):
+    """All that is given must hold.
+
+    `driver` and a single `cases` are globs; a list of `cases` are content hashes. `version` are
+    comparisons such as ">=580, <590" with the last dotted number in the driver's reported identity.
+    """
+
+    driver: str = "*"
+    version: str = ""
+    cases: str | tuple[Hash, ...] | None = None
+    condition: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.cases is None and self.condition is None:
+            raise ValueError("give `cases`, `condition` or both")
+        comparisons(self.version)
+
+    def on(self, names: Sequence[str]) -> bool:
+        """Whether a driver with these names is meant; the last is its reported identity."""
+        if not any(fnmatchcase(n, self.driver) for n in names):
+            return False
+        return not self.version or holds(self.version, names[-1] if len(names) > 1 else "")
+
+    @property
+    def by_hash(self) -> bool:
+        """Whether cases are named by content hash: in a list, or by what a generated case is called."""
+        return isinstance(self.cases, tuple) or bool(self.cases and _HASHED.search(self.cases))
+
+    def of(self, case: Case) -> bool:
+        """Whether cases and condition hold of a case."""
+        if isinstance(self.cases, str) and not fnmatchcase(case.name, self.cases):
+            return False
+        if isinstance(self.cases, tuple) and case.content_hash not in self.cases:
+            return False
+        return self.condition is None or conditions.find(self.condition)(case)
+
+
+class Rule(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which cases on which devices; when they run, or the verdicts that they are known to have; and why."""
+
+    match: Match
+    reason: Annotated[str, Meta(min_length=1)]
+    when: When | None = None
+    verdict: Failure | Annotated[tuple[Failure, ...], Meta(min_length=1)] | None = None
+    link: str = ""
+
+    def __post_init__(self) -> None:
+        if self.when is None and self.verdict is None:
+            raise ValueError("missing required field `when`, or `verdict` of a known failure")
+        if self.when == "never" and self.verdict is not None:
+            raise ValueError("an entry with `when: never` cannot have a `verdict`: its cases never run")
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdicts of a known failure, none in a quarantine's entry."""
+        return (self.verdict,) if isinstance(self.verdict, str) else self.verdict or ()
+
+    @property
+    def text(self) -> str:
+        """Reason and link, as reports print them."""
+        return f"{self.reason} ({self.link})" if self.link else self.reason
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    """`hashes` is how the content hashes of its entries were computed; files of before do not say."""
+
+    schema: Literal[1]
+    entries: tuple[Rule, ...]
+    hashes: int = 1
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """Rules; by default none."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def on(self, *names: str) -> Quarantine:
+        """The rules for a driver with any of these names; the last of several is its reported identity."""
+        return Quarantine(tuple(r for r in self.rules if r.match.on(names)))
+
+    def find(self, case: Case) -> Rule | None:
+        """The strictest rule that a case falls under, or None."""
+        found = [r for r in self.rules if r.match.of(case)]
+        return min(found, key=lambda r: _STRICTEST.index(r.when or "alone"), default=None)
+
+    def last(self, case: Case) -> bool:
+        """Whether the case is to run after everything else."""
+        rule = self.find(case)
+        return rule is not None and rule.when == "last"
+
+
+NO_RULES = Quarantine()
+
+
+def load(path: Path) -> Quarantine:
+    """Read and check a quarantine file. Raises BadInput naming the file, the YAML path and the remedy."""
+    return quarantine_of(rules(path), str(path))
+
+
+def quarantine_of(found: Sequence[Rule], where: str) -> Quarantine:
+    """A quarantine of entries all of which have `when`. Raises BadInput for a known failure, which is no such entry."""
+    for i, rule in enumerate(found):
+        if rule.when is None:
+            raise BadInput(
+                "quarantine-known", "a known failure (with `verdict`) in a quarantine", f"{where}: entries[{i}]",
+                "give the file as a baseline: --baseline, or --cts-baseline with pytest",
+            )  # fmt: skip
+    return Quarantine(tuple(found))
+
+
+def rules(path: Path) -> tuple[Rule, ...]:
+    """The entries of a file, of both kinds. Raises BadInput."""
+    try:
+        size = path.stat().st_size
+        text = path.read_text(encoding="utf-8") if size <= MAX_FILE_BYTES else ""
+    except (OSError, UnicodeDecodeError) as e:
+        what = e.strerror or str(e) if isinstance(e, OSError) else str(e)
+        raise BadInput("quarantine-unreadable", what, str(path), f"a YAML file in UTF-8, see {PAGE}") from e
+    if size > MAX_FILE_BYTES:
+        raise BadInput("quarantine-too-large", f"{size} bytes", str(path), f"at most {MAX_FILE_BYTES} bytes")
+    return loads_rules(text, str(path))
+
+
+def loads(text: str, where: str = "<string>") -> Quarantine:
+    """Parse and check a quarantine; `where` names the text's origin in errors."""
+    return quarantine_of(loads_rules(text, where), where)
+
+
+def loads_rules(text: str, where: str = "<string>") -> tuple[Rule, ...]:
+    """Parse and check entries of both kinds; `where` names the text's origin in errors."""
+    data = parse(text, where, PAGE)
+    if not isinstance(data, dict):
+        raise BadInput(
+            "quarantine-invalid", "no mapping with `schema` and `entries`", where, f"a quarantine file, see {PAGE}"
+        )
+    try:
+        file = msgspec.convert(data, _File)
+    except msgspec.ValidationError as e:
+        message, _, path = str(e).partition(" - at `$")
+        place = locate(where, text, path.rstrip("`").lstrip("."))
+        raise BadInput("quarantine-invalid", message, place, f"what the message asks for, see {PAGE}") from e
+    for i, rule in enumerate(file.entries):
+        if rule.match.by_hash and file.hashes != HASHES:
+            raise BadInput(
+                "quarantine-hashes",
+                f"the entry names a case by a content hash of kind {file.hashes}, this suite computes kind {HASHES}: "
+                "it would match nothing",
+                locate(where, text, f"entries[{i}].match.cases"),
+                f"the hash that `cts show CASE` or `cts baseline RUN` prints, and `hashes: {HASHES}` in the file",
+            )
+        if rule.match.condition is not None:
+            conditions.find(rule.match.condition, locate(where, text, f"entries[{i}].match.condition"))
+    return file.entries

@@ -1,0 +1,198 @@
+"""The oracle's answer: for every byte of every buffer the set of allowed values."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.model import Case, ComponentType
+from cts.oracle.trace import TraceStep
+
+
+class Freedom(enum.IntFlag):
+    """What one element may be beside a value of its interval."""
+
+    NONE = 0
+    ANY = 1
+    NAN = 2
+    EITHER_ZERO = 4
+
+
+class Policy(str):
+    """A reason of a freedom whose bound is this suite's own: the specifications set none there."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Elements with more than one allowed value, all of one component type.
+
+    `offsets` are byte offsets into the buffer's contents, shape (n,). `lo` and `hi` are the bit
+    patterns of a closed interval in the type's numeric order (-0 below +0); a NaN is in no
+    interval and allowed only by `Freedom.NAN` or `Freedom.ANY` in `flags`, shape (n,), uint8.
+    `reasons` name what leaves the freedom: facts, or the suite's own policy and its bound.
+    Where `step`, shape (n,), is not 0, only its multiples are allowed: a power of two, to which
+    roundings that the program makes binding leave every result (NU-019). None: 0 everywhere.
+    """
+
+    component: ComponentType
+    offsets: npt.NDArray[np.int64]
+    lo: npt.NDArray[Any]
+    hi: npt.NDArray[Any]
+    flags: npt.NDArray[np.uint8]
+    reasons: tuple[str, ...] = ()
+    step: npt.NDArray[np.float64] | None = None
+
+    @property
+    def policy(self) -> str:
+        """The reasons that are this suite's policy, between semicolons; empty where none is."""
+        return "; ".join(reason for reason in self.reasons if isinstance(reason, Policy))
+
+
+@dataclass(frozen=True)
+class Identical:
+    """Elements whose bits must be the same as those of others, whatever they are (CM-021, CM-023).
+
+    `offsets` are byte offsets into the buffer's contents, shape (n,); elements of one `group`, shape
+    (n,), hold one bit pattern.
+    """
+
+    component: ComponentType
+    offsets: npt.NDArray[np.int64]
+    group: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Allowed contents of one buffer, guard bytes excluded.
+
+    `exact` holds the one allowed value of each byte, shape (size,), dtype uint8; bytes of
+    elements named in `intervals` are judged by those instead. `identical` is asked beside either.
+    """
+
+    exact: npt.NDArray[np.uint8]
+    intervals: tuple[Intervals, ...] = ()
+    identical: tuple[Identical, ...] = ()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where elements of a matrix have more than one allowed value: as in `Intervals`, in the matrix's shape."""
+
+    lo: npt.NDArray[Any]
+    hi: npt.NDArray[Any]
+    flags: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a case may leave behind.
+
+    `matrices` maps each matrix id to its bit patterns, shape (instances, rows, cols), dtype the
+    component's `bits_dtype`; instances are the matrix scope's, workgroup index major (x fastest),
+    subgroup minor. Where a matrix has more than one allowed value, `matrices` holds one of them and
+    `spreads` all. In a loop, the last iteration's.
+    """
+
+    buffers: dict[str, Allowed]
+    matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    spreads: dict[str, Spread] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that a well-formed case breaks: undefined behaviour, or invalid in Vulkan.
+
+    `rule` is the fact ID, `path` the YAML path (`program[3].offset`).
+    """
+
+    rule: str
+    path: str
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How one byte of memory came to be expected as it is.
+
+    `instruction` is the index of the store that writes it (None: no instruction writes it);
+    `instance`, `row` and `col` are the matrix element stored there. `conversion` is the index of the
+    conversion that writes it, where one does.
+    """
+
+    instruction: int | None
+    instance: int | None
+    row: int | None
+    col: int | None
+    steps: tuple[TraceStep, ...]
+    conversion: int | None = None
+
+
+class Reach(enum.IntEnum):
+    """What happens to an element where an instruction accesses memory."""
+
+    MEMORY = 0
+    CLIPPED = 1
+    CLAMPED = 2
+    INACTIVE = 3
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where the elements of a load or store access memory, in the last iteration of loops around it.
+
+    `byte` is the offset in the contents of `buffer`, int64, and `status` a `Reach`, uint8; both are
+    (instances, rows, cols). A byte says nothing where the status is not MEMORY.
+    """
+
+    buffer: str
+    byte: npt.NDArray[np.int64]
+    status: npt.NDArray[np.uint8]
+
+
+class Oracle(Protocol):
+    """The reference executor, found through `cts.plugins.registry.oracle()`."""
+
+    def violations(self, case: Case) -> list[Violation]:
+        """Every rule the well-formed case breaks; empty when it may be run and judged."""
+        ...
+
+    def expect(self, case: Case) -> Expectation:
+        """Allowed contents of all buffers, and of every matrix. The case must have no violations."""
+        ...
+
+    def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:
+        """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure.
+
+        With `detail`, also each term of sums and how layouts and views came to be. `depth` counts the
+        instructions before the store that are described; None: as many as are readable.
+        """
+        ...
+
+    def trace_element(
+        self,
+        case: Case,
+        result: str,
+        instance: int,
+        row: int,
+        col: int,
+        *,
+        turns: tuple[int, ...] | None = None,
+        depth: int | None = None,
+    ) -> Trace:
+        """Every step, in detail, behind an element of a matrix or (in row 0) of a vector.
+
+        As it is after the program, or after the iteration `turns` of the loops around what defines it. The
+        instruction of the trace is that one; None where the instance never comes to it.
+        """
+        ...
+
+    def reached(self, case: Case, instruction: int) -> Reached | None:
+        """Where a load or store accesses memory; None for other instructions, and where none is taken."""
+        ...

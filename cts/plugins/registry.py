@@ -1,0 +1,169 @@
+"""Where the core finds what it does not import: drivers, the oracle, generators, corpora."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable, Mapping
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cts.driver import Driver, DriverFactory, TunableFactory, ValidatingFactory
+from cts.errors import BadInput
+from cts.plugins.transform import Transformed
+from cts.plugins.transform import parse as parse_transform
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from cts.capabilities import Capabilities
+    from cts.model import Case
+    from cts.oracle.expectation import Oracle
+    from cts.plugins.needs import ModuleNeeds
+
+#: The embedded parts, by name, so that a plain checkout needs no installation. Others come by entry point.
+_EMBEDDED = {
+    "cts.drivers": {
+        "emulator": "cts.drivers.emulator:create",
+        "interpreter": "cts.drivers.interpreter:create",
+        "vulkan": "cts.drivers.vulkan:create",
+    },
+    "cts.running.areas": {
+        "block_loads": "cts.generators.areas.block_loads:cases",
+        "conversions": "cts.generators.areas.conversions:cases",
+        "matrix_arithmetic": "cts.generators.areas.matrix_arithmetic:cases",
+        "matrix_memory": "cts.generators.areas.matrix_memory:cases",
+        "matrix_programs": "cts.generators.areas.matrix_programs:cases",
+        "per_element": "cts.generators.areas.per_element:cases",
+        "reductions": "cts.generators.areas.reductions:cases",
+        "tensor_addressing": "cts.generators.areas.tensor_addressing:cases",
+        "vector_arithmetic": "cts.generators.areas.vector_arithmetic:cases",
+        "vector_conversions": "cts.generators.areas.vector_conversions:cases",
+        "vector_multiply": "cts.generators.areas.vector_multiply:cases",
+        "vector_training": "cts.generators.areas.vector_training:cases",
+    },
+    "cts.oracles": {"reference": "cts.reference:ORACLE"},
+    "cts.plugins.needs": {"vulkan": "cts.drivers.vulkan.needs:needs"},
+}
+
+
+class Area(Protocol):
+    """What a `cts.running.areas` entry point names: a strategy of valid cases that such a driver can run.
+
+    Raises `cts.errors.NothingToGenerate` where there is no such case.
+    """
+
+    def __call__(self, capabilities: Capabilities) -> SearchStrategy[Case]: ...
+
+
+def names(group: str) -> list[str]:
+    """Everything registered under an entry point group, sorted."""
+    return sorted({*_EMBEDDED[group], *(e.name for e in entry_points(group=group))})
+
+
+def _load(group: str, name: str, noun: str) -> Any:
+    if name in _EMBEDDED[group]:
+        module, _, attribute = _EMBEDDED[group][name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+    for entry in entry_points(group=group):
+        if entry.name == name:
+            return entry.load()
+    known = names(group)
+    close = difflib.get_close_matches(name, known, n=1)
+    remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
+    raise BadInput(f"unknown-{noun}", f"no {noun} named {name!r}", f"--{noun} {name}", remedy)
+
+
+def driver_factory(name: str) -> DriverFactory:
+    """What builds the drivers of that name."""
+    found: DriverFactory = _load("cts.drivers", name, "driver")
+    return found
+
+
+def driver(spec: str) -> Driver:
+    """A driver by spec string: `emulator`, `emulator:subgroup_size=64,order=reversed`, `vulkan:0`.
+
+    After a bar come transforms of its modules: `interpreter|spirv-opt:-O`.
+    """
+    plain, *transforms = spec.split("|")
+    found = _plain_driver(plain)
+    for text in transforms:
+        found = Transformed(found, parse_transform(text))
+    return found
+
+
+def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, ...]:
+    """The specs, each with the transforms behind it."""
+    return tuple("|".join((spec, *transforms)) for spec in specs)
+
+
+def _plain_driver(spec: str) -> Driver:
+    name, _, rest = spec.partition(":")
+    options: dict[str, str] = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        key, value = (key.strip(), value.strip()) if equals else ("", item.strip())
+        if key in options:
+            raise BadInput("driver-option", f"option {key or value!r} is given twice", spec, "give each option once")
+        options[key] = value
+    return driver_factory(name)(options)
+
+
+def validated(specs: Iterable[str]) -> tuple[str, ...]:
+    """The specs with the option `validation=yes` for every driver that has such a layer and does not say otherwise.
+
+    A driver has one where its factory says so, see `ValidatingFactory`. Raises BadInput where none of them has.
+    """
+    given = tuple(specs)
+    found = []
+    for spec in given:
+        name, _, rest = spec.partition(":")
+        factory = driver_factory(name)
+        knows = isinstance(factory, ValidatingFactory) and factory.validates
+        says = any(item.strip().startswith("validation=") for item in rest.split(","))
+        found.append(f"{name}:{','.join(filter(None, (rest, 'validation=yes')))}" if knows and not says else spec)
+    if tuple(found) == given and not any("validation=" in spec for spec in given):
+        raise BadInput(
+            "no-validation", "none of the drivers has a validation layer", ", ".join(given), "a vulkan driver"
+        )
+    return tuple(found)
+
+
+def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str, ...]:
+    """The specs with options added for every driver that takes them, see `TunableFactory`.
+
+    Raises BadInput where none of them takes an option.
+    """
+    given = tuple(specs)
+    for option in options:
+        if not any(option in _takes(spec) for spec in given):
+            raise BadInput("driver-option", f"none of the drivers has {option}", ", ".join(given), "the interpreter")
+    found = []
+    for spec in given:
+        name, _, rest = spec.partition(":")
+        added = [f"{key}={value}" for key, value in options.items() if key in _takes(spec)]
+        found.append(f"{name}:{','.join(filter(None, (rest, *added)))}" if added else spec)
+    return tuple(found)
+
+
+def _takes(spec: str) -> frozenset[str]:
+    factory = driver_factory(spec.partition(":")[0])
+    return factory.takes if isinstance(factory, TunableFactory) else frozenset()
+
+
+def area(name: str) -> Area:
+    """The generator of an area by name."""
+    found: Area = _load("cts.running.areas", name, "area")
+    return found
+
+
+def oracle() -> Oracle:
+    """The reference executor."""
+    found: Oracle = _load("cts.oracles", "reference", "oracle")
+    return found
+
+
+def needs() -> ModuleNeeds:
+    """What says which features, types and limits a module asks of a Vulkan device."""
+    found: ModuleNeeds = _load("cts.plugins.needs", "vulkan", "needs")
+    return found

@@ -1,0 +1,367 @@
+"""What the pytest plugin collects and runs. Imported only where a driver is asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cts
+from cts import store
+from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.export.bundles import Bundles
+from cts.judging import events as ev
+from cts.judging.events import Result, RunStarted
+from cts.judging.judge import OpenDriver
+from cts.known import baseline
+from cts.known.baseline import NO_BASELINE
+from cts.known.quarantine import NO_RULES, Quarantine, load
+from cts.model import load_case
+from cts.plugins import registry
+from cts.report.failure import failure, fault_text
+from cts.report.save import Saver
+from cts.running import corpus
+from cts.running.archive import is_bundle
+from cts.running.areas import run_area
+from cts.running.profiles import profile
+from cts.running.runner import Plan, described, open_driver, run_entries
+from cts.running.tally import CLEAN, Tally
+from cts.store import RunFolder
+from cts.verdict import Verdict
+
+#: The property of a test in pytest's own JUnit XML that names its driver.
+_DRIVER = "cts_driver"
+
+#: Where a test's report carries events, in JSON, from xdist's workers to the controller.
+_EVENTS = "cts_events"
+
+#: Exit codes of sessions that have run to their end.
+_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+
+
+class Session:
+    """The drivers of one pytest session, opened when first used, and the events of what is judged on them.
+
+    Events are counted and kept in the process of the session. A worker of pytest-xdist sends them there, with the
+    reports of its tests.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        plan: Plan,
+        save_dir: Path,
+        run: Path | None,
+    ) -> None:
+        self.config = config
+        self.plan = plan
+        self.drivers = drivers = plan.drivers
+        self.settings = settings = plan.profile
+        self.areas = plan.areas
+        self.save_dir = save_dir
+        self.quarantine = plan.quarantine
+        assert settings.seed is not None, "profile() settles the seed"
+        self.header = RunStarted(
+            cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0
+        )
+        #: Where the run is kept. xdist's workers only add findings there, and tell the controller the rest.
+        self.folder: RunFolder | None = None
+        if run is None and not config.option.collectonly:
+            self.folder = self._new_folder()
+        self.run = run or (self.folder.path if self.folder else save_dir)
+        self.saver = Saver(self.run)
+        self.saver(self.header)
+        bundle_dir: str | None = config.getoption("--cts-bundle-dir")
+        seconds: float = config.getoption("--cts-bundle-seconds")
+        self.bundles = Bundles(Path(bundle_dir), plan.quarantine, seconds) if bundle_dir else None
+        self.tally = Tally(plan.baseline)
+        self.is_worker = hasattr(config, "workerinput")
+        #: Events of a worker that no test's report has taken along yet.
+        self._unsent: list[ev.Event] = []
+        #: Kinds of faults of generators that are told of, by area.
+        self.faults: dict[str, set[str]] = {}
+        self._open: dict[str, OpenDriver] = {}
+        self._start = time.perf_counter()
+        self._ended = False
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Session:
+        """The session that the options ask for. Raises pytest.UsageError where they are wrong."""
+        options: Any = config.option
+        specs = tuple(dict.fromkeys(options.cts_driver))
+        given = getattr(config, "workerinput", {}).get("cts_seed", options.cts_seed)
+        try:
+            for spec in specs:
+                registry.driver_factory(spec.partition(":")[0])
+            settings = profile(options.cts_profile, options.cts_max_examples, given)
+            if options.cts_validation:
+                specs = registry.validated(specs)
+            quarantine = load(Path(options.cts_quarantine)) if options.cts_quarantine else NO_RULES
+            known, kept = baseline.load(Path(options.cts_baseline)) if options.cts_baseline else (NO_BASELINE, NO_RULES)
+            quarantine = Quarantine((*quarantine.rules, *kept.rules))
+            if options.cts_reruns < 0:
+                raise BadInput("reruns", f"{options.cts_reruns} runs more", "--cts-reruns", "0 or more")
+        except BadInput as e:
+            raise pytest.UsageError(str(e)) from None
+        areas = tuple(registry.names("cts.running.areas"))
+        plan = Plan(specs, settings, areas=areas, quarantine=quarantine, baseline=known, reruns=options.cts_reruns)
+        run = getattr(config, "workerinput", {}).get("cts_run")
+        try:
+            session = cls(config, plan, Path(options.cts_save_dir), Path(run) if run else None)
+        except CtsError as e:
+            raise pytest.UsageError(str(e)) from None
+        config.add_cleanup(session.close)
+        return session
+
+    def driver(self, spec: str) -> OpenDriver:
+        """The driver, opened now if it is not. Raises CtsError where that fails."""
+        if spec not in self._open:
+            self._open[spec] = open_driver(spec, self.quarantine, self.plan.baseline)
+            opened = described(self._open[spec])
+            self.emit(opened)
+            if self.bundles is not None:
+                self.bundles(opened)
+        return self._open[spec]
+
+    def emit(self, event: ev.Event) -> None:
+        """An event of this process: what it found is saved here, where a test's report names the files."""
+        self.saver(event)
+        if not self.is_worker:
+            self._receive(event)
+        elif not isinstance(event, ev.Passing):
+            self._unsent.append(event)
+
+    def _receive(self, event: ev.Event) -> None:
+        """An event of this process or of a worker: it is counted and kept."""
+        if self.tally.has_fault(event):
+            return  # another worker has met it, too
+        self.tally(event)
+        if self.folder is not None:
+            self.folder(event)
+
+    def bundled(self, result: Result) -> list[str]:
+        """Write the bundle of a finding, where one is wanted; returns what to say of it."""
+        if self.bundles is None:
+            return []
+        self.bundles(result)
+        said = [*(f"bundle: {path}" for path in self.bundles.written), *map(str, self.bundles.troubles)]
+        self.bundles.written.clear()
+        self.bundles.troubles.clear()
+        return said
+
+    def _new_folder(self) -> RunFolder:
+        command = ["pytest", *self.config.invocation_params.args]
+        folder = store.create(self.save_dir, store.Manifest.of(self.plan, "pytest", list(map(str, command))))
+        folder(self.header)
+        return folder
+
+    def close(self) -> None:
+        """Close the run's folder, its bundles, and every driver that was opened."""
+        if self.folder is not None:
+            self.folder.close()
+        if self.bundles is not None:
+            self.bundles.close()
+        while self._open:
+            self._open.popitem()[1].driver.close()
+
+    def collect(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """The collector of a file, None for a file that is not ours."""
+        if path.name == "__init__.py" and path.parent.resolve() == corpus.root().resolve():
+            areas: Areas = Areas.from_parent(parent, path=path)
+            areas.session_of_cts = self
+            return areas
+        if path.suffix in (".yaml", ".yml") and self._is_ours(path, parent):
+            file: CaseFile = CaseFile.from_parent(parent, path=path)
+            file.session_of_cts = self
+            return file
+        return None
+
+    def _is_ours(self, path: Path, parent: pytest.Collector) -> bool:
+        """Corpus files, files named on the command line, and what has a case's `program` but no run has saved."""
+        if corpus.of_path(path).in_corpus or parent.session.isinitpath(path):
+            return True
+        if path.resolve().is_relative_to(self.save_dir.resolve()) or is_bundle(path.parent):
+            return False
+        text = path.read_text(encoding="utf-8", errors="replace")
+        return text.startswith("program:") or "\nprogram:" in text
+
+    def pytest_report_header(self) -> str:
+        """The line that makes a run repeatable."""
+        settings, drivers = self.settings, ", ".join(self.drivers)
+        examples = f"{settings.max_examples} examples per area"
+        return f"cts: profile {settings.name}, {examples}, seed {settings.seed}, drivers {drivers}"
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Tell of a test that could not be run; give a worker's report its events, as text."""
+        report = yield
+        if call.when == "call" and isinstance(item, _Item):
+            if call.excinfo is not None and isinstance(call.excinfo.value, CtsError):
+                self.emit(ev.problem(call.excinfo.value))
+            if self.is_worker:
+                report.__dict__[_EVENTS] = [ev.encode(event).decode() for event in self._unsent]
+                self._unsent.clear()
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a worker's events from the report of a test."""
+        if not self.is_worker:
+            for event in map(ev.decode, report.__dict__.get(_EVENTS, ())):
+                self._receive(event)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str) -> None:
+        """A worker has died, and with it what no report has taken along."""
+        what, remedy = "a worker of pytest-xdist died", "`cts run` of the same, which --resume continues"
+        self.emit(ev.problem(HarnessTrouble("worker-died", what, crashitem, remedy)))
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Move to the end what a quarantine leaves for last on any driver: only then are case files read."""
+        if any(rule.when == "last" for rule in self.quarantine.rules):
+            items.sort(key=lambda item: isinstance(item, CaseItem) and item.is_last())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Say what there is to say when all has run; a session fails that a run of `cts run` would fail."""
+        if self.is_worker:
+            return
+        self._ended = session.exitstatus in _ENDED and not (session.shouldstop or session.shouldfail)
+        if self._ended:
+            for event in self.tally.closing():
+                self.emit(event)
+        if self.tally.exit_status != CLEAN and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if session.exitstatus in _ENDED:
+            self.emit(self.tally.footer(time.perf_counter() - self._start))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Count what was not run and what is known, and name what passes against the baseline, its unused entries,
+        faults of generators, which are no driver's, and the drivers on which nothing was tested.
+        """
+        tally = self.tally
+        for (spec, why), count in tally.not_run.items():
+            terminalreporter.write_line(f"cts: {count} cases not run on {spec}: {why}", yellow=True)
+        for (spec, why), count in tally.known.items():
+            terminalreporter.write_line(f"cts: {count} known failures on {spec}: {why}", yellow=True)
+        for r in tally.unexpected:
+            what = f"{r.name} passes on {r.driver}, and should fail: {r.unexpected}"
+            terminalreporter.write_line(f"cts: {what}", red=True)
+        for unused in tally.unused:
+            terminalreporter.write_line(f"cts: not seen on {unused.driver}: {unused.entry}: {unused.why}", yellow=True)
+        for fault in tally.faults.values():
+            terminalreporter.write_line(f"cts: {fault_text(fault, self.run, self.header)}", red=True)
+        for spec in tally.untested() if self._ended else ():
+            terminalreporter.write_line(
+                f"cts: nothing was tested on {spec}: it supports none of the cases, or none may run", red=True
+            )
+
+
+class CaseFile(pytest.File):
+    """One case: an item per driver. The file is read when an item runs, so that a bad one fails alone."""
+
+    session_of_cts: Session
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for spec in self.session_of_cts.drivers:
+            yield CaseItem.for_driver(self, self.session_of_cts, spec, spec)
+
+
+class Areas(pytest.File):
+    """The generated cases: an item per area and driver."""
+
+    session_of_cts: Session
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for area in self.session_of_cts.areas:
+            for spec in self.session_of_cts.drivers:
+                item = AreaItem.for_driver(self, self.session_of_cts, f"generated.{area}[{spec}]", spec)
+                item.area = area
+                yield item
+
+
+class DidNotPass(Exception):
+    """Carries the text of a finding to pytest's report."""
+
+
+class _Item(pytest.Item):
+    """One thing to run on one driver."""
+
+    session_of_cts: Session
+    spec: str
+
+    @classmethod
+    def for_driver(cls, parent: pytest.Collector, session: Session, name: str, spec: str) -> Any:
+        """The item; its driver is opened when it runs."""
+        item: _Item = cls.from_parent(parent, name=name)
+        item.session_of_cts, item.spec = session, spec
+        item.user_properties.append((_DRIVER, spec))
+        return item
+
+    def result(self, driver: OpenDriver) -> Result:
+        raise NotImplementedError
+
+    def runtest(self) -> None:
+        ours = self.session_of_cts
+        result = self.result(ours.driver(self.spec))
+        ours.emit(result)
+        if result.known:
+            pytest.xfail(f"known to fail on {self.spec}: {result.known}")
+        if result.unexpected:
+            raise DidNotPass(f"{result.name} passes on {self.spec}, and should fail: {result.unexpected}")
+        if result.verdict is Verdict.NOT_RUN:
+            pytest.skip(f"not run on {self.spec}: {result.detail}")
+        if result.verdict is Verdict.UNSUPPORTED:
+            pytest.skip(f"unsupported by {self.spec}: {result.detail}")
+        if result.verdict is not Verdict.PASS:
+            raise DidNotPass("\n".join([failure(result, ours.run, ours.header), *ours.bundled(result)]))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, (DidNotPass, CtsError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+
+class CaseItem(_Item):
+    """One case file on one driver."""
+
+    def result(self, driver: OpenDriver) -> Result:
+        oracle = registry.oracle()
+        entry = corpus.of_path(self.path)
+        reruns = self.session_of_cts.plan.reruns
+        case = corpus.read(entry, oracle)
+        (result,) = next(run_entries([(entry, case)], [driver], oracle, self.session_of_cts.emit, reruns))
+        return result
+
+    def is_last(self) -> bool:
+        """Whether the quarantine leaves the case for last on some driver; a file that is no case fails in its turn."""
+        try:
+            return self.session_of_cts.quarantine.last(load_case(self.path))
+        except BadInput:
+            return False
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{corpus.of_path(self.path).name}[{self.spec}]"
+
+
+class AreaItem(_Item):
+    """Generated cases of one area on one driver."""
+
+    area: str
+
+    def result(self, driver: OpenDriver) -> Result:
+        ours = self.session_of_cts
+        known = ours.faults.setdefault(self.area, set())
+        ran = run_area(self.area, [driver], registry.oracle(), ours.settings, ours.emit, ours.plan.reruns, known)
+        known |= set(ran.faults)
+        for fault in ran.faults.values():
+            ours.emit(fault)
+        (result,) = ran.results
+        return result
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, self.name

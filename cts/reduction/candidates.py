@@ -1,0 +1,92 @@
+"""What passes make candidates with: fewer instructions, other types, smaller numbers; and the check on all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from msgspec import structs
+
+from cts.model import AnyInstruction, Buffer, Case, MatrixType, references
+from cts.reduction.cost import size
+
+Program: TypeAlias = tuple[AnyInstruction, ...]
+
+
+def if_smaller(smaller: Case, case: Case) -> Iterator[Case]:
+    """`smaller`, if it is well-formed and its size is less than that of `case`."""
+    try:
+        if smaller.program and size(smaller) < size(case):
+            yield smaller
+    except ValueError:
+        return
+
+
+def remove_unused(case: Case, program: Program) -> Case:
+    """The case with `program`, without results, buffers, opaque matrices and functions that nothing uses."""
+    kept: list[AnyInstruction] = []
+    used = {place.of for c in case.conversions for place in (c.source, c.destination)}
+    for instruction in reversed(program):
+        name = getattr(instruction, "id", None)
+        if name is None or name in used:
+            kept.append(instruction)
+            used.update(references(instruction))
+            for field in ("buffer", "matrix", "bias", "combine", "function", "decode", "decode_vector"):
+                used.update(filter(None, (getattr(instruction, field, None),)))
+    return structs.replace(
+        case,
+        program=tuple(reversed(kept)),
+        buffers={name: buffer for name, buffer in case.buffers.items() if name in used},
+        functions={name: function for name, function in case.functions.items() if name in used},
+        opaque={name: matrix for name, matrix in case.opaque.items() if name in used},
+    )
+
+
+def with_instruction(case: Case, i: int, instruction: AnyInstruction) -> Case:
+    """The case with another instruction at `i`, without what nothing uses then."""
+    return remove_unused(case, (*case.program[:i], instruction, *case.program[i + 1 :]))
+
+
+def with_buffer(case: Case, name: str, buffer: Buffer) -> Case:
+    """The case with another buffer of this name."""
+    return structs.replace(case, buffers={**case.buffers, name: buffer})
+
+
+def with_matrix_types(case: Case, change: Callable[[MatrixType], MatrixType]) -> Case:
+    """The case with every matrix type that it writes down changed."""
+    program = []
+    for i in case.program:
+        declared = getattr(i, "type", None)
+        program.append(structs.replace(i, type=change(declared)) if isinstance(declared, MatrixType) else i)
+    return structs.replace(case, program=tuple(program))
+
+
+def cropped(buffer: Buffer, shape: tuple[int, ...]) -> Buffer:
+    """The buffer with another shape; of values that are listed, the first."""
+    data = buffer.data
+    if data.values is not None:
+        data = structs.replace(data, values=data.values[: math.prod(shape) * buffer.components])
+    return structs.replace(buffer, shape=shape, data=data)
+
+
+def smaller_numbers(number: int) -> Iterator[int]:
+    """Numbers nearer to 0, the farthest away first: greedy descent takes a logarithm of them.
+
+    >>> list(smaller_numbers(-9)), list(smaller_numbers(1))
+    ([0, -5, -7, -8], [0])
+    """
+    sign, size = (-1, -number) if number < 0 else (1, number)
+    if size > 1 << 31:
+        # The same operand as a signed number.
+        yield number - (1 << 32)
+    if size:
+        yield 0
+    step = size // 2
+    last = 0
+    while step:
+        if size - step != last:
+            yield sign * (last := size - step)
+        step //= 2
+    if size > 1 and last != size - 1:
+        yield sign * (size - 1)

@@ -1,0 +1,87 @@
+"""What a failing case shows of a bug beyond that it fails, so that reduction does not lose it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cts.judging.compare import Bits, Differing, Divergence
+from cts.model import (
+    Accumulation,
+    Case,
+    Computation,
+    Load,
+    Pointer,
+    encode,
+    initial_bits,
+)
+
+
+class Evidence(NamedTuple):
+    """What the elements that differ show; more is better in each field.
+
+    `sourced`: each holds the value of exactly one element of a buffer that counts, which is then the element that was
+    read instead, as nothing is computed. `apart`: the initial content of each differs from the expected value.
+    `written`: it also differs from the actual value, so that only an element that was not written looks like one.
+    `counting`: how many loads read a buffer that counts.
+    """
+
+    sourced: bool
+    apart: bool
+    written: bool
+    counting: int
+
+
+def evidence(case: Case, divergence: Divergence) -> Evidence:
+    """What a divergence shows."""
+    groups = [g for g in divergence.groups if not g.guard]
+    whole = bool(groups) and len(groups) == len(divergence.groups)
+    return Evidence(
+        whole
+        and not any(isinstance(i, (Computation, Accumulation)) for i in case.program)
+        and all(_sourced(case, g) for g in groups),
+        whole and all(_differs(case, g, g.lo) for g in groups),
+        whole and all(_differs(case, g, g.actual) for g in groups),
+        _counting(case),
+    )
+
+
+def is_weaker(one: Evidence, other: Evidence) -> bool:
+    """Whether `one` shows less than `other` in any field."""
+    return any(a < b for a, b in zip(one, other, strict=True))
+
+
+def _sourced(case: Case, group: Differing) -> bool:
+    values = np.unique(group.actual)
+    for name, buffer in case.buffers.items():
+        if buffer.type is group.component and buffer.elements > 1 and _counts(case, name):
+            contents, times = np.unique(initial_bits(buffer), return_counts=True)
+            if np.isin(values, contents[times == 1]).all():
+                return True
+    return False
+
+
+def _differs(case: Case, group: Differing, values: Bits) -> bool:
+    """Whether every element was before what none of `values` is; the zeros are one value."""
+    buffer = case.buffers[group.buffer]
+    if group.component is not buffer.type:
+        return False
+    before = initial_bits(buffer)[group.offsets // buffer.type.size]
+    zeros = encode(buffer.type, [0, -0.0 if buffer.type.is_float else 0])
+    same = (before == values) | (np.isin(before, zeros) & np.isin(values, zeros))
+    return not same.any()
+
+
+def _counts(case: Case, name: str) -> bool:
+    data = case.buffers[name].data
+    return data.iota is not None or data.counter is not None
+
+
+def _counting(case: Case) -> int:
+    roots = {name: name for name in case.buffers}
+    for instruction in case.program:
+        if isinstance(instruction, Pointer):
+            roots[instruction.id] = roots.get(instruction.buffer, "")
+    read = [roots.get(i.buffer, "") for i in case.program if isinstance(i, Load)]
+    return sum(name in case.buffers and _counts(case, name) for name in read)

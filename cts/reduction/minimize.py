@@ -1,0 +1,307 @@
+"""The smallest case that ends like a given one on a driver, within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from cts.driver import BatchDriver
+from cts.errors import BadInput
+from cts.judging.batch import judge_many
+from cts.judging.events import Emit, Reduced, ignore
+from cts.judging.judge import Attempt, OpenDriver, judge, refusal
+from cts.judging.reduction_record import Reduction, Step, Stopped, Tried
+from cts.model import Case
+from cts.model.plain import plain
+from cts.oracle.expectation import Expectation, Oracle
+from cts.reduction.cost import size
+from cts.reduction.evidence import Evidence, evidence, is_weaker
+from cts.reduction.interface import Candidate
+from cts.reduction.passes import PASSES
+from cts.reduction.reducer import reduce_by
+from cts.verdict import Verdict
+
+#: Candidates that a driver with `run_many` gets at a time.
+TOGETHER = 8
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to go on: so many `seconds`, and so many `runs` on the driver; None: until nothing is left."""
+
+    seconds: float | None = None
+    runs: int | None = None
+
+
+@dataclass(frozen=True)
+class Minimized:
+    """What is left of a case, and how it came about.
+
+    `attempt` is the last run of `case`, which ends as the original did.
+    """
+
+    case: Case
+    attempt: Attempt
+    reduction: Reduction
+    seconds: float
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.attempt.verdict
+
+
+Wanted = Callable[[Case], bool]
+
+
+def _any(case: Case) -> bool:
+    return True
+
+
+class _Ended(Exception):
+    """The budget is used up; the argument says of what."""
+
+    def __init__(self, stopped: Stopped) -> None:
+        super().__init__(stopped)
+        self.stopped = stopped
+
+
+def minimize(
+    case: Case,
+    driver: OpenDriver,
+    oracle: Oracle,
+    budget: Budget | None = None,
+    emit: Emit = ignore,
+    wanted: Wanted = _any,
+) -> Minimized:
+    """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
+
+    A crash stays a crash (of one fault code, where the driver gives one), a failure a failure; and as
+    long as no instruction less is left, a failure keeps its evidence (`cts.reduction.evidence`). The
+    result is never larger than the case, and depends on nothing but the driver's answers and the
+    budget. Only cases that are `wanted` are run. `emit` is told after each step how small the
+    best is; an interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case
+    passes, cannot be run or does not end the same way twice.
+    """
+    search = _Search(driver, oracle, budget or Budget(), emit, wanted, _original(case, driver, oracle))
+    stopped = Stopped.COMPLETE
+    try:
+        reduce_by(case, search.first)
+    except _Ended as e:
+        stopped = e.stopped
+    except KeyboardInterrupt:
+        stopped = Stopped.INTERRUPTED
+    return search.state(stopped)
+
+
+def _original(case: Case, driver: OpenDriver, oracle: Oracle) -> Minimized:
+    refused = refusal(driver, case)
+    if refused is not None:
+        what = f"{driver.spec} does not run the case: {refused.detail}"
+        raise BadInput("not-minimized", what, case.name, "a driver that can run it")
+    start = time.monotonic()
+    expectation = oracle.expect(case)
+    attempts = [judge(driver, case, expectation) for _ in range(2)]
+    verdicts = [a.verdict for a in attempts]
+    if Verdict.FLAKY in verdicts or _kind(attempts[0]) != _kind(attempts[1]):
+        what = f"{driver.spec} gives {verdicts[0].value} at first and then {verdicts[1].value}: it is flaky"
+        raise BadInput("flaky", what, case.name, "a case that ends the same way each time")
+    if verdicts[0] in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.NOT_RUN):
+        what = f"{driver.spec} gives {verdicts[0].value}"
+        raise BadInput("not-minimized", what, case.name, "a case that fails, crashes or times out there")
+    reduction = Reduction(Stopped.COMPLETE, size(case), size(case), runs=len(attempts))
+    return Minimized(case, attempts[0], reduction, time.monotonic() - start)
+
+
+def _kind(attempt: Attempt) -> tuple[Verdict, str]:
+    """What must stay the same of a verdict."""
+    fault = None if attempt.outcome is None else attempt.outcome.fault
+    return attempt.verdict, "" if fault is None else fault.code
+
+
+def _evidence(case: Case, attempt: Attempt) -> Evidence | None:
+    return None if attempt.divergence is None else evidence(case, attempt.divergence)
+
+
+def _written(case: Case) -> bytes:
+    return msgspec.json.encode(plain(case))
+
+
+class _Question(NamedTuple):
+    """A candidate that can be judged, with what is allowed."""
+
+    candidate: Candidate
+    expectation: Expectation
+
+
+class _Search:
+    """Runs candidates in order and takes the first that still ends the same way; remembers the best."""
+
+    def __init__(
+        self,
+        driver: OpenDriver,
+        oracle: Oracle,
+        budget: Budget,
+        emit: Emit,
+        wanted: Wanted,
+        original: Minimized,
+    ) -> None:
+        self.driver = driver
+        self.oracle = oracle
+        self.budget = budget
+        self.emit = emit
+        self.wanted = wanted
+        self.case, self.attempt = original.case, original.attempt
+        self.size = self.before = original.reduction.before
+        self.kind = _kind(original.attempt)
+        self.evidence = _evidence(original.case, original.attempt)
+        self.runs = original.reduction.runs
+        self.flaky = 0
+        self.steps: list[Step] = []
+        self.run_of: Counter[str] = Counter()
+        self.start = time.monotonic() - original.seconds
+        #: Cases as they are written: some passes write the same thing shorter.
+        self.tried = {_written(original.case)}
+        self.together = TOGETHER if isinstance(driver.driver, BatchDriver) else 1
+
+    def first(self, candidates: Iterator[Candidate]) -> Candidate | None:
+        """The first candidate that ends as the original did, twice. Raises _Ended."""
+        questions = self._questions(candidates)
+        while block := list(islice(questions, self._left())):
+            attempts = judge_many(self.driver, [(q.candidate.case, q.expectation) for q in block])
+            self.run_of.update(q.candidate.by for q in block)
+            for question, attempt in zip(block, attempts, strict=True):
+                self.runs += 1
+                if self._is_taken(question, attempt):
+                    self._take(question.candidate, attempt)
+                    return question.candidate
+            self._report()
+        return None
+
+    def _is_taken(self, question: _Question, attempt: Attempt) -> bool:
+        case = question.candidate.case
+        return (
+            _kind(attempt) == self.kind and self._convinces(case, attempt) and self._repeats(case, question.expectation)
+        )
+
+    def _take(self, candidate: Candidate, attempt: Attempt) -> None:
+        self.case, self.attempt = candidate.case, attempt
+        self.size = size(candidate.case)
+        self.evidence = _evidence(candidate.case, attempt)
+        self.steps.append(Step(candidate.by, self.runs, self.size))
+        self._report()
+
+    def _report(self) -> None:
+        instructions, _, length = self.size
+        self.emit(Reduced(self.driver.spec, self.attempt.verdict, instructions, length, self.runs))
+
+    def state(self, stopped: Stopped = Stopped.COMPLETE) -> Minimized:
+        """What is known so far."""
+        taken = Counter(step.by for step in self.steps)
+        passes = {p.name: Tried(self.run_of[p.name], taken[p.name]) for p in PASSES if self.run_of[p.name]}
+        reduction = Reduction(
+            stopped, self.before, self.size, self.runs, self.flaky, steps=tuple(self.steps), passes=passes
+        )
+        return Minimized(self.case, self.attempt, reduction, time.monotonic() - self.start)
+
+    def _left(self) -> int:
+        """How many cases to run next; at least one. Raises _Ended."""
+        seconds, runs = self.budget.seconds, self.budget.runs
+        if seconds is not None and time.monotonic() - self.start >= seconds:
+            raise _Ended(Stopped.TIME_LIMIT)
+        if runs is not None and self.runs >= runs:
+            raise _Ended(Stopped.RUN_LIMIT)
+        return self.together if runs is None else min(self.together, runs - self.runs)
+
+    def _questions(self, candidates: Iterator[Candidate]) -> Iterator[_Question]:
+        """Candidates that are new, wanted, valid and supported, with what is allowed."""
+        for candidate in candidates:
+            case = candidate.case
+            written = _written(case)
+            if written in self.tried:
+                continue
+            self.tried.add(written)
+            self._left()
+            if self.wanted(case) and refusal(self.driver, case) is None:
+                expectation = self._expectation(case)
+                if expectation is not None:
+                    yield _Question(candidate, expectation)
+
+    def _expectation(self, case: Case) -> Expectation | None:
+        """None for a case that breaks a rule or is too large to be judged."""
+        try:
+            return None if self.oracle.violations(case) else self.oracle.expect(case)
+        except BadInput:
+            return None
+
+    def _convinces(self, case: Case, attempt: Attempt) -> bool:
+        """Whether a case that fails has fewer instructions than the best, or shows as much of what is wrong."""
+        if self.evidence is None or size(case)[0] < self.size[0]:
+            return True
+        shown = _evidence(case, attempt)
+        return shown is not None and not is_weaker(shown, self.evidence)
+
+    def _repeats(self, case: Case, expectation: Expectation) -> bool:
+        self.runs += 1
+        again = _kind(judge(self.driver, case, expectation)) == self.kind
+        self.flaky += not again
+        return again
+
+
+def renamed(minimized: Minimized) -> Case:
+    """The case under a name of its own, without a description that may no longer be true."""
+    case = minimized.case
+    if not minimized.reduction.steps:
+        return case
+    return structs.replace(case, name=f"{case.name}.minimized", covers=(), description="")
+
+
+#: Why a search ended before nothing was left.
+_EARLY = {
+    Stopped.RUN_LIMIT: "the budget is used up",
+    Stopped.TIME_LIMIT: "the time is used up",
+    Stopped.INTERRUPTED: "interrupted",
+}
+
+
+def report(minimized: Minimized) -> str:
+    """What became of the case and why the search ended; which pass took each step; candidates that each pass ran."""
+    found = minimized.reduction
+    before, after = found.before, found.after
+    text = (
+        f"{found.runs} runs in {minimized.seconds:.1f} s; {minimized.verdict.value} with "
+        f"{after[0]} of {before[0]} instructions, extents {after[1]} of {before[1]}, length {after[2]} of {before[2]}"
+    )
+    if found.flaky:
+        text += f"; {found.flaky} smaller cases were flaky and not taken"
+    if found.stopped in _EARLY:
+        text += f"; {_EARLY[found.stopped]}: this is the best so far"
+    return "\n".join((text, *_steps(found), *_passes(found)))
+
+
+def _steps(reduction: Reduction) -> Iterator[str]:
+    """A line for each step, or for several of one pass in a row."""
+    if reduction.steps:
+        yield "steps, by pass:"
+    for name, group in groupby(reduction.steps, lambda step: step.by):
+        steps = list(group)
+        instructions, extents, length = steps[-1].size
+        times = f"{len(steps)} times" if len(steps) > 1 else ""
+        yield (
+            f"  {name:<25}{times:>9}  after {steps[-1].runs} runs: "
+            f"{instructions} instructions, extents {extents}, length {length}"
+        )
+
+
+def _passes(reduction: Reduction) -> Iterator[str]:
+    """A line for each pass that had a candidate to run."""
+    if reduction.passes:
+        yield f"{'candidates of each pass:':<27}  run taken"
+    for name, tried in reduction.passes.items():
+        yield f"  {name:<25}{tried.run:>5}{tried.taken:>6}"

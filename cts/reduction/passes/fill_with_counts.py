@@ -1,0 +1,15 @@
+"""A buffer that is read counts, so that each value tells which element it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cts.model import Case
+from cts.reduction.contents import COUNTS, is_patterned, only_written, with_data
+
+
+def propose(case: Case) -> Iterator[Case]:
+    written = only_written(case)
+    for name, buffer in case.buffers.items():
+        if name not in written and not is_patterned(buffer.data):
+            yield from (with_data(case, name, data) for data in COUNTS)

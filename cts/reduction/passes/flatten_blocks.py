@@ -1,0 +1,106 @@
+"""A loop is gone or done once, a condition is gone or one of its branches remains; or it carries or merges less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import structs
+
+from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, Else, EndLoop, If, Loop, Scalar, renamed
+from cts.reduction.candidates import Program, remove_unused
+
+
+def propose(case: Case, i: int) -> Iterator[Case]:
+    opening = case.program[i]
+    if isinstance(opening, Loop):
+        programs = _loop(case.program, i, opening)
+    elif isinstance(opening, If):
+        programs = _condition(case.program, i)
+    else:
+        return
+    for program in programs:
+        yield remove_unused(case, program)
+
+
+def _end(program: Program, i: int) -> tuple[int, int | None]:
+    """The index of the end of the block that begins at `i`, and of its Else, if any."""
+    depth, other = 0, None
+    for j in range(i, len(program)):
+        if isinstance(program[j], BlockStart):
+            depth += 1
+        elif isinstance(program[j], BlockEnd):
+            depth -= 1
+            if not depth:
+                return j, other
+        elif isinstance(program[j], Else) and depth == 1:
+            other = j
+    raise AssertionError("a well-formed program closes its blocks")
+
+
+def _loop(program: Program, i: int, opening: Loop) -> Iterator[Program]:
+    j, _ = _end(program, i)
+    before, body, after = program[:i], program[i + 1 : j], program[j + 1 :]
+    end: Any = program[j]
+    gone = _substituted(after, {c.id: c.init for c in opening.carry})
+    yield before + gone
+    once = _substituted(_first_iteration(body), {c.id: c.init for c in opening.carry})
+    # What the iteration carries on may itself be what was carried in.
+    values = {c.id: c.init for c in opening.carry}
+    last = {c.id: values.get(n, n) for c, n in zip(opening.carry, end.next, strict=True)}
+    yield before + once + _substituted(after, last)
+    for n, carry in enumerate(opening.carry):
+        fewer = structs.replace(opening, carry=opening.carry[:n] + opening.carry[n + 1 :])
+        closing = structs.replace(end, next=end.next[:n] + end.next[n + 1 :])
+        yield (*before, fewer, *_substituted((*body, closing, *after), {carry.id: carry.init}))
+
+
+def _condition(program: Program, i: int) -> Iterator[Program]:
+    j, other = _end(program, i)
+    before, after = program[:i], program[j + 1 :]
+    first = program[i + 1 : j if other is None else other]
+    second = () if other is None else program[other + 1 : j]
+    end: Any = program[j]
+    for branch, field in ((first, "then"), (second, "otherwise")):
+        yield before + branch + _substituted(after, {m.id: getattr(m, field) for m in end.merge})
+    if other is not None:
+        yield program[:other] + program[j:]
+    for n, merge in enumerate(end.merge):
+        fewer = structs.replace(end, merge=end.merge[:n] + end.merge[n + 1 :])
+        for source in (merge.then, merge.otherwise):
+            yield (*program[:j], fewer, *_substituted(after, {merge.id: source}))
+
+
+def _substituted(program: Program, names: dict[str, str]) -> Program:
+    """References to the keys made to the values, all at once."""
+    fresh = {old: f"${n}" for n, old in enumerate(names)}
+    for old, temporary in fresh.items():
+        program = tuple(renamed(instruction, old, temporary) for instruction in program)
+    for old, temporary in fresh.items():
+        program = tuple(renamed(instruction, temporary, names[old]) for instruction in program)
+    return program
+
+
+def _first_iteration(body: Program) -> Program:
+    """The body as in iteration 0 without its loop: the index of that is 0, the loop around it is the innermost."""
+    depth, out = 0, []
+    for instruction in body:
+        depth -= isinstance(instruction, EndLoop)
+        out.append(_reindexed(instruction, depth))
+        depth += isinstance(instruction, Loop)
+    return tuple(out)
+
+
+def _reindexed(instruction: AnyInstruction, depth: int) -> AnyInstruction:
+    def operand(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(operand(v) for v in value)
+        if not isinstance(value, Scalar) or not (value.loop or value.loop_outer):
+            return value
+        inner, outer = (value.loop_outer, 0) if depth == 0 else (value.loop, 0)
+        if value.literal is not None and not structs.replace(value.factors, loop=inner, loop_outer=outer).any_set:
+            return value.literal if value.mod is None else value.literal % value.mod
+        return structs.replace(value, loop=inner, loop_outer=outer)
+
+    changes = {f: operand(getattr(instruction, f)) for f in instruction.__struct_fields__}
+    return structs.replace(instruction, **{f: v for f, v in changes.items() if v != getattr(instruction, f)})

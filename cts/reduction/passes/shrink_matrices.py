@@ -1,0 +1,27 @@
+"""Fewer rows, fewer columns, or fewer of both, wherever there is the same number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import structs
+
+from cts.model import Case, MatrixReduce, MatrixShape, constant_of, types_of
+from cts.reduction.candidates import smaller_numbers, with_matrix_types
+
+
+def propose(case: Case) -> Iterator[Case]:
+    shapes = [t for t in types_of(case).values() if isinstance(t, MatrixShape)]
+    for fields in (("rows", "cols"), ("rows",), ("cols",)):
+        for extent in sorted({getattr(t, f) for t in shapes for f in fields}, reverse=True):
+            for smaller in filter(None, smaller_numbers(extent)):
+                yield _shrunk(case, fields, extent, smaller)
+
+
+def _shrunk(case: Case, fields: tuple[str, ...], extent: int, smaller: int) -> Case:
+    def shrunk(value: Any) -> Any:
+        return structs.replace(value, **{f: smaller for f in fields if constant_of(getattr(value, f)) == extent})
+
+    reduced = tuple(shrunk(i) if isinstance(i, MatrixReduce) else i for i in case.program)
+    return with_matrix_types(structs.replace(case, program=reduced), shrunk)

@@ -1,0 +1,108 @@
+"""A callback with an operand in place of an operation, 0 or 1 of a number, or an extra parameter less."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from cts.model import AnyFunction, Case, Decode, DecodeVector, MatrixPerElement, PerElement
+from cts.reduction.candidates import remove_unused
+
+
+def propose(case: Case) -> Iterator[Case]:
+    for name, function in case.functions.items():
+        if isinstance(function, PerElement):
+            yield from _without_extras(case, name, function)
+        for body in _simpler(function.body):
+            changed = {name: structs.replace(function, body=body)}
+            yield structs.replace(case, functions={**case.functions, **changed})
+            # A Decode and its DecodeVector must agree.
+            for other, partner in case.functions.items():
+                if isinstance(function, Decode) and isinstance(partner, DecodeVector):
+                    both = {**changed, other: structs.replace(partner, body=_of_lane(body, function))}
+                    yield structs.replace(case, functions={**case.functions, **both})
+
+
+def _of_lane(body: str, function: AnyFunction) -> str:
+    """A Decode's body as that of a DecodeVector: its innermost coordinate in the block moves with the lane."""
+    assert isinstance(function, Decode)
+    at = f"coordInBlock[{function.dim - 1}]"
+    return body.replace(at, f"({at} + lane)")
+
+
+def _simpler(body: str) -> Iterator[str]:
+    """Bodies with one operation less, the largest gone first; they need not have the right type."""
+    tree = ast.parse(body)
+    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.expr)]
+    for n, node in enumerate(nodes):
+        for replacement in _parts(node):
+            changed = copy.deepcopy(tree)
+            target = [m for m in ast.walk(changed) if isinstance(m, ast.expr)][n]
+            yield _written(_Replaced(target, replacement).visit(changed))
+    for n, line in enumerate(tree.body[:-1]):
+        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+            without = ast.Module(tree.body[:n] + tree.body[n + 1 :], [])
+            yield _written(without)
+            inlined = _Inlined(line.targets[0].id, line.value).visit(copy.deepcopy(without))
+            yield _written(inlined)
+
+
+def _parts(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left=a, right=b) | ast.Compare(left=a, comparators=[b]):
+            yield from (a, b)
+        case ast.UnaryOp(operand=a):
+            yield a
+        case ast.BoolOp(values=values):
+            yield from values
+        case ast.IfExp(test=test, body=a, orelse=b):
+            yield from (a, b)
+            yield test
+        case ast.Call(args=args):
+            yield from args[:3]
+        case ast.Constant(value=int() | float() as number) if number not in (0, 1):
+            yield from (ast.Constant(0), ast.Constant(1))
+
+
+class _Replaced(ast.NodeTransformer):
+    def __init__(self, target: ast.expr, replacement: ast.expr) -> None:
+        self.target = target
+        self.replacement = copy.deepcopy(replacement)
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.replacement if node is self.target else self.generic_visit(node)
+
+
+class _Inlined(ast.NodeTransformer):
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self.name = name
+        self.value = value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.value) if node.id == self.name else node
+
+
+def _written(tree: ast.AST) -> str:
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _without_extras(case: Case, name: str, function: PerElement) -> Iterator[Case]:
+    """Without one extra operand, in the function and wherever it is called."""
+    for n, extra in enumerate(function.extras):
+        before = sum(1 for e in function.extras[:n] if e.matrix is extra.matrix)
+        field = "matrices" if extra.matrix else "scalars"
+        program = []
+        for i in case.program:
+            if isinstance(i, MatrixPerElement) and i.function == name:
+                given = getattr(i, field)
+                i = structs.replace(i, **{field: given[:before] + given[before + 1 :]})
+            program.append(i)
+        extras = function.extras[:n] + function.extras[n + 1 :]
+        for instead in (ast.Name("value"), ast.Constant(0), ast.Constant(1)):
+            body = _written(_Inlined(extra.name, instead).visit(ast.parse(function.body)))
+            fewer = structs.replace(function, extras=extras, body=body)
+            smaller = structs.replace(case, functions={**case.functions, name: fewer})
+            yield remove_unused(smaller, tuple(program))

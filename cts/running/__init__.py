@@ -1,0 +1,1 @@
+"""Runs: profiles, the corpus, drawing cases, the runner and what it gathers."""

@@ -1,0 +1,174 @@
+"""Finding cases: in the packaged corpus by dotted name, and in other files by path."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.resources
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from cts.errors import BadInput
+from cts.model import Case, load_case, loads_case
+from cts.model.yaml import locate
+from cts.oracle.expectation import Oracle
+from cts.running import archive
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A case file that is not read yet. Corpus entries are named after their place."""
+
+    name: str
+    path: Path
+    in_corpus: bool
+
+    @property
+    def area(self) -> str:
+        """The first part of a dotted name; "files" for a file outside the corpus."""
+        return self.name.partition(".")[0] if self.in_corpus else "files"
+
+
+def root() -> Path:
+    """The folder of the packaged corpus."""
+    folder = importlib.resources.files("cts.cases")
+    return Path(str(folder))
+
+
+def entries() -> list[Entry]:
+    """Every case file of the packaged corpus, by name in ascending order."""
+    base = root()
+    found = [
+        Entry(".".join(path.relative_to(base).with_suffix("").parts), path, True)
+        for pattern in ("*.yaml", "*.yml")
+        for path in base.rglob(pattern)
+    ]
+    return sorted(found, key=lambda e: (e.name, e.path.suffix))
+
+
+def select(targets: Sequence[str]) -> tuple[list[Entry], list[BadInput]]:
+    """The entries of paths, corpus names and dotted prefixes, in the order given, each once; and what is none.
+
+    Without targets, the whole corpus.
+    """
+    corpus = entries()
+    selected: dict[Path, Entry] = {}
+    errors: list[BadInput] = []
+    for target in targets:
+        try:
+            found = _of_target(target, corpus)
+        except BadInput as e:
+            errors.append(e)
+            continue
+        for entry in found:
+            selected.setdefault(entry.path.resolve(), entry)
+    chosen = list(selected.values()) if targets else corpus
+    return chosen, [*errors, *_duplicates(chosen)]
+
+
+def of_path(path: Path) -> Entry:
+    """The entry of a case file, which has its dotted name where it is in the corpus."""
+    base, full = root().resolve(), path.resolve()
+    if full.is_relative_to(base):
+        return Entry(".".join(full.relative_to(base).with_suffix("").parts), path, True)
+    here = Path.cwd()
+    return Entry(str(full.relative_to(here) if full.is_relative_to(here) else path), path, False)
+
+
+def has_words(text: str, words: Iterable[str]) -> bool:
+    """Whether every word is part of the text, in any case.
+
+    >>> has_words("tensor_addressing.clip.inside", ["Clip"])
+    True
+    """
+    return all(word.lower() in text.lower() for word in words)
+
+
+def read(entry: Entry, oracle: Oracle) -> Case:
+    """The case of an entry. Raises BadInput for a file that is no case and for undefined behaviour, with its rule."""
+    loaded = load(entry.path)
+    violations = oracle.violations(loaded.case)
+    if violations:
+        first = violations[0]
+        more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+        raise BadInput(
+            "undefined-behaviour",
+            f"the case breaks rule {first.rule}: {first.what}{more}",
+            locate(loaded.where, loaded.text, first.path),
+            first.remedy,
+        )
+    return loaded.case
+
+
+class Loaded(NamedTuple):
+    """A case as it was read; `where` says in errors where its text is."""
+
+    case: Case
+    text: str
+    where: str
+
+
+def load(path: Path) -> Loaded:
+    """The case of a file, or of a bundle in a zip file. Raises BadInput for anything else."""
+    if path.suffix == archive.SUFFIX:
+        text, where = archive.case_text(path), f"{path}/{archive.CASE}"
+        return Loaded(loads_case(text, where), text, where)
+    return Loaded(load_case(path), path.read_text(encoding="utf-8"), str(path))
+
+
+def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
+    path = Path(target)
+    if path.is_dir():
+        found = sorted(p for pattern in ("*.yaml", "*.yml") for p in path.rglob(pattern) if _may_be_case(p))
+        if not found:
+            raise BadInput("no-cases", "the folder holds no case files", target, "a folder with .yaml files")
+        return [of_path(p) for p in found]
+    if path.is_file():
+        return [of_path(path)]
+    named = [e for e in corpus if e.name == target or e.name.startswith(f"{target}.")]
+    if named:
+        return named
+    if "/" in target or path.suffix in (".yaml", ".yml", archive.SUFFIX):
+        raise BadInput("case-unreadable", "no such file", target, "the path of a case file")
+    if target.startswith("generated."):
+        remedy = f"cts run --area {target.split('.')[1]} generates cases; what it finds is a file in the run's folder"
+        raise BadInput("unknown-case", "generated cases are not kept by name", target, remedy)
+    close = difflib.get_close_matches(target, [e.name for e in corpus], n=1)
+    remedy = f"did you mean {close[0]!r}?" if close else "a path, or a name that `cts list` prints"
+    raise BadInput("unknown-case", "neither a file nor a case of the corpus", target, remedy)
+
+
+def _may_be_case(path: Path) -> bool:
+    """False for a bundle's other YAML files."""
+    inside = any(archive.is_bundle(parent) for parent in path.parents[:2])
+    return path.name == archive.CASE or not inside
+
+
+def _duplicates(chosen: list[Entry]) -> list[BadInput]:
+    seen: dict[str, Entry] = {}
+    errors: list[BadInput] = []
+    for entry in list(chosen):
+        first = seen.setdefault(entry.name, entry)
+        if first is not entry:
+            chosen.remove(entry)
+            errors.append(
+                BadInput(
+                    "duplicate-case",
+                    f"two files define the case {entry.name}",
+                    str(entry.path),
+                    f"rename it: {first.path} has the name",
+                )
+            )
+    return errors
+
+
+def one(target: str) -> Entry:
+    """The single entry of a path or a full name. Raises BadInput for none or several."""
+    found, errors = select([target])
+    if errors:
+        raise errors[0]
+    if len(found) > 1:
+        names = ", ".join(e.name for e in found[:3])
+        raise BadInput("several-cases", f"{len(found)} cases: {names}, ...", target, "the full name of one case")
+    return found[0]

@@ -1,0 +1,161 @@
+"""All that is counted of a run, folded from its events: by the command line, by pytest and by every report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from cts.errors import HarnessTrouble
+from cts.judging.events import Event, GeneratorFault, Rejected, Result, RunFinished, Trouble, Unused, problem
+from cts.known.baseline import NO_BASELINE, Baseline
+from cts.running.usage import BaselineUsage
+from cts.verdict import Verdict
+
+CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
+
+
+@dataclass(eq=False)
+class Row:
+    """The cases of an area on a driver, of the corpus or generated: how many were judged or left out, and verdicts."""
+
+    judged: int = 0
+    unsupported: int = 0
+    not_run: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+
+
+class Tally:
+    """Consumes the events of a run, in any process; what it says at any moment is of the events so far.
+
+    `rows` are by driver, area and whether its cases are generated. `unsupported`, `not_run` and `known` count by driver
+    and reason: results without a case that the driver can run, cases left out, and failures that the baseline lists.
+    `unexpected` are the results that should have failed. `faults` are those of generators by area and kind, and
+    `unused` the entries of the baseline that were not needed, once they are named.
+    """
+
+    def __init__(self, baseline: Baseline = NO_BASELINE) -> None:
+        self.verdicts: Counter[Verdict] = Counter()
+        self.rows: dict[tuple[str, str, bool], Row] = {}
+        self.unsupported: Counter[tuple[str, str]] = Counter()
+        self.not_run: Counter[tuple[str, str]] = Counter()
+        self.known: Counter[tuple[str, str]] = Counter()
+        self.unexpected: list[Result] = []
+        self.faults: dict[tuple[str, str], GeneratorFault] = {}
+        self.unused: list[Unused] = []
+        self.rejected = 0
+        self.troubles = 0
+        #: Results that are failures the baseline lists, by verdict.
+        self._known_verdicts: Counter[Verdict] = Counter()
+        self._usage = BaselineUsage(baseline)
+
+    def __call__(self, event: Event) -> None:
+        self._usage(event)
+        match event:
+            case Result():
+                self._result(event)
+            case GeneratorFault():
+                self.faults[event.area, event.kind] = event
+                self.troubles += 1
+            case Trouble():
+                self.troubles += 1
+            case Rejected():
+                self.rejected += 1
+            case Unused():
+                self.unused.append(event)
+            case _:
+                pass
+
+    def _result(self, result: Result) -> None:
+        self.verdicts[result.verdict] += 1
+        row = self.rows.setdefault((result.driver, result.area, result.generated), Row())
+        row.judged += result.examples
+        row.unsupported += result.unsupported
+        row.not_run += sum(result.not_run.values())
+        row.verdicts[result.verdict] += 1
+        if result.verdict is Verdict.UNSUPPORTED:
+            self.unsupported[result.driver, result.detail] += 1
+        for why, count in result.not_run.items():
+            self.not_run[result.driver, why] += count
+        for why, count in result.known_examples.items():
+            self.known[result.driver, why] += count
+        if result.known:
+            self.known[result.driver, result.known] += 1
+            self._known_verdicts[result.verdict] += 1
+        if result.unexpected:
+            self.unexpected.append(result)
+
+    @property
+    def examples(self) -> int:
+        """How many cases ran and were judged."""
+        return sum(row.judged for row in self.rows.values())
+
+    @property
+    def exit_status(self) -> int:
+        """The highest status that applies: 0 clean, 1 findings, 2 what was asked for cannot be used, 3 trouble."""
+        return exit_status(
+            self.verdicts - self._known_verdicts,
+            rejected=self.rejected > 0,
+            troubled=self.troubles > 0,
+            unexpected=bool(self.unexpected),
+        )
+
+    def has_fault(self, event: Event) -> bool:
+        """Whether an event is a fault of a generator that is counted already: several processes may meet it."""
+        return isinstance(event, GeneratorFault) and (event.area, event.kind) in self.faults
+
+    def untested(self) -> list[str]:
+        """The drivers all of whose cases were unsupported or not run."""
+        judged: Counter[str] = Counter()
+        for (driver, _, _), row in self.rows.items():
+            judged[driver] += row.judged
+        return [driver for driver, count in judged.items() if not count]
+
+    def closing(self) -> Iterator[Event]:
+        """What there is to say when all has run: drivers on which nothing was tested, and unused entries."""
+        for driver in self.untested():
+            yield problem(
+                HarnessTrouble(
+                    "nothing-tested",
+                    f"nothing was tested on {driver}",
+                    remedy="cases that exist, and that the driver supports: `cts list` and `cts drivers` show both",
+                )
+            )
+        yield from self._usage.unused()
+
+    def footer(self, seconds: float) -> RunFinished:
+        """The last event of a run that took so long."""
+        return RunFinished(
+            {v.value: self.verdicts[v] for v in Verdict if self.verdicts[v]},
+            self.examples,
+            self.rejected,
+            self.troubles,
+            round(seconds, 3),
+            self.exit_status,
+            self._known_verdicts.total(),
+            len(self.unexpected),
+        )
+
+
+def tally_of(events: Iterable[Event]) -> Tally:
+    """The tally of events that have happened."""
+    tally = Tally()
+    for event in events:
+        tally(event)
+    return tally
+
+
+def exit_status(
+    verdicts: Iterable[Verdict], *, rejected: bool = False, troubled: bool = False, unexpected: bool = False
+) -> int:
+    """The highest status that applies to what was seen, known failures left out.
+
+    >>> exit_status([Verdict.PASS, Verdict.FAIL])
+    1
+    """
+    seen = set(verdicts)
+    if troubled or Verdict.ERROR in seen:
+        return TROUBLE
+    if rejected:
+        return BAD_INPUT
+    return FINDINGS if unexpected or any(v.is_finding for v in seen) else CLEAN

@@ -1,0 +1,263 @@
+"""Memory instructions: pointers, and which address and action each element of a matrix gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addresses
+from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
+from cts.drivers.emulator.matrices.registers import Matrix, Registers
+from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Actions, Ints, Work
+from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.options import Options
+from cts.model import (
+    GUARD_BYTES,
+    Case,
+    ComponentType,
+    MatrixLoad,
+    MatrixStore,
+    Operand,
+    Order,
+    Pointer,
+    PointerSelect,
+    StorageClass,
+    Use,
+)
+
+#: The tile within which some bugs are right.
+TILE = 8
+
+
+class MemoryFault(Exception):
+    """An access outside a buffer's memory, guard bytes included."""
+
+
+@dataclass(frozen=True, eq=False)
+class PointerValue:
+    """A pointer to an element of a buffer: `elements` (subgroups,)."""
+
+    buffer: str
+    elements: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Addresses:
+    """What to do for each work item, and where: (instances, n).
+
+    Where a load decodes, `coordinates` (instances, n, 2, 5) are blockCoord and coordInBlock, else (instances, 0, 2, 5).
+    """
+
+    action: Actions
+    byte: Ints
+    coordinates: Ints
+
+
+def clamp_bits(component: ComponentType, values: Ints, bug: int) -> Registers:
+    """The low bits of each clamp value, as the component's bit pattern (TA-038)."""
+    if bug == m.CLAMP_VALUE_CONVERTED:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return values.astype(np.float64).astype(component.dtype).view(component.bits_dtype).astype(np.uint32)
+    if bug == m.CLAMP_VALUE_HIGH_BITS:
+        values = values >> (32 - 8 * component.size)
+    return values.astype(component.bits_dtype).astype(np.uint32)
+
+
+class Access:
+    """Pointers, addresses and the data path of one run. `memory` is changed in place."""
+
+    def __init__(self, case: Case, memory: dict[str, Bytes], options: Options, operands: Operands) -> None:
+        self.case = case
+        self.memory = memory
+        self._options = options
+        self._bug = options.mutant
+        self._operands = operands
+        self._pointers: dict[str, PointerValue] = {}
+        self._workgroup = np.arange(operands.subgroups) // case.dispatch.subgroups
+        self._first = np.arange(operands.subgroups) % case.dispatch.subgroups == 0
+        #: Memory as the first subgroup of a workgroup sees it, where a bug makes that another one.
+        self._stale = {name: data.copy() for name, data in memory.items()} if self._bug == m.BARRIER_IGNORED else None
+
+    def define(self, i: Pointer) -> None:
+        """OpAccessChain."""
+        self._pointers[i.id] = PointerValue(i.buffer, self._operands.evaluate((i.offset,))[:, 0])
+
+    def select(self, i: PointerSelect) -> None:
+        """OpSelect of two pointers into one buffer."""
+        a, b = self._pointers[i.a], self._pointers[i.b]
+        condition = self._operands.evaluate((i.condition,))[:, 0] != 0
+        if self._bug == m.POINTER_SELECT_FIRST:
+            condition[:] = True
+        self._pointers[i.id] = PointerValue(a.buffer, np.where(condition, a.elements, b.elements))
+
+    def resolve(self, name: str, offset: Operand) -> PointerValue:
+        """The element that a memory instruction starts at, whether it names a buffer or a pointer."""
+        elements = self._operands.evaluate((offset,))[:, 0]
+        if name not in self._pointers:
+            return PointerValue(name, elements)
+        pointer = self._pointers[name]
+        if self._bug == m.POINTER_OFFSET_REPLACED and elements.any():
+            return PointerValue(pointer.buffer, elements)
+        return PointerValue(pointer.buffer, (pointer.elements + elements) & U32)
+
+    def bytes_of(self, pointer: PointerValue) -> Ints:
+        """Byte offset into the buffer's memory, per subgroup. In Workgroup memory, from the workgroup's own part."""
+        declared = self.case.buffers[pointer.buffer]
+        elements, size = pointer.elements, declared.element_size
+        start = np.full(len(elements), GUARD_BYTES)
+        if declared.storage is StorageClass.Workgroup:
+            start += self._workgroup * (declared.size // declared.shape[0])
+            if self._bug == m.WORKGROUP_OFFSET_IGNORED:
+                elements = np.zeros_like(elements)
+            elif self._bug == m.WORKGROUP_OFFSET_BYTES:
+                size = 1
+        elif self._bug == m.PHYSICAL_OFFSET_NEGATED and declared.storage is StorageClass.PhysicalStorageBuffer:
+            elements = -elements
+        return start + elements * size
+
+    def tensor_bytes_of(self, pointer: PointerValue) -> Ints:
+        """`bytes_of`, for tensor loads and stores."""
+        found = self.bytes_of(pointer)
+        if self._bug == m.BASE_OFFSET_IGNORED:
+            found[:] = GUARD_BYTES
+        elif self._bug == m.BASE_OFFSET_BYTES:
+            found = GUARD_BYTES + (found - GUARD_BYTES) // self.case.buffers[pointer.buffer].element_size
+        return found
+
+    def tensor(
+        self,
+        matrix: Matrix,
+        work: Work,
+        layout: Ints,
+        view: Ints,
+        pointer: PointerValue,
+        block_size: int | None = None,
+        is_store: bool = False,
+    ) -> Addresses:
+        """Addresses of a tensor load or store; `block_size` (bytes) is that of a load that decodes."""
+        scale = block_size if block_size is not None else matrix.component.size
+        if self._bug == m.COMPONENT_TWO_BYTES:
+            scale = 2
+        elif self._bug == m.COMPONENT_IS_POINTEE and block_size is None:
+            scale = self.case.buffers[pointer.buffer].element_size
+        instances = matrix.instances
+        action, byte = np.empty((instances, len(work)), np.uint8), np.zeros((instances, len(work)), np.int64)
+        coordinates = np.zeros((instances, 0 if block_size is None else len(work), 2, MAX_RANK), np.int64)
+        tensor_addresses(
+            work,
+            layout,
+            view,
+            self.tensor_bytes_of(pointer),
+            scale,
+            self._options.subgroup_size,
+            matrix.rows,
+            matrix.cols,
+            matrix.use is Use.B,
+            is_store,
+            self._bug,
+            action,
+            byte,
+            coordinates,
+        )
+        return Addresses(action, byte, coordinates)
+
+    def strided(self, i: MatrixLoad | MatrixStore, matrix: Matrix, work: Work, pointer: PointerValue) -> Addresses:
+        """Addresses of a KHR load or store (KM-013)."""
+        buffer = self.case.buffers[pointer.buffer]
+        is_load = isinstance(i, MatrixLoad)
+        column_major = i.order is Order.ColumnMajor
+        if self._bug == (m.ORDER_IGNORED_ON_LOAD if is_load else m.ORDER_IGNORED_ON_STORE):
+            column_major = False
+        elif self._bug == m.LOAD_USE_B_COLUMN_MAJOR and is_load and matrix.use is Use.B:
+            column_major = True
+        start, scale = self.bytes_of(pointer), matrix.component.size
+        if self._bug == m.LOAD_ALIGNED_TO_16 and is_load:
+            start -= start % 16
+        elif self._bug == m.VECTOR_COLUMN_SCALED:
+            scale = max(scale, buffer.element_size)
+        byte = np.empty((matrix.instances, len(work)), np.int64)
+        stride = self._stride(i, matrix, pointer.buffer, column_major)
+        matrix_addresses(work, start, stride, scale, column_major, self._options.subgroup_size, byte)
+        action = np.full(byte.shape, ACCESS, np.uint8)
+        if self._bug == m.PARTIAL_TILE_NOT_LOADED and is_load:
+            whole = [max(extent // TILE * TILE, min(extent, TILE)) for extent in (matrix.rows, matrix.cols)]
+            action[:, (work[:, 2] >= whole[0]) | (work[:, 3] >= whole[1])] = DISCARD
+        return Addresses(action, byte, np.zeros((matrix.instances, 0, 2, MAX_RANK), np.int64))
+
+    def _stride(self, i: MatrixLoad | MatrixStore, matrix: Matrix, buffer: str, column_major: bool) -> Ints:
+        """In bytes, per subgroup."""
+        declared = self.case.buffers[buffer]
+        stride = self._operands.evaluate((i.stride,))[:, 0]
+        line = matrix.rows if column_major else matrix.cols
+        dense = -(-line * matrix.component.size // declared.element_size)
+        if self._bug == m.STRIDE_ZERO_DENSE and isinstance(i, MatrixLoad):
+            stride[stride == 0] = dense
+        elif self._bug == m.WORKGROUP_STRIDE_DENSE and declared.storage is StorageClass.Workgroup:
+            stride[:] = dense
+        elif self._bug == m.STRIDE_ROUNDED_UP:
+            stride = -(-stride // 8) * 8
+        if self._bug == m.STRIDE_IN_COMPONENTS:
+            return stride * declared.type.size
+        return stride if self._bug == m.STRIDE_IN_BYTES else stride * declared.element_size
+
+    def read(self, buffer: str, at: Addresses, objects: Matrix, clamp: Registers, result: Matrix) -> None:
+        """Fill the registers of `result`: from memory, from `objects`, or with the clamp values (instances,)."""
+        self._read(self.memory, buffer, at, objects, clamp, result)
+        if self._stale is not None and result.instances == len(self._first):
+            stale = np.zeros_like(result.registers)
+            self._read(self._stale, buffer, at, objects, clamp, result.with_registers(stale))
+            result.registers[self._first] = stale[self._first]
+
+    def _read(
+        self,
+        memory: dict[str, Bytes],
+        buffer: str,
+        at: Addresses,
+        objects: Matrix,
+        clamp: Registers,
+        result: Matrix,
+    ) -> None:
+        work, size = result.owned.work, result.component.size
+        fault = load(
+            memory[buffer], at.action, at.byte, work, objects.registers, clamp, size, self._bug, result.registers
+        )
+        if fault != NO_FAULT:
+            raise self.fault("read", buffer, fault, at.byte, work, size)
+
+    def write(self, buffer: str, at: Addresses, work: Work, matrix: Matrix) -> None:
+        """Store the registers of a matrix."""
+        instances = np.arange(matrix.instances)
+        if self._options.stores == "reversed":
+            instances = np.ascontiguousarray(instances[::-1])
+        self._write(self.memory, buffer, at, work, instances, matrix)
+        if self._stale is not None:
+            own = instances[self._first[instances]] if matrix.instances == len(self._first) else instances
+            self._write(self._stale, buffer, at, work, own, matrix)
+
+    def _write(
+        self,
+        memory: dict[str, Bytes],
+        buffer: str,
+        at: Addresses,
+        work: Work,
+        instances: npt.NDArray[np.int64],
+        matrix: Matrix,
+    ) -> None:
+        size, last = matrix.component.size, matrix.owned.last
+        fault = store(memory[buffer], at.action, at.byte, work, instances, matrix.registers, size, last, self._bug)
+        if fault != NO_FAULT:
+            raise self.fault("write", buffer, fault, at.byte, work, size)
+
+    def fault(self, verb: str, buffer: str, fault: int, byte: Ints, work: Work, size: int) -> MemoryFault:
+        """The error that names work item `fault` of all instances' work."""
+        instance, k = divmod(fault, len(work))
+        invocation, _, row, col = (int(n) for n in work[k])
+        at = int(byte[instance, k]) - GUARD_BYTES
+        contents = len(self.memory[buffer]) - 2 * GUARD_BYTES
+        return MemoryFault(
+            f"{verb} of {size} bytes at byte {at} of buffer {buffer!r} ({contents} bytes and {GUARD_BYTES} guard "
+            f"bytes on each side), element ({row}, {col}) of scope instance {instance}, invocation {invocation}"
+        )

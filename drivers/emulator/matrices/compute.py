@@ -1,0 +1,355 @@
+"""Instructions that make a matrix of matrices: `result` of each, for every scope instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import singledispatch
+
+import numpy as np
+
+from cts.drivers.emulator.callbacks import Program, compiled
+from cts.drivers.emulator.matrices import elements, reductions
+from cts.drivers.emulator.matrices.ownership import distribute
+from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS, mul_add, read_as
+from cts.drivers.emulator.matrices.registers import Matrix, Registers
+from cts.drivers.emulator.matrices.scalar import Elements, ScalarMachine
+from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.mutants import numbers as s
+from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
+from cts.drivers.emulator.options import Options
+from cts.model import (
+    Case,
+    Combine,
+    Component,
+    ComponentType,
+    Instruction,
+    MatrixArithmetic,
+    MatrixBitcast,
+    MatrixComponents,
+    MatrixConstant,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixMulAdd,
+    MatrixNull,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixTimesScalar,
+    MatrixTranspose,
+    MatrixType,
+    MulAddOperand,
+    PerElement,
+    ReduceMode,
+    Scope,
+    Through,
+    Use,
+    constant_of,
+    encode,
+    number_of,
+)
+
+#: The tile within which some bugs are right.
+TILE = 8
+
+
+@dataclass(frozen=True)
+class Context:
+    """What instructions compute in. `matrices` are the results so far."""
+
+    case: Case
+    options: Options
+    subgroups: int
+    scalars: ScalarMachine
+    matrices: dict[str, Matrix]
+
+    @property
+    def bug(self) -> int:
+        return self.options.mutant
+
+    def zeros(self, component: ComponentType, rows: int, cols: int, use: Use, scope: Scope) -> Matrix:
+        """A matrix of zeros in every scope instance."""
+        per_instance = self.case.dispatch.subgroups if scope is Scope.Workgroup else 1
+        options = self.options
+        owned = distribute(
+            rows, cols, per_instance * options.subgroup_size, options.tile, options.order, options.stores
+        )
+        registers = np.zeros((self.subgroups // per_instance, owned.invocations, owned.slots), np.uint32)
+        return Matrix(component, rows, cols, use, scope, owned, registers)
+
+    def declared(self, declared: MatrixType) -> Matrix:
+        """A matrix of zeros of a type as written."""
+        rows, cols = constant_of(declared.rows), constant_of(declared.cols)
+        use, scope = constant_of(declared.use), constant_of(declared.scope)
+        assert isinstance(rows, int) and isinstance(cols, int) and isinstance(use, Use) and isinstance(scope, Scope)
+        return self.zeros(declared.component, rows, cols, use, scope)
+
+    def mapped(self, program: Program, result: Matrix, *parameters: Elements) -> Matrix:
+        """A program's results for every element, in the type of `result`."""
+        return result.holding(*self.scalars.run(program, parameters))
+
+
+def of(matrix: Matrix) -> Elements:
+    """A matrix's elements, in the order of work."""
+    return matrix.in_order(), matrix.wide_in_order()
+
+
+@singledispatch
+def result(instruction: Instruction, context: Context) -> Matrix:
+    """The matrix that an instruction makes."""
+    raise AssertionError(f"the emulator does not know {type(instruction).__name__}")
+
+
+@result.register
+def _constant(i: MatrixConstant, context: Context) -> Matrix:
+    """KM-016, KM-021."""
+    matrix = context.declared(i.type)
+    bits = int(encode(matrix.component, [number_of(i.value)])[0])
+    if context.bug == m.REPLICATED_HALF_WIDTH and i.replicated:
+        bits &= 0xFFFF
+    matrix.registers.fill(bits)
+    if context.bug == m.CONSTANT_ONE_COMPONENT:
+        matrix.registers[:, :, 1:] = 0
+    return matrix
+
+
+@result.register
+def _null(i: MatrixNull, context: Context) -> Matrix:
+    """KM-016."""
+    matrix = context.declared(i.type)
+    if context.bug == m.NULL_NOT_CLEARED:
+        matrix.registers.fill(0x42424242 & ((1 << 8 * matrix.component.size) - 1))
+    return matrix
+
+
+@result.register
+def _mul_add(i: MatrixMulAdd, context: Context) -> Matrix:
+    """KM-014, NU-001, NU-002, NU-010."""
+    a, b, c = (context.matrices[name] for name in (i.a, i.b, i.c))
+    out = np.empty((c.instances, c.rows, c.cols), np.uint32)
+    declared = tuple(TYPE_NUMBERS[x.component] for x in (a, b, c, c))
+    signs = (
+        MulAddOperand.MatrixASigned,
+        MulAddOperand.MatrixBSigned,
+        MulAddOperand.MatrixCSigned,
+        MulAddOperand.MatrixResultSigned,
+    )
+    types = tuple(t if t < UINT8 else (t & ~1) | (sign in i.operands) for t, sign in zip(declared, signs, strict=True))
+    mul_add(
+        a.dense(),
+        b.dense(),
+        c.dense(),
+        read_as(types, declared, context.bug),
+        ORDERS[context.options.accumulate],
+        PRECISIONS[context.options.precision],
+        MulAddOperand.SaturatingAccumulation in i.operands,
+        context.scalars.settings,
+        context.bug,
+        out,
+    )
+    return c.holding_dense(out)
+
+
+@result.register
+def _arithmetic(i: MatrixArithmetic, context: Context) -> Matrix:
+    """KM-017."""
+    a = context.matrices[i.a]
+    operands = [of(a)] if i.b is None else [of(a), of(context.matrices[i.b])]
+    return context.mapped(elements.arithmetic(i, a.component), a, *operands)
+
+
+@result.register
+def _times_scalar(i: MatrixTimesScalar, context: Context) -> Matrix:
+    """KM-017."""
+    matrix = context.matrices[i.matrix]
+    component = matrix.component
+    scalar = encode(component, [number_of(i.scalar)])
+    if context.bug == m.TIMES_SCALAR_NARROWED:
+        narrow = ComponentType.float16 if component.is_float else ComponentType.int8
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = scalar.view(component.dtype).astype(narrow.dtype)
+            scalar = value.astype(component.dtype).view(component.bits_dtype)
+    bits, wide = of(matrix)
+    return context.mapped(elements.times_scalar(component), matrix, (bits, wide), (np.full_like(bits, scalar[0]), None))
+
+
+@result.register
+def _convert(i: MatrixConvert, context: Context) -> Matrix:
+    """KM-018, CM-050."""
+    source = context.matrices[i.matrix]
+    made = replace(source, component=i.component, use=i.use or source.use)
+    if context.bug == m.CONVERT_WITH_USE_KEEPS_BITS and i.use is not None:
+        return made.holding(source.in_order() & np.uint32((1 << 8 * i.component.size) - 1))
+    return context.mapped(elements.conversion(i, source.component, context.bug), made, of(source))
+
+
+@result.register
+def _bitcast(i: MatrixBitcast, context: Context) -> Matrix:
+    """KM-018."""
+    source = context.matrices[i.matrix]
+    return context.mapped(
+        elements.bitcast(source.component, i.component), replace(source, component=i.component), of(source)
+    )
+
+
+def without_denormals(bits: Registers, component: ComponentType, context: Context) -> Registers:
+    """Bit patterns, denormals as zeros where they are flushed: what changes the Use need not keep them (NU-014)."""
+    t = TYPE_NUMBERS[component]
+    if t >= E4M3 or not context.scalars.settings[FLUSH]:
+        return bits
+    sign = np.uint32(1 << (BITS[t] - 1))
+    return np.where((bits & ~sign) < (1 << FRACTION[t]), bits & sign, bits)
+
+
+@result.register
+def _convert_use(i: MatrixConvertUse, context: Context) -> Matrix:
+    """CM-051."""
+    source = context.matrices[i.matrix]
+    made = replace(source, use=i.use)
+    bits = without_denormals(source.in_order(), source.component, context)
+    if context.bug == m.CONVERT_USE_TRANSPOSES and i.use is Use.B:
+        return made.holding_dense(source.dense().transpose(0, 2, 1).reshape(-1, made.rows, made.cols))
+    return made.holding(bits, source.wide_in_order())
+
+
+@result.register
+def _transpose(i: MatrixTranspose, context: Context) -> Matrix:
+    """CM-052."""
+    source = context.matrices[i.matrix]
+    made = context.zeros(source.component, source.cols, source.rows, Use.B, source.scope)
+    bits = without_denormals(source.dense(), source.component, context)
+    if context.bug == m.TRANSPOSE_NOT_APPLIED:
+        return made.holding_dense(bits.reshape(-1, made.rows, made.cols))
+    row, col = np.indices((made.rows, made.cols))
+    at = col, row
+    if context.bug == m.TRANSPOSE_WITHIN_TILES:
+        at = row // TILE * TILE + col % TILE, col // TILE * TILE + row % TILE
+        bits = np.pad(bits, ((0, 0), (0, made.rows), (0, made.cols)))
+    source_wide = source.wide_in_order()
+    if source_wide is None or context.bug:
+        return made.holding_dense(bits[:, *at])
+    wide = np.empty(bits.shape)
+    wide[:, source.owned.work[:, 2], source.owned.work[:, 3]] = source_wide
+    return made.holding_dense(bits[:, *at], wide[:, *at])
+
+
+@result.register
+def _reduce(i: MatrixReduce, context: Context) -> Matrix:
+    """CM-020..CM-023."""
+    source, function = context.matrices[i.matrix], context.case.functions[i.combine]
+    assert isinstance(function, Combine)
+    program = compiled(function, context.bug)
+
+    def combined(x: Registers, y: Registers) -> Registers:
+        arguments = (y, x) if context.options.arguments == "swapped" else (x, y)
+        return context.scalars.run(program, [(a, None) for a in arguments])[0]
+
+    given = source.dense()
+    if context.bug == m.REDUCE_FIRST_SUBGROUP_ONLY and source.scope is Scope.Workgroup:
+        others = source.owned.work[source.owned.work[:, 0] >= context.options.subgroup_size]
+        given[:, others[:, 2], others[:, 3]] = 0
+    elif context.bug == s.REDUCE_EXTREME_STARTS_FINITE and source.component.is_float:
+        given = _limited(given, source.component, function.body)
+    made = _reduced_type(i, source, context)
+    reducer = reductions.Reducer(combined, context.options.reduce, context.options.both, context.bug)
+    return made.holding_dense(reductions.reduce(given, set(i.mode), (made.rows, made.cols), reducer))
+
+
+def _limited(bits: Registers, component: ComponentType, body: str) -> Registers:
+    """Bit patterns of the operands of a maximum or minimum, no less or no greater than the first finite number."""
+    t = TYPE_NUMBERS[component]
+    infinity, sign = BEYOND[t], 1 << (BITS[t] - 1)
+    for name, found in (("max(", infinity | sign), ("min(", infinity)):
+        if name in body and component.format.infinities:
+            bits = np.where(bits == found, np.uint32(found - 1), bits)
+    return bits
+
+
+def _reduced_type(i: MatrixReduce, source: Matrix, context: Context) -> Matrix:
+    """Zeros of the type of a reduction's result (CM-021)."""
+    halves = 2 if ReduceMode.Square in i.mode else 1
+    extents = []
+    for given, own in ((i.rows, source.rows), (i.cols, source.cols)):
+        extent = constant_of(given)
+        extents.append(extent if isinstance(extent, int) else own // halves)
+    return context.zeros(source.component, extents[0], extents[1], source.use, source.scope)
+
+
+@result.register
+def _per_element(i: MatrixPerElement, context: Context) -> Matrix:
+    """CM-030, CM-031."""
+    matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
+    assert isinstance(function, PerElement)
+    bits = matrix.in_order()
+    coordinates = [np.broadcast_to(x, bits.shape) for x in _coordinates(matrix, context.bug)]
+    parameters = [(x.astype(np.uint32), None) for x in coordinates]
+    extras = list(_extras(i, function, matrix, context))
+    made = context.mapped(compiled(function, context.bug), matrix, *parameters, of(matrix), *extras)
+    skipped = np.zeros(matrix.registers.shape, bool)
+    if context.bug == m.PER_ELEMENT_TAIL_SKIPPED:
+        skipped[:, :, -1] = matrix.owned.slots > 1
+    elif context.bug == m.PER_ELEMENT_WORKGROUP_FIRST:
+        skipped[:, context.options.subgroup_size :] = True
+    return _unless(skipped, matrix, made)
+
+
+def _coordinates(matrix: Matrix, bug: int) -> tuple[Registers, Registers]:
+    """The row and column of each element, in the order of work."""
+    row, col = matrix.owned.work[:, 2], matrix.owned.work[:, 3]
+    if bug == m.PER_ELEMENT_SWAPPED or (bug == m.PER_ELEMENT_USE_B_SWAPPED and matrix.use is Use.B):
+        row, col = col, row
+    elif bug == m.PER_ELEMENT_TILE_COORDINATES:
+        row, col = row % TILE, col % TILE
+    elif bug == m.PER_ELEMENT_COLUMN_BY_ROWS:
+        col = col % matrix.rows
+    return row.astype(np.uint32), col.astype(np.uint32)
+
+
+def _extras(i: MatrixPerElement, function: PerElement, matrix: Matrix, context: Context) -> Iterator[Elements]:
+    """The extra operands in the order of the function's parameters, for each element."""
+    matrices = [of(matrix if context.bug == m.EXTRA_MATRIX_IS_MATRIX else context.matrices[n]) for n in i.matrices]
+    types = [e.type for e in function.extras if e.type is not None]
+    scalars = [int(encode(t, [number_of(v)])[0]) for t, v in zip(types, i.scalars, strict=True)]
+    if context.bug == m.EXTRA_MATRICES_SWAPPED:
+        matrices.reverse()
+    elif context.bug == m.EXTRA_SCALAR_FIRST:
+        scalars = scalars[:1] * len(scalars)
+    given: list[Elements] = [(np.full_like(matrix.in_order(), s), None) for s in scalars]
+    kinds = [e.matrix for e in function.extras]
+    if context.bug == m.EXTRAS_GROUPED:
+        kinds.sort(reverse=True)
+    waiting = {True: iter(matrices), False: iter(given)}
+    return (next(waiting[kind]) for kind in kinds)
+
+
+def _unless(skipped: np.typing.NDArray[np.bool_], old: Matrix, new: Matrix) -> Matrix:
+    """The new matrix, but the old one in skipped registers."""
+    if not skipped.any():
+        return new
+    return new.with_registers(np.where(skipped, old.registers, new.registers))
+
+
+@result.register
+def _components(i: MatrixComponents, context: Context) -> Matrix:
+    """KM-011, KM-015."""
+    matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
+    assert isinstance(function, Component)
+    made = context.mapped(compiled(function, context.bug), matrix, of(matrix))
+    skipped = np.zeros(matrix.registers.shape, bool)
+    if context.bug == m.LENGTH_ONE_SHORT:
+        skipped[:, :, -1] = True
+    return _unless(skipped, matrix, made)
+
+
+@result.register
+def _copy(i: MatrixCopy, context: Context) -> Matrix:
+    """KM-011."""
+    matrix = context.matrices[i.matrix]
+    registers = matrix.registers.copy()
+    if context.bug == m.COPY_ARRAY_NEIGHBOUR and i.through is Through.Array:
+        registers[:] = 0
+    elif context.bug == m.COPY_FUNCTION_LOSES_TAIL and i.through is Through.Function:
+        registers[:, :, -1] = 0
+    elif context.bug == m.COMPONENT_INSERTED_BESIDE and i.through is Through.Component:
+        registers[:, :, 1:2] = registers[:, :, :1]
+    return replace(matrix, registers=registers)

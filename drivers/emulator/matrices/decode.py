@@ -1,0 +1,80 @@
+"""Loads that decode: every element is the result of a function of its block (DV-010..DV-013, TA-037)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.drivers.emulator.callbacks import compiled
+from cts.drivers.emulator.matrices.access import Addresses
+from cts.drivers.emulator.matrices.memory import Bytes
+from cts.drivers.emulator.matrices.registers import Registers
+from cts.drivers.emulator.matrices.scalar import ScalarMachine
+from cts.drivers.emulator.matrices.state import ACCESS, TAKE_CLAMP_VALUE, Ints, Work
+from cts.drivers.emulator.mutants import matrices as m
+from cts.model import Decode, DecodeVector, block_offsets
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """The functions of a load. `way` is the option `decode=`."""
+
+    scalar: Decode
+    vector: DecodeVector | None
+    way: str
+    machine: ScalarMachine
+
+    def block_size(self, component_size: int, pointee_size: int) -> int:
+        """By how many bytes the pointer advances per index (TA-037)."""
+        size = block_offsets(self.scalar.block)[1]
+        if self.machine.bug == m.DECODE_POINTER_COMPONENT_SCALED:
+            return component_size
+        if self.machine.bug == m.DECODE_POINTER_POINTEE_SCALED:
+            return pointee_size
+        return -(-size // 4) * 4 if self.machine.bug == m.DECODE_BLOCK_PADDED else size
+
+    def load(self, at: Addresses, work: Work, memory: Bytes, objects: Registers, clamp: Registers) -> Registers:
+        """Elements (instances, n) in the order of work: decoded, of the Object, or the clamp value (instances,)."""
+        result = np.where(at.action == TAKE_CLAMP_VALUE, clamp[:, None], objects)
+        blocks = self._hoisted(at, work) if self.machine.bug == m.DECODE_POINTER_HOISTED else at.byte
+        accessed = at.action == ACCESS
+        coordinates = np.ascontiguousarray(at.coordinates[accessed][:, :, : self.scalar.dim])
+        result[accessed] = self._decoded(memory, blocks[accessed], coordinates)
+        return result
+
+    def _decoded(self, memory: Bytes, blocks: Ints, coordinates: Ints) -> Registers:
+        """Elements (n,) from the bytes of their blocks (n,) and their coordinates (n, 2, dim)."""
+        if self.way == "twice":
+            self._by_element(memory, blocks[::-1].copy(), coordinates[::-1].copy())
+        if self.vector is None or self.way in ("element", "twice"):
+            return self._by_element(memory, blocks, coordinates)
+        found = self._by_vector(self.vector, memory, blocks, coordinates)
+        if self.way == "mixed":
+            found[::2] = self._by_element(memory, blocks[::2].copy(), coordinates[::2].copy())
+        return found
+
+    def _by_element(self, memory: Bytes, blocks: Ints, coordinates: Ints) -> Registers:
+        program = compiled(self.scalar, self.machine.bug)
+        return self.machine.decode(program, np.empty((0, len(blocks)), np.uint32), memory, blocks, coordinates)
+
+    def _by_vector(self, function: DecodeVector, memory: Bytes, blocks: Ints, coordinates: Ints) -> Registers:
+        """Each element is the lane of an aligned vector along the innermost dimension (DV-013)."""
+        bug, lanes = self.machine.bug, function.lanes
+        lane = coordinates[:, 1, -1] % lanes
+        lowest = coordinates.copy()
+        if bug != m.VECTOR_LANE_ADDED_TWICE:
+            lowest[:, 1, -1] -= lane
+        if bug == m.VECTOR_LANES_REVERSED:
+            lane = lanes - 1 - lane
+        elif bug == m.VECTOR_UPPER_HALF_REPEATS:
+            lane %= lanes // 2
+        program = compiled(function, bug)
+        return self.machine.decode(program, lane.astype(np.uint32)[None], memory, blocks, lowest)
+
+    @staticmethod
+    def _hoisted(at: Addresses, work: Work) -> Ints:
+        """The bytes with that of a row's first element in place of the others, where that is accessed."""
+        first = {int(row): k for k, (_, _, row, col) in enumerate(work) if col == 0}
+        source = np.array([first[int(row)] for row in work[:, 2]])
+        return np.where(at.action[:, source] == ACCESS, at.byte[:, source], at.byte)

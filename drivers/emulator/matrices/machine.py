@@ -1,0 +1,214 @@
+"""Runs one case: instruction after instruction, each on all active scope instances."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.drivers.emulator.control import Flow
+from cts.drivers.emulator.matrices import layout as setter
+from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
+from cts.drivers.emulator.matrices.compute import Context, result
+from cts.drivers.emulator.matrices.decode import Decoder
+from cts.drivers.emulator.matrices.memory import Bytes
+from cts.drivers.emulator.matrices.ownership import storing
+from cts.drivers.emulator.matrices.registers import Matrix
+from cts.drivers.emulator.matrices.scalar import OutsideMemoryError, ScalarMachine, elides, settings_of
+from cts.drivers.emulator.matrices.state import (
+    CLAMP_VALUE,
+    DISCARD,
+    INFO,
+    Actions,
+    Ints,
+    create_layout,
+    create_view,
+    no_view,
+)
+from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.options import Options
+from cts.model import (
+    Case,
+    ControlBarrier,
+    Decode,
+    DecodeVector,
+    Instruction,
+    MatrixConvert,
+    MatrixLoad,
+    MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixPerElement,
+    MatrixStore,
+    MatrixStoreTensor,
+    Operand,
+    Pointer,
+    PointerSelect,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+    TensorView,
+    TensorViewSetClip,
+    TensorViewSetDimension,
+    TensorViewSetStride,
+)
+
+
+class Machine:
+    """The state of one run. `memory` is changed in place; `matrices` are filled as the program goes."""
+
+    def __init__(self, case: Case, memory: dict[str, Bytes], options: Options) -> None:
+        self._case = case
+        self._options = options
+        self._bug = options.mutant
+        self._operands = Operands(case.dispatch, options.mutant)
+        self._access = Access(case, memory, options, self._operands)
+        self._layouts: dict[str, Ints] = {}
+        self._views: dict[str, Ints] = {}
+        self.matrices: dict[str, Matrix] = {}
+        scalars = ScalarMachine(settings_of(options, case.float_controls), elides(options), options.mutant)
+        self._context = Context(case, options, self._operands.subgroups, scalars, self.matrices)
+        self._flow = Flow(case.program, self._operands, self, options.mutant)
+
+    def run(self) -> None:
+        """Run the whole program. Raises MemoryFault, which names the instruction."""
+        self._flow.run()
+
+    def define(self, name: str, matrix: Matrix) -> None:
+        """Give a matrix its name; in instances that are not active, one that has it already stays."""
+        active = self._flow.active[:: self._operands.subgroups // matrix.instances]
+        if name in self.matrices and not active.all():
+            matrix = matrix.where(active, self.matrices[name])
+        self.matrices[name] = matrix
+
+    def step(self, i: Instruction) -> None:
+        """Run an instruction in the active subgroups. Raises MemoryFault."""
+        match i:
+            case TensorLayout():
+                self._layouts[i.id] = create_layout(i, self._operands.subgroups)
+            case TensorLayoutSetBlockSize():
+                self._set_layout(setter.SET_BLOCK_SIZE, i.id, i.of, i.block_size)
+            case TensorLayoutSetDimension():
+                self._set_layout(setter.SET_DIMENSION, i.id, i.of, i.dims)
+            case TensorLayoutSetStride():
+                self._set_layout(setter.SET_STRIDE, i.id, i.of, i.strides)
+            case TensorLayoutSlice():
+                self._set_layout(setter.SLICE, i.id, i.of, i.offset + i.span)
+            case TensorLayoutSetClampValue():
+                self._set_layout(setter.SET_CLAMP_VALUE, i.id, i.of, (i.value,))
+            case TensorView():
+                self._views[i.id] = create_view(i, self._operands.subgroups)
+            case TensorViewSetDimension():
+                self._set_view(setter.SET_DIMENSION, i.id, i.of, i.dims)
+            case TensorViewSetStride():
+                self._set_view(setter.SET_STRIDE, i.id, i.of, i.strides)
+            case TensorViewSetClip():
+                self._set_view(setter.SET_CLIP, i.id, i.of, (i.row_offset, i.row_span, i.col_offset, i.col_span))
+            case Pointer():
+                self._access.define(i)
+            case PointerSelect():
+                self._access.select(i)
+            case ControlBarrier():
+                pass  # every subgroup's accesses so far have been performed
+            case MatrixLoadTensor() | MatrixLoad():
+                if not self._hoisted(i.id):
+                    self.define(i.id, self._load_tensor(i) if isinstance(i, MatrixLoadTensor) else self._load(i))
+            case MatrixStoreTensor():
+                self._store_tensor(i)
+            case MatrixStore():
+                self._store(i)
+            case _:
+                self._compute(i)
+
+    def _compute(self, i: Instruction) -> None:
+        """Define what an instruction makes of matrices."""
+        made = result(i, self._context)
+        overwritten = None
+        if self._bug == m.MUL_ADD_IN_PLACE and isinstance(i, MatrixMulAdd):
+            overwritten = self.matrices[i.c]
+        elif self._bug == m.PER_ELEMENT_IN_PLACE and isinstance(i, MatrixPerElement):
+            overwritten = self.matrices[i.matrix]
+        elif self._bug == m.CONVERT_IN_PLACE and isinstance(i, MatrixConvert):
+            source = self.matrices[i.matrix]
+            overwritten = source if source.component.size == i.component.size else None
+        if overwritten is not None:
+            overwritten.registers[:] = made.registers
+        self.define(i.id, made)  # type: ignore[attr-defined]
+
+    def _set_layout(self, which: int, name: str, of: str, operands: tuple[Operand, ...]) -> None:
+        self._layouts[name] = state = self._layouts[of].copy()
+        setter.set_layout(which, state, self._operands.evaluate(operands), self._bug)
+
+    def _set_view(self, which: int, name: str, of: str, operands: tuple[Operand, ...]) -> None:
+        self._views[name] = state = self._views[of].copy()
+        setter.set_view(which, state, self._operands.evaluate(operands), self._bug)
+
+    def _view(self, name: str | None) -> Ints:
+        return no_view(self._operands.subgroups) if name is None else self._views[name]
+
+    def _hoisted(self, name: str) -> bool:
+        """Whether a bug leaves a load in a loop to its first iteration."""
+        turns = self._operands.turns
+        return self._bug == m.LOOP_LOAD_HOISTED and bool(turns) and turns[-1] > 0
+
+    def _only_active(self, action: Actions) -> None:
+        """Nothing is done in instances that are not active."""
+        action[~self._flow.active[:: self._operands.subgroups // len(action)]] = DISCARD
+
+    def _load_tensor(self, i: MatrixLoadTensor) -> Matrix:
+        source = self.matrices[i.object]
+        made = source.with_registers(np.zeros_like(source.registers))
+        pointer = self._access.resolve(i.buffer, i.offset)
+        decoder = self._decoder(i)
+        block = None
+        if decoder is not None:
+            if self._bug == m.DECODE_BASE_DROPPED:
+                pointer.elements[:] = 0
+            block = decoder.block_size(made.component.size, self._case.buffers[pointer.buffer].element_size)
+        work = made.owned.work
+        at = self._access.tensor(made, work, self._layouts[i.layout], self._view(i.view), pointer, block)
+        self._only_active(at.action)
+        per_instance = self._operands.subgroups // made.instances
+        values = clamp_bits(made.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
+        if decoder is None:
+            self._access.read(pointer.buffer, at, source, values, made)
+            return made
+        memory = self._access.memory[pointer.buffer]
+        try:
+            return made.holding(decoder.load(at, work, memory, source.in_order(), values))
+        except OutsideMemoryError:
+            raise MemoryFault(f"the decode function reads outside the memory of buffer {pointer.buffer!r}") from None
+
+    def _decoder(self, i: MatrixLoadTensor) -> Decoder | None:
+        if i.decode is None:
+            return None
+        functions = self._case.functions
+        scalar, vector = functions[i.decode], None if i.decode_vector is None else functions[i.decode_vector]
+        assert isinstance(scalar, Decode) and (vector is None or isinstance(vector, DecodeVector))
+        return Decoder(scalar, vector, self._options.decode, self._context.scalars)
+
+    def _load(self, i: MatrixLoad) -> Matrix:
+        made = self._context.declared(i.type)
+        pointer = self._access.resolve(i.buffer, i.offset)
+        at = self._access.strided(i, made, made.owned.work, pointer)
+        self._only_active(at.action)
+        self._access.read(pointer.buffer, at, made, np.zeros(made.instances, np.uint32), made)
+        return made
+
+    def _store_tensor(self, i: MatrixStoreTensor) -> None:
+        matrix = self.matrices[i.matrix]
+        work = storing(matrix.owned.work, self._options.subgroup_size, self._bug)
+        pointer = self._access.resolve(i.buffer, i.offset)
+        layout, view = self._layouts[i.layout], self._view(i.view)
+        at = self._access.tensor(matrix, work, layout, view, pointer, is_store=True)
+        self._only_active(at.action)
+        self._access.write(pointer.buffer, at, work, matrix)
+
+    def _store(self, i: MatrixStore) -> None:
+        matrix = self.matrices[i.matrix]
+        work = storing(matrix.owned.work, self._options.subgroup_size, self._bug)
+        pointer = self._access.resolve(i.buffer, i.offset)
+        at = self._access.strided(i, matrix, work, pointer)
+        self._only_active(at.action)
+        self._access.write(pointer.buffer, at, work, matrix)

@@ -1,0 +1,89 @@
+"""Runs programs of the stack machine on elements of matrices, in a variant's way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from cts.drivers.emulator import numbers
+from cts.drivers.emulator.callbacks import Program
+from cts.drivers.emulator.matrices.memory import Bytes
+from cts.drivers.emulator.matrices.registers import Floats, Registers
+from cts.drivers.emulator.matrices.state import Ints
+from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.numbers import Settings
+from cts.drivers.emulator.options import Options
+from cts.drivers.emulator.vm import NO_FAULT, call
+from cts.model import FloatControls
+
+#: Bit patterns, and the values before rounding where they are kept.
+Elements: TypeAlias = tuple[Registers, Floats | None]
+
+_NO_WIDE = np.empty((0, 0))
+_NO_BYTES = np.empty(0, np.uint8)
+_NO_BLOCKS = np.empty(0, np.int64)
+_NO_COORDINATES = np.empty((0, 0, 0), np.int64)
+
+
+class OutsideMemoryError(Exception):
+    """A decode function read outside the buffer's memory, for the element `args[0]`."""
+
+
+def settings_of(options: Options, controls: FloatControls) -> Settings:
+    """How floats are rounded, and which roundings are left out (NU-012, NU-013, NU-017..NU-021)."""
+    settings = np.zeros(numbers.SETTINGS, np.int64)
+    settings[numbers.ROUNDING] = numbers.ROUNDINGS[options.rounding]
+    settings[numbers.FLUSH] = options.denormals == "flush"
+    # No specification says which zero a sum of products is (NU-010).
+    settings[numbers.SUM_ZEROS] = numbers.ZERO_SIGNS[options.zeros]
+    if controls is not FloatControls.FastMathNone:
+        settings[numbers.ZEROS] = numbers.ZERO_SIGNS[options.zeros]
+    elided = options.contract == "on"
+    strict_sums, strict_conversions = (options.mutant == n for n in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED))
+    settings[numbers.WIDE_ARITHMETIC] = strict_sums or (elided and controls is FloatControls.Undecorated)
+    settings[numbers.WIDE_CONVERSIONS] = strict_conversions or (elided and controls is not FloatControls.FastMathNone)
+    settings[numbers.WIDE_BFLOAT16] = elided
+    return settings
+
+
+def elides(options: Options) -> bool:
+    """Whether values are kept as they were before their rounding."""
+    return options.contract == "on" or options.mutant in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED)
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarMachine:
+    """`settings` are those of `numbers`; `elides` says whether values before rounding are kept."""
+
+    settings: Settings
+    elides: bool
+    bug: int
+
+    def run(self, program: Program, parameters: Sequence[Elements]) -> Elements:
+        """The program's result for elements of any shape, all parameters of the same."""
+        shape = parameters[0][0].shape
+        bits = np.array([p.reshape(-1) for p, _ in parameters], np.uint32)
+        wide = _NO_WIDE
+        if any(w is not None for _, w in parameters):
+            wide = np.array([np.full(p.size, np.nan) if w is None else w.reshape(-1) for p, w in parameters])
+        count = bits.shape[1]
+        result, wide_result = np.empty(count, np.uint32), np.empty(count if self.elides else 0)
+        call(
+            program.code, program.table, self.settings, bits, wide, _NO_BYTES, _NO_BLOCKS, _NO_COORDINATES, self.bug,
+            result, wide_result,
+        )  # fmt: skip
+        return result.reshape(shape), wide_result.reshape(shape) if self.elides else None
+
+    def decode(self, program: Program, lanes: Registers, memory: Bytes, blocks: Ints, coordinates: Ints) -> Registers:
+        """A decode function's results (n,): `lanes` (0 or 1, n), bytes of blocks (n,), coordinates (n, 2, dim)."""
+        result = np.empty(len(blocks), np.uint32)
+        fault = call(
+            program.code, program.table, self.settings, lanes, _NO_WIDE, memory, blocks, coordinates, self.bug,
+            result, np.empty(0),
+        )  # fmt: skip
+        if fault != NO_FAULT:
+            raise OutsideMemoryError(fault)
+        return result

@@ -1,0 +1,1 @@
+"""The areas: each module draws the cases of one."""

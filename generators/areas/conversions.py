@@ -1,0 +1,195 @@
+"""Cases of conversions: of components, bits and uses, and transposes. docs/generators.md describes the distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from hypothesis import strategies as st
+from msgspec.structs import replace as with_fields
+
+from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.errors import NothingToGenerate
+from cts.generators.build.choices import Choices, Draw
+from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, random_integers
+from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
+from cts.generators.build.known import UNBOUNDED
+from cts.generators.build.specials import BOUNDED, KINDS, draw_ieee, draw_special
+from cts.generators.build.supports import Supports, draw_dispatch, draw_shape
+from cts.generators.parts.converting import Step, converted, feasible, interesting, sound
+from cts.model import (
+    Case,
+    ComponentType,
+    Conversion,
+    FloatControls,
+    MatrixBitcast,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixTranspose,
+    MatrixType,
+    Through,
+    Use,
+)
+
+#: Most steps behind one another.
+STEPS = (1, 1, 1, 2, 2, 3)
+
+
+def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """Valid cases that a device with `capabilities` can run.
+
+    Raises NothingToGenerate when nothing converts between the matrices that it has.
+    """
+    supports = Supports(capabilities)
+    rows = [row for row in supports.rows if any(_feasible_at_granule(supports, row))]
+    if not rows:
+        raise NothingToGenerate("the driver has no two matrix types of moderate size to convert between")
+
+    @st.composite
+    def conversions(draw: Draw) -> Case:
+        return _draw_case(Choices(draw), supports, rows)
+
+    return conversions()
+
+
+def _feasible_at_granule(supports: Supports, row: MatrixSupport) -> Iterator[Step]:
+    uses = Feature.CONVERSIONS in supports.capabilities.features
+
+    def admits(component: object, rows: int, cols: int, use: Use) -> bool:
+        return supports.admits(component, use, row.scope, (rows, cols), row.subgroups)  # type: ignore[arg-type]
+
+    return feasible(row.component, row.rows, row.cols, row.use, admits, uses=uses)
+
+
+def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
+    """Conversions, each of what the one before gave; everything on the way may be stored."""
+    accumulators = [row for row in rows if row.use is Use.Accumulator]
+    support = choices.pick(accumulators if accumulators and not choices.chance(3) else rows)
+    shape = draw_shape(choices, support, supports.capabilities.max_dimension)
+    square = (max(shape), max(shape))
+    # In a square matrix a transposition, or one that is forgotten, leaves the shape as it is.
+    if choices.chance(4) and supports.admits(support.component, support.use, support.scope, square, support.subgroups):
+        shape = square
+    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
+    controls = draw_float_controls(choices, supports.capabilities)
+    count = choices.pick(STEPS)
+    kernel = Kernel(choices, supports, support.scope, dispatch, literal_uses=True)
+    steps = _steps(kernel, support.component, *shape, support.use)
+    narrowing = [s for s in steps if s.component.is_float and s.component.size < support.component.size]
+    # Conversions bind where no fast math is allowed: there and back again then says most.
+    back = controls is FloatControls.FastMathNone and support.component.is_float and choices.chance(3)
+    first = _pick(choices, narrowing if back and narrowing else steps) if steps else None
+    kernel.ieee = draw_ieee(choices, controls, support.component)
+    contents = _draw_source(choices, support, first, ieee=kernel.ieee)
+    source = m = kernel.load(choices, support.component, *shape, support.use, contents)
+    m = _copied(kernel, m) if first is None else emit_step(kernel, m, first)
+    if support.component.is_float and first in narrowing and choices.chance(9 if back else 3):
+        m = choices.group(partial(_draw_back, kernel=kernel, matrix=m, target=support.component))
+    for _ in range(count - 1):
+        m = choices.group(partial(_draw_step, kernel=kernel, matrix=m))
+    kernel.store(choices, m)
+    in_place = first is not None and first.operation is not None and first.component.size == support.component.size
+    if choices.chance(5 if in_place else 2):
+        # An implementation may overwrite what is still needed, above all where the result is as wide.
+        kernel.store(choices, source)
+    return kernel.case(controls)
+
+
+def _steps(kernel: Kernel, component: object, rows: int, cols: int, use: Use) -> list[Step]:
+    uses = Feature.CONVERSIONS in kernel.features
+    return list(feasible(component, rows, cols, use, kernel.admits, uses=uses))  # type: ignore[arg-type]
+
+
+def _pick(choices: Choices, steps: Sequence[Step]) -> Step:
+    """A step of any kind, the kinds evenly."""
+    kind = choices.pick(list(dict.fromkeys(step.kind for step in steps)))
+    return choices.pick([step for step in steps if step.kind == kind])
+
+
+def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None, *, ieee: bool) -> Contents:
+    """Numbers that matter to the step: at its limits, between what it can give, or any; special ones, too."""
+    kind, seed = choices.record(9, 30)
+    component = support.component
+    to_float = step is None or step.operation is None or step.component.is_float
+    if component.is_float and (ieee or kind >= 8):
+        of_step = interesting(component, step, seed) if step is not None and step.operation is not None else ()
+        # No infinity or NaN becomes an integer (NU-016).
+        kinds = KINDS if ieee and to_float else BOUNDED
+        unsigned = step is not None and step.operation is Conversion.ConvertFToU
+        among = of_step or ((1, 2, 3, 0.5) if unsigned else (1, -2, 3, 0.5, -1))
+        return draw_special(choices, component, kinds, among=among, sign="nonnegative" if unsigned else "any")
+    plain = step is None or step.operation is None or kind < 2
+    if not plain:
+        assert step is not None and step.operation is not None
+        narrowing = component.is_float or (step.component.is_float and step.component.size < 4)
+        if narrowing:
+            return cycle(interesting(component, step, seed))
+        return random_integers(component, seed)
+    if not component.is_float and (step is None or step.operation is None or not step.component.is_float):
+        return random_integers(component, seed) if kind >= 1 else draw_contents(choices, component, Wanted())
+    size = 120 if step is None or step.component.size == 1 else 1 << 11
+    unsigned = step is not None and step.operation in (Conversion.ConvertFToU, Conversion.ConvertUToF)
+    sign = "nonnegative" if unsigned else "any"
+    return draw_contents(choices, component, Wanted(size=size, sign=sign, exact=True, full=False))
+
+
+def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: ComponentType) -> Matrix:
+    """To the wider type that floats came from: what strict programs must not drop is seen there (NU-018, NU-019)."""
+    steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)
+    back = [s for s in steps if s.component is target and s.operation is Conversion.FConvert]
+    if not back:
+        return _copied(kernel, matrix)
+    made = emit_step(kernel, matrix, choices.pick(back))
+    if matrix.known.size > matrix.component.format.greatest:
+        # What was out of range is anything now: no step that follows is sound.
+        made = replace(made, known=UNBOUNDED)
+    return made
+
+
+def _draw_step(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
+    """One more conversion, or a way through memory, which makes roundings binding (NU-019)."""
+    memory = choices.chance(3)
+    if memory:
+        return kernel.through_memory(choices, matrix)
+    steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)
+    fitting = [s for s in steps if sound(matrix.component, matrix.known, s, ieee=kernel.ieee)]
+    return emit_step(kernel, matrix, _pick(choices, fitting)) if fitting else _copied(kernel, matrix)
+
+
+def _copied(kernel: Kernel, matrix: Matrix) -> Matrix:
+    name = kernel.name("m")
+    kernel.program.emit(MatrixCopy(id=name, matrix=matrix.id, through=Through.CopyObject))
+    return Matrix(name, matrix.type, matrix.component, matrix.rows, matrix.cols, matrix.use, matrix.known)
+
+
+def emit_step(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
+    """A step of `converting`."""
+    name = kernel.name("m")
+    known = converted(matrix.component, matrix.known, step)
+    assert known is not None, step
+    kind: MatrixType = with_fields(matrix.type, component=step.component)
+    rows, cols, use = matrix.rows, matrix.cols, step.use or matrix.use
+    if step.operation is not None:
+        kernel.program.emit(
+            MatrixConvert(
+                id=name,
+                matrix=matrix.id,
+                operation=step.operation,
+                component=step.component,
+                use=step.use,
+                saturate=step.saturate,
+            )
+        )
+    elif step.transpose:
+        kernel.program.emit(MatrixTranspose(id=name, matrix=matrix.id))
+        kind = with_fields(kind, rows=kind.cols, cols=kind.rows)
+        rows, cols = cols, rows
+    elif step.use is not None:
+        kernel.program.emit(MatrixConvertUse(id=name, matrix=matrix.id, use=step.use))
+    else:
+        kernel.program.emit(MatrixBitcast(id=name, matrix=matrix.id, component=step.component))
+    if step.use is not None:
+        kind = with_fields(kind, use=step.use)
+    return Matrix(name, kind, step.component, rows, cols, use, known)

@@ -1,0 +1,125 @@
+"""Cases of multiplications and of element-wise operations. docs/generators.md describes the distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from hypothesis import strategies as st
+
+from cts.capabilities import Capabilities, MatrixSupport, MulAddSupport
+from cts.errors import NothingToGenerate
+from cts.generators.build.choices import Choices, Draw
+from cts.generators.build.contents import Contents, Wanted
+from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
+from cts.generators.build.specials import draw_ieee, draw_numbers
+from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
+from cts.generators.parts.computations import (
+    ARITHMETIC,
+    draw_arithmetic,
+    draw_components,
+    draw_there_and_back,
+    draw_times_scalar,
+)
+from cts.generators.parts.products import (
+    declared_type,
+    draw_factors,
+    draw_mul_add,
+    draw_product_row,
+    draw_sizes,
+    load_factors,
+    usable_products,
+)
+from cts.model import Case, Use
+
+
+def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """Valid cases that a device with `capabilities` can run.
+
+    Raises NothingToGenerate when it has neither a multiplication nor a matrix type with arithmetic of moderate size.
+    """
+    supports = Supports(capabilities)
+    products = usable_products(supports)
+    rows = [row for row in supports.rows if row.component in ARITHMETIC]
+    if not products and not rows:
+        raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
+
+    @st.composite
+    def matrix_arithmetic(draw: Draw) -> Case:
+        choices = Choices(draw)
+        if products and (choices.chance(5) or not rows):
+            return _draw_products(choices, supports, products)
+        return _draw_elementwise(choices, supports, rows)
+
+    return matrix_arithmetic()
+
+
+def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulAddSupport]) -> Case:
+    """One multiplication, or several in which each adds to the one before; then perhaps more."""
+    row = draw_product_row(choices, products)
+    sizes = draw_sizes(choices, row, supports.capabilities)
+    dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
+    controls = draw_float_controls(choices, supports.capabilities)
+    times = choices.pick((1, 1, 1, 2, 3))
+    more = choices.pick((0, 0, 0, 1, 2))
+    kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
+    kernel.ieee = draw_ieee(choices, controls, row.result)
+    of_a, of_b, of_c = draw_factors(choices, row, sizes.k, times, ieee=kernel.ieee)
+    c = _draw_addend_matrix(choices, kernel, row, (sizes.m, sizes.n), of_c)
+    first = c
+    for n in range(times):
+        if n == 0 or choices.chance(5):
+            a, b = load_factors(choices, kernel, row, sizes, (of_a, of_b))
+        c = draw_mul_add(choices, kernel, row, a, b, c)
+    kept = choices.rarely(6)
+    exact = c.known.grain is not None
+    for _ in range(more):
+        if c.component in ARITHMETIC:
+            c = choices.group(partial(_draw_more, kernel=kernel, m=c, exact=exact))
+    kernel.store(choices, c)
+    if kept:
+        # An implementation may overwrite what is still needed.
+        kernel.store(choices, first)
+    return kernel.case(controls)
+
+
+def _draw_addend_matrix(
+    choices: Choices, kernel: Kernel, row: MulAddSupport, shape: tuple[int, int], contents: Contents
+) -> Matrix:
+    declared = declared_type(choices, kernel, row, Use.Accumulator, shape)
+    if choices.rarely(8):
+        return kernel.null(declared, *shape, Use.Accumulator)
+    source = kernel.source(choices, row.c, contents)
+    return kernel.load_from(choices, source, *shape, Use.Accumulator, declared)
+
+
+def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
+    """Element-wise operations, one after the other, on matrices of one type."""
+    support = draw_row(choices, rows)
+    shape = draw_shape(choices, support, supports.capabilities.max_dimension)
+    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
+    controls = draw_float_controls(choices, supports.capabilities)
+    count = choices.pick((1, 1, 1, 2, 2, 3, 4))
+    kernel = Kernel(choices, supports, support.scope, dispatch)
+    kernel.ieee = draw_ieee(choices, controls, support.component)
+    exact = not choices.chance(3)
+    contents = draw_numbers(choices, support.component, Wanted(exact=exact), ieee=kernel.ieee)
+    first = m = kernel.load(choices, support.component, *shape, support.use, contents)
+    for _ in range(count):
+        m = choices.group(partial(_draw_more, kernel=kernel, m=m, exact=exact))
+    kernel.store(choices, m)
+    if choices.rarely(6):
+        kernel.store(choices, first)
+    return kernel.case(controls)
+
+
+def _draw_more(choices: Choices, kernel: Kernel, m: Matrix, *, exact: bool) -> Matrix:
+    """One operation on a matrix."""
+    kind = choices.between(0, 11)
+    if kind >= 10:
+        return draw_there_and_back(choices, kernel, m)
+    if kind >= 8:
+        return draw_components(choices, kernel, m)
+    if kind >= 6:
+        return draw_times_scalar(choices, kernel, m)
+    return draw_arithmetic(choices, kernel, m, exact=exact)

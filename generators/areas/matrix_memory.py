@@ -1,0 +1,136 @@
+"""Cases that move matrices: memory, pointers, copies, control flow. docs/generators.md describes the distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from hypothesis import strategies as st
+
+from cts.capabilities import Capabilities, Feature
+from cts.errors import NothingToGenerate
+from cts.generators.build.choices import Choices, Draw
+from cts.generators.build.kernels import Kernel, Matrix, Tile
+from cts.generators.build.memory import OBJECT, pattern
+from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
+from cts.generators.parts.flow import CARRIED, draw_if, draw_loop
+from cts.generators.parts.shared_memory import Places
+from cts.model import Case, ComponentType, MatrixConstant, MatrixCopy, MatrixNull, Through
+
+#: How many steps a program has between its first load and its stores.
+STEPS = (0, 1, 1, 1, 2, 2, 3, 4)
+
+
+def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """Valid cases that a device with `capabilities` can run.
+
+    Raises NothingToGenerate when it has no matrix of moderate size.
+    """
+    supports = Supports(capabilities)
+    if not supports.rows:
+        raise NothingToGenerate("the driver has no matrix type of moderate size")
+    pointees = pointees_of(capabilities)
+
+    @st.composite
+    def matrix_memory(draw: Draw) -> Case:
+        return _draw_case(Choices(draw), supports, pointees)
+
+    return matrix_memory()
+
+
+def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:
+    support = choices.pick(supports.rows)
+    rows, cols = draw_shape(choices, support, supports.capabilities.max_dimension)
+    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, rows * cols, 5)
+    steps = choices.pick(STEPS)
+    kernel = Kernel(choices, supports, support.scope, dispatch)
+    kernel.use = support.use
+    declared = kernel.type(support.component, rows, cols, support.use)
+    places = Places(kernel, Tile(declared, support.component, rows, cols), pointees)
+    pool = [choices.group(lambda c: _draw_origin(c, places))]
+    for _ in range(steps):
+        found = choices.group(partial(_draw_step, places=places, pool=tuple(pool), depth=0))
+        if found is not None:
+            pool.append(found)
+    stores = 1 if len(pool) == 1 else choices.pick((1, 1, 2))
+    for matrix in pool[-stores:]:
+        choices.group(partial(places.store, matrix=matrix))
+    return kernel.case()
+
+
+def _draw_origin(choices: Choices, places: Places) -> Matrix:
+    """A matrix from memory, a null matrix, or a constant, composed of one value or replicated (KM-016, KM-021)."""
+    kind = choices.between(0, 9)
+    if kind < 7:
+        return places.load(choices)
+    made, kernel = places.matrix("c"), places.kernel
+    if kind == 7:
+        kernel.program.emit(MatrixNull(id=made.id, type=made.type))
+        return made
+    component = made.component
+    value = pattern(component) if choices.chance(4) else OBJECT[component]
+    replicated = kind == 9 and Feature.REPLICATED_COMPOSITES in kernel.features
+    written = kernel.constness.component(value)
+    if replicated:
+        kernel.program.emit(MatrixConstant(id=made.id, type=made.type, value=written, replicated=True))
+    else:
+        kernel.program.emit(MatrixConstant(id=made.id, type=made.type, value=written))
+    return made
+
+
+def _draw_copy(choices: Choices, places: Places, matrix: Matrix) -> Matrix:
+    copied = places.matrix("m")
+    through = choices.pick(tuple(Through))
+    places.kernel.program.emit(MatrixCopy(id=copied.id, matrix=matrix.id, through=through))
+    return copied
+
+
+def _draw_step(choices: Choices, places: Places, pool: Sequence[Matrix], depth: int) -> Matrix | None:
+    """A matrix more, or a store; `depth` loops and conditions are around it."""
+    kind = choices.between(0, 11)
+    matrix = pool[-1 - choices.between(0, len(pool) - 1)]
+    if kind < 4 or (depth > 1 and kind > 5):
+        return _draw_copy(choices, places, matrix)
+    if kind < 6:
+        return _draw_origin(choices, places)
+    if kind == 6 and depth == 0:
+        return places.exchange(choices, matrix, again=False)
+    if kind < 9:
+        return _draw_loop(choices, places, pool, depth)
+    if kind < 11:
+        return _draw_if(choices, places, pool, depth)
+    places.store(choices, matrix)
+    return None
+
+
+def _draw_loop(choices: Choices, places: Places, pool: Sequence[Matrix], depth: int) -> Matrix:
+    """A loop that carries one matrix, or several, which change places, through one step in each iteration."""
+    count = choices.pick(CARRIED)
+    inits = [pool[-1 - choices.between(0, len(pool) - 1)] for _ in range(count)]
+    kind = choices.between(0, 9)
+
+    def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+        inner = (*pool, *carried)
+        if kind == 9 and depth == 0:
+            step: Matrix | None = places.exchange(c, carried[0], again=True)
+        else:
+            step = c.group(partial(_draw_step, places=places, pool=inner, depth=depth + 1))
+        first = step or carried[0]
+        return [*carried[1:], first]
+
+    return draw_loop(choices, places.kernel, inits, turn, uniform=kind == 9)[-1]
+
+
+def _draw_if(choices: Choices, places: Places, pool: Sequence[Matrix], depth: int) -> Matrix | None:
+    """A condition whose branches give a matrix each, or store."""
+    stores = choices.chance(3)
+    two = choices.chance(8)
+
+    def arm(c: Choices) -> Matrix | None:
+        if stores:
+            places.store(c, pool[-1 - c.between(0, len(pool) - 1)])
+            return None
+        found = c.group(partial(_draw_step, places=places, pool=pool, depth=depth + 1))
+        return found or pool[-1]
+
+    return draw_if(choices, places.kernel, arm, arm if two else None)

@@ -1,0 +1,260 @@
+"""Cases that chain instructions, through control flow and memory. docs/generators.md describes the distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from hypothesis import strategies as st
+
+from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
+from cts.errors import NothingToGenerate
+from cts.generators.areas.block_loads import formats_for
+from cts.generators.areas.conversions import emit_step
+from cts.generators.areas.per_element import draw_per_element
+from cts.generators.areas.reductions import combined_count, draw_mode, draw_reduction
+from cts.generators.build.choices import Choices, Draw
+from cts.generators.build.contents import Wanted, draw_contents
+from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix, draw_float_controls
+from cts.generators.build.known import Known, anything
+from cts.generators.build.specials import draw_ieee
+from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
+from cts.generators.parts.combining import combinings
+from cts.generators.parts.computations import ARITHMETIC, draw_arithmetic, draw_components, draw_times_scalar
+from cts.generators.parts.converting import feasible, sound
+from cts.generators.parts.flow import CARRIED, draw_if, draw_loop
+from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
+from cts.generators.parts.shared_memory import Places
+from cts.generators.parts.tiled_products import draw_tiled_product
+from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use
+
+
+def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """Valid cases that a device with `capabilities` can run.
+
+    Raises NothingToGenerate when it can compute with no matrix of moderate size.
+    """
+    supports = Supports(capabilities)
+    products = usable_products(supports)
+    rows = [row for row in supports.rows if row.component in ARITHMETIC]
+    if not products and not rows:
+        raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
+    pointees = pointees_of(capabilities)
+
+    @st.composite
+    def matrix_programs(draw: Draw) -> Case:
+        choices = Choices(draw)
+        if rows and (choices.chance(5) or not products):
+            return _draw_flow(choices, supports, rows, pointees)
+        return _draw_chain(choices, supports, products, pointees)
+
+    return matrix_programs()
+
+
+def _draw_chain(
+    choices: Choices, supports: Supports, products: Sequence[MulAddSupport], pointees: Sequence[ComponentType]
+) -> Case:
+    """A tiled product, then what follows one: reductions, functions of elements, another product."""
+    row = draw_product_row(choices, products)
+    sizes = draw_sizes(choices, row, supports.capabilities)
+    k = min(sizes.k, max(row.k * (16 // row.k), row.k))
+    sizes = Sizes(sizes.m, sizes.n, k)
+    dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
+    controls = draw_float_controls(choices, supports.capabilities)
+    count = choices.pick((0, 1, 1, 2, 2, 3))
+    kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
+    kernel.ieee = draw_ieee(choices, controls, row.result)
+    formats = formats_for(row.b, pointees)[:7]
+    before = m = draw_tiled_product(choices, kernel, row, sizes, formats)
+    for _ in range(count):
+        before = m
+        m = choices.group(partial(_draw_following, kernel=kernel, row=row, matrix=m, pointees=pointees))
+    kernel.store(choices, m)
+    if m is not before and choices.chance(4):
+        # An implementation may overwrite what is still needed.
+        kernel.store(choices, before)
+    return kernel.case(controls)
+
+
+def _draw_following(
+    choices: Choices, kernel: Kernel, row: MulAddSupport, matrix: Matrix, pointees: Sequence[ComponentType]
+) -> Matrix:
+    """One instruction or a few on what a product has given; `matrix` itself where none of these can run."""
+    followers: list[Callable[[], Matrix]] = []
+    computes = matrix.component in ARITHMETIC
+    if Feature.PER_ELEMENT in kernel.features:
+        scalars = [ComponentType.uint32, ComponentType.float32, matrix.component]
+        followers.append(lambda: draw_per_element(choices, kernel, matrix, scalars))
+    if Feature.REDUCTIONS in kernel.features and matrix.use is Use.Accumulator:
+        followers.append(lambda: _draw_reduced(choices, kernel, matrix))
+    if Feature.CONVERSIONS in kernel.features and matrix.use is Use.Accumulator:
+        followers.append(lambda: _draw_second(choices, kernel, row, matrix))
+    if computes:
+        followers.append(lambda: draw_times_scalar(choices, kernel, matrix))
+        followers.append(lambda: draw_arithmetic(choices, kernel, matrix, exact=True))
+        followers.append(lambda: draw_components(choices, kernel, matrix))
+    followers.append(lambda: _draw_converted(choices, kernel, matrix))
+    return choices.pick(followers)()
+
+
+def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
+    """A reduction; where its result has the matrix' type, perhaps the difference of both, as in a softmax."""
+    mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
+    count = combined_count(mode, matrix.rows, matrix.cols)
+    fitting = [c for c in combinings(matrix.component) if c.fits(matrix.component, matrix.known, count)]
+    if not fitting:
+        return matrix
+    reduced = draw_reduction(choices, kernel, matrix, mode, choices.pick(fitting))
+    if not choices.chance(5) or reduced.type != matrix.type or matrix.component not in ARITHMETIC:
+        return reduced
+    size = matrix.known.size + reduced.known.size
+    known = Known(-size, size, None) if matrix.component.is_float else anything(matrix.component)
+    operation = Arithmetic.FSub if matrix.component.is_float else Arithmetic.ISub
+    return _arithmetic(kernel, operation, matrix, reduced, known)
+
+
+def _arithmetic(kernel: Kernel, operation: Arithmetic, a: Matrix, b: Matrix, known: Known) -> Matrix:
+    name = kernel.name("m")
+    kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=a.id, b=b.id))
+    return as_matrix(a, name, known)
+
+
+def _draw_converted(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
+    uses = Feature.CONVERSIONS in kernel.features
+    steps = feasible(matrix.component, matrix.rows, matrix.cols, matrix.use, kernel.admits, uses=uses)
+    clear = [s for s in steps if sound(matrix.component, matrix.known, s, ieee=kernel.ieee)]
+    if not clear:
+        return matrix
+    alike = [s for s in clear if s.operation is not None and s.component.size == matrix.component.size]
+    wanted, kept = choices.record(2, 9)
+    step = choices.pick(alike if alike and wanted == 2 else clear)
+    made = emit_step(kernel, matrix, step)
+    if step in alike and kept >= 6:
+        # What is as wide as the result may be overwritten by it.
+        kernel.store(choices, matrix)
+    return made
+
+
+def _draw_second(choices: Choices, kernel: Kernel, row: MulAddSupport, matrix: Matrix) -> Matrix:
+    """The matrix as A of another product of the same row, where its shape and values admit that."""
+    sizes = Sizes(matrix.rows, matrix.cols if row.exact else row.n * choices.between(1, 2), matrix.cols)
+    fits = (
+        (sizes.m, sizes.n, sizes.k) == (row.m, row.n, row.k)
+        if row.exact
+        else sizes.m % row.m == sizes.n % row.n == sizes.k % row.k == 0
+    )
+    steps = feasible(matrix.component, matrix.rows, matrix.cols, matrix.use, kernel.admits, uses=True)
+    ways = [s for s in steps if s.use is Use.A and s.component is row.a and sound(matrix.component, matrix.known, s)]
+    admitted = kernel.admits(row.b, sizes.k, sizes.n, Use.B) and kernel.admits(
+        row.result, sizes.m, sizes.n, Use.Accumulator
+    )
+    if not ways or not fits or not admitted or row.saturating:
+        return matrix
+    a = emit_step(kernel, matrix, choices.pick(ways))
+    wanted = Wanted(size=7, exact=True, full=False)
+    b = kernel.load(choices, row.b, sizes.k, sizes.n, Use.B, draw_contents(choices, row.b, wanted))
+    c = kernel.null(row.result, sizes.m, sizes.n, Use.Accumulator)
+    return draw_mul_add(choices, kernel, row, a, b, c)
+
+
+def _draw_flow(
+    choices: Choices, supports: Supports, rows: Sequence[MatrixSupport], pointees: Sequence[ComponentType]
+) -> Case:
+    """Sums that loops and conditions make, tiles that subgroups exchange."""
+    support = draw_row(choices, rows)
+    shape = draw_shape(choices, support, supports.capabilities.max_dimension)
+    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1], 5)
+    count = choices.pick((1, 1, 1, 2, 2, 3))
+    kernel = Kernel(choices, supports, support.scope, dispatch)
+    kernel.use = support.use
+    flow = _Flow(kernel, support, shape, pointees)
+    first = m = flow.load(choices)
+    for _ in range(count):
+        m = choices.group(partial(flow.step, matrix=m, depth=0))
+    kernel.store(choices, m)
+    if choices.rarely(4):
+        kernel.store(choices, first)
+    return kernel.case()
+
+
+class _Flow:
+    """Steps of a program on matrices of one type.
+
+    Floats stay small: nothing is added but what is loaded, in a few dozen iterations at most.
+    """
+
+    def __init__(
+        self, kernel: Kernel, support: MatrixSupport, shape: tuple[int, int], pointees: Sequence[ComponentType]
+    ) -> None:
+        self.kernel = kernel
+        self.support = support
+        self.shape = shape
+        self.known = Known(-8192, 8192, -1) if support.component.is_float else anything(support.component)
+        declared = kernel.type(support.component, *shape, support.use)
+        self.places = Places(kernel, Tile(declared, support.component, *shape), pointees)
+
+    def load(self, choices: Choices) -> Matrix:
+        """Small numbers; in a loop, mostly other ones in every iteration."""
+        component = self.support.component
+        contents = draw_contents(choices, component, Wanted(size=15, exact=True, full=not component.is_float))
+        return self.kernel.load(choices, component, *self.shape, self.support.use, contents)
+
+    def add(self, a: Matrix, b: Matrix) -> Matrix:
+        """Their sum."""
+        operation = Arithmetic.FAdd if self.support.component.is_float else Arithmetic.IAdd
+        return _arithmetic(self.kernel, operation, a, b, self.known)
+
+    def step(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
+        kind = choices.between(0, 9)
+        if depth == 0 and kind >= 8:
+            return replace(self.places.exchange(choices, matrix, again=False), known=matrix.known)
+        if kind <= 2 and depth < 2:
+            return self._loop(choices, matrix, depth)
+        if 3 <= kind <= 5 and depth < 2:
+            return self._if(choices, matrix, depth)
+        if kind == 6:
+            self.kernel.store(choices, matrix)
+            return matrix
+        return self.add(matrix, self.load(choices))
+
+    def _loop(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
+        """Acc = acc + x; or, with several carried, these change places, and perhaps one of them grows.
+
+        Only what the next iteration gets as it is shows an update of one after the other.
+        """
+        count = choices.pick(CARRIED)
+        # By how many places they move, which one is another one grown (past the last: none), which one is the result.
+        moved, at, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
+        inner = choices.between(0, 9)
+        inits = [replace(m, known=self.known) for m in (matrix, *(self.load(choices) for _ in range(count - 1)))]
+
+        def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+            found = [carried[(n + 1 + moved) % count] for n in range(count)]
+            if at < count:
+                found[at] = self._grown(c, carried[0], depth, inner)
+            return found
+
+        return draw_loop(choices, self.kernel, inits, turn)[result]
+
+    def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: int) -> Matrix:
+        """What an iteration makes of a matrix: a sum, perhaps under a condition or in a loop of its own."""
+        if inner >= 7 and depth == 0:
+            return choices.group(partial(self._loop, matrix=matrix, depth=depth + 1))
+        if inner >= 4:
+            merged = draw_if(choices, self.kernel, lambda c: self.add(matrix, self.load(c)), lambda c: matrix)
+            return merged or matrix
+        return self.add(matrix, self.load(choices))
+
+    def _if(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
+        """Either branch computes or stores."""
+        stores, two = choices.chance(3), choices.chance(8)
+
+        def arm(c: Choices) -> Matrix | None:
+            found = c.group(partial(self.step, matrix=matrix, depth=depth + 1))
+            if stores:
+                self.kernel.store(c, found)
+                return None
+            return found
+
+        return draw_if(choices, self.kernel, arm, arm if two else None) or matrix

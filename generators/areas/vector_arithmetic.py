@@ -1,0 +1,267 @@
+"""Cases of vectors: memory, composites, operations, conversions, divergence. docs/generators.md says how often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from hypothesis import strategies as st
+
+from cts.capabilities import Capabilities, Feature
+from cts.errors import NothingToGenerate
+from cts.generators.build.choices import Choices, Draw
+from cts.generators.build.contents import Contents, Wanted, draw_contents
+from cts.generators.build.kernels import draw_float_controls
+from cts.generators.build.known import UNBOUNDED, Known, added, anything
+from cts.generators.build.known import within as holds
+from cts.generators.build.specials import draw_ieee, draw_numbers
+from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.build.vector_operands import draw_vector_dispatch
+from cts.generators.parts.flow import CARRIED
+from cts.generators.parts.vector_flow import MAX_TURNS, draw_if, draw_loop
+from cts.generators.parts.vector_operations import ARITHMETIC, draw_operation
+from cts.generators.parts.vector_parts import (
+    draw_bitcast,
+    draw_construct,
+    draw_conversion,
+    draw_insert,
+    draw_times_scalar,
+    draw_wrapped,
+)
+from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation, references
+
+#: How many steps a program has between its first load and its stores.
+STEPS = (0, 1, 2, 3, 1, 4, 2, 6, 5)
+
+#: Lengths beside the short ones.
+LENGTHS = (1, 2, 31, 4, 65, 8, 32, 128, 33, 64, 127, 16, 17, 512, 1024)
+
+
+def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """Valid cases for a device with `capabilities`. Raises NothingToGenerate when it has no cooperative vectors."""
+    components = components_of(capabilities)
+    if not components:
+        raise NothingToGenerate("the driver has no cooperative vectors to compute with")
+
+    @st.composite
+    def vector_arithmetic(draw: Draw) -> Case:
+        return _draw_case(Choices(draw), capabilities, components)
+
+    return vector_arithmetic()
+
+
+def components_of(capabilities: Capabilities) -> list[ComponentType]:
+    """The component types with arithmetic that vectors may have, simplest first."""
+    if Feature.COOPERATIVE_VECTOR not in capabilities.features:
+        return []
+    return [c for c in ARITHMETIC if c in capabilities.vector_components]
+
+
+def draw_length(choices: Choices, capabilities: Capabilities) -> int:
+    """Mostly up to 16 components; sometimes many more."""
+    most = capabilities.max_vector_length
+    kind, short, which = choices.record(9, 15, len(LENGTHS) - 1)
+    fitting = [n for n in LENGTHS if n <= most]
+    return fitting[which % len(fitting)] if kind >= 6 else min(1 + short, most)
+
+
+def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequence[ComponentType]) -> Case:
+    floats = choices.chance(5)
+    kind = [c for c in components if c.is_float == floats] or components
+    component = choices.pick(kind)
+    length = draw_length(choices, capabilities)
+    dispatch = draw_vector_dispatch(choices, capabilities, length)
+    controls = draw_float_controls(choices, capabilities)
+    steps = choices.pick(STEPS)
+    kernel = VectorKernel(choices, capabilities, dispatch)
+    kernel.ieee = draw_ieee(choices, controls, component)
+    exact = not choices.chance(3)
+    steps_of = _Steps(kernel, exact)
+    pool = [choices.group(partial(steps_of.draw_origin, component=component, length=length))]
+    for _ in range(steps):
+        found = choices.group(partial(steps_of.draw, pool=tuple(pool), depth=0))
+        if found is not None:
+            pool.append(found)
+    # What nothing else uses would not be seen; one more, which an implementation may overwrite too early.
+    used = {name for i in kernel.program.instructions for name in references(i)}
+    kept = choices.rarely(5)
+    for n, vector in enumerate(pool):
+        if vector.id not in used or (kept and n == 0):
+            choices.group(partial(kernel.store, vector=vector))
+    return kernel.case(controls)
+
+
+class _Steps:
+    """The steps of one case."""
+
+    def __init__(self, kernel: VectorKernel, exact: bool) -> None:
+        self.kernel = kernel
+        self.exact = exact
+
+    def draw_origin(self, choices: Choices, component: ComponentType, length: int) -> Vector:
+        """A vector from memory, or of a constant; now and then of any bits, or with bits of another type."""
+        kind = choices.between(0, 11)
+        kernel = self.kernel
+        if kind == 11:
+            numbers = (3, -7, 0.5, 100) if component.is_float else (3, 7, 0, 100)
+            return kernel.constant(choices, component, length, numbers)
+        if kind == 10:
+            read = choices.pick([c for c in ARITHMETIC if c.size == component.size])
+            known = None if read.is_float or component.is_float else anything(read)
+            contents = Contents(known or Known(0, 0), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
+            made = kernel.load(choices, read, length, contents, component)
+            if kernel.ieee and component.is_float:
+                return replace(made, known=UNBOUNDED)
+            return made if known is not None else _unknown(made)
+        wanted = Wanted(
+            exact=self.exact, size=1 << min(component.format.precision, 11) if component.is_float else 1 << 11
+        )
+        return kernel.load(choices, component, length, draw_numbers(choices, component, wanted, ieee=kernel.ieee))
+
+    def draw(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
+        """One vector more, or a store; `depth` loops and conditions are around it."""
+        kind = max(choices.between(0, 35) - 6, 0)
+        if self.kernel.ieee and kind in (3, 4, 5):
+            # Infinities and NaNs are converted often enough.
+            kind = 18
+        vector = pool[-1 - choices.between(0, len(pool) - 1)]
+        if kind >= 25 and depth < 2:
+            return self._draw_block(choices, pool, vector, depth, kind)
+        if kind in (23, 24) and depth == 0:
+            return self.kernel.exchange(choices, vector)
+        if kind in (21, 22):
+            return self.draw_origin(choices, vector.component, vector.length)
+        found = self._draw_parts(choices, pool, vector, kind) if 10 <= kind <= 20 else None
+        return found or self._operation(choices, vector, pool)
+
+    def _operation(self, choices: Choices, vector: Vector, pool: Sequence[Vector]) -> Vector:
+        if vector.known is None:
+            vector = self.kernel.load(
+                choices,
+                vector.component,
+                vector.length,
+                draw_contents(choices, vector.component, Wanted(exact=self.exact)),
+            )
+        return draw_operation(choices, self.kernel, vector, exact=self.exact, others=pool)
+
+    def _draw_parts(self, choices: Choices, pool: Sequence[Vector], vector: Vector, kind: int) -> Vector | None:
+        """What has its own instructions; None where it is not for this vector."""
+        kernel = self.kernel
+        same = [v for v in pool if v.component is vector.component]
+        other = same[-1 - choices.between(0, len(same) - 1)]
+        if kind <= 12:
+            return draw_construct(choices, kernel, [other, vector])
+        if kind == 13:
+            return draw_insert(choices, kernel, vector, other)
+        if kind in (14, 15):
+            return draw_bitcast(choices, kernel, vector)
+        if vector.known is None:
+            return None
+        if kind == 16 and vector.component.is_float:
+            # Of numbers that unsigned integers hold as well.
+            contents = draw_contents(choices, vector.component, Wanted(size=200, sign="nonnegative"))
+            vector = kernel.load(choices, vector.component, vector.length, contents)
+            return draw_conversion(choices, kernel, vector, unsigned=True)
+        if kind == 17 and not vector.component.is_float:
+            return draw_wrapped(choices, kernel, vector)
+        if kind <= 18:
+            return draw_conversion(choices, kernel, vector)
+        if vector.component.is_float and other.known is not None:
+            return draw_times_scalar(choices, kernel, vector, other)
+        return None
+
+    def _draw_block(
+        self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int, kind: int
+    ) -> Vector | None:
+        if kind >= 28:
+            return self._draw_if(choices, pool, depth)
+        return self._draw_loop(choices, pool, vector, depth)
+
+    def _draw_loop(self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int) -> Vector:
+        """A loop that carries one vector, or several, which change places, through a step in each iteration."""
+        count = choices.pick(CARRIED)
+        store, guarded = choices.chance(2), choices.chance(3)
+        integers = not vector.component.is_float
+        grown = vector
+        if vector.known is not None:
+            # Whatever an iteration makes of it, an iteration can begin with it.
+            grown = Vector(vector.id, vector.component, vector.length, _grown(vector), vector.fresh and integers)
+
+        def turn(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
+            inner = (*pool, carried[0])
+
+            def body(c: Choices) -> Vector:
+                return c.group(partial(self._draw_turn, pool=inner, carried=carried[0], depth=depth + 1))
+
+            step = draw_if(c, self.kernel, body, lambda _: carried[0]) if guarded else body(c)
+            assert step is not None
+            if store:
+                self.kernel.store(c, step)
+            return [*carried[1:], step]
+
+        return draw_loop(choices, self.kernel, [grown] * count, turn)[-1]
+
+    def _draw_turn(self, choices: Choices, pool: Sequence[Vector], carried: Vector, depth: int) -> Vector:
+        """What an iteration makes of what it carries, or another vector of the type, within what is known of it."""
+        found = self.draw(choices, pool, depth)
+        alike = found is not None and (found.component, found.length) == (carried.component, carried.length)
+        kind = choices.between(0, 5)
+        if found is not None and alike and _fits(found, carried):
+            return found
+        kernel, component = self.kernel, carried.component
+        if carried.known is None:
+            return carried
+        other = kernel.load(
+            choices, component, carried.length, draw_contents(choices, component, Wanted(size=16, exact=True))
+        )
+        operations = _CLOSED_FLOAT if component.is_float else _CLOSED_INTEGER
+        name = kernel.name("v")
+        operation = operations[kind % len(operations)]
+        kernel.program.emit(VectorArithmetic(id=name, operation=operation, a=carried.id, b=other.id))
+        return Vector(name, component, carried.length, carried.known)
+
+    def _draw_if(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
+        """A condition whose branches give a vector each, or store."""
+        stores = choices.chance(3)
+        two = choices.chance(8)
+
+        def arm(c: Choices) -> Vector | None:
+            if stores:
+                self.kernel.store(c, pool[-1 - c.between(0, len(pool) - 1)])
+                return None
+            found = c.group(partial(self.draw, pool=pool, depth=depth + 1))
+            if found is None or (found.component, found.length) == (pool[-1].component, pool[-1].length):
+                return found or pool[-1]
+            self.kernel.store(c, found)
+            return pool[-1]
+
+        return draw_if(choices, self.kernel, arm, arm if two else None)
+
+
+_CLOSED_FLOAT = (VectorOperation.FMax, VectorOperation.FMin, VectorOperation.FAdd, VectorOperation.NMax)
+_CLOSED_INTEGER = (VectorOperation.IAdd, VectorOperation.BitwiseXor, VectorOperation.ISub, VectorOperation.SMax)
+
+
+def _unknown(vector: Vector) -> Vector:
+    return Vector(vector.id, vector.component, vector.length, None, fresh=True)
+
+
+def _grown(vector: Vector) -> Known:
+    """What is known after iterations that add small numbers; of integers, nothing."""
+    component, known = vector.component, vector.range
+    if not component.is_float:
+        return anything(component)
+    for _ in range(MAX_TURNS):
+        more = added(component, known, Known(-16, 16, -1))
+        known = more if holds(component, more) else known
+    return known
+
+
+def _fits(vector: Vector, carried: Vector) -> bool:
+    """Whether an iteration may hand on a vector where `carried` came in."""
+    if carried.known is None or vector.known is None:
+        return carried.known is vector.known and vector.fresh
+    known, room = vector.known, carried.known
+    coarse = room.grain is None or (known.grain is not None and known.grain >= room.grain)
+    return room.low <= known.low and known.high <= room.high and coarse

@@ -1,0 +1,218 @@
+"""Cases of training: outer products and sums that many invocations accumulate (CV-020, CV-021)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from hypothesis import strategies as st
+
+from cts.capabilities import Capabilities, Feature
+from cts.errors import NothingToGenerate
+from cts.generators.areas.vector_arithmetic import draw_length
+from cts.generators.build.choices import Choices, Draw
+from cts.generators.build.contents import Contents, Wanted, draw_contents, ramp, realistic
+from cts.generators.build.memory import Region
+from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
+from cts.generators.build.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, tiles, written
+from cts.generators.parts.vector_flow import MAX_TURNS, draw_condition, draw_loop
+from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, interpreted
+from cts.model import (
+    Case,
+    ComponentType,
+    Data,
+    Else,
+    EndIf,
+    If,
+    Interpretation,
+    MatrixConversion,
+    MatrixLayout,
+    OpaqueMatrix,
+    Place,
+    SpecInterpretation,
+    SpecLayout,
+    StorageClass,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+)
+from cts.model.operand import Factors
+
+_C = ComponentType
+
+#: The most accumulations of one case that go to one location.
+_MEETING = 2
+
+
+def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+    """Valid cases that a device with `capabilities` can run. Raises NothingToGenerate when it accumulates nothing."""
+    accumulators = accumulators_of(capabilities)
+    if not accumulators:
+        raise NothingToGenerate("the driver has no training with cooperative vectors")
+
+    @st.composite
+    def vector_training(draw: Draw) -> Case:
+        return _draw_case(Choices(draw), capabilities, accumulators)
+
+    return vector_training()
+
+
+def accumulators_of(capabilities: Capabilities) -> list[ComponentType]:
+    """The types that the driver accumulates in (CV-037)."""
+    if not {Feature.COOPERATIVE_VECTOR, Feature.COOPERATIVE_VECTOR_TRAINING} <= capabilities.features:
+        return []
+    listed = ((_C.float32, Feature.TRAINING_FLOAT32), (_C.float16, Feature.TRAINING_FLOAT16))
+    return [c for c, f in listed if f in capabilities.features and c in capabilities.vector_components]
+
+
+def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Sequence[ComponentType]) -> Case:
+    outer = choices.chance(5) and _C.float16 in capabilities.vector_components
+    m, n = draw_length(choices, capabilities), draw_length(choices, capabilities)
+    if m * n > MAX_COMPONENTS:
+        n = max(MAX_COMPONENTS // m, 1)
+    dispatch = draw_vector_dispatch(choices, capabilities, max(m, n, m * n // 16))
+    kernel = VectorKernel(choices, capabilities, dispatch)
+    times = choices.pick((1, 1, 2, 3))
+    exact = not choices.rarely(6)
+    training = _Training(kernel, accumulators, exact)
+    around = choices.between(0, 9)
+    for _ in range(times):
+        body = training.draw_outer if outer else training.draw_sum
+        choices.group(partial(_draw_around, kernel=kernel, around=around, body=partial(body, shape=(m, n))))
+        outer = outer != choices.rarely(3) and _C.float16 in capabilities.vector_components
+    return kernel.case()
+
+
+def _draw_around(choices: Choices, kernel: VectorKernel, around: int, body: partial[None]) -> None:
+    """An accumulation, alone, or in a loop, or where a condition holds, or in both branches of one."""
+    if around in (6, 7):
+
+        def turn(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
+            body(c, turns=MAX_TURNS)
+            return carried
+
+        draw_loop(choices, kernel, [], turn)
+    elif around >= 8:
+        kernel.program.emit(If(condition=written(kernel.constness, draw_condition(choices, kernel))))
+        body(choices, turns=1)
+        if around == 9:
+            kernel.program.emit(Else())
+            body(choices, turns=1)
+        kernel.program.emit(EndIf())
+    else:
+        body(choices, turns=1)
+
+
+class _Training:
+    """The accumulations of one case, into matrices and buffers that earlier ones may have begun."""
+
+    def __init__(self, kernel: VectorKernel, accumulators: Sequence[ComponentType], exact: bool) -> None:
+        self.kernel = kernel
+        self.accumulators = accumulators
+        self.exact = exact
+        self._matrices: dict[str, int] = {}
+        self._sums: list[tuple[Region, int]] = []
+
+    def _room(self, component: ComponentType, turns: int) -> int:
+        """How large the terms that are added to one location may be, for a sum exact in any order."""
+        met = self.kernel.lanes.instances * turns * _MEETING
+        return max((1 << (component.format.precision - 1)) // met, 1)
+
+    def draw_outer(self, choices: Choices, shape: tuple[int, int], turns: int) -> None:
+        """An outer product added to a matrix: a new one, or one that an earlier outer product added to."""
+        kernel = self.kernel
+        again, which = choices.chance(3), choices.between(0, 3)
+        component = choices.pick(self.accumulators)
+        room = self._room(component, turns)
+        a = self._draw_factor(choices, shape[0], room)
+        # The other factor's numbers are as large as the first one's leave room for.
+        left = max(int(room / max(a.range.size, 1)), 1)
+        b = self._draw_factor(choices, shape[1], left)
+        known = [n for n, met in self._matrices.items() if met < _MEETING and _shape(kernel, n) == shape]
+        if again and known:
+            name = known[which % len(known)]
+            component = kernel.opaque[name].component
+        else:
+            name = self._draw_matrix(choices, component, shape)
+        self._matrices[name] = self._matrices.get(name, 0) + 1
+        spec = kernel.constness.kind() == "spec"
+        interpretation = Interpretation(component.value)
+        layout = MatrixLayout.TrainingOptimal
+        kernel.program.emit(
+            VectorOuterProductAccumulate(
+                a=a.id,
+                b=b.id,
+                matrix=name,
+                interpretation=SpecInterpretation(interpretation) if spec else interpretation,
+                layout=SpecLayout(layout) if spec else layout,
+                offset=written(kernel.constness, kernel.opaque[name].offset),
+            )
+        )
+
+    def _draw_factor(self, choices: Choices, length: int, room: int) -> Vector:
+        """A float16 vector from memory."""
+        return self.kernel.load(choices, _C.float16, length, self._contents(choices, _C.float16, min(room, 7)))
+
+    def _contents(self, choices: Choices, component: ComponentType, size: int) -> Contents:
+        if not self.exact:
+            return realistic(component, choices.between(0, 9))
+        return draw_contents(choices, component, Wanted(size=size, exact=True, halves=False))
+
+    def _draw_matrix(self, choices: Choices, component: ComponentType, shape: tuple[int, int]) -> str:
+        """A training-optimal matrix, of zeros or converted from a buffer, and its conversion back."""
+        kernel = self.kernel
+        name = kernel.fresh_name("g")
+        offset = choices.pick((0, 0, 64, 128)) if choices.chance(4) else 0
+        physical = choices.chance(2) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features
+        storage = StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer
+        zero = not choices.chance(4) or component not in interpreted(kernel.capabilities)
+        kernel.opaque[name] = OpaqueMatrix(component, *shape, MatrixLayout.TrainingOptimal, offset, storage, zero=zero)
+        if not zero:
+            draw_filling(choices, kernel, name, ramp(component, 7))
+        back = Contents(ramp(component, 1).known, Data(fill=-5))
+        place = draw_plain_place(choices, kernel, component, shape, back, "dst")
+        kernel.conversions.append(MatrixConversion(Place(name), place, *shape, after=True, host=choices.chance(3)))
+        return name
+
+    def draw_sum(self, choices: Choices, shape: tuple[int, int], turns: int) -> None:
+        """A vector added to memory: everywhere the same place, one for each, a few, or places that overlap."""
+        kernel = self.kernel
+        again, kind, period, base = choices.record(3, 9, 2, 9)
+        component = choices.pick(self.accumulators)
+        length = shape[0]
+        room = self._room(component, turns)
+        extent = length * component.size
+        tile = -(-extent // ALIGNMENT) * ALIGNMENT
+        overlapping = kind == 9
+        if overlapping:
+            # So many vectors of each invocation's neighbours reach one component.
+            room = max(room // (1 + tile // ALIGNMENT), 1)
+        vector = kernel.load(choices, component, length, self._contents(choices, component, min(room, 61)))
+        start = ALIGNMENT * (0, 0, 0, 0, 0, 0, 0, 1, 2, 33)[base]
+        at = At(start)
+        if kind in (3, 4):
+            at = At(start, tiles(kernel.lanes, tile))
+        elif kind in (5, 6, 7, 8) and kernel.lanes.inv > 1:
+            at = At(0, Factors(inv=tile, wg_x=tile if kernel.lanes.x > 1 else 0), tile * (2 + period))
+        elif overlapping and kernel.lanes.inv > 1:
+            at = At(start, Factors(inv=ALIGNMENT))
+        region = self._draw_region(choices, component, turns, again=again == 3 and not overlapping)
+        region.size = max(region.size, at.most(kernel.lanes) + extent)
+        kernel.program.emit(
+            VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=written(kernel.constness, at))
+        )
+
+    def _draw_region(self, choices: Choices, component: ComponentType, turns: int, *, again: bool) -> Region:
+        """A buffer of sums: small numbers before."""
+        storage = self.kernel.storage(choices)
+        if again and self._sums and self._sums[-1][0].type is component and self._sums[-1][1] < _MEETING:
+            region, met = self._sums.pop()
+            self._sums.append((region, met + 1))
+            return region
+        region = Region(self.kernel.fresh_name("sum"), component, 1, storage, ramp(component, 13).data)
+        self._sums.append((region, 1))
+        self.kernel.add(region)
+        return region
+
+
+def _shape(kernel: VectorKernel, name: str) -> tuple[int, int]:
+    return kernel.opaque[name].rows, kernel.opaque[name].cols

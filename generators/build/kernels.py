@@ -1,0 +1,318 @@
+"""A case under construction in which matrices of several types are loaded, computed with and stored.
+
+Sources are only read; every store of every instance has a place of its own (TA-044).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cts.capabilities import Capabilities, Feature
+from cts.generators.build.choices import Choices
+from cts.generators.build.contents import Contents
+from cts.generators.build.known import ZEROS, Known, known_number, reread
+from cts.generators.build.memory import FILL, Lines, Region, aligned_elements, draw_base, draw_read, draw_write
+from cts.generators.build.operands import Constness, Grid, Varying
+from cts.generators.build.programs import Program
+from cts.generators.build.supports import Supports, grid_of
+from cts.model import (
+    SCHEMA_VERSION,
+    AnyFunction,
+    Buffer,
+    Case,
+    ComponentType,
+    ControlBarrier,
+    Data,
+    Dispatch,
+    FloatControls,
+    MatrixConstant,
+    MatrixLoad,
+    MatrixNull,
+    MatrixStore,
+    MatrixType,
+    Order,
+    Scope,
+    SpecInt,
+    SpecScope,
+    SpecUse,
+    StorageClass,
+    Use,
+)
+from cts.model.component import Number
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix of the program and what is known of its values."""
+
+    id: str
+    type: MatrixType
+    component: ComponentType
+    rows: int
+    cols: int
+    use: Use
+    known: Known
+
+    @property
+    def elements(self) -> int:
+        return self.rows * self.cols
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A matrix type, for loads and stores of whole matrices."""
+
+    type: MatrixType
+    component: ComponentType
+    rows: int
+    cols: int
+
+
+@dataclass
+class Source(Region):
+    """A region that is only read, and what is known of its numbers."""
+
+    known: Known = ZEROS
+
+
+class Kernel:
+    """Collects the parts of a case.
+
+    `only`: all matrices have this type, of literals; how each constant of it is delivered is drawn for itself.
+    `literal_uses`: the program changes uses, and types must stay alike; or spirv-val, and with it the
+    validation layer, refuses the instruction where a use is a specialization constant.
+    """
+
+    def __init__(
+        self,
+        choices: Choices,
+        supports: Supports,
+        scope: Scope,
+        dispatch: Dispatch,
+        *,
+        only: MatrixType | None = None,
+        literal_uses: bool = False,
+    ) -> None:
+        self.supports = supports
+        self.scope = scope
+        self.dispatch = dispatch
+        #: The instances, and the iterations of the loops around what is emitted next; `outer` without them.
+        self.grid: Grid = grid_of(dispatch, scope)
+        self.outer: Grid = self.grid
+        #: Whether the case has special numbers, and makes IEEE 754 binding: so what becomes of them is judged.
+        self.ieee = False
+        #: The use of the matrices of a case that has but one type.
+        self.use = Use.Accumulator
+        self.constness = Constness(choices)
+        self.program = Program(self.constness)
+        self.functions: dict[str, AnyFunction] = {}
+        self.features = supports.capabilities.features
+        self._regions: list[Region] = []
+        self._literal_uses = literal_uses
+        self._extents: dict[int, int | SpecInt] = {}
+        self._uses: dict[Use, Use | SpecUse] = {}
+        self._scope: Scope | SpecScope = scope
+        self._only = None if only is None else self.constness.matrix_type(only)
+        if only is None and self._spec():
+            self._scope = SpecScope(scope)
+
+    def _spec(self) -> bool:
+        return self.constness.kind() == "spec"
+
+    def admits(self, component: ComponentType, rows: int, cols: int, use: Use) -> bool:
+        """Whether the driver can run such a matrix in this dispatch."""
+        return self.supports.admits(component, use, self.scope, (rows, cols), self.dispatch.subgroups)
+
+    def extent(self, extent: int) -> int | SpecInt:
+        """A number of rows or columns as this case writes it everywhere, so that types are declared alike."""
+        if extent not in self._extents:
+            self._extents[extent] = SpecInt(extent) if self._spec() else extent
+        return self._extents[extent]
+
+    def type(self, component: ComponentType, rows: int, cols: int, use: Use) -> MatrixType:
+        """The type as this case writes it everywhere."""
+        if self._only is not None:
+            return self._only
+        if use not in self._uses:
+            self._uses[use] = SpecUse(use) if not self._literal_uses and self._spec() else use
+        return MatrixType(component, self._scope, self.extent(rows), self.extent(cols), self._uses[use])
+
+    def name(self, prefix: str) -> str:
+        return self.program.name(prefix)
+
+    def function(self, prefix: str, function: AnyFunction) -> str:
+        """The name of a function, the same for equal ones."""
+        for name, known in self.functions.items():
+            if known == function:
+                return name
+        name = f"{prefix}{len(self.functions) or ''}"
+        self.functions[name] = function
+        return name
+
+    def source(self, choices: Choices, component: ComponentType, contents: Contents, *, scalar: bool = False) -> Source:
+        """A buffer to read, of `component`, or now and then, unless `scalar`, of vectors of it."""
+        number = sum(isinstance(r, Source) for r in self._regions)
+        components = choices.pick((2, 4)) if not scalar and choices.rarely(12) else 1
+        storage = self.storage(choices)
+        region = Source(f"src{number or ''}", component, components, storage, contents.data, known=contents.known)
+        self._regions.append(region)
+        return region
+
+    def storage(self, choices: Choices) -> StorageClass:
+        """Storage buffers, or now and then physical ones."""
+        physical = choices.chance(2) and Feature.BUFFER_DEVICE_ADDRESS in self.features
+        return StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer
+
+    def load(
+        self, choices: Choices, component: ComponentType, rows: int, cols: int, use: Use, contents: Contents
+    ) -> Matrix:
+        """A matrix from a buffer of its own with these contents."""
+        region = self.source(choices, component, contents)
+        return self.load_from(choices, region, rows, cols, use)
+
+    def load_from(
+        self,
+        choices: Choices,
+        region: Source,
+        rows: int,
+        cols: int,
+        use: Use,
+        declared: ComponentType | None = None,
+    ) -> Matrix:
+        """A matrix from a source: rows mostly adjoin, instances mostly read places of their own.
+
+        `declared` is a component type of the source's width, where it is not the source's.
+        """
+        order = choices.pick(tuple(Order)) if choices.chance(3) else Order.RowMajor
+        plan = self.lines(choices, region, order, rows, cols, (0,) * 8 + (1, 2))
+        stride, extent, alignment = plan
+        if choices.chance(7) and self.grid != Grid():
+            offset = self._tiles(choices, region, alignment, extent)
+        else:
+            offset = draw_read(choices, region, self.grid, alignment, extent)
+        component = declared or region.type
+        name, matrix = self.name("m"), self.type(component, rows, cols, use)
+        written_stride, written_offset = self.constness.scalars([stride, offset])
+        self.program.emit(
+            MatrixLoad(
+                id=name, type=matrix, buffer=region.name, stride=written_stride, order=order, offset=written_offset
+            )
+        )
+        return Matrix(name, matrix, component, rows, cols, use, reread(region.type, component, region.known))
+
+    def lines(
+        self, choices: Choices, region: Region, order: Order, rows: int, cols: int, pads: Sequence[int]
+    ) -> tuple[int, int, int]:
+        """Stride in elements, bytes from the first to behind the last component, alignment of lines (VK-040)."""
+        lines = Lines.of(region, order, region.type, rows, cols)
+        stride = lines.unit * (lines.dense + choices.pick(pads))
+        return stride, lines.extent(stride), lines.alignment
+
+    def _tiles(self, choices: Choices, region: Region, alignment: int, extent: int) -> Varying:
+        """A place of its own for what each instance reads."""
+        unit = aligned_elements(region, alignment)
+        tile = -(-extent // (unit * region.element_size)) * unit
+        offset = Varying(draw_base(choices) * unit, self.grid.tiles(tile))
+        region.size = max(region.size, offset.range(self.grid)[1] * region.element_size + extent)
+        return offset
+
+    def constant(self, component: ComponentType, rows: int, cols: int, use: Use, value: Number) -> Matrix:
+        """A matrix of one value."""
+        name, matrix = self.name("c"), self.type(component, rows, cols, use)
+        self.program.emit(MatrixConstant(id=name, type=matrix, value=self.constness.component(value)))
+        return Matrix(name, matrix, component, rows, cols, use, known_number(value))
+
+    def null(self, component: ComponentType, rows: int, cols: int, use: Use) -> Matrix:
+        """A matrix of zeros."""
+        name, matrix = self.name("z"), self.type(component, rows, cols, use)
+        self.program.emit(MatrixNull(id=name, type=matrix))
+        return Matrix(name, matrix, component, rows, cols, use, ZEROS)
+
+    def store(self, choices: Choices, matrix: Matrix) -> MatrixStore:
+        """Store a matrix to a place of its own, mostly in a new buffer."""
+        region = self._destination(choices, matrix.component)
+        order = choices.pick(tuple(Order)) if choices.rarely(6) else Order.RowMajor
+        stride, extent, alignment = self.lines(choices, region, order, matrix.rows, matrix.cols, (0,) * 9 + (1,))
+        offset = draw_write(choices, region, self.grid, alignment, extent)
+        written_stride, written_offset = self.constness.scalars([stride, offset])
+        stored = MatrixStore(
+            matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=written_offset
+        )
+        self.program.emit(stored)
+        return stored
+
+    def through_memory(self, choices: Choices, matrix: Matrix) -> Matrix:
+        """A matrix stored and, behind a barrier (TA-044), loaded again: its bits are preserved (NU-014)."""
+        stored = self.store(choices, matrix)
+        self.program.emit(ControlBarrier())
+        name = self.name("m")
+        written = self.type(matrix.component, matrix.rows, matrix.cols, matrix.use)
+        self.program.emit(
+            MatrixLoad(
+                id=name,
+                type=written,
+                buffer=stored.buffer,
+                stride=stored.stride,
+                order=stored.order,
+                offset=stored.offset,
+            )
+        )
+        return replace(matrix, id=name, type=written)
+
+    def _destination(self, choices: Choices, component: ComponentType) -> Region:
+        again, storage = choices.chance(3), self.storage(choices)
+        found = [r for r in self._regions if not isinstance(r, Source)]
+        # What is in workgroup memory does not grow: a driver has little of it (VK-025).
+        if again and found and found[-1].type is component and found[-1].storage is not StorageClass.Workgroup:
+            return found[-1]
+        region = Region(f"dst{len(found) or ''}", component, 1, storage, Data(fill=FILL[component]))
+        self._regions.append(region)
+        return region
+
+    def add(self, region: Region) -> None:
+        """One more buffer."""
+        self._regions.append(region)
+
+    def buffers(self) -> dict[str, Buffer]:
+        """The buffers in use, in the order of their first use."""
+        return {region.name: region.buffer() for region in self._regions if region.size}
+
+    def case(self, float_controls: FloatControls = FloatControls.Undecorated) -> Case:
+        """The finished case."""
+        case = Case(
+            schema=SCHEMA_VERSION,
+            name="generated",
+            buffers=self.buffers(),
+            program=tuple(self.program.instructions),
+            functions=self.functions,
+            float_controls=float_controls,
+        )
+        return case if self.dispatch == Dispatch() else _with_dispatch(case, self.dispatch)
+
+
+def _with_dispatch(case: Case, dispatch: Dispatch) -> Case:
+    """What equals the default is left out of YAML only where it is not given."""
+    return Case(
+        schema=case.schema,
+        name=case.name,
+        buffers=case.buffers,
+        program=case.program,
+        dispatch=dispatch,
+        functions=case.functions,
+        float_controls=case.float_controls,
+    )
+
+
+def as_matrix(matrix: Matrix, name: str, known: Known) -> Matrix:
+    """A result of the same type."""
+    return replace(matrix, id=name, known=known)
+
+
+def draw_float_controls(choices: Choices, capabilities: Capabilities) -> FloatControls:
+    """How roundings bind: not at all, or in one of the two ways to say so, of which one says most (NU-017..NU-020)."""
+    controls = (FloatControls.Undecorated, FloatControls.NoContraction, *2 * (FloatControls.FastMathNone,))
+    drawn = choices.pick(controls)
+    if drawn is FloatControls.FastMathNone and Feature.FLOAT_CONTROLS_2 not in capabilities.features:
+        return FloatControls.NoContraction
+    return drawn

@@ -1,0 +1,127 @@
+"""A program under construction: fresh names, emitted instructions, and the layouts later ones can start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cts.generators.build import layouts as lay
+from cts.generators.build import views as vw
+from cts.generators.build.layout_plans import LayoutPlan
+from cts.generators.build.operands import Constness
+from cts.model import (
+    AnyInstruction,
+    ClampMode,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+    TensorView,
+    TensorViewSetClip,
+    TensorViewSetDimension,
+    TensorViewSetStride,
+)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A layout in the program: its id and its state."""
+
+    id: str
+    state: lay.LayoutState
+
+
+class Program:
+    """Collects instructions in SSA form."""
+
+    def __init__(self, constness: Constness) -> None:
+        self.constness = constness
+        self.instructions: list[AnyInstruction] = []
+        self.layouts: list[Named] = []
+        self._taken: dict[str, int] = {}
+
+    def name(self, prefix: str) -> str:
+        """A fresh id: `t`, `t1`, `t2`, ..."""
+        number = self._taken.get(prefix, 0)
+        self._taken[prefix] = number + 1
+        return f"{prefix}{number or ''}"
+
+    def emit(self, instruction: AnyInstruction) -> None:
+        self.instructions.append(instruction)
+
+    def keep_only(self, first: int) -> None:
+        """Drop the instructions before index `first` but for the layouts that later ones start from."""
+        needed = {getattr(i, "of", "") for i in self.instructions[first:]}
+        kept = self.instructions[first:]
+        for instruction in reversed(self.instructions[:first]):
+            if getattr(instruction, "id", None) in needed:
+                kept.insert(0, instruction)
+                needed.add(getattr(instruction, "of", ""))
+        self.instructions = kept
+
+    def create_layout(self, dim: int, clamp: ClampMode) -> Named:
+        """TA-012."""
+        name = self.name("t")
+        written_dim, written_clamp = self.constness.dim_and_clamp(dim, clamp)
+        self.emit(TensorLayout(id=name, dim=written_dim, clamp=written_clamp))
+        return Named(name, lay.LayoutState.fresh(dim, clamp))
+
+    def place_layout(self, start: Named, plan: LayoutPlan) -> str:
+        """Emit a plan's steps; the id of the layout it leads to."""
+        at = start
+        for step in plan.steps:
+            at = Named(self._layout_step(at.id, step), at.state.after(step))
+            if plan.reusable:
+                self.layouts.append(at)
+        if plan.dead is not None:
+            self._layout_step(at.id, plan.dead)
+        return at.id
+
+    def _layout_step(self, of: str, step: lay.Step) -> str:
+        name, scalars = self.name("t"), self.constness.scalars
+        match step:
+            case lay.SetBlockSize(block):
+                self.emit(TensorLayoutSetBlockSize(id=name, of=of, block_size=scalars(block)))
+            case lay.SetDimension(dims):
+                self.emit(TensorLayoutSetDimension(id=name, of=of, dims=scalars(dims)))
+            case lay.SetStride(strides):
+                self.emit(TensorLayoutSetStride(id=name, of=of, strides=scalars(strides)))
+            case lay.Slice(offset, span):
+                both = scalars([*offset, *span])
+                self.emit(TensorLayoutSlice(id=name, of=of, offset=both[: len(offset)], span=both[len(offset) :]))
+            case lay.SetClampValue(value):
+                self.emit(TensorLayoutSetClampValue(id=name, of=of, value=scalars([value])[0]))
+        return name
+
+    def place_view(self, plan: vw.ViewPlan) -> str:
+        """Emit a view; its id."""
+        name = self.name("v")
+        dim, has_dimensions, permutation = self.constness.view_type(plan.has_dimensions, plan.permutation)
+        self.emit(TensorView(id=name, dim=dim, has_dimensions=has_dimensions, permutation=permutation))
+        for step in plan.steps:
+            name = self._view_step(name, step)
+        if plan.dead is not None:
+            self._view_step(name, plan.dead)
+        return name
+
+    def _view_step(self, of: str, step: vw.ViewStep) -> str:
+        name, scalars = self.name("v"), self.constness.scalars
+        match step:
+            case vw.SetDimension(dims):
+                self.emit(TensorViewSetDimension(id=name, of=of, dims=scalars(dims)))
+            case vw.SetStride(strides):
+                self.emit(TensorViewSetStride(id=name, of=of, strides=scalars(strides)))
+            case vw.SetClip(row_offset, row_span, col_offset, col_span):
+                a, b, c, d = scalars([row_offset, row_span, col_offset, col_span])
+                self.emit(TensorViewSetClip(id=name, of=of, row_offset=a, row_span=b, col_offset=c, col_span=d))
+        return name
+
+    def reusable_layout(self, dim: int, clamp: ClampMode, back: int, store: bool) -> Named | None:
+        """A layout of this type that another may start from, `back` before the last; blocks are for loads (TA-068)."""
+        usable = [
+            n
+            for n in self.layouts
+            if (n.state.dim, n.state.clamp) == (dim, clamp) and not (store and max(n.state.block) > 1)
+        ]
+        return usable[-1 - back % len(usable)] if usable else None

@@ -1,0 +1,191 @@
+"""What a driver's capabilities let a case have: matrix types, shapes, scopes, dispatches."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TypeVar
+
+from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
+from cts.generators.build.choices import Choices
+from cts.generators.build.operands import Grid
+from cts.model import ComponentType, Dispatch, Scope, Use
+
+#: Most matrix elements, over all instances, that one instruction of a generated case handles.
+MAX_ELEMENTS = 4096
+
+#: Rows or columns beyond one tile of a device, whole numbers of tiles and not, simplest first. 256 is the longest that
+#: every device with flexible dimensions has (VK-023b).
+LONG = (33, 48, 17, 80, 128, 65, 64, 100, 256)
+
+_SIMPLEST_FIRST = (
+    ComponentType.uint16,
+    ComponentType.uint8,
+    ComponentType.uint32,
+    ComponentType.int8,
+    ComponentType.int16,
+    ComponentType.int32,
+    ComponentType.float16,
+    ComponentType.float32,
+    ComponentType.bfloat16,
+    ComponentType.float8_e4m3fn,
+    ComponentType.float8_e5m2,
+)
+
+
+class Supports:
+    """The matrices a driver can run that are small enough for generated cases, simplest first."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self.capabilities = capabilities
+        self.rows = usable(capabilities)
+        self._by_type: dict[tuple[ComponentType, Use, Scope], list[MatrixSupport]] = {}
+        for row in self.rows:
+            self._by_type.setdefault((row.component, row.use, row.scope), []).append(row)
+
+    def of(self, component: ComponentType, use: Use, scope: Scope, subgroups: int | None = None) -> list[MatrixSupport]:
+        """The rows for a type; with `subgroups`, those that a workgroup of so many admits."""
+        rows = self._by_type.get((component, use, scope), [])
+        if subgroups is None or scope is Scope.Subgroup:
+            return rows
+        return [row for row in rows if row.subgroups in (None, subgroups)]
+
+    def admits(
+        self, component: ComponentType, use: Use, scope: Scope, shape: tuple[int, int], subgroups: int | None = None
+    ) -> bool:
+        """Whether a matrix of this type and shape can run, and is small enough."""
+        if max(shape) > self.capabilities.max_dimension or shape[0] * shape[1] > MAX_ELEMENTS:
+            return False
+        return any(fits(row, shape) for row in self.of(component, use, scope, subgroups))
+
+
+Row = TypeVar("Row", MatrixSupport, MulAddSupport)
+
+
+def draw_row(choices: Choices, rows: Sequence[Row]) -> Row:
+    """A row: of integers or of floats as often, and of each type of either, however many rows there are of it."""
+    floats = choices.chance(5)
+    kind = [row for row in rows if _component(row).is_float == floats] or rows
+    types = list(dict.fromkeys(_first(row) for row in kind))
+    first = choices.pick(types)
+    return choices.pick([row for row in kind if _first(row) is first])
+
+
+def _component(row: MatrixSupport | MulAddSupport) -> ComponentType:
+    return row.component if isinstance(row, MatrixSupport) else row.result
+
+
+def _first(row: MatrixSupport | MulAddSupport) -> ComponentType:
+    return row.component if isinstance(row, MatrixSupport) else row.a
+
+
+def usable(capabilities: Capabilities) -> list[MatrixSupport]:
+    """Usable rows of the capabilities, simplest first."""
+    components, scopes, uses = list(_SIMPLEST_FIRST), list(Scope), [Use.Accumulator, Use.A, Use.B]
+    rows = [
+        row
+        for row in capabilities.matrices
+        if row.rows * row.cols <= MAX_ELEMENTS
+        and max(row.rows, row.cols) <= capabilities.max_dimension
+        and can_run(capabilities, row.scope, row.subgroups)
+    ]
+    return sorted(
+        rows,
+        key=lambda r: (scopes.index(r.scope), components.index(r.component), uses.index(r.use), r.rows, r.cols),
+    )
+
+
+def can_run(capabilities: Capabilities, scope: Scope, subgroups: int | None) -> bool:
+    """Whether a driver has the scope, with the workgroups that a row asks for."""
+    if scope is Scope.Subgroup:
+        return True
+    return Feature.WORKGROUP_SCOPE in capabilities.features and (subgroups or 1) <= capabilities.max_subgroups
+
+
+def fits(row: MatrixSupport, shape: tuple[int, int]) -> bool:
+    """Whether a row covers a shape."""
+    rows, cols = shape
+    if row.exact:
+        return shape == (row.rows, row.cols)
+    return rows % row.rows == 0 and cols % row.cols == 0
+
+
+def draw_extent(choices: Choices, granule: int, exact: bool, most: int) -> int:
+    """A multiple of `granule` up to `most`, but for `granule` itself where `exact`."""
+    return granule if exact else granule * choices.between(1, max(most // granule, 1))
+
+
+def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> tuple[int, int]:
+    """Mostly up to 16 rows and columns, sometimes `LONG` in one of them.
+
+    Never more than `MAX_ELEMENTS` elements.
+    """
+    if support.exact:
+        return support.rows, support.cols
+    extents = []
+    axis, which = choices.record(1, len(LONG) - 1) if choices.rarely(10) else (None, 0)
+    for n, granule in enumerate((support.rows, support.cols)):
+        most = max(16, 2 * granule) if granule > 1 else 16
+        extent = granule * choices.between(1, max(min(most, max_dimension) // granule, 1))
+        extents.append(long_extent(which, granule, max_dimension) if n == axis else extent)
+    rows, cols = shortened(extents, (support.rows, support.cols), () if axis is None else (axis,))
+    return rows, cols
+
+
+def shortened(extents: Sequence[int], granules: Sequence[int], long: Sequence[int]) -> list[int]:
+    """The extents, shorter where two of them span more than `MAX_ELEMENTS`; those at `long` give way last."""
+    found = list(extents)
+    pairs = list(itertools.combinations(range(len(found)), 2))
+    while True:
+        pair = max(pairs, key=lambda p: found[p[0]] * found[p[1]])
+        if found[pair[0]] * found[pair[1]] <= MAX_ELEMENTS:
+            return found
+        at = max((i for i in pair if found[i] > granules[i]), key=lambda i: (i not in long, found[i]))
+        found[at] -= granules[at]
+
+
+def long_extent(which: int, granule: int, max_dimension: int) -> int:
+    """The multiple of a granule next above one of `LONG`, as far as a device has it."""
+    return granule * max(min(-(-LONG[which] // granule), max_dimension // granule), 1)
+
+
+def draw_dispatch(
+    choices: Choices,
+    scope: Scope,
+    asked: int | None,
+    capabilities: Capabilities,
+    elements: int,
+    several: int = 3,
+) -> Dispatch:
+    """One workgroup, or in `several` of ten cases more, and likewise their subgroups.
+
+    A Workgroup scope row may have `asked` for a number of subgroups.
+    """
+    subgroups, workgroups = 1, (1, 1, 1)
+    if scope is Scope.Workgroup:
+        powers = [1 << i for i in range(capabilities.max_subgroups.bit_length())]
+        subgroups = asked or choices.pick(powers)
+    elif choices.chance(several):
+        subgroups = choices.between(1, min(4, capabilities.max_subgroups))
+    if choices.chance(several):
+        workgroups = (choices.between(1, 3), choices.between(1, 3), choices.between(1, 2) if choices.chance(2) else 1)
+    apart = subgroups if scope is Scope.Subgroup else 1
+    x, y, z = workgroups
+    if x * y * z * apart * elements > MAX_ELEMENTS:
+        workgroups = (1, 1, 1)
+        subgroups = subgroups if subgroups * elements <= MAX_ELEMENTS or apart == 1 else 1
+    if workgroups == (1, 1, 1):
+        return Dispatch(subgroups=subgroups)
+    return Dispatch(workgroups=workgroups, subgroups=subgroups)
+
+
+def grid_of(dispatch: Dispatch, scope: Scope) -> Grid:
+    """The instances of a matrix scope."""
+    x, y, z = dispatch.workgroups
+    return Grid(x, y, z, dispatch.subgroups if scope is Scope.Subgroup else 1)
+
+
+def pointees_of(capabilities: Capabilities) -> Sequence[ComponentType]:
+    """Pointee types that every device with shaders for these cases has, and those of its matrices."""
+    always = (ComponentType.uint32, ComponentType.int32, ComponentType.float32)
+    return [c for c in ComponentType if c in always or any(row.component is c for row in capabilities.matrices)]

@@ -1,0 +1,168 @@
+"""Instructions that compute with matrices: operands with which they are defined, and what is known of results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cts.generators.build.choices import Choices
+from cts.generators.build.contents import Wanted, consecutive, draw_contents
+from cts.generators.build.kernels import Kernel, Matrix, as_matrix
+from cts.generators.build.known import (
+    UNBOUNDED,
+    Known,
+    added,
+    anything,
+    limits,
+    multiplied,
+    negated,
+    settled,
+    subtracted,
+    within,
+)
+from cts.generators.build.specials import draw_numbers, draw_special_number
+from cts.model import Arithmetic, Component, ComponentType, MatrixArithmetic, MatrixComponents, MatrixTimesScalar
+from cts.model.component import Number
+
+#: Component types with arithmetic (NU-034).
+ARITHMETIC = frozenset(t for t in ComponentType if not t.storage_only)
+
+_OF_INTEGERS = (
+    Arithmetic.IAdd,
+    Arithmetic.ISub,
+    Arithmetic.IMul,
+    Arithmetic.SNegate,
+    Arithmetic.UDiv,
+    Arithmetic.SDiv,
+)
+_OF_FLOATS = (Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FNegate, Arithmetic.FDiv)
+
+_SCALARS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, 4097, 300, 100, -0.25, 0, 65537, 1)
+
+
+def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool) -> Matrix:
+    """An element-wise operation on `a` and perhaps another matrix (KM-017)."""
+    operation = choices.pick(_operations(a.component))
+    if operation in (Arithmetic.SNegate, Arithmetic.FNegate):
+        return _emit(kernel, operation, a, None, negated(a.component, a.known))
+    if operation in (Arithmetic.SDiv, Arithmetic.UDiv, Arithmetic.FDiv):
+        return _draw_division(choices, kernel, operation, a)
+    b = _draw_operand(choices, kernel, a, Wanted(exact=exact))
+    if choices.rarely(5):
+        a, b = b, a
+    known = {
+        "Add": added,
+        "Sub": subtracted,
+        "Mul": multiplied,
+    }[operation.value[1:]](a.component, a.known, b.known)
+    if not within(a.component, known):
+        return _emit(kernel, Arithmetic.FNegate, a, None, negated(a.component, a.known))
+    return _emit(kernel, operation, a, b, known)
+
+
+def draw_there_and_back(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
+    """(a + c) - c: a strict program loses the last places of `a` (NU-019). Of no such floats, another operation."""
+    # The type has no odd numbers next to this one.
+    coarse = 1 << a.component.format.precision if a.component.is_ieee else 0
+    if not coarse or a.known.size > coarse:
+        return draw_arithmetic(choices, kernel, a, exact=False)
+    c = kernel.constant(a.component, a.rows, a.cols, a.use, choices.pick((coarse, -coarse)))
+    there = _emit(kernel, Arithmetic.FAdd, a, c, added(a.component, a.known, c.known))
+    size = a.known.size + 2
+    return _emit(kernel, Arithmetic.FSub, there, c, Known(-size, size, None))
+
+
+def _operations(component: ComponentType) -> Sequence[Arithmetic]:
+    """KM-017, and SPIR-V's own rule that OpUDiv is of unsigned types."""
+    if component.is_float:
+        return _OF_FLOATS
+    without = tuple(o for o in _OF_INTEGERS if o is not Arithmetic.UDiv)
+    return without if component.is_signed else (*_OF_INTEGERS, Arithmetic.UDiv)
+
+
+def _draw_operand(choices: Choices, kernel: Kernel, like: Matrix, wanted: Wanted) -> Matrix:
+    """A matrix of the type of `like`: loaded, a constant, or that matrix itself."""
+    kind = choices.between(0, 9)
+    if kind == 9:
+        return like
+    if kind == 8:
+        value = _scalar(choices, kernel, like.component)
+        return kernel.constant(like.component, like.rows, like.cols, like.use, value)
+    contents = draw_numbers(choices, like.component, wanted, ieee=kernel.ieee)
+    return kernel.load(choices, like.component, like.rows, like.cols, like.use, contents)
+
+
+def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: Matrix) -> Matrix:
+    """A division by numbers that are not 0, nor -1 (NU-004)."""
+    component = a.component
+    sign = choices.pick(("positive", "negative"))
+    full = operation is Arithmetic.UDiv
+    if operation is Arithmetic.SDiv and sign == "negative" and component.is_signed:
+        # From -2 down: the least number of a type by -1 is undefined.
+        period = choices.pick((5, 3, 61, 7, 31))
+        contents = consecutive(-1 - period, period)
+    else:
+        negative = sign == "negative" and (component.is_float or component.is_signed)
+        # The bits of an unsigned divisor are read as signed by SDiv: they stay where both agree.
+        size = 1 << 7 if component.is_float else (1 << (8 * component.size - 1)) - 1
+        wanted = Wanted(size=min(size, 4093), sign="negative" if negative else "positive", full=full)
+        contents = draw_contents(choices, component, wanted)
+    largest = 4 * a.known.size
+    known = Known(-largest, largest, None) if component.is_float else anything(component)
+    if not within(component, known):
+        return _emit(kernel, Arithmetic.FNegate, a, None, negated(component, a.known))
+    b = kernel.load(choices, component, a.rows, a.cols, a.use, contents)
+    return _emit(kernel, operation, a, b, known)
+
+
+def _scalar(choices: Choices, kernel: Kernel, component: ComponentType) -> Number:
+    """A value of a component type; a special one in half of the cases with such numbers."""
+    if kernel.ieee and component.is_float and choices.chance(5):
+        return draw_special_number(choices, component)
+    return choices.pick([s for s in _SCALARS if _holds(component, s)])
+
+
+def _holds(component: ComponentType, value: Number) -> bool:
+    assert not isinstance(value, str)
+    if component.is_float:
+        known = Known(value, value, -2)
+        return settled(component, known.low, known.high, -2).grain is not None
+    least, greatest = limits(component)
+    return value == int(value) and least <= value <= greatest
+
+
+def draw_times_scalar(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
+    """OpMatrixTimesScalar."""
+    value = _scalar(choices, kernel, a.component)
+    known = UNBOUNDED
+    if not isinstance(value, str):
+        known = multiplied(a.component, a.known, Known(value, value, 0 if value == int(value) else -2))
+    if not within(a.component, known):
+        value, known = 1, a.known
+    name = kernel.name("m")
+    kernel.program.emit(MatrixTimesScalar(id=name, matrix=a.id, scalar=kernel.constness.component(value)))
+    return as_matrix(a, name, known)
+
+
+def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
+    """A function of every component, through the per-invocation view."""
+    body, known = choices.pick(_component_bodies(a.component, a.known))
+    function = kernel.function("f", Component(type=a.component, body=body))
+    name = kernel.name("m")
+    kernel.program.emit(MatrixComponents(id=name, matrix=a.id, function=function))
+    return as_matrix(a, name, known)
+
+
+def _component_bodies(component: ComponentType, known: Known) -> Sequence[tuple[str, Known]]:
+    two, one = Known(2, 2), Known(1, 1)
+    doubled, more = multiplied(component, known, two), added(component, known, one)
+    greater = Known(3, max(known.high, 3)) if known.bounded else UNBOUNDED
+    found = [("value + value", doubled), ("value + 1", more), ("max(value, 3)", greater)]
+    if component.is_float:
+        return [(body, k) for body, k in found if within(component, k)] or [("-value", negated(component, known))]
+    return [*found, ("value ^ 85", anything(component)), ("~value", anything(component))]
+
+
+def _emit(kernel: Kernel, operation: Arithmetic, a: Matrix, b: Matrix | None, known: Known) -> Matrix:
+    name = kernel.name("m")
+    kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=a.id, b=b.id if b else None))
+    return as_matrix(a, name, known)

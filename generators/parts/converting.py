@@ -1,0 +1,202 @@
+"""What may be converted to what, with which numbers: ties and their neighbours, denormals, limits.
+
+Numbers stay where the result is defined (NU-016) and, for the float8 types, unambiguous (AM-29).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.generators.build.known import UNBOUNDED, Known, anything, limits, reread
+from cts.model import ComponentType, Conversion, Use, decode
+
+#: Numbers in one cycle: prime, so that rows begin with different ones.
+_CYCLE = 31
+
+
+@dataclass(frozen=True)
+class Step:
+    """One conversion: `operation` of components, or `transpose`, or a new `use` alone, or a bitcast."""
+
+    component: ComponentType
+    operation: Conversion | None = None
+    use: Use | None = None
+    saturate: bool = False
+    transpose: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Its kind, for draws that choose all kinds equally often."""
+        if self.operation is not None:
+            changes = "" if self.use is None else " with use"
+            return f"{'float' if self.component.is_float else 'integer'}{changes}"
+        return "transpose" if self.transpose else "bitcast" if self.use is None else "use"
+
+
+def feasible(
+    source: ComponentType,
+    rows: int,
+    cols: int,
+    use: Use,
+    admits: Callable[[ComponentType, int, int, Use], bool],
+    *,
+    uses: bool,
+) -> Iterator[Step]:
+    """Every step from a matrix to one that `admits` allows; with `uses`, those that change the use, too."""
+    changed = (Use.A, Use.B) if uses and use is Use.Accumulator else ()
+    for target in ComponentType:
+        to = [u for u in (None, *changed) if admits(target, rows, cols, u or use)]
+        if target is source:
+            yield from (Step(target, use=u) for u in to if u is not None)
+            continue
+        for u in to:
+            for operation in _operations(source, target):
+                yield Step(target, operation, u)
+                if target.is_float8:
+                    yield Step(target, operation, u, saturate=True)
+        if None in to and not source.is_float and not target.is_float and source.size == target.size:
+            yield Step(target)
+    if changed and admits(source, cols, rows, Use.B):
+        yield Step(source, use=Use.B, transpose=True)
+
+
+def _operations(source: ComponentType, target: ComponentType) -> Sequence[Conversion]:
+    """SPIR-V's: results of OpUConvert and OpConvertFToU are of unsigned types."""
+    unsigned = not target.is_float and not target.is_signed
+    if source.is_float:
+        if target.is_float:
+            return (Conversion.FConvert,)
+        return (Conversion.ConvertFToU,) if unsigned else (Conversion.ConvertFToS,)
+    if target.is_float:
+        return Conversion.ConvertSToF, Conversion.ConvertUToF
+    if source.size == target.size:
+        return ()
+    return (Conversion.SConvert, Conversion.UConvert) if unsigned else (Conversion.SConvert,)
+
+
+def _read(source: ComponentType, operation: Conversion | None) -> ComponentType:
+    """The type as which an operation reads its operand: its name says the sign of an integer."""
+    if source.is_float:
+        return source
+    signed = operation in (Conversion.SConvert, Conversion.ConvertSToF)
+    return ComponentType(f"{'int' if signed else 'uint'}{8 * source.size}")
+
+
+def converted(source: ComponentType, known: Known, step: Step) -> Known | None:
+    """What is known of the result; None where a value might be out of range, or not clear."""
+    if step.operation is None:
+        return known if source is step.component else reread(source, step.component, known)
+    known = reread(source, _read(source, step.operation), known)
+    target = step.component
+    if not known.bounded:
+        return UNBOUNDED if target.is_float else None
+    if not target.is_float:
+        least, most = limits(target)
+        if source.is_float:
+            low, high = math.trunc(known.low), math.trunc(known.high)
+            return Known(low, high) if least <= low and high <= most and (least or known.low >= 0) else None
+        return known if least <= known.low and known.high <= most else anything(target)
+    if step.saturate:
+        known = Known(max(known.low, -target.format.greatest), min(known.high, target.format.greatest), known.grain)
+    if known.grain is not None and known.size <= math.ldexp(1, target.format.precision + known.grain):
+        return known
+    away = 1 + 2.0 ** (1 - target.format.precision)
+    return Known(min(known.low * away, known.low), max(known.high * away, known.high), None)
+
+
+def sound(source: ComponentType, known: Known, step: Step, *, ieee: bool = False) -> bool:
+    """Whether a step is defined and clear for any numbers in a range.
+
+    What a step before made infinite or NaN is clear in modules that make IEEE 754 binding (`ieee`).
+    """
+    if source.is_float and not known.bounded:
+        return ieee and converted(source, known, step) is not None
+    if source.is_float and known.size > source.format.greatest:
+        return False
+    found = converted(source, known, step)
+    return found is not None and (
+        not step.component.is_float or step.operation is None or known.size <= step.component.format.greatest / 2
+    )
+
+
+@lru_cache(maxsize=4096)
+def interesting(source: ComponentType, step: Step, seed: int) -> tuple[float, ...]:
+    """Numbers of the source type that matter to a step, in an order that `seed` chooses."""
+    read = _read(source, step.operation)
+    fitting = _fitting(source, read, step.component)
+    chosen = random.Random(seed).sample(fitting, min(_CYCLE, len(fitting)))
+    if source.is_float:
+        return tuple(chosen)
+    whole = np.array([int(x) for x in chosen]).astype(read.dtype).astype(source.dtype)
+    return tuple(int(x) for x in whole)
+
+
+@lru_cache(maxsize=512)
+def _fitting(source: ComponentType, read: ComponentType, target: ComponentType) -> tuple[float, ...]:
+    """Numbers that matter, that the source has, read as `read`, and whose conversion is defined and clear."""
+    candidates = dict.fromkeys(_for_float(source, target) if target.is_float else _for_integer(target))
+    held = _represented(read, np.array([*candidates], np.float64))
+    return tuple(x for x, holds in zip(candidates, held, strict=True) if holds and _clear(x, target))
+
+
+def _clear(x: float, target: ComponentType) -> bool:
+    """Whether the conversion of a number is defined, and its result known."""
+    if not target.is_float:
+        least, most = limits(target)
+        return least <= x and math.trunc(x) <= most and (least < 0 or x >= 0)
+    if target.is_float8:
+        return abs(x) <= target.format.greatest or abs(x) >= target.format.beyond
+    return abs(x) <= target.format.greatest
+
+
+def _represented(component: ComponentType, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which numbers a component type has."""
+    if component.is_float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(numbers.astype(component.dtype).astype(np.float64) == numbers)
+    least, most = limits(component)
+    return np.asarray((numbers == np.trunc(numbers)) & (numbers >= least) & (numbers <= most))
+
+
+@lru_cache(maxsize=256)
+def _for_float(source: ComponentType, target: ComponentType) -> tuple[float, ...]:
+    """Numbers of the target, what is halfway between two of them, and the source's next to those."""
+    narrow = target if target.size <= source.size or not source.is_float else source
+    codes = sorted({*range(24), *_spread(8 * narrow.size - 1)})
+    values = [float(v) for v in decode(narrow, np.array(codes, narrow.bits_dtype))]
+    after = [float(v) for v in decode(narrow, np.array([c + 1 for c in codes], narrow.bits_dtype))]
+    found: list[float] = []
+    for a, b in zip(values, after, strict=True):
+        if not (math.isfinite(a) and math.isfinite(b)):
+            continue
+        middle, step = (a + b) / 2, (b - a) / 64
+        for x in (a, middle, middle - step, middle + step, a + step, b - step):
+            found += (x, -x)
+            if not source.is_float:
+                found += (float(round(x)), float(-round(x)))
+    found += [s * x for x in (448.0, 256.0, 480.0, 1000.0, 100000.0, 57344.0, 65536.0) for s in (1, -1)]
+    return tuple(found)
+
+
+def _spread(bits: int) -> Iterator[int]:
+    """Codes all over a type's positive ones, each binary exponent several times."""
+    most = (1 << bits) - 2
+    step = max(most // 400, 1)
+    yield from range(1, most, step)
+
+
+@lru_cache(maxsize=64)
+def _for_integer(target: ComponentType) -> tuple[float, ...]:
+    """Whole numbers and fractions between them, around 0 and at the limits."""
+    least, most = limits(target)
+    bases = [0, 1, 2, 3, 7, 100, 126, 127, 128, 200, 255, 1000, 2047, 32767, 65535, most, most // 2, most - 127]
+    bases += [most - 2**k for k in range(8 * target.size - 1)] + [3 * 10**9, least, least // 2, -1, -2, -100]
+    bases += [-b for b in bases]
+    return tuple(b + f for b in bases for f in (0.0, 0.25, 0.5, 0.75, 0.999, -0.5))

@@ -1,0 +1,102 @@
+"""Loops and conditions around parts of a program, with counts and conditions that are uniform or differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from cts.generators.build.choices import Choices
+from cts.generators.build.kernels import Kernel, Matrix
+from cts.generators.build.operands import Varying
+from cts.model import Carry, Else, EndIf, EndLoop, If, Loop, Merge
+from cts.model.operand import Factors
+
+#: Counts of iterations, and conditions: 2 and 3 are true, too.
+COUNTS = (2, 1, 0, 3, 2, 4)
+CONDITIONS = (1, 0, 2, 0, 3)
+
+#: How many values a loop carries.
+CARRIED = (1, 1, 1, 2, 2, 3, 4)
+
+#: A part of a program: from the matrices that a loop carries into an iteration to those that it carries out of it.
+Turn = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
+
+
+def draw_count(choices: Choices, kernel: Kernel, *, uniform: bool = False) -> Varying:
+    """A loop's count, 0 to 7: by workgroup, iteration of the loop around or, unless `uniform`, subgroup."""
+    base = choices.pick(COUNTS)
+    factors = _draw_factors(choices, kernel, uniform=uniform)
+    return Varying(base % 3 if factors.any_set else base, factors)
+
+
+def draw_condition(choices: Choices, kernel: Kernel) -> Varying:
+    """A condition, which may differ between workgroups and subgroups (TA-071), or be 0 in one iteration of a loop."""
+    base = choices.pick(CONDITIONS)
+    factors = _draw_factors(choices, kernel, uniform=False)
+    if factors.loop or factors.loop_outer:
+        return Varying(-base, factors)
+    return Varying(0 if factors.any_set else base, factors)
+
+
+def _draw_factors(choices: Choices, kernel: Kernel, *, uniform: bool) -> Factors:
+    """By what a count or a condition grows; nothing varies within an instance of the matrix scope."""
+    along, which = choices.record(9, 5)
+    grid = kernel.grid
+    options = [
+        *([Factors(wg_x=1)] if grid.x > 1 else []),
+        *([Factors(wg_y=2)] if grid.y > 1 else []),
+        *([Factors(sg=1)] if grid.sg > 1 and not uniform else []),
+        *([Factors(loop=1)] if grid.loop > 1 else []),
+        *([Factors(loop_outer=1)] if grid.loop_outer > 1 else []),
+    ]
+    return options[which % len(options)] if along >= 4 and options else Factors()
+
+
+def draw_loop(
+    choices: Choices, kernel: Kernel, inits: Sequence[Matrix], turn: Turn, *, uniform: bool = False
+) -> list[Matrix]:
+    """A loop that carries matrices: what is known of them holds in every iteration, which `turn` must see to."""
+    count = draw_count(choices, kernel, uniform=uniform)
+    carried = [replace(m, id=kernel.name("l")) for m in inits]
+    kernel.program.emit(
+        Loop(
+            count=kernel.constness.scalars([count])[0],
+            carry=tuple(Carry(id=c.id, init=m.id) for c, m in zip(carried, inits, strict=True)),
+        )
+    )
+    with _turns(kernel, int(count.range(kernel.grid)[1])):
+        results = turn(choices, carried)
+    kernel.program.emit(EndLoop(next=tuple(m.id for m in results)))
+    return [replace(c, known=c.known.union(r.known)) for c, r in zip(carried, results, strict=True)]
+
+
+@contextmanager
+def _turns(kernel: Kernel, most: int) -> Iterator[None]:
+    """Within, places of loads and stores may differ by iteration."""
+    outside = kernel.grid
+    kernel.grid = outside.within(most)
+    yield
+    kernel.grid = outside
+
+
+def draw_if(
+    choices: Choices,
+    kernel: Kernel,
+    then: Callable[[Choices], Matrix | None],
+    otherwise: Callable[[Choices], Matrix | None] | None,
+) -> Matrix | None:
+    """A condition around one branch or two; where both give a matrix, either's, merged."""
+    condition = draw_condition(choices, kernel)
+    kernel.program.emit(If(condition=kernel.constness.scalars([condition])[0]))
+    a = choices.group(then)
+    b = None
+    if otherwise is not None:
+        kernel.program.emit(Else())
+        b = choices.group(otherwise)
+    if a is None or b is None:
+        kernel.program.emit(EndIf())
+        return None
+    merged = replace(a, id=kernel.name("i"), known=a.known.union(b.known))
+    kernel.program.emit(EndIf(merge=(Merge(id=merged.id, then=a.id, otherwise=b.id),)))
+    return merged

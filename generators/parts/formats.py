@@ -1,0 +1,172 @@
+"""Block formats as data: what a block is made of, and the element that a decode function makes of it.
+
+The layouts are those of llama.cpp's quantised tensors (q4_0 to iq4_nl), whose blocks end at a multiple of
+their alignment; one bit and float8 with a scale for each block are made after them. In a body, {k} is the
+element's place in its block and {F} the float type that the body computes with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cts.generators.build.known import Known
+from cts.model import BlockField, ComponentType, block_offsets
+
+_C = ComponentType
+
+
+@dataclass(frozen=True)
+class Format:
+    """A block of `elements` elements.
+
+    `known` is what elements are where scales are `blocks.SCALES`. `wide`: bodies need float32, float16
+    would not hold all of their bits.
+    """
+
+    name: str
+    elements: int
+    fields: tuple[BlockField, ...]
+    lines: tuple[str, ...]
+    result: str
+    known: Known
+    wide: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of a block."""
+        return block_offsets(self.fields)[1]
+
+    def body(self, returns: ComponentType, place: str) -> str:
+        """The text of a body that returns `returns`, for the element at `place` (an expression) of its block."""
+        working = _C.float32 if self.wide or returns is not _C.float16 else _C.float16
+        lines = [line.format(F=working.value) for line in (*self.lines, self.result)]
+        if returns is not working:
+            lines[-1] = f"{returns.value}({lines[-1]})"
+        return "\n".join([f"k = {place}", *lines])
+
+
+def _field(name: str, component: ComponentType, count: int | None = None) -> BlockField:
+    return BlockField(name, component) if count is None else BlockField(name, component, count)
+
+
+#: Element k of 32 in 16 bytes: the first half of the elements are the low halves of the bytes.
+_NIBBLE = "(block.qs[k & 15] >> uint8((k >> 4) * 4)) & 15"
+
+_TABLE = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+
+FORMATS = (
+    Format(
+        "q8_0",
+        32,
+        (_field("d", _C.float16), _field("qs", _C.int8, 32)),
+        (),
+        "{F}(block.d) * {F}(block.qs[k])",
+        Known(-384, 384, -2),
+    ),
+    Format(
+        "q4_0",
+        32,
+        (_field("d", _C.float16), _field("qs", _C.uint8, 16)),
+        (),
+        f"{{F}}(block.d) * ({{F}}({_NIBBLE}) - 8)",
+        Known(-24, 24, -2),
+    ),
+    Format(
+        "q4_1",
+        32,
+        (_field("d", _C.float16), _field("m", _C.float16), _field("qs", _C.uint8, 16)),
+        (),
+        f"{{F}}(block.d) * {{F}}({_NIBBLE}) + {{F}}(block.m)",
+        Known(-48, 48, -2),
+    ),
+    Format(
+        "q5_0",
+        32,
+        (_field("d", _C.float16), _field("qh", _C.uint8, 4), _field("qs", _C.uint8, 16)),
+        ("high = (block.qh[k >> 3] >> uint8(k & 7)) & 1", f"q = ({_NIBBLE}) | (high << 4)"),
+        "{F}(block.d) * ({F}(q) - 16)",
+        Known(-48, 48, -2),
+    ),
+    Format(
+        "iq4_nl",
+        32,
+        (_field("d", _C.float16), _field("qs", _C.uint8, 16)),
+        (f"q = uint32({_NIBBLE})", f"value = lookup(q, {', '.join(f'int8({v})' for v in _TABLE)})"),
+        "{F}(block.d) * {F}(value)",
+        Known(-381, 381, -2),
+    ),
+    Format(
+        "bit",
+        32,
+        (_field("d", _C.float16), _field("bits", _C.uint8, 4)),
+        (),
+        "{F}(block.d) if ((block.bits[k >> 3] >> uint8(k & 7)) & 1) == 1 else -{F}(block.d)",
+        Known(-3, 3, -2),
+    ),
+    Format(
+        "float8_scaled",
+        16,
+        (_field("d", _C.float32), _field("qs", _C.float8_e4m3fn, 16)),
+        (),
+        "{F}(block.d) * {F}(block.qs[k])",
+        Known(-45, 45, -2),
+        wide=True,
+    ),
+    Format(
+        "q2_K",
+        256,
+        (
+            _field("scales", _C.uint8, 16),
+            _field("qs", _C.uint8, 64),
+            _field("d", _C.float16),
+            _field("dmin", _C.float16),
+        ),
+        (
+            "s = block.scales[k >> 4]",
+            "q = (block.qs[((k >> 7) << 5) + (k & 31)] >> uint8(((k >> 5) & 3) * 2)) & 3",
+        ),
+        "{F}(block.d) * {F}(s & 15) * {F}(q) - {F}(block.dmin) * {F}(s >> 4)",
+        Known(-180, 180, -2),
+        wide=True,
+    ),
+    Format(
+        "q4_K",
+        256,
+        (
+            _field("d", _C.float16),
+            _field("dmin", _C.float16),
+            _field("scales", _C.uint8, 12),
+            _field("qs", _C.uint8, 128),
+        ),
+        (
+            "j = k >> 5",
+            "a = block.scales[j]",
+            "b = block.scales[j + 4]",
+            "c = block.scales[j & 3]",
+            "s = (a & 63) if j < 4 else ((b & 15) | ((c >> 6) << 4))",
+            "m = (b & 63) if j < 4 else ((b >> 4) | ((a >> 6) << 4))",
+            "q = (block.qs[((k >> 6) << 5) + (k & 31)] >> uint8((j & 1) * 4)) & 15",
+        ),
+        "{F}(block.d) * {F}(s) * {F}(q) - {F}(block.dmin) * {F}(m)",
+        Known(-3024, 3024, -2),
+        wide=True,
+    ),
+    Format(
+        "q6_K",
+        256,
+        (
+            _field("ql", _C.uint8, 128),
+            _field("qh", _C.uint8, 64),
+            _field("scales", _C.int8, 16),
+            _field("d", _C.float16),
+        ),
+        (
+            "j = (k >> 5) & 3",
+            "low = (block.ql[((k >> 7) << 6) + ((j & 1) << 5) + (k & 31)] >> uint8((j >> 1) * 4)) & 15",
+            "high = (block.qh[((k >> 7) << 5) + (k & 31)] >> uint8(j * 2)) & 3",
+        ),
+        "{F}(block.d) * {F}(block.scales[k >> 4]) * ({F}(low | (high << 4)) - 32)",
+        Known(-12288, 12288, -2),
+        wide=True,
+    ),
+)

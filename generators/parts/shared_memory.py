@@ -1,0 +1,235 @@
+"""Workgroup memory and pointers: sources with several tiles, and tiles that one subgroup writes and another reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cts.capabilities import Feature
+from cts.generators.build.choices import Choices
+from cts.generators.build.kernels import Kernel, Matrix, Tile
+from cts.generators.build.known import ZEROS
+from cts.generators.build.memory import FILL, Lines, Region, aligned_elements, draw_base, numbered
+from cts.generators.build.operands import Grid, Varying
+from cts.generators.parts.flow import draw_condition
+from cts.model import (
+    Buffer,
+    ComponentType,
+    ControlBarrier,
+    Data,
+    MatrixLoad,
+    MatrixStore,
+    Order,
+    Pointer,
+    PointerSelect,
+    StorageClass,
+)
+from cts.model.operand import Factors
+
+
+@dataclass
+class Part(Region):
+    """A region of which every workgroup has a part; sizes are a part's. `unit` bytes align it as its lines are."""
+
+    workgroups: int = 1
+    unit: int = 16
+
+    def buffer(self) -> Buffer:
+        unit = math.lcm(self.unit, self.element_size)
+        part = -(-self.size // unit) * unit // self.element_size
+        return Buffer(self.type, (self.workgroups, part), self.data, self.components, self.storage)
+
+
+class Places:
+    """Where the loads and stores of a case that moves matrices go: regions to read and to write, by storage class."""
+
+    def __init__(self, kernel: Kernel, tile: Tile, pointees: Sequence[ComponentType]) -> None:
+        self.kernel = kernel
+        self.tile = tile
+        self.pointees = pointees
+        self.sources: list[Region] = []
+        self._left = kernel.supports.capabilities.max_workgroup_bytes // 2
+        self._count = 0
+
+    def draw_source(self, choices: Choices) -> Region:
+        """A region to read: an earlier one half of the time, so that programs read it at several places."""
+        again = choices.chance(5)
+        which, narrow, vector, storage = choices.record(3, 9, 9, 9)
+        if again and self.sources:
+            return self.sources[which % len(self.sources)]
+        component = self.tile.component
+        pointee = self.pointees[which * narrow % len(self.pointees)] if narrow >= 8 else component
+        components = (2, 4)[vector % 2] if vector >= 7 else 1
+        data = numbered(pointee, component, random=choices.rarely(8))
+        region = self._region(f"src{len(self.sources) or ''}", pointee, components, self._storage(storage), data)
+        self.sources.append(region)
+        return region
+
+    def _storage(self, drawn: int) -> StorageClass:
+        if drawn >= 6 and self._left >= self._need():
+            self._left -= self._need()
+            return StorageClass.Workgroup
+        if drawn in (4, 5) and Feature.BUFFER_DEVICE_ADDRESS in self.kernel.features:
+            return StorageClass.PhysicalStorageBuffer
+        return StorageClass.StorageBuffer
+
+    def _need(self) -> int:
+        """Bytes set aside for a buffer in workgroup memory: several tiles with padded lines."""
+        t = self.tile
+        return 8 * (max(t.rows, t.cols) + 2) * (max(t.rows, t.cols) * t.component.size + 48)
+
+    def _region(self, name: str, pointee: ComponentType, components: int, storage: StorageClass, data: Data) -> Region:
+        if storage is StorageClass.Workgroup:
+            region: Region = Part(name, pointee, components, storage, data)
+            assert isinstance(region, Part)
+            region.workgroups = math.prod(self.kernel.dispatch.workgroups)
+        else:
+            region = Region(name, pointee, components, storage, data)
+        self.kernel.add(region)
+        return region
+
+    def grid(self, region: Region) -> Grid:
+        """The instances whose places in a region must differ: of workgroup memory, those of one workgroup."""
+        grid = self.kernel.grid
+        return replace(grid, x=1, y=1, z=1) if isinstance(region, Part) else grid
+
+    def lines(self, choices: Choices, region: Region, pads: Sequence[int]) -> tuple[Order, int, int, int]:
+        """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040)."""
+        order = choices.pick(tuple(Order)) if choices.chance(4) else Order.RowMajor
+        lines = Lines.of(region, order, self.tile.component, self.tile.rows, self.tile.cols)
+        pad = choices.pick(pads)
+        stride = lines.unit * (0 if pad == -99 else max(lines.dense + pad, 1))
+        if isinstance(region, Part):
+            region.unit = math.lcm(region.unit, lines.alignment)
+        return order, stride, lines.extent(stride), lines.alignment
+
+    def load(self, choices: Choices) -> Matrix:
+        """A matrix from anywhere: stride 0, lines that overlap, adjoin or lie apart (KM-013), perhaps by a pointer."""
+        region = self.draw_source(choices)
+        # -99 stands for a stride of 0.
+        order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2, -1, -99))
+        unit = aligned_elements(region, alignment)
+        grid = self.grid(region)
+        tile = -(-extent // (unit * region.element_size)) * unit
+        factors = grid.tiles(tile) if choices.chance(7) else Factors()
+        base = choices.pick((0, 1, 2, 3)) * unit if isinstance(region, Part) else draw_base(choices) * unit
+        name = region.name
+        offset = Varying(base, factors)
+        by_pointer = choices.between(0, 9)
+        far = offset
+        if by_pointer >= 7 and Feature.VARIABLE_POINTERS in self.kernel.features:
+            name, far, offset = self._draw_pointer(choices, region, unit, tile, offset, select=by_pointer >= 8)
+        region.size = max(region.size, far.range(grid)[1] * region.element_size + extent)
+        written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
+        loaded = self.matrix("m")
+        self.kernel.program.emit(
+            MatrixLoad(
+                id=loaded.id,
+                type=self.tile.type,
+                buffer=name,
+                stride=written_stride,
+                order=order,
+                offset=written_offset,
+            )
+        )
+        return loaded
+
+    def _draw_pointer(
+        self, choices: Choices, region: Region, unit: int, tile: int, offset: Varying, *, select: bool
+    ) -> tuple[str, Varying, Varying]:
+        """A pointer's id, the furthest place that it and an offset reach, and that offset (elements)."""
+        kernel = self.kernel
+        near, apart = choices.record(2, 2)
+        rest = Varying(near * unit)
+        first = kernel.name("q")
+        kernel.program.emit(Pointer(id=first, buffer=region.name, offset=kernel.constness.scalars([offset])[0]))
+        far = offset.plus(rest)
+        if not select:
+            return first, far, rest
+        other = offset.plus(Varying(tile + apart * unit))
+        second = kernel.name("q")
+        kernel.program.emit(Pointer(id=second, buffer=region.name, offset=kernel.constness.scalars([other])[0]))
+        condition = draw_condition(choices, kernel)
+        either = kernel.name("q")
+        written = kernel.constness.scalars([condition])[0]
+        kernel.program.emit(PointerSelect(id=either, condition=written, a=first, b=second))
+        return either, other.plus(rest), rest
+
+    def store(self, choices: Choices, matrix: Matrix) -> None:
+        """Store a matrix to a place of its own in a new buffer, of any memory."""
+        narrow, vector, storage = choices.record(19, 9, 9)
+        component = self.tile.component
+        pointee = self.pointees[narrow % len(self.pointees)] if narrow >= 17 else component
+        components = (2, 4)[vector % 2] if vector >= 7 else 1
+        number = self._count
+        self._count += 1
+        data = Data(fill=FILL[pointee])
+        region = self._region(f"dst{number or ''}", pointee, components, self._storage(storage), data)
+        order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2))
+        unit = aligned_elements(region, alignment)
+        tile = -(-extent // (unit * region.element_size)) * unit
+        grid = self.grid(region)
+        base = choices.pick((0, 1, 2, 3)) * unit
+        offset = Varying(base, grid.tiles(tile))
+        region.size = offset.range(grid)[1] * region.element_size + extent
+        name = region.name
+        if choices.rarely(6) and Feature.VARIABLE_POINTERS in self.kernel.features:
+            name, offset = self.kernel.name("q"), Varying(0)
+            whole = Varying(base, grid.tiles(tile))
+            written = self.kernel.constness.scalars([whole])[0]
+            self.kernel.program.emit(Pointer(id=name, buffer=region.name, offset=written))
+        written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
+        self.kernel.program.emit(
+            MatrixStore(matrix=matrix.id, buffer=name, stride=written_stride, order=order, offset=written_offset)
+        )
+
+    def exchange(self, choices: Choices, matrix: Matrix, *, again: bool) -> Matrix:
+        """Every subgroup stores to its tile and, behind a barrier, loads another's; with `again`, so in each iteration.
+
+        In workgroup memory where there is room, else in a storage buffer.
+        """
+        kernel = self.kernel
+        storage = choices.between(4, 9)
+        number = self._count
+        self._count += 1
+        component = self.tile.component
+        region = self._region(f"tile{number or ''}", component, 1, self._storage(storage), Data(fill=FILL[component]))
+        order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 1))
+        unit = aligned_elements(region, alignment)
+        tile = -(-extent // (unit * region.element_size)) * unit
+        # The same places in every iteration: barriers are between.
+        grid = replace(self.grid(region), loop=1, loop_outer=1)
+        own = Varying(choices.pick((0, 1, 2)) * unit, grid.tiles(tile))
+        region.size = own.range(grid)[1] * region.element_size + extent
+        factors = own.factors
+        # The last subgroup's tile is read by the first, and so on.
+        other = Varying(
+            own.base + factors.sg * (grid.sg - 1),
+            Factors(factors.wg_x, factors.wg_y, factors.wg_z, -factors.sg),
+        )
+        written_stride, store_offset, load_offset = kernel.constness.scalars([stride, own, other])
+        kernel.program.emit(
+            MatrixStore(matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=store_offset)
+        )
+        kernel.program.emit(ControlBarrier())
+        loaded = self.matrix("m")
+        kernel.program.emit(
+            MatrixLoad(
+                id=loaded.id,
+                type=self.tile.type,
+                buffer=region.name,
+                stride=written_stride,
+                order=order,
+                offset=load_offset,
+            )
+        )
+        if again:
+            kernel.program.emit(ControlBarrier())
+        return loaded
+
+    def matrix(self, prefix: str) -> Matrix:
+        """A new matrix of the case's type, of which nothing is known but that it moves."""
+        t = self.tile
+        use = self.kernel.use
+        return Matrix(self.kernel.name(prefix), t.type, t.component, t.rows, t.cols, use, ZEROS)

@@ -1,0 +1,170 @@
+"""Multiplications in tiles: each iteration of a loop over K loads a tile of A and of B and adds to an accumulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from cts.capabilities import Feature, MulAddSupport
+from cts.generators.build.choices import Choices
+from cts.generators.build.contents import Contents
+from cts.generators.build.kernels import Kernel, Matrix
+from cts.generators.build.known import UNBOUNDED, Known, anything, settled
+from cts.generators.build.operands import Varying
+from cts.generators.parts.blocks import draw_memory
+from cts.generators.parts.flow import COUNTS, draw_loop
+from cts.generators.parts.formats import Format
+from cts.generators.parts.products import Sizes, declared_type, draw_factors, draw_mul_add
+from cts.model import (
+    ClampMode,
+    ComponentType,
+    Decode,
+    MatrixLoadTensor,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetDimension,
+    TensorLayoutSlice,
+    TensorView,
+    Use,
+)
+from cts.model.operand import Factors
+
+#: Most iterations of the loop over K.
+MOST = max(COUNTS) + 2
+
+#: Loads the tile of an iteration.
+Load = Callable[[Choices], Matrix]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A factor of a tiled product: tiles of rows x cols of a component type, `use` A or B."""
+
+    component: ComponentType
+    rows: int
+    cols: int
+    use: Use
+    contents: Contents
+
+    @property
+    def by_k(self) -> int:
+        """The dimension along which iterations advance: columns of A, rows of B."""
+        return 1 if self.use is Use.A else 0
+
+
+def draw_tiled_product(
+    choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, formats: Sequence[Format]
+) -> Matrix:
+    """The accumulator behind the loop; where there are several, for as many tiles of B, the others are stored."""
+    of_a, of_b, of_c = draw_factors(choices, row, sizes.k, MOST, ieee=kernel.ieee)
+    declared = declared_type(choices, kernel, row, Use.Accumulator, (sizes.m, sizes.n))
+    if choices.chance(4):
+        start = kernel.null(declared, sizes.m, sizes.n, Use.Accumulator)
+    else:
+        source = kernel.source(choices, row.c, of_c)
+        start = kernel.load_from(choices, source, sizes.m, sizes.n, Use.Accumulator, declared)
+    a = Operand(row.a, sizes.m, sizes.k, Use.A, of_a)
+    b = Operand(row.b, sizes.k, sizes.n, Use.B, of_b)
+    load_a = choices.group(lambda c: _draw_operand(c, kernel, a, ()))
+    load_b = choices.group(lambda c: _draw_operand(c, kernel, b, formats))
+    bound = _bound(kernel, row, sizes, start, of_a.known, of_b.known if not formats else Known(-3024, 3024, -2))
+    start = replace(start, known=bound)
+
+    count = choices.pick((1, 1, 1, 1, 2, 3, 4))
+
+    def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+        x = load_a(c)
+        return [replace(draw_mul_add(c, kernel, row, x, load_b(c), m), known=bound) for m in carried]
+
+    first, *others = draw_loop(choices, kernel, [start] * count, turn)
+    for other in others:
+        kernel.store(choices, other)
+    return first
+
+
+def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) -> Known:
+    """What is known of the accumulator in every iteration."""
+    if not row.result.is_float:
+        return anything(start.component)
+    if kernel.ieee:
+        return UNBOUNDED
+    size = start.known.size + MOST * sizes.k * a.size * b.size
+    grains = [start.known.grain, None if a.grain is None or b.grain is None else a.grain + b.grain]
+    grain = None if None in grains else min(g for g in grains if g is not None)
+    return settled(row.result, -size, size, grain)
+
+
+def _draw_operand(choices: Choices, kernel: Kernel, operand: Operand, formats: Sequence[Format]) -> Load:
+    """How tiles of an operand are loaded: by KHR loads, or by slices of a tensor, perhaps decoded."""
+    kind = choices.between(0, 9)
+    tensors = Feature.TENSOR_ADDRESSING in kernel.features
+    if kind < 4 or not tensors:
+        source = kernel.source(choices, operand.component, operand.contents)
+        return lambda c: kernel.load_from(c, source, operand.rows, operand.cols, operand.use)
+    blocks = {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS} <= kernel.features
+    chosen = choices.pick(formats) if kind >= 6 and formats and blocks else None
+    return _draw_slices(choices, kernel, operand, chosen)
+
+
+def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: Format | None) -> Load:
+    """Slices of a two-dimensional tensor, which ends inside a tile; transposed by a view now and then."""
+    turned, tail, across = choices.record(2, 3, 1)
+    shape = [operand.rows, operand.cols]
+    grid, k = kernel.outer, operand.by_k
+    dims = [shape[0] * (MOST if k == 0 else 1), shape[1] * (MOST if k == 1 else 1)]
+    steps = [Factors(), Factors()]
+    steps[k] = Factors(loop=shape[k])
+    other = 1 - k
+    if across:
+        # Tiles of A go along the workgroups' x, tiles of B along their y.
+        along = grid.x if operand.use is Use.A else grid.y
+        dims[other] *= along
+        factor = shape[other] if along > 1 else 0
+        steps[other] = Factors(wg_x=factor) if operand.use is Use.A else Factors(wg_y=factor)
+    dims = [max(d - tail, 1) for d in dims]
+    order = (1, 0) if turned == 2 else (0, 1)
+    program, scalars = kernel.program, kernel.constness.scalars
+    written_dim, written_clamp = kernel.constness.dim_and_clamp(2, ClampMode.Constant)
+    layout = kernel.name("t")
+    program.emit(TensorLayout(id=layout, dim=written_dim, clamp=written_clamp))
+    decode, pitch, size = None, operand.component.size, [dims[i] for i in order]
+    pointee, contents = operand.component, operand.contents
+    if chosen is not None:
+        place = "coordInBlock[1]"
+        body = chosen.body(operand.component, place)
+        decode = kernel.function(
+            "decode", Decode(returns=operand.component, dim=2, block=chosen.fields, body=body, coords="uint32")
+        )
+        pointees = [ComponentType.uint16, ComponentType.uint8, ComponentType.uint32]
+        pointee, contents, _ = draw_memory(choices, chosen.fields, pointees)
+        blocked = kernel.name("t")
+        program.emit(TensorLayoutSetBlockSize(id=blocked, of=layout, block_size=scalars([1, chosen.elements])))
+        layout, pitch = blocked, chosen.size
+        size[1] = -(-size[1] // chosen.elements)
+    whole = kernel.name("t")
+    program.emit(TensorLayoutSetDimension(id=whole, of=layout, dims=scalars([dims[i] for i in order])))
+    view = None
+    if turned == 2:
+        view = kernel.name("v")
+        dim, has_dimensions, permutation = kernel.constness.view_type(False, (1, 0))
+        program.emit(TensorView(id=view, dim=dim, has_dimensions=has_dimensions, permutation=permutation))
+    region = kernel.source(choices, pointee, contents, scalar=True)
+    region.size = size[0] * size[1] * pitch
+    zero = kernel.null(operand.component, operand.rows, operand.cols, operand.use)
+    known = contents.known if chosen is None else chosen.known
+
+    def load(c: Choices) -> Matrix:
+        offset = [Varying(0, steps[i]) for i in order]
+        span = [shape[i] for i in order]
+        both = kernel.constness.scalars([*offset, *span])
+        sliced = kernel.name("t")
+        program.emit(TensorLayoutSlice(id=sliced, of=whole, offset=both[:2], span=both[2:]))
+        name = kernel.name("m")
+        program.emit(
+            MatrixLoadTensor(
+                id=name, object=zero.id, buffer=region.name, layout=sliced, view=view, offset=0, decode=decode
+            )
+        )
+        return replace(zero, id=name, known=known.union(Known(0, 0)))
+
+    return load

@@ -1,0 +1,100 @@
+"""Loops and conditions around parts of a program of vectors, which may differ for every invocation (CV-010)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from cts.generators.build.choices import Choices
+from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.build.vector_operands import At, written
+from cts.model import Carry, Else, EndIf, EndLoop, If, Loop, Merge
+from cts.model.operand import Factors
+
+#: Counts of iterations, and conditions: 2 and 3 are true, too.
+COUNTS = (2, 1, 0, 3, 2, 4)
+CONDITIONS = (1, 0, 2, 0, 3)
+
+#: The most iterations of any loop.
+MAX_TURNS = 4
+
+#: A part of a program: from the vectors that a loop carries into an iteration to those that it carries out of it.
+Turn = Callable[[Choices, Sequence[Vector]], Sequence[Vector]]
+
+
+def draw_count(choices: Choices, kernel: VectorKernel) -> At:
+    """How often a loop iterates: from 0 to 4, as a rule by invocation."""
+    return _draw_varying(choices, kernel, choices.pick(COUNTS), (3, 2, 4, 5))
+
+
+def draw_condition(choices: Choices, kernel: VectorKernel) -> At:
+    """A condition that differs between invocations, workgroups, or iterations of the loop around it, or nowhere."""
+    return _draw_varying(choices, kernel, choices.pick(CONDITIONS), (2, 3, 2, 5))
+
+
+def _draw_varying(choices: Choices, kernel: VectorKernel, base: int, periods: Sequence[int]) -> At:
+    along, which = choices.record(9, len(periods) - 1)
+    lanes = kernel.outer
+    if along >= 5 and kernel.lanes.loop > 1:
+        return At(base, Factors(loop=1, inv=along % 3 if lanes.inv > 1 else 0), periods[which])
+    if along >= 4 and lanes.inv > 1:
+        return At(base, Factors(inv=1), periods[which])
+    if along == 3 and lanes.x > 1:
+        return At(base, Factors(wg_x=1), periods[which])
+    if along == 2 and lanes.inv > 1:
+        return At(base, Factors(wg_x=int(lanes.x > 1), inv=3), periods[which])
+    return At(base)
+
+
+def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], turn: Turn) -> list[Vector]:
+    """A loop that carries vectors: what is known of them holds in every iteration, which `turn` must see to."""
+    count = draw_count(choices, kernel)
+    carried = [replace(v, id=kernel.name("l")) for v in inits]
+    kernel.program.emit(
+        Loop(
+            count=written(kernel.constness, count),
+            carry=tuple(Carry(id=c.id, init=v.id) for c, v in zip(carried, inits, strict=True)),
+        )
+    )
+    with _turns(kernel, count.most(kernel.lanes)):
+        results = turn(choices, carried)
+    kernel.program.emit(EndLoop(next=tuple(v.id for v in results)))
+    return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]
+
+
+def either(a: Vector, b: Vector, name: str) -> Vector:
+    """One of two vectors of a type."""
+    known = None if a.known is None or b.known is None else a.known.union(b.known)
+    return replace(a, id=name, known=known, fresh=a.fresh and b.fresh)
+
+
+@contextmanager
+def _turns(kernel: VectorKernel, most: int) -> Iterator[None]:
+    """Within, places of loads and stores may differ by iteration."""
+    outside = kernel.lanes
+    kernel.lanes = outside.within(most)
+    yield
+    kernel.lanes = outside
+
+
+def draw_if(
+    choices: Choices,
+    kernel: VectorKernel,
+    then: Callable[[Choices], Vector | None],
+    otherwise: Callable[[Choices], Vector | None] | None,
+) -> Vector | None:
+    """A condition around one branch or two; where both give a vector of one type, either's, merged."""
+    condition = draw_condition(choices, kernel)
+    kernel.program.emit(If(condition=written(kernel.constness, condition)))
+    a = choices.group(then)
+    b = None
+    if otherwise is not None:
+        kernel.program.emit(Else())
+        b = choices.group(otherwise)
+    if a is None or b is None or (a.component, a.length) != (b.component, b.length):
+        kernel.program.emit(EndIf())
+        return None
+    merged = either(a, b, kernel.name("i"))
+    kernel.program.emit(EndIf(merge=(Merge(id=merged.id, then=a.id, otherwise=b.id),)))
+    return merged

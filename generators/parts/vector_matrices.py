@@ -1,0 +1,156 @@
+"""Matrices that vectors are multiplied with: in buffers, or in optimal layouts, brought there by conversions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cts.capabilities import Capabilities, Feature
+from cts.generators.build.choices import Choices
+from cts.generators.build.contents import Contents
+from cts.generators.build.memory import Region
+from cts.generators.build.vector_kernels import ALIGNMENT, VectorKernel
+from cts.generators.build.vector_operands import At
+from cts.model import (
+    ComponentType,
+    MatrixConversion,
+    MatrixLayout,
+    OpaqueMatrix,
+    Place,
+    StorageClass,
+)
+from cts.model.operand import Factors
+
+_C = ComponentType
+
+#: Alignment of a matrix and its offset, and of either side of a conversion, in bytes (VK-050, VK-053).
+MATRIX_ALIGNMENT = 64
+
+_LAYOUTS = (
+    MatrixLayout.RowMajor,
+    MatrixLayout.ColumnMajor,
+    MatrixLayout.InferencingOptimal,
+    MatrixLayout.TrainingOptimal,
+)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A matrix that vectors can be multiplied with; `stride` is 0 in optimal layouts, which ignore it."""
+
+    of: str
+    layout: MatrixLayout
+    offset: At
+    stride: int
+    transposed: bool = False
+
+
+def layouts_of(component: ComponentType) -> tuple[MatrixLayout, ...]:
+    """The layouts that multiplications read a matrix in (VK-051)."""
+    return _LAYOUTS[2:] if component.is_float8 else _LAYOUTS
+
+
+def draw_stored(
+    choices: Choices,
+    kernel: VectorKernel,
+    component: ComponentType,
+    shape: tuple[int, int],
+    contents: Contents,
+    *,
+    transposable: bool,
+) -> Stored:
+    """An M x K matrix in memory, as a multiplication reads it."""
+    layout = choices.pick(layouts_of(component))
+    if not layout.optimal:
+        return _draw_plain(choices, kernel, component, shape, contents, layout)
+    transposed = transposable and choices.chance(3)
+    rows, cols = shape[::-1] if transposed else shape
+    name = kernel.fresh_name("w")
+    offset = choices.pick((0, 0, 64, 256)) if choices.chance(4) else 0
+    storage = StorageClass.StorageBuffer
+    if choices.chance(3) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features:
+        storage = StorageClass.PhysicalStorageBuffer
+    kernel.opaque[name] = OpaqueMatrix(component, rows, cols, layout, offset, storage)
+    draw_filling(choices, kernel, name, contents)
+    return Stored(name, layout, At(offset), 0, transposed)
+
+
+def _draw_plain(
+    choices: Choices,
+    kernel: VectorKernel,
+    component: ComponentType,
+    shape: tuple[int, int],
+    contents: Contents,
+    layout: MatrixLayout,
+) -> Stored:
+    """In a buffer; now and then invocations have matrices of their own, or take turns at a few."""
+    lines, length = shape if layout is MatrixLayout.RowMajor else shape[::-1]
+    pad, base, kind, period = choices.record(9, 9, 9, 2)
+    stride = -(-length * component.size // ALIGNMENT) * ALIGNMENT + (0, 16, 48)[max(pad - 7, 0)]
+    extent = (lines - 1) * stride + length * component.size
+    tile = -(-extent // MATRIX_ALIGNMENT) * MATRIX_ALIGNMENT
+    start = MATRIX_ALIGNMENT * (0, 0, 0, 0, 0, 0, 0, 1, 2, 33)[base]
+    at = At(start)
+    if kind >= 8 and kernel.lanes.inv > 1:
+        at = At(0, Factors(inv=tile), tile * (2 + period))
+    elif kind == 7 and kernel.lanes.x > 1:
+        at = At(start, Factors(wg_x=tile))
+    elif kind == 6 and kernel.lanes.loop > 1:
+        at = At(start, Factors(loop=tile))
+    region = Region(kernel.fresh_name("mat"), component, 1, kernel.storage(choices), contents.data)
+    region.size = at.most(kernel.lanes) + extent
+    kernel.add(region)
+    return Stored(region.name, layout, at, stride)
+
+
+def sources_of(capabilities: Capabilities, component: ComponentType) -> list[ComponentType]:
+    """The types that may be converted to one, itself first (VK-054)."""
+    known = interpreted(capabilities)
+    wider = [w for w in (_C.float32, _C.float16) if component.is_float and w.size > component.size and w in known]
+    return [component, *wider]
+
+
+def interpreted(capabilities: Capabilities) -> list[ComponentType]:
+    """The types that conversions know: those of multiplications' matrices, and float32 (VK-054)."""
+    rows = capabilities.vector_muls
+    return list(dict.fromkeys([*(r.matrix_interpretation.component for r in rows), _C.float32]))
+
+
+def draw_filling(choices: Choices, kernel: VectorKernel, name: str, contents: Contents) -> None:
+    """A conversion before the dispatch that brings contents of the matrix's own type to an opaque matrix."""
+    matrix = kernel.opaque[name]
+    component = choices.pick(sources_of(kernel.capabilities, matrix.component))
+    if any(isinstance(n, str) for n in contents.data.cycle or ()):
+        # Bit patterns are those of the matrix's own type.
+        component = matrix.component
+    source = draw_plain_place(choices, kernel, component, (matrix.rows, matrix.cols), contents, "mat")
+    host = choices.chance(3)
+    kernel.conversions.append(MatrixConversion(source, Place(name), matrix.rows, matrix.cols, host=host))
+
+
+def draw_plain_place(
+    choices: Choices,
+    kernel: VectorKernel,
+    component: ComponentType,
+    shape: tuple[int, int],
+    contents: Contents,
+    prefix: str,
+) -> Place:
+    """A matrix in a new buffer, as a conversion reads or writes it: lines a little apart (VK-055, AM-26)."""
+    layout, pad, base, storage = choices.record(9, 5, 9, 9)
+    column = layout >= 7
+    length = shape[0] if column else shape[1]
+    lines = shape[1] if column else shape[0]
+    stride = (length + (1, 1, 2, 3, 8, 5)[pad]) * component.size
+    offset = MATRIX_ALIGNMENT * (0, 0, 0, 0, 0, 0, 0, 1, 2, 5)[base]
+    physical = storage >= 8 and Feature.BUFFER_DEVICE_ADDRESS in kernel.features
+    region = Region(
+        kernel.fresh_name(prefix),
+        component,
+        1,
+        StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer,
+        contents.data,
+        size=offset + (lines - 1) * stride + length * component.size,
+    )
+    kernel.add(region)
+    written = MatrixLayout.ColumnMajor if column else MatrixLayout.RowMajor
+    return Place(region.name, component, written, stride, offset)

@@ -1,0 +1,269 @@
+"""Operations on the components of vectors (CV-012): operands for which they are defined, what is known of results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cts.generators.build.choices import Choices
+from cts.generators.build.contents import Contents, Wanted, consecutive, draw_contents
+from cts.generators.build.known import UNBOUNDED, Known, added, anything, limits, multiplied, negated, subtracted
+from cts.generators.build.known import within as holds
+from cts.generators.build.specials import draw_numbers, some_specials
+from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.model import ComponentType, VectorArithmetic, VectorOperation
+from cts.model.component import Number
+from cts.model.vector_rules import operand_count
+
+_C = ComponentType
+_O = VectorOperation
+
+#: Component types with arithmetic, simplest first.
+ARITHMETIC = (_C.int32, _C.float32, _C.uint32, _C.float16, _C.int8, _C.uint8, _C.int16, _C.uint16)
+
+_INTEGER = (
+    _O.IAdd, _O.ISub, _O.IMul, _O.SNegate, _O.BitwiseAnd, _O.BitwiseOr, _O.BitwiseXor, _O.Not, _O.SMax, _O.SMin,
+    _O.UMax, _O.UMin, _O.ShiftLeftLogical, _O.ShiftRightLogical, _O.ShiftRightArithmetic, _O.SClamp, _O.UClamp,
+    _O.SDiv, _O.UDiv,
+)  # fmt: skip
+#: Twice what every implementation computes in its own way.
+_FLOAT = (
+    _O.FAdd, _O.FSub, _O.FMul, _O.FNegate, _O.FMax, _O.FMin, _O.NMax, _O.NMin, _O.FClamp, _O.NClamp, _O.Step, _O.Fma,
+    _O.FDiv, *2 * (_O.Tanh, _O.Exp, _O.Log, _O.Atan),
+)  # fmt: skip
+#: In cases with special numbers, of which those four take none: once, and rather sums and signs.
+_IEEE = (*_FLOAT[:-4], _O.FAdd, _O.FSub, _O.FAdd, _O.FNegate)
+
+#: Beyond these exp overflows, and with it tanh, or its precision is of no use.
+EXPONENTS = {_C.float16: 8.0, _C.float32: 60.0}
+
+_NUMBERS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, 4097, 300, 100, -0.25, 0, 65537, 1)
+
+
+def draw_operation(
+    choices: Choices, kernel: VectorKernel, a: Vector, *, exact: bool, others: Sequence[Vector] = ()
+) -> Vector:
+    """An operation on `a` and perhaps vectors of its type: `others`, loaded ones, constants, or `a` itself."""
+    operation = choices.pick(_operations(a.component, ieee=kernel.ieee))
+    operands = Operands(choices, kernel, a, exact=exact, others=others)
+    for candidate in (operation, _O.FNegate):
+        known = _RULES[candidate](operands)
+        if known is not None:
+            return operands.emit(candidate, known)
+    raise AssertionError("FNegate is always defined")
+
+
+def _operations(component: ComponentType, *, ieee: bool) -> Sequence[VectorOperation]:
+    """CV-012, and SPIR-V's own rule that OpUDiv is of unsigned types."""
+    if component.is_float:
+        return _IEEE if ieee else _FLOAT
+    return _INTEGER[:-1] if component.is_signed else _INTEGER
+
+
+class Operands:
+    """The operands of one operation, as its rule asks for them; the first is `a`."""
+
+    def __init__(
+        self, choices: Choices, kernel: VectorKernel, a: Vector, *, exact: bool, others: Sequence[Vector] = ()
+    ) -> None:
+        self.choices = choices
+        self.kernel = kernel
+        self.exact = exact
+        self.found = [a]
+        self.others = [o for o in others if (o.component, o.length) == (a.component, a.length) and o.known is not None]
+
+    @property
+    def component(self) -> ComponentType:
+        return self.found[0].component
+
+    @property
+    def a(self) -> Known:
+        return self.found[0].range
+
+    def any(self) -> Known:
+        """One more operand."""
+        a, kind = self.found[0], self.choices.between(0, 9)
+        if kind == 9 or (kind == 3 and self.kernel.ieee):
+            self.found.append(a)
+        elif kind in (7, 8) or (kind == 4 and self.kernel.ieee):
+            numbers: Sequence[Number] = [n for n in _NUMBERS if represents(a.component, n)]
+            if self.kernel.ieee and a.component.is_float and self.choices.chance(5):
+                numbers = (*some_specials(a.component), *numbers[:3])
+            self.found.append(self.kernel.constant(self.choices, a.component, a.length, numbers))
+        elif kind in (5, 6) and self.others:
+            self.found.append(self.others[-1 - self.choices.between(0, len(self.others) - 1)])
+        else:
+            wanted = Wanted(exact=self.exact)
+            return self.of(draw_numbers(self.choices, a.component, wanted, ieee=self.kernel.ieee))
+        return self.found[-1].range
+
+    def of(self, contents: Contents) -> Known:
+        """One more operand, with these contents."""
+        a = self.found[0]
+        self.found.append(self.kernel.load(self.choices, a.component, a.length, contents))
+        return self.found[-1].range
+
+    def wanted(self, wanted: Wanted) -> Known:
+        """One more operand, with contents as wanted."""
+        return self.of(draw_contents(self.choices, self.component, wanted))
+
+    def instead(self, wanted: Wanted) -> None:
+        """Another first operand, with contents as wanted."""
+        self.wanted(wanted)
+        self.found[:1] = [self.found.pop()]
+
+    def numbers(self, numbers: Sequence[Number]) -> Known:
+        """One more operand: a constant of some of these."""
+        a = self.found[0]
+        self.found.append(self.kernel.constant(self.choices, a.component, a.length, numbers, null=False))
+        return self.found[-1].range
+
+    def emit(self, operation: VectorOperation, known: Known) -> Vector:
+        """The operation on the first operands found."""
+        a, b, c, *_ = *self.found[: operand_count(operation)], None, None
+        assert a is not None
+        name = self.kernel.name("v")
+        self.kernel.program.emit(
+            VectorArithmetic(
+                id=name, operation=operation, a=a.id, b=None if b is None else b.id, c=None if c is None else c.id
+            )
+        )
+        return replace(a, id=name, known=known, fresh=False)
+
+
+def represents(component: ComponentType, value: Number) -> bool:
+    """Whether a component type has a whole number, or a multiple of 1/4."""
+    assert not isinstance(value, str)
+    if component.is_float:
+        return abs(value) * 4 <= 1 << component.format.precision
+    least, greatest = limits(component)
+    return value == int(value) and least <= value <= greatest
+
+
+Rule = Callable[[Operands], Known | None]
+
+
+def _checked(o: Operands, known: Known) -> Known | None:
+    """The result's range; None where a float comes near its type's limits."""
+    return known if holds(o.component, known) else None
+
+
+def _binary(rule: Callable[[ComponentType, Known, Known], Known]) -> Rule:
+    return lambda o: _checked(o, rule(o.component, o.a, o.any()))
+
+
+def _bits(o: Operands) -> Known:
+    o.any()
+    return anything(o.component)
+
+
+def _shift(o: Operands) -> Known:
+    """By fewer bits than the components have: more is undefined (NU-004)."""
+    o.of(consecutive(0, 8 * o.component.size))
+    return anything(o.component)
+
+
+def _divide(o: Operands) -> Known:
+    """By numbers that are not 0, nor -1, read with either sign (NU-004)."""
+    if o.component.is_signed and o.choices.chance(5):
+        period = o.choices.pick((5, 3, 61, 7, 31))
+        o.of(consecutive(-1 - period, period))
+    else:
+        size = min((1 << (8 * o.component.size - 1)) - 1, 4093)
+        o.wanted(Wanted(size=size, sign="positive", full=False))
+    return anything(o.component)
+
+
+def _float_divide(o: Operands) -> Known | None:
+    o.wanted(Wanted(size=1 << 7, sign=o.choices.pick(("positive", "negative"))))
+    largest = 4 * o.a.size
+    return _checked(o, Known(-largest, largest, None))
+
+
+def _clamp(*, signed: bool) -> Rule:
+    """Between numbers of which the first is not the larger one, as the operation reads them."""
+
+    def rule(o: Operands) -> Known:
+        negative = signed and (o.component.is_float or o.component.is_signed)
+        low = o.numbers((-3, -100, -1, 0, -7) if negative else (0, 1, 2))
+        high = o.numbers((3, 100, 5, 64, 31))
+        if not o.component.is_float:
+            return anything(o.component)
+        if not o.a.bounded:
+            return UNBOUNDED
+        bottom = max(low.low, min(o.a.low, high.low))
+        return Known(bottom, max(bottom, min(high.high, max(o.a.high, low.high))), _finer(o.a, low, high))
+
+    return rule
+
+
+def _finer(*known: Known) -> int | None:
+    grains = [k.grain for k in known]
+    return None if None in grains else min(g for g in grains if g is not None)
+
+
+def _extreme(o: Operands) -> Known:
+    return o.a.union(o.any())
+
+
+def _step(o: Operands) -> Known:
+    known = o.a.union(o.any())
+    return Known(0, 1) if known.bounded else UNBOUNDED
+
+
+def _fma(o: Operands) -> Known | None:
+    product = multiplied(o.component, o.a, o.any())
+    if not holds(o.component, product):
+        return None
+    return _checked(o, added(o.component, product, o.any()))
+
+
+def _exp(o: Operands) -> Known:
+    _portable_exp(o)
+    return Known(0, 2.0 ** (1.5 * max(o.a.high, 0) + 1), None)
+
+
+def _tanh(o: Operands) -> Known:
+    _portable_exp(o)
+    return Known(-1, 1, None)
+
+
+def _portable_exp(o: Operands) -> None:
+    most = EXPONENTS[o.component]
+    if o.a.size > most:
+        o.instead(Wanted(size=most))
+
+
+def _log(o: Operands) -> Known:
+    if o.a.low <= 0:
+        o.instead(Wanted(size=1 << 11, sign="positive", exact=o.exact))
+    return Known(-100, 100, None)
+
+
+def _atan(o: Operands) -> Known:
+    if not o.a.bounded:
+        o.instead(Wanted(exact=o.exact))
+    return Known(-1.75, 1.75, None)
+
+
+_RULES: dict[VectorOperation, Rule] = {
+    **dict.fromkeys((_O.IAdd, _O.FAdd), _binary(added)),
+    **dict.fromkeys((_O.ISub, _O.FSub), _binary(subtracted)),
+    **dict.fromkeys((_O.IMul, _O.FMul), _binary(multiplied)),
+    **dict.fromkeys((_O.SNegate, _O.FNegate), lambda o: negated(o.component, o.a)),
+    **dict.fromkeys((_O.BitwiseAnd, _O.BitwiseOr, _O.BitwiseXor), _bits),
+    _O.Not: lambda o: anything(o.component),
+    **dict.fromkeys((_O.SMax, _O.SMin, _O.UMax, _O.UMin), _bits),
+    **dict.fromkeys((_O.ShiftLeftLogical, _O.ShiftRightLogical, _O.ShiftRightArithmetic), _shift),
+    **dict.fromkeys((_O.SClamp, _O.FClamp, _O.NClamp), _clamp(signed=True)),
+    _O.UClamp: _clamp(signed=False),
+    **dict.fromkeys((_O.SDiv, _O.UDiv), _divide),
+    **dict.fromkeys((_O.FMax, _O.FMin, _O.NMax, _O.NMin), _extreme),
+    _O.Step: _step,
+    _O.Fma: _fma,
+    _O.FDiv: _float_divide,
+    _O.Tanh: _tanh,
+    _O.Exp: _exp,
+    _O.Log: _log,
+    _O.Atan: _atan,
+}

@@ -1,0 +1,229 @@
+"""Vectors made of parts of vectors, converted, or read as another type (CV-011, CV-012)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cts.generators.build.choices import Choices
+from cts.generators.build.contents import consecutive
+from cts.generators.build.known import UNBOUNDED, Known, anything, multiplied, negated, reread, within
+from cts.generators.build.specials import draw_special_number
+from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.build.vector_operands import MAX_COMPONENTS, At, written
+from cts.generators.parts.converting import Step, converted
+from cts.generators.parts.vector_operations import ARITHMETIC, represents
+from cts.model import (
+    ComponentType,
+    Conversion,
+    Operand,
+    VectorArithmetic,
+    VectorBitcast,
+    VectorConstruct,
+    VectorConversion,
+    VectorConvert,
+    VectorExtract,
+    VectorInsert,
+    VectorOperation,
+    VectorTimesScalar,
+)
+from cts.model.component import Number
+from cts.model.operand import Factors
+
+_C = ComponentType
+
+_FACTORS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, -0.25, 0, 1)
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component taken out of a vector."""
+
+    id: str
+    component: ComponentType
+    known: Known | None
+    fresh: bool
+
+
+def draw_index(choices: Choices, kernel: VectorKernel, length: int) -> Operand:
+    """A component's index: the same everywhere, or by invocation or iteration."""
+    kind, which = choices.record(9, length - 1)
+    if kind >= 5 and kernel.lanes.inv > 1:
+        return written(kernel.constness, At(which, Factors(inv=1), length))
+    if kind == 4 and kernel.lanes.loop > 1:
+        return written(kernel.constness, At(which, Factors(loop=1), length))
+    return written(kernel.constness, which)
+
+
+def draw_extract(choices: Choices, kernel: VectorKernel, vector: Vector) -> Component:
+    """A component of a vector, by a literal index or another."""
+    name = kernel.name("e")
+    index = draw_index(choices, kernel, vector.length)
+    kernel.program.emit(VectorExtract(id=name, vector=vector.id, index=index))
+    return Component(name, vector.component, vector.known, vector.fresh)
+
+
+def draw_insert(choices: Choices, kernel: VectorKernel, vector: Vector, source: Vector) -> Vector:
+    """A vector with one component out of another one, or its own."""
+    scalar = draw_extract(choices, kernel, source)
+    index = draw_index(choices, kernel, vector.length)
+    name = kernel.name("v")
+    kernel.program.emit(VectorInsert(id=name, vector=vector.id, scalar=scalar.id, index=index))
+    return replace(vector, id=name, known=_of_both(vector.known, scalar.known), fresh=vector.fresh and scalar.fresh)
+
+
+def draw_construct(choices: Choices, kernel: VectorKernel, vectors: Sequence[Vector]) -> Vector | None:
+    """Scalars and vectors one after the other, `vectors` being of one component type; None where it gets too long."""
+    kinds = choices.record(2, 2, 2, 2)
+    most = min(kernel.capabilities.max_vector_length, MAX_COMPONENTS // kernel.lanes.instances)
+    parts: list[Vector | Component] = []
+    length = 0
+    for n, kind in enumerate(kinds):
+        source = vectors[-1 - n % len(vectors)]
+        if kind == 2 and length < most:
+            parts.append(draw_extract(choices, kernel, source))
+            length += 1
+        elif kind == 1 and length + source.length <= most:
+            parts.append(source)
+            length += source.length
+    if len(parts) == 1 and isinstance(parts[0], Vector) and length < most:
+        parts.append(draw_extract(choices, kernel, vectors[-1]))
+        length += 1
+    whole = len(parts) == 1 and isinstance(parts[0], Vector)  # CV-011: no vector by itself
+    if not parts or whole or kernel.spec_lengths:
+        return None
+    known = parts[0].known
+    for part in parts:
+        known = _of_both(known, part.known)
+    component = vectors[-1].component
+    name = kernel.name("v")
+    kernel.program.emit(VectorConstruct(id=name, type=kernel.type(component, length), parts=tuple(p.id for p in parts)))
+    return Vector(name, component, length, known, all(p.fresh for p in parts))
+
+
+def _of_both(a: Known | None, b: Known | None) -> Known | None:
+    return None if a is None or b is None else a.union(b)
+
+
+def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, source: Vector) -> Vector:
+    """OpVectorTimesScalar: by a value, or by a component of `source`, which has numbers of the same float type."""
+    component = vector.component
+    of_vector = choices.chance(5)
+    product = multiplied(component, vector.range, source.range)
+    if of_vector and within(component, product):
+        scalar = draw_extract(choices, kernel, source)
+        name = kernel.name("v")
+        kernel.program.emit(VectorTimesScalar(id=name, vector=vector.id, scalar=scalar.id))
+        return replace(vector, id=name, known=product, fresh=False)
+    value = choices.pick([f for f in _FACTORS if represents(component, f)])
+    if kernel.ieee and choices.chance(5):
+        value = draw_special_number(choices, component)
+    product = UNBOUNDED
+    if not isinstance(value, str):
+        product = multiplied(component, vector.range, Known(value, value, 0 if value == int(value) else -2))
+    name = kernel.name("v")
+    if not within(component, product):
+        kernel.program.emit(VectorArithmetic(id=name, operation=VectorOperation.FNegate, a=vector.id))
+        return replace(vector, id=name, known=negated(component, vector.range), fresh=False)
+    kernel.program.emit(VectorTimesScalar(id=name, vector=vector.id, value=kernel.constness.component(value)))
+    return replace(vector, id=name, known=product, fresh=False)
+
+
+def feasible(kernel: VectorKernel, vector: Vector) -> list[Step]:
+    """Every conversion of a vector with numbers that is defined for all of them (NU-016)."""
+    steps = []
+    for target in ARITHMETIC:
+        if target is vector.component or target not in kernel.capabilities.vector_components:
+            continue
+        for operation in _operations(vector.component, target):
+            step = Step(target, operation)
+            known = converted(vector.component, vector.range, step)
+            clear = known is not None and (not target.is_float or known.size <= target.format.greatest / 2)
+            if clear or (known is not None and kernel.ieee and not known.bounded):
+                steps.append(step)
+    return steps
+
+
+def _operations(source: ComponentType, target: ComponentType) -> Sequence[Conversion]:
+    unsigned = not target.is_float and not target.is_signed
+    if source.is_float and target.is_float:
+        return (Conversion.FConvert,)
+    if source.is_float:
+        return (Conversion.ConvertFToU,) if unsigned else (Conversion.ConvertFToS,)
+    if target.is_float:
+        return Conversion.ConvertSToF, Conversion.ConvertUToF
+    if source.size == target.size:
+        return ()
+    return (Conversion.SConvert, Conversion.UConvert) if unsigned else (Conversion.SConvert,)
+
+
+def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector, *, unsigned: bool = False) -> Vector | None:
+    """A conversion, of integers mostly to wider ones or to floats, which show the sign; None where none is defined.
+
+    Of floats with `unsigned` to unsigned integers, if they fit in some.
+    """
+    steps = feasible(kernel, vector)
+    if unsigned:
+        steps = [s for s in steps if s.operation is Conversion.ConvertFToU] or steps
+    which, kind = choices.record(31, 3)
+    wide = [s for s in steps if not s.component.is_float and s.component.size > vector.component.size]
+    floats = [s for s in steps if s.component.is_float]
+    if not vector.component.is_float:
+        steps = (steps, wide, floats, wide)[kind] or steps
+    return convert(kernel, vector, steps[which % len(steps)]) if steps else None
+
+
+def convert(kernel: VectorKernel, vector: Vector, step: Step) -> Vector:
+    """A conversion that is feasible."""
+    known = converted(vector.component, vector.range, step)
+    assert known is not None and step.operation is not None
+    name = kernel.name("v")
+    operation = VectorConversion(step.operation.value)
+    kernel.program.emit(VectorConvert(id=name, vector=vector.id, operation=operation, component=step.component))
+    return replace(vector, id=name, component=step.component, known=known, fresh=False)
+
+
+def draw_wrapped(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
+    """Narrow integers from the least one on, negated, which wraps, and widened with their sign (NU-004, NU-005).
+
+    As many as `vector` has; None where the device has no such types.
+    """
+    available = [c for c in ARITHMETIC if c in kernel.capabilities.vector_components]
+    narrow = [c for c in (_C.int8, _C.uint8, _C.int16) if c in available]
+    narrow_one, period, which = choices.record(2, 7, 3)
+    component = narrow[narrow_one % len(narrow)] if narrow else vector.component
+    wider = [c for c in available if not c.is_float and c.is_signed and c.size > component.size]
+    if not narrow or not wider:
+        return None
+    least = -(1 << 8 * component.size - 1)
+    contents = consecutive(least if component.is_signed else -least, 3 + period)
+    loaded = kernel.load(choices, component, vector.length, contents)
+    name = kernel.name("v")
+    kernel.program.emit(VectorArithmetic(id=name, operation=VectorOperation.SNegate, a=loaded.id))
+    wrapped = replace(loaded, id=name, known=negated(component, loaded.range), fresh=False)
+    return convert(kernel, wrapped, Step(wider[which % len(wider)], Conversion.SConvert))
+
+
+def draw_bitcast(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
+    """The bits as another type's; of floats only where these are as they lay in memory."""
+    if vector.component.is_float and not vector.fresh:
+        return None
+    targets = [
+        c
+        for c in ARITHMETIC
+        if c.size == vector.component.size and c is not vector.component and c in kernel.capabilities.vector_components
+    ]
+    which = choices.between(0, 3)
+    if not targets:
+        return None
+    target = targets[which % len(targets)]
+    known: Known | None
+    if target.is_float:
+        known = None
+    elif vector.component.is_float or vector.known is None:
+        known = anything(target)
+    else:
+        known = reread(vector.component, target, vector.known)
+    name = kernel.name("v")
+    kernel.program.emit(VectorBitcast(id=name, vector=vector.id, component=target))
+    return replace(vector, id=name, component=target, known=known)

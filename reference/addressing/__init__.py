@@ -1,0 +1,1 @@
+"""Tensor layouts and views, and from the elements of a matrix to bytes."""

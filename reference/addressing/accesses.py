@@ -1,0 +1,219 @@
+"""Loads and stores: the byte of each element of each matrix (CM-010, CM-011, KM-012, KM-013, TA-036, TA-037)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.model import (
+    Buffer,
+    Case,
+    ComponentType,
+    Decode,
+    DecodeVector,
+    Dispatch,
+    MatrixLoadTensor,
+    MatrixShape,
+    Order,
+    Scope,
+    StorageClass,
+    Store,
+    StridedInstruction,
+    TensorInstruction,
+    block_offsets,
+)
+from cts.reference.addressing.coordinates import Status
+from cts.reference.addressing.elements import matrix_elements, tensor_coordinates
+from cts.reference.addressing.layout import TensorLayoutState
+from cts.reference.addressing.view import TensorViewState
+from cts.reference.common.operands import lanes_of
+from cts.reference.numeric.arrays import I64, U8, U32, Mask
+
+_T = TypeVar("_T", bound=np.generic)
+
+#: The most elements, over all instances and parameter sets, of one result, and of all loads and stores.
+MAX_ELEMENTS = 1 << 26
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Elements that each invocation has of its own, or reads for itself: a vector is one row, a scalar one element.
+
+    In programs of cooperative vectors the instances of the smallest scope are invocations.
+    """
+
+    component: ComponentType
+    cols: int
+    rows: int = 1
+    scope: Scope = Scope.Subgroup
+
+
+Shape: TypeAlias = MatrixShape | Grid
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Where the elements of a load with a decode function lie, one array per dimension (TA-037)."""
+
+    block_coord: tuple[U32, ...]
+    coord_in_block: tuple[U32, ...]
+
+
+@dataclass(frozen=True)
+class Access:
+    """One load or store in one step, all its instances.
+
+    `byte` are byte offsets into the buffer's contents, int64, and `status` what becomes of each
+    element (both (sets, instances, rows, cols), or with extents of 1 where nothing varies). Every
+    location is of `size` bytes: a component, or a block that is decoded. `pointer` is the byte offset
+    of the Pointer operand, (sets, instances), in the part of the buffer that the instance sees, which
+    begins at `origin`, (1, instances), and has `extent` bytes. Tensor instructions have a `layout` and
+    perhaps a `view`; KHR ones a `stride`, signed, in elements of the buffer; matrices that vectors are
+    multiplied with a stride in bytes. `field` names the operand that says where it begins. A store that
+    `accumulates` adds atomically.
+    """
+
+    instruction: int
+    store: bool
+    buffer: str
+    shape: Shape
+    pointer: I64
+    byte: I64
+    status: U8
+    size: int
+    origin: I64
+    extent: int
+    layout: TensorLayoutState | None = None
+    view: TensorViewState | None = None
+    stride: I64 | None = None
+    blocks: Blocks | None = None
+    field: str = "offset"
+    accumulates: bool = False
+
+    @property
+    def unit(self) -> int:
+        """Bytes that every location is a whole number of, and begins at a multiple of."""
+        return self.shape.component.size if self.blocks is None else 1
+
+    @property
+    def accessed(self) -> Mask | None:
+        """Which elements access memory at all; None: every one."""
+        return self.status == Status.OK if self.status.any() else None
+
+    def taken_by(self, active: Mask) -> Access:
+        """The same where some instances, (sets, instances), do not take the step."""
+        status = np.where(active[..., None, None], self.status, np.uint8(Status.INACTIVE))
+        return replace(self, status=status)
+
+    def only(self, active: Mask) -> Access:
+        """Operands and state of the active instances of the only parameter set, for rules on them."""
+        chosen = np.flatnonzero(np.broadcast_to(active, (1, active.shape[1]))[0])
+
+        def some(values: npt.NDArray[_T]) -> npt.NDArray[_T]:
+            return values if values.shape[1] == 1 else values[:, chosen]
+
+        return replace(
+            self,
+            pointer=some(self.pointer),
+            stride=None if self.stride is None else some(self.stride),
+            layout=None if self.layout is None else self.layout.map(some),
+            view=None if self.view is None else self.view.map(some),
+        )
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the operands of a memory instruction come to, at the instances of the matrix's scope.
+
+    `offset` is the pointer's in elements of the buffer, (sets, instances); `layout` and `view`, or
+    `stride`, as the instruction has them.
+    """
+
+    instruction: int
+    buffer: str
+    shape: Shape
+    offset: I64
+    layout: TensorLayoutState | None = None
+    view: TensorViewState | None = None
+    stride: U32 | None = None
+
+
+def tensor_access(case: Case, instruction: TensorInstruction, place: Place) -> Access:
+    """CM-010, CM-011; byte address by TA-036, or by TA-037 with a decode function."""
+    assert place.layout is not None
+    store = isinstance(instruction, Store)
+    shape = place.shape
+    size, blocks = shape.component.size, None
+    if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+        size = block_size(case, instruction.decode)
+        elements, block, inside = tensor_coordinates(place.layout, place.view, shape.rows, shape.cols, store)
+        blocks = Blocks(tuple(block), tuple(inside))
+    else:
+        elements = matrix_elements(place.layout, place.view, shape.rows, shape.cols, store)
+    pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
+    origin, extent = part_origin(case, place.buffer, shape.scope)
+    byte = (pointer + origin)[..., None, None] + elements.index * np.int64(size)
+    return Access(
+        place.instruction,
+        store,
+        place.buffer,
+        shape,
+        pointer,
+        byte,
+        elements.status,
+        size,
+        origin,
+        extent,
+        place.layout,
+        place.view,
+        blocks=blocks,
+    )
+
+
+def strided_access(case: Case, instruction: StridedInstruction, place: Place) -> Access:
+    """KM-012, KM-013: `offset` and `stride` count pointees, the position along a row counts components."""
+    assert place.stride is not None
+    shape = place.shape
+    stride = place.stride.view(np.int32).astype(np.int64)
+    pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
+    origin, extent = part_origin(case, place.buffer, shape.scope)
+    row, col = np.arange(shape.rows, dtype=np.int64)[:, None], np.arange(shape.cols, dtype=np.int64)
+    major, minor = (row, col) if instruction.order is Order.RowMajor else (col, row)
+    pitch = stride * case.buffers[place.buffer].element_size
+    byte = (pointer + origin)[..., None, None] + major * pitch[..., None, None] + minor * shape.component.size
+    status = np.broadcast_to(np.uint8(Status.OK), byte.shape)
+    store, size = isinstance(instruction, Store), shape.component.size
+    return Access(
+        place.instruction, store, place.buffer, shape, pointer, byte, status, size, origin, extent, stride=stride
+    )
+
+
+def block_size(case: Case, function: str) -> int:
+    """The size in bytes of a decode function's block."""
+    decode = case.functions[function]
+    assert isinstance(decode, (Decode, DecodeVector))
+    return block_offsets(decode.block)[1]
+
+
+def instances_of(dispatch: Dispatch, scope: Scope) -> int:
+    """How many instances of a scope a dispatch has; of the smallest, invocations in programs of vectors."""
+    return math.prod(dispatch.workgroups) * (1 if scope is Scope.Workgroup else lanes_of(dispatch))
+
+
+def part_of(buffer: Buffer, dispatch: Dispatch) -> int:
+    """The bytes of the buffer that one workgroup sees: all, or its part of Workgroup memory."""
+    return buffer.size // math.prod(dispatch.workgroups) if buffer.storage is StorageClass.Workgroup else buffer.size
+
+
+def part_origin(case: Case, buffer: str, scope: Scope) -> tuple[I64, int]:
+    """Where the part of a buffer that each instance of a scope sees begins, (1, instances), and its size."""
+    extent = part_of(case.buffers[buffer], case.dispatch)
+    if extent == case.buffers[buffer].size:
+        return np.zeros((1, 1), np.int64), extent
+    workgroup = np.arange(math.prod(case.dispatch.workgroups), dtype=np.int64)
+    each = instances_of(case.dispatch, scope) // len(workgroup)
+    return np.repeat(workgroup, each)[None] * extent, extent

@@ -1,0 +1,1 @@
+"""What matrices and vectors share: operands, steps of a program, memory."""

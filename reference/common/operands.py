@@ -1,0 +1,82 @@
+"""Values of scalar operands, for every parameter set and every instance at once.
+
+Arrays have leading axes (sets, instances): parameter sets of a batch, and subgroups of the dispatch
+(workgroup index major, x fastest, subgroup minor), or in programs of cooperative vectors its invocations.
+An axis an operand does not vary over has extent 1.
+`turns` are the indices of the loops around the instruction, innermost last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cts.model import Case, Dispatch, Operand, dynamic_words, dynamics, factors_of, modulus_of
+from cts.model.operand import Factors
+from cts.reference.numeric.arrays import U32
+
+_MASK = 0xFFFFFFFF
+
+
+class Operands:
+    """Reads the operands of a case's instructions under a batch of parameter sets."""
+
+    def __init__(self, case: Case, parameter_sets: U32 | None = None) -> None:
+        """`parameter_sets` is (sets, dynamics); None: one set, the case's own."""
+        self._sets = dynamic_words(case)[None] if parameter_sets is None else parameter_sets
+        self._column = {(i, path): column for column, (i, path, _) in enumerate(dynamics(case))}
+        self._dispatch = case.dispatch
+        self._grid: U32 | None = None
+
+    def vector(self, instruction: int, field: str, operands: Sequence[Operand], turns: tuple[int, ...] = ()) -> U32:
+        """The operands of a tuple field, (sets, instances, len(operands))."""
+        if all(isinstance(o, int) for o in operands):
+            return np.array([[[int(str(o)) & _MASK for o in operands]]], np.uint32)
+        values = [self._value(o, (instruction, f"{field}[{i}]"), turns) for i, o in enumerate(operands)]
+        return np.stack(np.broadcast_arrays(*values), axis=-1)
+
+    def scalar(self, instruction: int, field: str, operand: Operand, turns: tuple[int, ...] = ()) -> U32:
+        """A single operand, (sets, instances)."""
+        return self._value(operand, (instruction, field), turns)
+
+    def word(self, instruction: int, field: str) -> U32:
+        """The dynamic operand's own 32-bit words, (sets, 1)."""
+        return self._sets[:, self._column[instruction, field], None]
+
+    def _value(self, operand: Operand, place: tuple[int, str], turns: tuple[int, ...]) -> U32:
+        if isinstance(operand, int):
+            return np.array([[operand & _MASK]], np.uint32)
+        base = self.word(*place) if operand.dynamic is not None else np.array([[operand.base & _MASK]], np.uint32)
+        factors, modulus = factors_of(operand), modulus_of(operand)
+        total = base
+        if factors.any_set:
+            of_turns = sum(f * t for f, t in zip((factors.loop, factors.loop_outer), reversed(turns), strict=False))
+            total = base + np.array(of_turns & _MASK, np.uint32)
+            if any(_grid_factors(factors)):
+                total = total + self._gained(factors)
+        return total if modulus is None else total % np.uint32(modulus)
+
+    def _gained(self, factors: Factors) -> U32:
+        """What each instance adds to the base, (1, instances)."""
+        if self._grid is None:
+            self._grid = instance_grid(self._dispatch)
+        gained: U32 = np.array([[w & _MASK for w in _grid_factors(factors)]], np.uint32) @ self._grid
+        return gained
+
+
+def _grid_factors(factors: Factors) -> tuple[int, int, int, int]:
+    # A program has either subgroups or invocations, so only one of the last two is ever set.
+    return factors.wg_x, factors.wg_y, factors.wg_z, factors.sg + factors.inv
+
+
+def lanes_of(dispatch: Dispatch) -> int:
+    """What a workgroup consists of, for operands and control flow: its subgroups, or its invocations."""
+    return dispatch.subgroups if dispatch.invocations is None else dispatch.invocations
+
+
+def instance_grid(dispatch: Dispatch) -> U32:
+    """Of every subgroup or invocation the workgroup's x, y and z and its index in the workgroup; (4, instances)."""
+    x, y, z = dispatch.workgroups
+    grid = np.indices((z, y, x, lanes_of(dispatch)), np.uint32).reshape(4, -1)
+    return grid[[2, 1, 0, 3]]

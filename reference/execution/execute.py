@@ -1,0 +1,423 @@
+"""Executes a case: what memory and every matrix may hold afterwards, for a batch of parameter sets at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.model import (
+    Case,
+    ComponentType,
+    Decode,
+    DecodeVector,
+    EndIf,
+    EndLoop,
+    FloatControls,
+    Instruction,
+    Load,
+    Loop,
+    MatrixConstant,
+    MatrixInstruction,
+    MatrixLoadTensor,
+    PerElement,
+    SpecNumber,
+    Store,
+    VectorConstant,
+    VectorExtract,
+    VectorInsert,
+    VectorInstruction,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorReduceSumAccumulate,
+    VectorShape,
+    VectorTimesScalar,
+    dynamics,
+    encode,
+    number_of,
+)
+from cts.model.operand import ComponentValue
+from cts.model.types import ResultType, ScalarType
+from cts.oracle.expectation import Spread, Violation
+from cts.reference.addressing.accesses import Access, Shape, instances_of
+from cts.reference.addressing.coordinates import Status
+from cts.reference.common.memory import Memory, interval_bits
+from cts.reference.execution.program import Evaluation, Step, evaluate
+from cts.reference.execution.vector_memory import VectorMemory
+from cts.reference.matrices.compute import Operation, computed, passed
+from cts.reference.matrices.decoding import Decoding, decoded
+from cts.reference.numeric.arrays import U8, U32, Bits, Mask
+from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.rounding import binding
+from cts.reference.numeric.undefined import Undefined, Watch
+from cts.reference.numeric.value import Value, anything, loosened, step_of, where
+from cts.reference.vectors.compute import computed as computed_vector
+from cts.reference.vectors.opaque import convert
+
+
+@dataclass
+class Execution:
+    """The result under each parameter set.
+
+    `memories` are the buffers afterwards, `values` every matrix, vector (of one row) and scalar: in a
+    loop, the last iteration's, (sets, instances, rows, cols) or with extents of 1. `violations` is what is
+    undefined in computing them.
+    `skipped` says which instances, (sets, instances), never came to where a matrix is defined.
+    """
+
+    evaluation: Evaluation
+    sets: int
+    memories: dict[str, Memory]
+    values: dict[str, Value] = field(default_factory=dict)
+    violations: list[Violation] = field(default_factory=list)
+    skipped: dict[str, Mask] = field(default_factory=dict)
+
+    @cached_property
+    def memory(self) -> dict[str, U8]:
+        """Each buffer's contents, guard bytes excluded, uint8, (sets, size)."""
+        return {name: m.contents(self.sets) for name, m in self.memories.items()}
+
+    @cached_property
+    def matrices(self) -> dict[str, Bits]:
+        """Each matrix's bit patterns, (sets, instances, rows, cols), the instances being those of its scope.
+
+        Those of vectors are (sets, invocations, length).
+        """
+        every = {name: self.values.get(name) or _nothing(shape) for name, shape in self._reported()}
+        return {name: self._full(name, value.bits) for name, value in every.items()}
+
+    def spreads(self) -> dict[str, Spread]:
+        """Under the first parameter set, the matrices with more than one allowed value."""
+        found = {}
+        for name, shape in self._reported():
+            value, skipped = self.values.get(name) or _nothing(shape), self.skipped.get(name)
+            if skipped is not None:
+                assert value.component is not None
+                unknown = np.broadcast_to(
+                    skipped[..., None, None], np.broadcast_shapes((*skipped.shape, 1, 1), value.shape)
+                )
+                value = loosened(value.broadcast(unknown.shape), unknown, ())
+            if value.free is not None:
+                found[name] = Spread(*(self._full(name, a)[0] for a in _spread(value)))
+        return found
+
+    def _reported(self) -> Iterator[tuple[str, Shape]]:
+        """Every matrix and vector."""
+        return (item for item in self.evaluation.shapes.items() if not isinstance(self._type(item[0]), ScalarType))
+
+    def _full(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        shape = self.evaluation.shape_of(name)
+        instances = instances_of(self.evaluation.case.dispatch, shape.scope)
+        full = np.broadcast_to(array, (self.sets, instances, shape.rows, shape.cols))
+        return full[:, :, 0] if isinstance(self._type(name), VectorShape) else full
+
+    def _type(self, name: str) -> ResultType:
+        return self.evaluation.types[name]
+
+
+def execute(case: Case, parameter_sets: U32) -> Execution:
+    """Execute a case, which must have no violations, once per parameter set.
+
+    `parameter_sets` is (sets, n), uint32: a word per operand of `cts.model.dynamics(case)`, in that order.
+    """
+    asked = sum(1 for _ in dynamics(case))
+    if parameter_sets.ndim != 2 or parameter_sets.shape[1] != asked:
+        raise ValueError(f"parameter sets have shape {parameter_sets.shape}; the case asks for (sets, {asked})")
+    return run(evaluate(case, np.asarray(parameter_sets, np.uint32)), len(parameter_sets))
+
+
+@dataclass
+class Recording:
+    """The results defined last, by number of the step and name, and what each step read besides, by field path."""
+
+    values: dict[tuple[int, str], Value] = field(default_factory=dict)
+    read: dict[int, dict[str, Value]] = field(default_factory=dict)
+    most: int = 512
+
+    def add(self, number: int, name: str, value: Value) -> None:
+        self.values[number, name] = value
+        if len(self.values) > self.most:
+            oldest = next(iter(self.values))
+            del self.values[oldest]
+            self.read.pop(oldest[0], None)
+
+
+def run(evaluation: Evaluation, sets: int = 1, recording: Recording | None = None) -> Execution:
+    """Execute what `evaluate` prepared for so many parameter sets."""
+    case = evaluation.case
+    result = Execution(evaluation, sets, {name: Memory(buffer) for name, buffer in case.buffers.items()})
+    machine = _Machine(evaluation, result, recording)
+    convert(case, False, result.memories, machine.opaque, result.violations.append)
+    for machine.number, step in enumerate(evaluation.steps):
+        machine.take(step)
+    machine.vectors.finish()
+    convert(case, True, result.memories, machine.opaque, result.violations.append)
+    return result
+
+
+class _Machine:
+    def __init__(self, evaluation: Evaluation, result: Execution, recording: Recording | None) -> None:
+        self.evaluation = evaluation
+        self.case = evaluation.case
+        self.result = result
+        self.values = result.values
+        self.shapes = evaluation.shapes
+        self.vectors = VectorMemory(evaluation, result.sets, result.memories)
+        self.opaque = self.vectors.opaque
+        controls = self.case.float_controls
+        self.floats = Floats(controls is FloatControls.Undecorated, controls is FloatControls.FastMathNone)
+        self.next_group = 1
+        self.number = 0
+        self.recording = recording
+
+    def take(self, step: Step) -> None:
+        instruction = self.case.program[step.index]
+        match instruction:
+            case MatrixConstant():
+                component = instruction.type.component
+                self._define(step, instruction.id, self._scalar(step.index, "value", component, instruction.value))
+            case Load():
+                assert step.access is not None
+                if isinstance(instruction, VectorInstruction):
+                    loaded = self._passed(self._read(step.access))
+                else:
+                    loaded = self._load(step, step.access, instruction)
+                self._define(step, instruction.id, loaded)
+            case Store():
+                access = step.access
+                assert access is not None
+                value = self.values[instruction.stored]
+                stored = self._stored(self._passed(value) if isinstance(instruction, VectorInstruction) else value)
+                self.result.memories[access.buffer].store(access.byte, access.accessed, stored)
+            case Loop():
+                for carry in instruction.carry:
+                    self._define(step, carry.id, self.values[carry.init])
+            case EndLoop():
+                self._next_turn(step, instruction)
+            case EndIf():
+                self._merge(step, instruction)
+            case VectorReduceSumAccumulate():
+                self.vectors.accumulate(step, self._passed(self._full(instruction.vector)).stored)
+            case VectorOuterProductAccumulate():
+                if self.opaque.values[instruction.matrix] is None:
+                    self._nothing_yet(step, instruction.matrix)
+                a, b = (self._passed(self._full(name)).stored for name in (instruction.a, instruction.b))
+                self.vectors.accumulate_products(step, instruction, a, b)
+            case _ if isinstance(instruction, MatrixInstruction | VectorInstruction):
+                self._compute(step, instruction)
+
+    def _stored(self, value: Value) -> Value:
+        """A value as memory holds it: in a strict program surely rounded (NU-019)."""
+        if self.floats.loose or value.free is None or value.component is None or not value.component.is_float:
+            return value.stored
+        return binding(value.stored, step_of(value))
+
+    def _passed(self, value: Value) -> Value:
+        """A value that an instruction moves which need not keep its bits."""
+        return passed(value, self.floats.ieee)
+
+    def _full(self, name: str) -> Value:
+        """A vector with all its components."""
+        value = self.values[name]
+        return value.broadcast((*value.shape[:-1], self.shapes[name].cols))
+
+    def _read(self, access: Access) -> Value:
+        """What memory holds; where nothing is accessed, whatever its first element is."""
+        byte = access.byte if not access.status.any() else np.where(access.status == Status.OK, access.byte, 0)
+        return self.result.memories[access.buffer].load(byte, access.shape.component)
+
+    def _nothing_yet(self, step: Step, matrix: str) -> None:
+        path, remedy = f"program[{step.index}].matrix", "`zero: true`, or a conversion into it before the dispatch"
+        self._add(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy))
+
+    def _compute(self, step: Step, instruction: Instruction) -> None:
+        scalars = dict(self._scalars(step, instruction))
+        if self.recording is not None:
+            self.recording.read[self.number] = scalars
+        operation = Operation(self.case, self.values, self.shapes, scalars, self.floats, self.next_group)
+        name: str = instruction.id  # type: ignore[attr-defined]
+        vector = isinstance(instruction, VectorInstruction)
+        value = computed_vector(instruction, operation) if vector else computed(instruction, operation)
+        if value.free is not None and value.free.group is not None:
+            self.next_group = max(self.next_group, int(value.free.group.max()) + 1)
+        self._report(step, operation.watch, name)
+        self._define(step, name, value)
+
+    def _scalars(self, step: Step, instruction: Instruction) -> Iterator[tuple[str, Value]]:
+        """The component values among an instruction's operands, and what it reads but does not keep."""
+        i = step.index
+        if isinstance(instruction, VectorInstruction):
+            yield from self._of_vector(step, instruction)
+            return
+        scalar = getattr(instruction, "scalar", None)
+        if scalar is not None:
+            component = self.shapes[instruction.matrix].component  # type: ignore[attr-defined]
+            yield "scalar", self._scalar(i, "scalar", component, scalar)
+        name = getattr(instruction, "function", None)
+        function = None if name is None else self.case.functions[name]
+        if isinstance(function, PerElement):
+            types = [e.type for e in function.extras if e.type is not None]
+            values = instruction.scalars  # type: ignore[attr-defined]
+            for n, (component, value) in enumerate(zip(types, values, strict=True)):
+                yield f"scalars[{n}]", self._scalar(i, f"scalars[{n}]", component, value)
+
+    def _of_vector(self, step: Step, instruction: VectorInstruction) -> Iterator[tuple[str, Value]]:
+        match instruction:
+            case VectorConstant():
+                for n, value in enumerate(instruction.values or ()):
+                    path = f"values[{n}]"
+                    yield path, self._scalar(step.index, path, instruction.type.component, value)
+                if instruction.value is not None:
+                    yield "value", self._scalar(step.index, "value", instruction.type.component, instruction.value)
+            case VectorTimesScalar() if instruction.value is not None:
+                component = self.shapes[instruction.vector].component
+                yield "value", self._scalar(step.index, "value", component, instruction.value)
+            case VectorExtract() | VectorInsert():
+                index = self.evaluation.operands.scalar(step.index, "index", instruction.index, step.taken.turns)
+                yield "index", Value(ComponentType.uint32, index[..., None, None])
+            case VectorMatrixMul():
+                if step.access is None:
+                    yield "matrix", self._opaque(step, instruction.matrix)
+                else:
+                    yield "matrix", self._read(step.access)
+                if step.bias is not None:
+                    yield "bias", self._read(step.bias)
+            case _:
+                pass
+
+    def _opaque(self, step: Step, name: str) -> Value:
+        matrix, value = self.case.opaque[name], self.opaque.values[name]
+        if value is None:
+            self._nothing_yet(step, name)
+            return anything(matrix.component, (1, 1, matrix.rows, matrix.cols), ())
+        return value
+
+    def _scalar(self, i: int, field_: str, component: ComponentType, value: ComponentValue) -> Value:
+        """A component value, (sets, 1, 1, 1)."""
+        if isinstance(value, SpecNumber) and value.dynamic is not None:
+            words = self.evaluation.operands.word(i, field_)
+            return Value(component, words.astype(component.bits_dtype)[..., None, None])
+        return Value(component, encode(component, [number_of(value)])[:, None, None, None])
+
+    def _load(self, step: Step, access: Access, instruction: Load) -> Value:
+        """KM-012; CM-010 and TA-038: clipped elements keep the Object's, clamped ones are low bits of clampValue."""
+        memory, component = self.result.memories[access.buffer], access.shape.component
+        if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+            loaded = self._decoded(step, access, instruction)
+        elif not access.status.any():
+            return memory.load(access.byte, component)
+        else:
+            loaded = memory.load(np.where(access.status == Status.OK, access.byte, 0), component)
+        if not access.status.any() or not isinstance(instruction, MatrixLoadTensor):
+            return loaded
+        assert access.layout is not None
+        clamp_value = Value(component, access.layout.clamp_value[..., None].astype(component.bits_dtype))
+        result = where(access.status == Status.CLAMPED, clamp_value, loaded)
+        return where(access.status == Status.SKIP, self.values[instruction.object], result)
+
+    def _decoded(self, step: Step, access: Access, instruction: MatrixLoadTensor) -> Value:
+        functions = self.case.functions
+        decode = functions[instruction.decode or ""]
+        vector = None if instruction.decode_vector is None else functions[instruction.decode_vector]
+        assert isinstance(decode, Decode) and (vector is None or isinstance(vector, DecodeVector))
+        watch = Watch()
+        value = decoded(decode, vector, Decoding(access, self.result.memories[access.buffer], self.floats, watch))
+        self._report(step, watch, instruction.id)
+        return value
+
+    def _next_turn(self, step: Step, instruction: EndLoop) -> None:
+        carried = [self.values[name] for name in instruction.next]
+        loop = self.case.program[self._loop_of(step.index)]
+        assert isinstance(loop, Loop)
+        for carry, value in zip(loop.carry, carried, strict=True):
+            self._define(step, carry.id, value)
+
+    def _loop_of(self, end: int) -> int:
+        depth = 0
+        for i in range(end, -1, -1):
+            depth += isinstance(self.case.program[i], EndLoop) - isinstance(self.case.program[i], Loop)
+            if depth == 0:
+                return i
+        raise AssertionError("resolve pairs every EndLoop with a Loop")
+
+    def _merge(self, step: Step, instruction: EndIf) -> None:
+        condition = step.taken.condition
+        assert condition is not None
+        for merge in instruction.merge:
+            arms = [self.values.get(name) for name in (merge.then, merge.otherwise)]
+            # A branch that was never taken has no value, and needs none.
+            first, second = arms[0] or arms[1], arms[1] or arms[0]
+            assert first is not None and second is not None
+            scope = self.shapes[merge.id].scope
+            mask = self.evaluation.at_scope(condition, scope)
+            self._define(step, merge.id, where(mask[..., None, None], first, second))
+
+    def _define(self, step: Step, name: str, value: Value) -> None:
+        """A result; instances that do not take the step keep what they had."""
+        before = self.values.get(name)
+        active = self.evaluation.active_at(step.taken, self.shapes[name].scope)
+        if active is not None and before is not None:
+            value = where(active[..., None, None], value, before)
+        self.values[name] = value
+        self._skip(name, active, before is None)
+        if self.recording is not None:
+            self.recording.add(self.number, name, value)
+
+    def _skip(self, name: str, active: Mask | None, first: bool) -> None:
+        """Keep count of the instances that have not come to a definition of a matrix."""
+        skipped = self.result.skipped
+        if active is None:
+            skipped.pop(name, None)
+        elif first:
+            skipped[name] = ~active
+        elif name in skipped:
+            skipped[name] = skipped[name] & ~active
+
+    def _report(self, step: Step, watch: Watch, name: str) -> None:
+        """What is undefined for instances that take the step, once for each rule and instruction."""
+        active = self.evaluation.active_at(step.taken, self.shapes[name].scope)
+        for found in watch.found:
+            elements = found.elements
+            if active is not None and elements.ndim >= 2:
+                elements = elements & active.reshape(*active.shape, *[1] * (elements.ndim - 2))
+            if elements.any():
+                self._add(_violation(self.case, step.index, found, elements))
+
+    def _add(self, violation: Violation) -> None:
+        if (violation.rule, violation.path) not in {(v.rule, v.path) for v in self.result.violations}:
+            self.result.violations.append(violation)
+
+
+#: The operand that an instruction's undefined behaviour is blamed on, the first that it has.
+_BLAMED = ("decode", "combine", "function", "input", "operands", "b", "component")
+
+
+def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violation:
+    instruction = case.program[i]
+    blamed = next((name for name in _BLAMED if getattr(instruction, name, None) is not None), "")
+    if found.rule == "DV-012":
+        blamed = "decode_vector"
+    at = np.argwhere(elements)[0] if elements.any() and elements.ndim == 4 else None
+    where_ = "" if at is None else f" in element ({at[2]}, {at[3]}) of instance {at[1]}"
+    if at is not None and isinstance(instruction, VectorInstruction):
+        where_ = f" in component {at[3]} of invocation {at[1]}"
+    return Violation(found.rule, f"program[{i}].{blamed}", f"{found.what}{where_}", found.remedy)
+
+
+def _nothing(shape: Shape) -> Value:
+    """The value of a matrix that is never computed."""
+    return anything(shape.component, (1, 1, 1, 1), ())
+
+
+def _spread(value: Value) -> tuple[Bits, Bits, U8]:
+    """Least and greatest bit patterns of every element, and its flags."""
+    free = value.free
+    assert free is not None and value.component is not None
+    exact = free.flags == 0
+    low, high = interval_bits(value.component, free.flags, *(np.where(exact, 0.0, b) for b in (free.lo, free.hi)))
+    low, high = np.where(exact, value.bits, low), np.where(exact, value.bits, high)
+    return low, high, free.flags & np.uint8(7)

@@ -1,0 +1,324 @@
+"""A case, evaluated: the steps of its program, and what each does with layouts, views, pointers and memory.
+
+Layouts and views are evaluated step by step; every load and store becomes an `Access`. Nothing here
+depends on the contents of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.errors import BadInput
+from cts.model import (
+    Case,
+    LayoutInstruction,
+    LayoutType,
+    MatrixShape,
+    MemoryInstruction,
+    Pointer,
+    PointerSelect,
+    PointerType,
+    Scope,
+    Setter,
+    Store,
+    StridedInstruction,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+    TensorView,
+    TensorViewSetClip,
+    TensorViewSetDimension,
+    TensorViewSetStride,
+    VectorLoad,
+    VectorMatrixMul,
+    VectorReduceSumAccumulate,
+    VectorShape,
+    VectorStore,
+    ViewInstruction,
+    ViewType,
+    types_of,
+)
+from cts.model.types import ResultType, ScalarType
+from cts.reference.addressing import layout as layouts
+from cts.reference.addressing import view as views
+from cts.reference.addressing.accesses import (
+    MAX_ELEMENTS,
+    Access,
+    Grid,
+    Place,
+    Shape,
+    instances_of,
+    strided_access,
+    tensor_access,
+)
+from cts.reference.addressing.layout import TensorLayoutState
+from cts.reference.addressing.view import TensorViewState
+from cts.reference.common.operands import Operands, lanes_of
+from cts.reference.execution.unroll import Taken, unroll
+from cts.reference.numeric.arrays import I64, U32, Mask
+from cts.reference.vectors.accesses import bias_access, matrix_access, vector_access
+
+_T = TypeVar("_T", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction as it is taken once, and what its operands come to then.
+
+    `before` and `after` are the states of a layout instruction's operand and result, `view_before` and
+    `view_after` those of a view instruction's; `bias` is what a multiplication of vectors reads beside
+    its matrix.
+    """
+
+    taken: Taken
+    access: Access | None = None
+    before: TensorLayoutState | None = None
+    after: TensorLayoutState | None = None
+    bias: Access | None = None
+    view_before: TensorViewState | None = None
+    view_after: TensorViewState | None = None
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """What it loads and stores."""
+        return tuple(access for access in (self.access, self.bias) if access is not None)
+
+    @property
+    def index(self) -> int:
+        """The index of the instruction in the program."""
+        return self.taken.index
+
+
+@dataclass
+class Evaluation:
+    """Everything about a case, under a batch of parameter sets, that does not depend on memory's contents.
+
+    `layouts` and `views` hold the last state behind every id, with an instance axis of subgroups;
+    `pointers` the offset in elements behind every pointer id, (sets, subgroups).
+    """
+
+    case: Case
+    types: dict[str, ResultType]
+    operands: Operands
+    layouts: dict[str, TensorLayoutState] = field(default_factory=dict)
+    views: dict[str, TensorViewState] = field(default_factory=dict)
+    pointers: dict[str, I64] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def accesses(self) -> Iterator[tuple[Step, Access]]:
+        """Every load and store, in order."""
+        return ((step, access) for step in self.steps for access in step.accesses)
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """The shape of every matrix, vector and scalar."""
+        found = {name: _shape(result) for name, result in self.types.items()}
+        return {name: shape for name, shape in found.items() if shape is not None}
+
+    def shape_of(self, name: str) -> Shape:
+        """The shape of a matrix, vector or scalar."""
+        return self.shapes[name]
+
+    def at_scope(self, values: npt.NDArray[_T], scope: Scope) -> npt.NDArray[_T]:
+        """Values with an axis of subgroups (axis 1), for the instances of `scope` (TA-071: uniform in each)."""
+        if scope is Scope.Subgroup or values.shape[1] == 1:
+            return values
+        return values[:, :: lanes_of(self.case.dispatch)]
+
+    def active_at(self, step: Taken, scope: Scope) -> Mask | None:
+        """Which instances of `scope` take a step, (sets, instances); None: all."""
+        if step.active is None:
+            return None
+        active = self.at_scope(step.active, scope)
+        return np.broadcast_to(active, (len(active), instances_of(self.case.dispatch, scope)))
+
+
+def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
+    """Evaluate a well-formed case; `parameter_sets` is (sets, dynamics), None: the case's own.
+
+    Raises BadInput for a case too large to be judged.
+    """
+    types = types_of(case)
+    _check_size(case, types, 1 if parameter_sets is None else len(parameter_sets))
+    evaluation = Evaluation(case, types, Operands(case, parameter_sets))
+    elements = 0
+    for taken in unroll(case, evaluation.operands):
+        step = _step(evaluation, taken)
+        evaluation.steps.append(step)
+        for access in step.accesses:
+            elements += access.byte.size
+            if elements > MAX_ELEMENTS and taken.turns:
+                raise BadInput(
+                    "case-too-large-to-judge",
+                    f"loads and stores of more than {MAX_ELEMENTS} elements",
+                    f"program[{taken.index}]",
+                    "fewer iterations or smaller matrices",
+                )
+    return evaluation
+
+
+def _step(evaluation: Evaluation, taken: Taken) -> Step:
+    instruction = evaluation.case.program[taken.index]
+    match instruction:
+        case _ if isinstance(instruction, MemoryInstruction):
+            return Step(taken, _access(evaluation, taken, instruction))
+        case VectorLoad() | VectorStore() | VectorReduceSumAccumulate():
+            return Step(taken, _vector_access(evaluation, taken, instruction))
+        case VectorMatrixMul():
+            matrix, bias = _operand_accesses(evaluation, taken, instruction)
+            return Step(taken, matrix, bias=bias)
+        case _ if isinstance(instruction, ViewInstruction):
+            seen = evaluation.views[instruction.of] if isinstance(instruction, Setter) else None
+            view = evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
+            return Step(taken, view_before=seen, view_after=view)
+        case Pointer():
+            offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns)
+            evaluation.pointers[instruction.id] = offset.astype(np.int64)
+        case PointerSelect():
+            condition = evaluation.operands.scalar(taken.index, "condition", instruction.condition, taken.turns)
+            a, b = evaluation.pointers[instruction.a], evaluation.pointers[instruction.b]
+            evaluation.pointers[instruction.id] = np.where(condition != 0, a, b)
+        case _ if isinstance(instruction, LayoutInstruction):
+            before = evaluation.layouts[instruction.of] if isinstance(instruction, Setter) else None
+            after = evaluation.layouts[instruction.id] = _layout(evaluation, taken, instruction)
+            return Step(taken, None, before, after)
+        case _:
+            pass
+    return Step(taken)
+
+
+def _layout(evaluation: Evaluation, taken: Taken, instruction: LayoutInstruction) -> TensorLayoutState:
+    """TA-012..TA-017."""
+    known, operands, i, turns = evaluation.layouts, evaluation.operands, taken.index, taken.turns
+    match instruction:
+        case TensorLayout():
+            layout_type = evaluation.types[instruction.id]
+            assert isinstance(layout_type, LayoutType)
+            return layouts.create_tensor_layout(layout_type)
+        case TensorLayoutSetBlockSize(of=of):
+            return layouts.set_block_size(known[of], operands.vector(i, "block_size", instruction.block_size, turns))
+        case TensorLayoutSetDimension(of=of):
+            return layouts.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, turns))
+        case TensorLayoutSetStride(of=of):
+            return layouts.set_stride(known[of], operands.vector(i, "strides", instruction.strides, turns))
+        case TensorLayoutSlice(of=of):
+            offset = operands.vector(i, "offset", instruction.offset, turns)
+            return layouts.slice_(known[of], offset, operands.vector(i, "span", instruction.span, turns))
+        case TensorLayoutSetClampValue(of=of):
+            value = operands.scalar(i, "value", instruction.value, turns)
+            return layouts.set_clamp_value(known[of], value[..., None])
+
+
+def _view(evaluation: Evaluation, taken: Taken, instruction: ViewInstruction) -> TensorViewState:
+    """TA-018..TA-021."""
+    known, operands, i, turns = evaluation.views, evaluation.operands, taken.index, taken.turns
+    match instruction:
+        case TensorView():
+            view_type = evaluation.types[instruction.id]
+            assert isinstance(view_type, ViewType)
+            return views.create_tensor_view(view_type)
+        case TensorViewSetDimension(of=of):
+            return views.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, turns))
+        case TensorViewSetStride(of=of):
+            return views.set_stride(known[of], operands.vector(i, "strides", instruction.strides, turns))
+        case TensorViewSetClip(of=of):
+            row_offset, row_span, col_offset, col_span = (
+                operands.scalar(i, name, getattr(instruction, name), turns)[..., None]
+                for name in ("row_offset", "row_span", "col_offset", "col_span")
+            )
+            return views.set_clip(known[of], row_offset, row_span, col_offset, col_span)
+
+
+def _access(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction) -> Access:
+    case, i = evaluation.case, taken.index
+    name = instruction.stored if isinstance(instruction, Store) else instruction.id
+    shape = evaluation.shape_of(name)
+    scope = shape.scope
+    buffer, offset = _pointer(evaluation, taken, instruction)
+    offset = evaluation.at_scope(offset, scope)
+    if isinstance(instruction, StridedInstruction):
+        stride = evaluation.operands.scalar(i, "stride", instruction.stride, taken.turns)
+        place = Place(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
+        access = strided_access(case, instruction, place)
+    else:
+        layout = evaluation.layouts[instruction.layout].map(lambda a: evaluation.at_scope(a, scope))
+        view = None
+        if instruction.view is not None:
+            view = evaluation.views[instruction.view].map(lambda a: evaluation.at_scope(a, scope))
+        access = tensor_access(case, instruction, Place(i, buffer, shape, offset, layout, view))
+    return _by_takers(evaluation, taken, access)
+
+
+def _vector_access(
+    evaluation: Evaluation, taken: Taken, instruction: VectorLoad | VectorStore | VectorReduceSumAccumulate
+) -> Access:
+    offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns)
+    name = instruction.id if isinstance(instruction, VectorLoad) else instruction.vector
+    grid = evaluation.shape_of(name)
+    assert isinstance(grid, Grid)
+    return _by_takers(evaluation, taken, vector_access(evaluation.case, taken.index, grid, offset))
+
+
+def _operand_accesses(
+    evaluation: Evaluation, taken: Taken, instruction: VectorMatrixMul
+) -> tuple[Access | None, Access | None]:
+    """What a multiplication reads of buffers: its matrix, unless it is opaque, and its bias, if there is one."""
+    case, matrix, bias = evaluation.case, None, None
+    offset, stride, start = (
+        evaluation.operands.scalar(taken.index, name, getattr(instruction, name), taken.turns)
+        for name in ("matrix_offset", "stride", "bias_offset")
+    )
+    if instruction.matrix not in case.opaque:
+        matrix = _by_takers(evaluation, taken, matrix_access(case, taken.index, offset, stride))
+    if instruction.bias is not None:
+        bias = _by_takers(evaluation, taken, bias_access(case, taken.index, start))
+    return matrix, bias
+
+
+def _by_takers(evaluation: Evaluation, taken: Taken, access: Access) -> Access:
+    active = evaluation.active_at(taken, access.shape.scope)
+    return access if active is None else access.taken_by(active)
+
+
+def _shape(result: ResultType) -> Shape | None:
+    match result:
+        case MatrixShape():
+            return result
+        case VectorShape():
+            return Grid(result.component, result.length)
+        case ScalarType():
+            return Grid(result.component, 1)
+        case _:
+            return None
+
+
+def _pointer(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction) -> tuple[str, I64]:
+    """The buffer, and the Pointer operand's offset in elements, (sets, subgroups)."""
+    offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns).astype(np.int64)
+    pointer = evaluation.types.get(instruction.buffer)
+    if isinstance(pointer, PointerType):
+        return pointer.buffer, offset + evaluation.pointers[instruction.buffer]
+    return instruction.buffer, offset
+
+
+def _check_size(case: Case, types: dict[str, ResultType], sets: int) -> None:
+    subgroups = instances_of(case.dispatch, Scope.Subgroup)
+    largest = max((s.rows * s.cols for s in map(_shape, types.values()) if s is not None), default=1)
+    if sets * subgroups * largest > MAX_ELEMENTS:
+        many, kind = ("subgroups", "matrices") if case.dispatch.invocations is None else ("invocations", "vectors")
+        raise BadInput(
+            "case-too-large-to-judge",
+            f"{subgroups} {many} with {kind} of up to {largest} elements" + (f", {sets} times" * (sets > 1)),
+            "dispatch",
+            f"at most {MAX_ELEMENTS} elements of one result over all {many}",
+        )

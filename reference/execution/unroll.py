@@ -1,0 +1,129 @@
+"""A flat program as the steps that are taken: loops iteration by iteration, both branches of conditions.
+
+Counts and conditions are operands, so nothing here depends on memory. A step is one instruction in
+one iteration of the loops around it, for the subgroups that take it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cts.errors import BadInput
+from cts.model import Case, ControlInstruction, Else, EndIf, EndLoop, If, Loop
+from cts.reference.common.operands import Operands
+from cts.reference.numeric.arrays import Mask
+
+#: The most iterations of all loops together, each iteration of an inner loop counted.
+MAX_TURNS = 4096
+#: The most steps of a program.
+MAX_STEPS = 1 << 15
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An instruction, the indices of the loops around it (innermost last), and who takes it.
+
+    `active` is (sets, subgroups), None where all do. `condition` of an EndIf says which of those
+    took the first branch.
+    """
+
+    index: int
+    turns: tuple[int, ...] = ()
+    active: Mask | None = None
+    condition: Mask | None = None
+
+
+def unroll(case: Case, operands: Operands) -> Iterator[Taken]:
+    """Every step that some subgroup takes, in order. Raises BadInput for a program of too many."""
+    if not any(isinstance(i, ControlInstruction) for i in case.program):
+        return (Taken(i) for i in range(len(case.program)))
+    return _Unrolling(case, operands).block(0, len(case.program), (), None)
+
+
+class _Unrolling:
+    def __init__(self, case: Case, operands: Operands) -> None:
+        self.program = case.program
+        self.operands = operands
+        self.turns = self.steps = 0
+        self.ends, self.elses = _blocks(case)
+
+    def block(self, start: int, end: int, turns: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
+        i = start
+        while i < end:
+            self._count(i)
+            match self.program[i]:
+                case Loop():
+                    yield from self._loop(i, turns, active)
+                    i = self.ends[i]
+                case If():
+                    yield from self._if(i, turns, active)
+                    i = self.ends[i]
+                case _:
+                    yield Taken(i, turns, active)
+            i += 1
+
+    def _loop(self, i: int, turns: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
+        loop = self.program[i]
+        assert isinstance(loop, Loop)
+        yield Taken(i, turns, active)
+        count = self.operands.scalar(i, "count", loop.count, turns)
+        turn = 0
+        while (now := _both(active, count > turn)) is None or now.any():
+            self.turns += 1
+            if self.turns > MAX_TURNS:
+                raise BadInput(
+                    "case-too-large-to-judge",
+                    f"loops of more than {MAX_TURNS} iterations in all",
+                    f"program[{i}].count",
+                    f"at most {MAX_TURNS} iterations",
+                )
+            yield from self.block(i + 1, self.ends[i], (*turns, turn), now)
+            yield Taken(self.ends[i], (*turns, turn), now)
+            turn += 1
+
+    def _if(self, i: int, turns: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
+        instruction = self.program[i]
+        assert isinstance(instruction, If)
+        condition = self.operands.scalar(i, "condition", instruction.condition, turns) != 0
+        end = self.ends[i]
+        middle = self.elses.get(i, end)
+        for start, stop, mask in ((i + 1, middle, condition), (middle + 1, end, ~condition)):
+            now = _both(active, mask)
+            if now is None or now.any():
+                yield from self.block(start, stop, turns, now)
+        yield Taken(end, turns, active, condition)
+
+    def _count(self, i: int) -> None:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise BadInput(
+                "case-too-large-to-judge",
+                f"more than {MAX_STEPS} instructions are executed",
+                f"program[{i}]",
+                "fewer iterations or shorter loops",
+            )
+
+
+def _both(active: Mask | None, mask: Mask) -> Mask | None:
+    """Those of both masks; None where that is everybody."""
+    now = mask if active is None else active & mask
+    return None if now.all() else now
+
+
+def _blocks(case: Case) -> tuple[dict[int, int], dict[int, int]]:
+    """Where each Loop and If ends, and where the Else of an If is."""
+    ends: dict[int, int] = {}
+    elses: dict[int, int] = {}
+    opened: list[int] = []
+    for i, instruction in enumerate(case.program):
+        match instruction:
+            case Loop() | If():
+                opened.append(i)
+            case Else():
+                elses[opened[-1]] = i
+            case EndLoop() | EndIf():
+                ends[opened.pop()] = i
+            case _:
+                pass
+    return ends, elses

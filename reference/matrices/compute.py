@@ -1,0 +1,242 @@
+"""Matrix instructions that compute: one function for each, from the values of its operands to that of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import singledispatch
+
+import numpy as np
+
+from cts.model import (
+    Arithmetic,
+    Case,
+    Combine,
+    Component,
+    ComponentType,
+    Instruction,
+    MatrixArithmetic,
+    MatrixBitcast,
+    MatrixComponents,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixMulAdd,
+    MatrixNull,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixShape,
+    MatrixTimesScalar,
+    MatrixTranspose,
+    MulAddOperand,
+    PerElement,
+    body_of,
+    mul_add_types,
+)
+from cts.oracle.expectation import Freedom
+from cts.reference.addressing.accesses import Shape
+from cts.reference.matrices.products import multiplied_floats, multiplied_integers
+from cts.reference.matrices.reductions import Reduction, filled, reduced
+from cts.reference.numeric import conversions, integers
+from cts.reference.numeric.expression import Arguments, call
+from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.rounding import denormal
+from cts.reference.numeric.undefined import Watch
+from cts.reference.numeric.value import FREE, Value, with_freedom
+
+_NOT_PRESERVED = "NaN, denormals and -0 need not be preserved (NU-013, NU-014)"
+
+
+@dataclass
+class Operation:
+    """One instruction, and what it may ask for.
+
+    `values` are the matrices, vectors and scalars so far, (sets, instances, rows, cols) or with extents
+    of 1; `scalars` the instruction's own component values and what it reads, by field path;
+    `first_group` a number that no group of equals has yet.
+    """
+
+    case: Case
+    values: Mapping[str, Value]
+    shapes: Mapping[str, Shape]
+    scalars: Mapping[str, Value]
+    floats: Floats
+    first_group: int
+    watch: Watch = field(default_factory=Watch)
+
+    def full(self, name: str) -> Value:
+        """A matrix or vector with all its rows and columns."""
+        value, shape = self.values[name], self.shapes[name]
+        return value.broadcast((*value.shape[:-2], shape.rows, shape.cols))
+
+    def matrix_shape(self, name: str) -> MatrixShape:
+        """The shape of a matrix."""
+        shape = self.shapes[name]
+        assert isinstance(shape, MatrixShape)
+        return shape
+
+
+@singledispatch
+def computed(instruction: Instruction, operation: Operation) -> Value:
+    """The value of a matrix instruction's result; undefined behaviour goes to the operation's watch."""
+    raise AssertionError(f"the oracle does not compute {type(instruction).__name__}")
+
+
+@computed.register
+def _null(i: MatrixNull, operation: Operation) -> Value:
+    """KM-016."""
+    return Value(i.type.component, np.zeros((1, 1, 1, 1), i.type.component.bits_dtype))
+
+
+@computed.register
+def _copy(i: MatrixCopy, operation: Operation) -> Value:
+    """KM-011: whatever holds or passes a matrix changes nothing."""
+    return operation.values[i.matrix]
+
+
+@computed.register
+def _mul_add(i: MatrixMulAdd, operation: Operation) -> Value:
+    """KM-014, NU-001, NU-002, NU-010."""
+    a, b, c = (operation.full(name) for name in (i.a, i.b, i.c))
+    if _component(c).is_float:
+        return multiplied_floats(a, b, c, ieee=operation.floats.ieee)
+    types = mul_add_types(i, *(operation.matrix_shape(name) for name in (i.a, i.b, i.c)))
+    saturating = MulAddOperand.SaturatingAccumulation in i.operands
+    return multiplied_integers(a, b, c, types, saturating, operation.watch)
+
+
+@computed.register
+def _arithmetic(i: MatrixArithmetic, operation: Operation) -> Value:
+    """KM-017, NU-004, NU-011."""
+    a = operation.values[i.a]
+    floats = operation.floats
+    if i.b is None:
+        return floats.neg(a) if i.operation is Arithmetic.FNegate else integers.negated(a)
+    b = operation.values[i.b]
+    match i.operation:
+        case Arithmetic.FAdd:
+            return floats.add(a, b)
+        case Arithmetic.FSub:
+            return floats.sub(a, b)
+        case Arithmetic.FMul:
+            return floats.mul(a, b)
+        case Arithmetic.FDiv:
+            return floats.div(a, b)
+        case Arithmetic.SDiv:
+            return integers.signed_quotient(conversions.sized(_component(a), True), a, b, operation.watch)
+        case Arithmetic.UDiv:
+            return integers.binary("div", a, b, operation.watch)
+        case _:
+            return integers.binary(i.operation.value.removeprefix("I").lower(), a, b, operation.watch)
+
+
+@computed.register
+def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
+    """KM-017."""
+    a, b = operation.values[i.matrix], operation.scalars["scalar"]
+    return operation.floats.mul(a, b) if _component(a).is_float else integers.binary("mul", a, b, operation.watch)
+
+
+@computed.register
+def _convert(i: MatrixConvert, operation: Operation) -> Value:
+    """KM-018, CM-050."""
+    a = operation.values[i.matrix]
+    ieee = operation.floats.ieee
+    return conversions.instructed(i.operation.value, a, i.component, operation.watch, i.saturate, ieee)
+
+
+@computed.register
+def _bitcast(i: MatrixBitcast, operation: Operation) -> Value:
+    """KM-018."""
+    return integers.reinterpreted(operation.values[i.matrix], i.component)
+
+
+@computed.register
+def _convert_use(i: MatrixConvertUse, operation: Operation) -> Value:
+    """CM-051."""
+    return passed(operation.values[i.matrix], operation.floats.ieee)
+
+
+@computed.register
+def _transpose(i: MatrixTranspose, operation: Operation) -> Value:
+    """CM-052."""
+    return passed(operation.values[i.matrix].map(lambda a: np.swapaxes(a, -1, -2)), operation.floats.ieee)
+
+
+@computed.register
+def _reduce(i: MatrixReduce, operation: Operation) -> Value:
+    """CM-020..CM-023."""
+    function = operation.case.functions[i.combine]
+    assert isinstance(function, Combine)
+    reduction = Reduction(function, operation.floats, operation.watch)
+    results = reduced(passed(operation.full(i.matrix), operation.floats.ieee).stored, i.mode, reduction)
+    return filled(results, operation.matrix_shape(i.id), operation.first_group)
+
+
+@computed.register
+def _per_element(i: MatrixPerElement, operation: Operation) -> Value:
+    """CM-030, CM-031: row and column are those of the matrix, whatever holds the element."""
+    function = operation.case.functions[i.function]
+    assert isinstance(function, PerElement)
+    shape = operation.matrix_shape(i.matrix)
+    coords = ComponentType(function.coords)
+    row = np.arange(shape.rows, dtype=np.uint32)[None, None, :, None]
+    col = np.arange(shape.cols, dtype=np.uint32)[None, None, None, :]
+    names = {
+        "row": Value(coords, row),
+        "col": Value(coords, col),
+        "value": passed(operation.values[i.matrix], operation.floats.ieee),
+    }
+    matrices, scalars = iter(i.matrices), iter(range(len(i.scalars)))
+    for extra in function.extras:
+        if extra.matrix:
+            names[extra.name] = passed(operation.values[next(matrices)], operation.floats.ieee)
+        else:
+            names[extra.name] = operation.scalars[f"scalars[{next(scalars)}]"]
+    return _called(function, names, operation, shape)
+
+
+@computed.register
+def _components(i: MatrixComponents, operation: Operation) -> Value:
+    """KM-011: every component, whichever invocation holds it."""
+    function = operation.case.functions[i.function]
+    assert isinstance(function, Component)
+    return _called(function, {"value": operation.values[i.matrix]}, operation, operation.matrix_shape(i.matrix))
+
+
+def passed(value: Value, ieee: bool = False) -> Value:
+    """A matrix that an instruction moves without the promise to keep its bits (NU-013, NU-014).
+
+    With `ieee` it keeps infinities and the sign of zero, and NaN as some NaN (NU-020).
+    """
+    component = _component(value)
+    if not component.is_float:
+        return value
+    (low, high), flags = value.core, value.flags
+    nan = np.isnan(low) & (flags == 0)
+    tiny = denormal((low, high), component.format.least)
+    loose = [(nan, Freedom.NAN), (tiny, Freedom.EITHER_ZERO)]
+    if not ieee:
+        infinite = np.isinf(low) & (flags == 0)
+        negative_zero = (flags == 0) & (low == 0) & np.signbit(low)
+        loose += [(infinite, Freedom.ANY), (negative_zero, Freedom.EITHER_ZERO)]
+    if not any(mask.any() for mask, _ in loose):
+        return value
+    for mask, freedom in loose:
+        flags = np.where(mask, flags | np.uint8(FREE | freedom), flags)
+    step = None if value.free is None else value.free.step
+    found = with_freedom(component, value.bits, flags, (low, high), (*value.reasons, _NOT_PRESERVED), step)
+    return Value(component, found.bits, found.free, value.history)
+
+
+def _called(
+    function: PerElement | Component, names: Mapping[str, Value], operation: Operation, shape: MatrixShape
+) -> Value:
+    result = call(body_of(function), Arguments(names), operation.floats, operation.watch)
+    lead = np.broadcast_shapes(*(v.shape[:-2] for v in names.values() if len(v.shape) == 4))
+    return result.broadcast((*lead, shape.rows, shape.cols))
+
+
+def _component(value: Value) -> ComponentType:
+    assert value.component is not None
+    return value.component

@@ -1,0 +1,106 @@
+"""Loads with decode functions (CM-010, DV-010..DV-014, TA-037): the block behind every element, decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.model import BlockField, ComponentType, Decode, DecodeVector, block_offsets, body_of
+from cts.reference.addressing.accesses import Access, Blocks
+from cts.reference.addressing.coordinates import Status
+from cts.reference.common.memory import Memory
+from cts.reference.numeric.arrays import I64
+from cts.reference.numeric.expression import Arguments, call, hull
+from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.undefined import Undefined, Watch
+from cts.reference.numeric.value import Value, where
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """A load's blocks: what to decode, and with what arithmetic."""
+
+    access: Access
+    memory: Memory
+    floats: Floats
+    watch: Watch
+
+
+def decoded(decode: Decode, vector: DecodeVector | None, decoding: Decoding) -> Value:
+    """The decoded elements, (sets, instances, rows, cols); those that the load does not take from memory mean nothing.
+
+    Either function may be called for an element (DV-012), so both must agree.
+    """
+    access = decoding.access
+    shape = np.broadcast_shapes(access.byte.shape, access.status.shape)
+    taken = np.broadcast_to(access.status == Status.OK, shape)
+    watch = Watch()
+    result = _called(decode, decoding, watch).broadcast(shape)
+    if vector is not None:
+        other = _lanes(vector, decoding, watch).broadcast(shape)
+        (low, high), (other_low, other_high) = result.interval, other.interval
+        with np.errstate(invalid="ignore"):
+            apart = (other_high < low) | (high < other_low)
+        certain = (result.flags | other.flags) == 0
+        apart = np.where(certain, result.bits != other.bits, apart)
+        watch.report("DV-012", apart, "decode and decode_vector give different values", "functions that agree")
+        result = hull(result, other, (), decoding.floats.ieee)
+    for found in watch.found:
+        elements = np.broadcast_to(found.elements, shape) & taken
+        if elements.any():
+            decoding.watch.found.append(Undefined(found.rule, found.what, found.remedy, elements))
+    return result.stored
+
+
+def _lanes(function: DecodeVector, decoding: Decoding, watch: Watch) -> Value:
+    """Every element as the lane that it is of its group (DV-013); all lanes are computed, so none may be undefined."""
+    blocks = decoding.access.blocks
+    assert blocks is not None
+    last = blocks.coord_in_block[-1]
+    lane = last % np.uint32(function.lanes)
+    lowest = Blocks(blocks.block_coord, (*blocks.coord_in_block[:-1], last - lane))
+    result: Value | None = None
+    coords = ComponentType(function.coords)
+    for i in range(function.lanes):
+        names = {"lane": Value(coords, np.array([i], np.uint32))}
+        found = _called(function, decoding, watch, lowest, names)
+        result = found if result is None else where(lane == i, found, result)
+    assert result is not None
+    return result
+
+
+def _called(
+    function: Decode | DecodeVector,
+    decoding: Decoding,
+    watch: Watch,
+    blocks: Blocks | None = None,
+    names: dict[str, Value] | None = None,
+) -> Value:
+    access = decoding.access
+    blocks = blocks or access.blocks
+    assert blocks is not None
+    offsets, size = block_offsets(function.block)
+    fields = {f.name: f for f in function.block}
+    # Elements that are not loaded stand at the buffer's first block.
+    start = np.where(access.status == Status.OK, access.byte, 0)
+    fit = start + size <= decoding.memory.size
+
+    def read(name: str, index: I64 | None) -> Value:
+        field: BlockField = fields[name]
+        byte = start + offsets[name]
+        if index is not None:
+            count = field.count or 1
+            outside = (index < 0) | (index >= count)
+            what = f"an index outside the {count} elements of block.{name}"
+            watch.report("TA-073", outside, what, f"0 to {count - 1}")
+            byte = byte + np.clip(index, 0, count - 1) * field.type.size
+        return decoding.memory.load(np.where(fit, byte, 0), field.type)
+
+    coords = ComponentType(function.coords)
+    coordinates = {
+        (array, d): Value(coords, coordinate)
+        for array, values in (("blockCoord", blocks.block_coord), ("coordInBlock", blocks.coord_in_block))
+        for d, coordinate in enumerate(values)
+    }
+    return call(body_of(function), Arguments(names or {}, coordinates, read), decoding.floats, watch)

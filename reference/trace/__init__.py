@@ -1,0 +1,1 @@
+"""Why a byte is expected to be what it is."""

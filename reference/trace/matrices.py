@@ -1,0 +1,216 @@
+"""How one matrix element got its value from the elements of an instruction's operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cts.model import (
+    Constant,
+    Decode,
+    Instruction,
+    MatrixArithmetic,
+    MatrixComponents,
+    MatrixConvert,
+    MatrixLoad,
+    MatrixLoadTensor,
+    MatrixMulAdd,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixShape,
+    MatrixTimesScalar,
+    MatrixTranspose,
+    mul_add_types,
+)
+from cts.oracle.trace import ElementValue, Number, StepKind, TraceStep
+from cts.reference.addressing.accesses import Access
+from cts.reference.addressing.coordinates import Status
+from cts.reference.execution.program import Evaluation
+from cts.reference.trace import terms as details
+from cts.reference.trace.element import Element, at_element, element_of, matrix_place, number_text
+from cts.reference.trace.vectors import History
+
+#: Elements of a sum or a reduction that are listed.
+TERMS = 4
+
+
+def explained(
+    history: History, instruction: Instruction, matrix: str, number: int, element: Element, result: ElementValue | None
+) -> Iterator[TraceStep]:
+    """The steps behind an element that an instruction gave."""
+    match instruction:
+        case Constant():
+            yield TraceStep(StepKind.CONSTANT, "KM-016", result=result)
+        case MatrixLoad() | MatrixLoadTensor():
+            yield from _loaded(history, instruction, number, element, result)
+        case MatrixMulAdd():
+            yield from _product(history, instruction, number, element, result)
+            yield from history.of(instruction.c, number, element)
+        case MatrixReduce():
+            yield from _reduction(history, instruction, number, element, result)
+        case MatrixTranspose():
+            source_element = Element(element.instance, element.col, element.row)
+            place = matrix_place(instruction.matrix, source_element)
+            yield TraceStep(StepKind.SOURCE_ELEMENT, "CM-052", place=place, result=result)
+            yield from history.of(instruction.matrix, number, source_element)
+        case MatrixPerElement() | MatrixComponents():
+            yield _call(history, instruction, number, element, result)
+            if history.detail:
+                yield from details.called(history.evaluation.case, instruction, element)
+            for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
+                yield from history.of(name, number, element)
+        case _:
+            operands = [n for n in _operands(instruction) if n is not None]
+            yield TraceStep(
+                StepKind.OPERATION,
+                rule_of(history.evaluation, instruction, matrix),
+                names={"operation": instruction.spirv, "operands": tuple(operands)},
+                numbers={"elements": _elements(history, operands, number, element), **_scalar(history, number)},
+                result=result,
+            )
+            if history.detail and isinstance(instruction, MatrixConvert):
+                yield from _conversion(history, instruction, number, element)
+            for name in operands:
+                yield from history.of(name, number, element)
+
+
+def _loaded(
+    history: History,
+    instruction: MatrixLoad | MatrixLoadTensor,
+    number: int,
+    element: Element,
+    result: ElementValue | None,
+) -> Iterator[TraceStep]:
+    access = history.evaluation.steps[number].access
+    assert access is not None
+    yield from history.address(access, element, number)
+    status = int(at_element(access.status, element))
+    if status == Status.OK:
+        byte = int(at_element(access.byte, element))
+        if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+            yield _decode(history, instruction, access, element, result)
+            if history.detail:
+                yield from details.decoded(history.evaluation.case, instruction)
+        else:
+            rule, names = instruction.facts[0], {"buffer": access.buffer}
+            yield TraceStep(StepKind.LOADED, rule, names=names, numbers={"byte": byte}, result=result, idle=True)
+    elif status == Status.CLAMPED:
+        yield TraceStep(StepKind.CLAMP_VALUE, "TA-038", result=result)
+    else:
+        assert isinstance(instruction, MatrixLoadTensor)
+        names = {"object": instruction.object}
+        yield TraceStep(StepKind.OBJECT_ELEMENT, "TA-038", names=names, result=result)
+        yield from history.of(instruction.object, number, element)
+
+
+def _decode(
+    history: History, instruction: MatrixLoadTensor, access: Access, element: Element, result: ElementValue | None
+) -> TraceStep:
+    assert access.blocks is not None
+    function = history.evaluation.case.functions[instruction.decode or ""]
+    assert isinstance(function, Decode)
+    block, within = (
+        tuple(int(at_element(c, element)) for c in coords)
+        for coords in (access.blocks.block_coord, access.blocks.coord_in_block)
+    )
+    names = {"function": instruction.decode or "", "buffer": access.buffer, "body": function.body}
+    if instruction.decode_vector is not None:
+        names["vector_function"] = instruction.decode_vector
+    byte = int(at_element(access.byte, element))
+    numbers: dict[str, int | tuple[int, ...]] = {"byte": byte, "block": block, "within": within}
+    return TraceStep(StepKind.DECODED, "DV-011", names=names, numbers=numbers, result=result)
+
+
+def _product(
+    history: History, i: MatrixMulAdd, number: int, element: Element, result: ElementValue | None
+) -> Iterator[TraceStep]:
+    shapes = [history.evaluation.shape_of(name) for name in (i.a, i.b, i.c)]
+    types = mul_add_types(i, *(s for s in shapes if isinstance(s, MatrixShape)))
+    depth = shapes[0].cols
+    if history.detail:
+        yield from details.products(history, i, number, element)
+    some = range(min(depth, TERMS))
+    a = (history.value(i.a, number, Element(element.instance, element.row, k)) for k in some)
+    b = (history.value(i.b, number, Element(element.instance, k, element.col)) for k in some)
+    yield TraceStep(
+        StepKind.MATRIX_PRODUCT,
+        "NU-010" if shapes[2].component.is_float else "NU-001",
+        names={"a": i.a, "b": i.b},
+        numbers={
+            "row": element.row,
+            "col": element.col,
+            "depth": depth,
+            "a_elements": tuple(number_text(v, types[0]) for v in a),
+            "b_elements": tuple(number_text(v, types[1]) for v in b),
+            "c": number_text(history.value(i.c, number, element), types[2]),
+        },
+        result=result,
+    )
+
+
+def _reduction(
+    history: History, i: MatrixReduce, number: int, element: Element, result: ElementValue | None
+) -> Iterator[TraceStep]:
+    shape = history.evaluation.shape_of(i.matrix)
+    places = details.reduced_places(i, (shape.rows, shape.cols), element)
+    first = places[:TERMS]
+    values = tuple(
+        number_text(history.value(i.matrix, number, Element(element.instance, r, c)), shape.component) for r, c in first
+    )
+    if history.detail:
+        yield from details.combined(history, i, number, element)
+    yield TraceStep(
+        StepKind.REDUCTION,
+        "CM-022",
+        names={"function": i.combine, "matrix": i.matrix},
+        numbers={"count": len(places), "first": first[0], "elements": values},
+        result=result,
+    )
+
+
+def _call(
+    history: History, i: MatrixPerElement | MatrixComponents, number: int, element: Element, result: ElementValue | None
+) -> TraceStep:
+    names = (i.matrix, *getattr(i, "matrices", ()))
+    body = getattr(history.evaluation.case.functions[i.function], "body", "")
+    numbers: dict[str, Number | tuple[Number, ...]] = {"elements": _elements(history, names, number, element)}
+    if isinstance(i, MatrixPerElement):
+        numbers |= {"row": element.row, "col": element.col}
+    said = {"function": i.function, "operands": names, "body": body}
+    return TraceStep(StepKind.CALL, i.facts[0], names=said, numbers=numbers, result=result)
+
+
+def rule_of(evaluation: Evaluation, i: Instruction, result: str) -> str:
+    """The fact behind an instruction that gives a matrix or vector."""
+    target = evaluation.shape_of(result).component
+    match i:
+        case MatrixConvert():
+            return details.rule_of_conversion(evaluation.shape_of(i.matrix).component, target)
+        case MatrixArithmetic() | MatrixTimesScalar():
+            return details.rule_of_arithmetic(target)
+        case _:
+            return i.facts[0]
+
+
+def _scalar(history: History, number: int) -> dict[str, Number]:
+    """The scalar that an instruction was given."""
+    scalar = history.recording.read.get(number, {}).get("scalar")
+    if scalar is None or scalar.component is None:
+        return {}
+    return {"scalar": number_text(element_of(scalar, Element(0, 0, 0)), scalar.component)}
+
+
+def _conversion(history: History, i: MatrixConvert, number: int, element: Element) -> Iterator[TraceStep]:
+    yield from details.conversion(history.value(i.matrix, number, element), i.component)
+    if i.use is not None:
+        yield TraceStep(StepKind.USE_CONVERSION, "CM-050", names={"use": i.use.value})
+
+
+def _elements(history: History, names: Sequence[str], number: int, element: Element) -> tuple[str, ...]:
+    """The number that each matrix has at an element."""
+    return tuple(
+        number_text(history.value(name, number, element), history.evaluation.shape_of(name).component) for name in names
+    )
+
+
+def _operands(instruction: Instruction) -> tuple[str | None, ...]:
+    return tuple(getattr(instruction, name, None) for name in ("matrix", "a", "b"))

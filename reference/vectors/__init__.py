@@ -1,0 +1,1 @@
+"""What cooperative vector instructions compute, load, store and accumulate."""

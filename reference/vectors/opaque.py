@@ -1,0 +1,154 @@
+"""Opaque matrices, kept as their elements, and the conversions that reach them (VK-053..VK-055, CV-038)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from cts.model import Case, ComponentType, MatrixConversion, MatrixLayout, OpaqueMatrix, Place
+from cts.oracle.expectation import Freedom, Violation
+from cts.reference.common.memory import Memory
+from cts.reference.numeric.arrays import I64
+from cts.reference.numeric.rounding import denormal
+from cts.reference.numeric.value import FREE, Value, anything, with_freedom
+from cts.reference.vectors.products import nearest_of
+from cts.reference.vectors.training import Accumulation
+
+#: Formats whose denormals a conversion may flush (NU-013; those of float8 are kept, NU-015).
+_BETWEEN_LINES = ("what a conversion leaves between lines is not said (VK-055)",)
+_NOT_KEPT = "NaN, infinities, denormals and -0 of a converted matrix are not certain (AM-28)"
+
+Report = Callable[[Violation], None]
+
+
+class OpaqueMatrices:
+    """The values of a case's opaque matrices, (sets, 1, rows, cols); None of one that is nothing yet."""
+
+    def __init__(self, declared: Mapping[str, OpaqueMatrix]) -> None:
+        self.declared = declared
+        self.values: dict[str, Value | None] = {name: _zero(m) if m.zero else None for name, m in declared.items()}
+        self.accumulations: dict[str, Accumulation] = {}
+
+    def gains(self, name: str, sets: int) -> Accumulation:
+        """What a dispatch accumulates into a matrix."""
+        matrix = self.declared[name]
+        fresh = Accumulation(matrix.component, sets, matrix.rows * matrix.cols)
+        return self.accumulations.setdefault(name, fresh)
+
+    def finish(self) -> None:
+        """The end of the dispatch: matrices are what they were, and what was accumulated."""
+        for name, accumulation in self.accumulations.items():
+            before, matrix = self.values[name], self.declared[name]
+            if before is None:
+                continue
+            sets, count = accumulation.low.shape
+            full = before.broadcast((sets, 1, matrix.rows, matrix.cols)).map(lambda a: a.reshape(sets, count))  # noqa: B023
+            after, gained = accumulation.finished(full)
+            if gained.any():
+                self.values[name] = after.map(lambda a: a.reshape(sets, 1, matrix.rows, matrix.cols))  # noqa: B023
+        self.accumulations = {}
+
+
+def convert(case: Case, after: bool, memories: Mapping[str, Memory], matrices: OpaqueMatrices, report: Report) -> None:
+    """All conversions before the dispatch, or `after` it, in order."""
+    for n, conversion in enumerate(case.conversions):
+        if conversion.after is not after:
+            continue
+        source, destination = conversion.source, conversion.destination
+        value = _read(conversion, source, memories, matrices)
+        if value is None:
+            path, what = f"conversions[{n}].source", f"{source.of!r} is nothing yet"
+            report(Violation("CV-038", path, what, "`zero: true`, or a conversion into it before"))
+            continue
+        target = component_of(matrices.declared, destination)
+        value, problem = converted(value, target)
+        if problem is not None:
+            report(Violation("AM-28", f"conversions[{n}].source", problem, f"what {target.value} can be sure to hold"))
+        if destination.of in matrices.declared:
+            matrices.values[destination.of] = value
+        else:
+            byte = place_bytes(destination, target, conversion.rows, conversion.cols)
+            memories[destination.of].store(byte, None, value)
+            between = gap_bytes(destination, target, conversion.rows, conversion.cols)
+            if between.size:
+                memories[destination.of].store(between, None, anything(target, between.shape, _BETWEEN_LINES))
+
+
+def component_of(matrices: Mapping[str, OpaqueMatrix], place: Place) -> ComponentType:
+    """The component type of a matrix, opaque or in a buffer."""
+    found = matrices[place.of].component if place.of in matrices else place.component
+    assert found is not None
+    return found
+
+
+def place_bytes(place: Place, component: ComponentType, rows: int, cols: int) -> I64:
+    """The byte of every element of a matrix in a buffer, (1, 1, rows, cols) (VK-055)."""
+    row, col = np.arange(rows, dtype=np.int64)[:, None], np.arange(cols, dtype=np.int64)
+    major, minor = (row, col) if place.layout is MatrixLayout.RowMajor else (col, row)
+    found: I64 = (place.offset + major * place.stride + minor * component.size)[None, None]
+    return found
+
+
+def gap_bytes(place: Place, component: ComponentType, rows: int, cols: int) -> I64:
+    """The byte of every element between the lines of a matrix in a buffer, (1, 1, lines - 1, elements).
+
+    VK-055 says what lies on a line, and nothing of what a conversion leaves between lines: devices
+    write zeros there. Behind the last line nothing is written.
+    """
+    lines, length = (rows, cols) if place.layout is MatrixLayout.RowMajor else (cols, rows)
+    line = np.arange(lines - 1, dtype=np.int64)[:, None]
+    behind = np.arange(length, place.stride // component.size, dtype=np.int64)
+    found: I64 = (place.offset + line * place.stride + behind * component.size)[None, None]
+    return found
+
+
+def converted(value: Value, target: ComponentType) -> tuple[Value, str | None]:
+    """VK-054: as it is, or rounded to nearest even; and what is wrong with that."""
+    source = value.component
+    assert source is not None
+    if source is target:
+        return value, None
+    low, high = value.interval
+    known = (value.flags & (Freedom.ANY | Freedom.NAN)) == 0
+    greatest = target.format.greatest
+    outside = ~((low >= -greatest) & (high <= greatest))
+    problem = None
+    if target.is_float8 and (outside & known).any():
+        problem = f"a NaN or a number beyond {target.value}"
+    nearest = nearest_of(value, target) if source.is_ieee else _widened(value, target)
+    return _loosened(nearest, outside | value.wild), problem
+
+
+def _widened(value: Value, target: ComponentType) -> Value:
+    """A float8 matrix as what it is, in a wider type."""
+    low, high = value.core
+    wild = value.wild
+    bounds = (np.where(wild, 0.0, low), np.where(wild, 0.0, high))
+    exact = np.where(wild, 0.0, low).astype(target.dtype).view(target.bits_dtype)
+    flags = np.where((bounds[0] <= 0) & (bounds[1] >= 0), np.uint8(FREE | Freedom.EITHER_ZERO), value.flags)
+    return with_freedom(target, exact, flags, bounds, (*value.reasons, _NOT_KEPT))
+
+
+def _loosened(value: Value, unknown: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Value:
+    """Denormal results may be flushed, and what is `unknown` be anything."""
+    assert value.component is not None
+    flags = value.flags
+    if value.component.is_ieee:
+        tiny = denormal(value.core, value.component.format.least)
+        flags = np.where(tiny, flags | np.uint8(FREE | Freedom.EITHER_ZERO), flags)
+    flags = np.where(unknown, np.uint8(FREE | Freedom.ANY), flags).astype(np.uint8)
+    return with_freedom(value.component, value.bits, flags, value.core, (*value.reasons, _NOT_KEPT))
+
+
+def _read(
+    conversion: MatrixConversion, place: Place, memories: Mapping[str, Memory], matrices: OpaqueMatrices
+) -> Value | None:
+    if place.of in matrices.declared:
+        return matrices.values[place.of]
+    component = component_of(matrices.declared, place)
+    return memories[place.of].load(place_bytes(place, component, conversion.rows, conversion.cols), component)
+
+
+def _zero(matrix: OpaqueMatrix) -> Value:
+    return Value(matrix.component, np.zeros((1, 1, matrix.rows, matrix.cols), matrix.component.bits_dtype))

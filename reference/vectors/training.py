@@ -1,0 +1,116 @@
+"""Accumulations (CV-020, CV-021): everything that is added to an element, in no order.
+
+Exact where every partial sum in any order is (as in `products`); else the exact sum, give or take the
+bound for so many additions. Nobody may read what a dispatch accumulates into, so sums are made at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cts.model import ComponentType
+from cts.oracle.expectation import Policy
+from cts.reference.matrices.products import bound, fits
+from cts.reference.numeric import intervals
+from cts.reference.numeric.arrays import I64, Mask
+from cts.reference.numeric.formats import F64, lowest_bit
+from cts.reference.numeric.rounding import operand, rounded
+from cts.reference.numeric.value import Value, merged
+
+#: Products of an outer product that are computed at once.
+_AT_ONCE = 1 << 20
+_ROUNDED = "products may be rounded before they are added, or not (CV-037)"
+
+
+class Accumulation:
+    """What is added to `count` elements of one component type under each of so many parameter sets."""
+
+    def __init__(self, component: ComponentType, sets: int, count: int) -> None:
+        self.component = component
+        shape = (sets, count)
+        self.low: F64 = np.zeros(shape)
+        self.high: F64 = np.zeros(shape)
+        self.magnitude: F64 = np.zeros(shape)
+        self.quantum: F64 = np.full(shape, np.inf)
+        self.additions: I64 = np.zeros(shape, np.int64)
+        self.wild: Mask = np.zeros(shape, bool)
+        self.reasons: tuple[str, ...] = ()
+
+    def add(self, vector: Value, element: I64, active: Mask | None) -> None:
+        """Add vectors (sets, invocations, 1, n) to elements, as many, where `active`, (sets, invocations)."""
+        sets = len(self.low)
+        takers = np.ones((1, 1, 1, 1), bool) if active is None else active[..., None, None]
+        shape = np.broadcast_shapes(vector.shape, element.shape, takers.shape, (sets, 1, 1, 1))
+        chosen = np.broadcast_to(takers, shape)
+        first = np.arange(sets, dtype=np.int64)[:, None, None, None] * self.low.shape[1]
+        at = np.broadcast_to(first + element, shape)[chosen]
+        (low, high), wild = operand(vector)
+        terms = [np.broadcast_to(a, shape)[chosen] for a in (low, high, wild)]
+        self._scatter(at, *terms)
+        self.reasons = tuple(dict.fromkeys((*self.reasons, *vector.reasons)))
+
+    def add_products(self, a: Value, b: Value, active: Mask) -> None:
+        """Add each active invocation's outer product of vectors (..., 1, M) and (..., 1, N)."""
+        sets, invocations = np.broadcast_shapes(active.shape, a.shape[:2], b.shape[:2], (len(self.low), 1))
+        a, b = (v.broadcast((sets, invocations, *v.shape[2:])) for v in (a, b))
+        active = np.broadcast_to(active, (sets, invocations))
+        for some in _chunks(invocations, sets * a.shape[-1] * b.shape[-1]):
+            rows = a.map(lambda v: v[:, some, 0, :, None])  # noqa: B023
+            cols = b.map(lambda v: v[:, some])  # noqa: B023
+            self._add_dense(_products(rows, cols), active[:, some, None, None])
+        self.reasons = tuple(dict.fromkeys((*self.reasons, *merged(a, b))))
+
+    def finished(self, before: Value) -> tuple[Value, Mask]:
+        """The elements afterwards and which of them gained anything, from what they were, (sets, count)."""
+        fmt = self.component.format
+        (start, end), wild = operand(before)
+        low, high = start + self.low, end + self.high
+        magnitude = self.magnitude + np.maximum(np.abs(start), np.abs(end))
+        quantum = np.minimum(self.quantum, np.where(start == end, lowest_bit(start), 0.0))
+        unknown = wild | self.wild | (magnitude > fmt.greatest)
+        exact = fits(magnitude, quantum, fmt, fmt.precision)
+        gained = self.additions > 0
+        reasons = (*before.reasons, *self.reasons)
+        if (exact | unknown | ~gained).all():
+            bounds = (low, low) if np.array_equal(low, high) else (low, high)
+            return rounded(self.component, bounds, unknown, reasons), gained
+        most = int(self.additions[~exact].max())
+        slack = np.where(exact | unknown, 0.0, bound(magnitude, most, fmt.precision, fmt))
+        reason = Policy(f"the order of accumulation is free (CV-037), gamma_{most} at {self.component.value}")
+        return rounded(self.component, (low - slack, high + slack), unknown, (*reasons, reason)), gained
+
+    def _scatter(self, at: I64, low: F64, high: F64, wild: Mask) -> None:
+        quantum = np.where(low == high, lowest_bit(low), 0.0)
+        magnitude = np.maximum(np.abs(low), np.abs(high))
+        np.add.at(self.low.reshape(-1), at, low)
+        np.add.at(self.high.reshape(-1), at, high)
+        np.add.at(self.magnitude.reshape(-1), at, magnitude)
+        np.add.at(self.additions.reshape(-1), at, 1)
+        np.minimum.at(self.quantum.reshape(-1), at, quantum)
+        np.logical_or.at(self.wild.reshape(-1), at, wild)
+
+    def _add_dense(self, products: Value, active: Mask) -> None:
+        """Add matrices (sets, some, M, N), each to all elements."""
+        (low, high), wild = operand(products)
+        shape = (len(low), -1)
+        quantum = np.where(low == high, lowest_bit(low), 0.0)
+        magnitude = np.maximum(np.abs(low), np.abs(high))
+        for total, terms in ((self.low, low), (self.high, high), (self.magnitude, magnitude)):
+            total += np.where(active, terms, 0.0).sum(axis=1).reshape(shape)
+        self.quantum = np.minimum(self.quantum, np.where(active, quantum, np.inf).min(axis=1).reshape(shape))
+        self.wild |= (wild & active).any(axis=1).reshape(shape)
+        self.additions += np.broadcast_to(active, low.shape).sum(axis=1).reshape(shape)
+
+
+def _products(a: Value, b: Value) -> Value:
+    """Products that may be rounded to float16, of which the exact ones are among the neighbours."""
+    (x, x_wild), (y, y_wild) = operand(a), operand(b)
+    return rounded(ComponentType.float16, intervals.mul(x, y), x_wild | y_wild, (_ROUNDED,))
+
+
+def _chunks(count: int, each: int) -> Iterator[slice]:
+    """Slices of `count` so long that `each` times their length is moderate."""
+    length = max(1, _AT_ONCE // max(1, each))
+    return (slice(start, start + length) for start in range(0, count, length))
