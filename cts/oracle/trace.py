@@ -133,9 +133,9 @@ class ElementPlace(Struct, frozen=True, omit_defaults=True):
 class ElementValue(Struct, frozen=True, omit_defaults=True):
     """The bits of an element, and what else it may be.
 
-    `freedom` has bits of `cts.oracle.expectation.Freedom`. [`lo`, `hi`] is the interval of allowed numbers, as decimals, and
-    None where one value alone is allowed, or none that is a number. `reasons` say what leaves the freedom, and
-    `policies` those that are this suite's own.
+    `freedom` has bits of `cts.oracle.expectation.Freedom`. [`lo`, `hi`] is the interval of allowed numbers, as
+    decimals, and None where one value alone is allowed, or none that is a number. `reasons` say what leaves the
+    freedom, and `policies` those that are this suite's own.
     """
 
     component: ComponentType

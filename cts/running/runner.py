@@ -18,8 +18,8 @@ The life of a run:
    that has stopped at its first finding does not know either.
 10. `RunFinished`: the footer, with what the run's `cts.running.tally.Tally` has counted, and the exit status.
 
-A session of pytest lives in the same way (`cts.pytest_cases.items`), with items in the place of 5 to 7. An exception that
-is no case's own, such as Ctrl-C, may end a run at any of these steps: drivers are closed, and there is no footer.
+A session of pytest lives in the same way (`cts.pytest_cases.items`), with items in the place of 5 to 7. An exception
+that is no case's own, such as Ctrl-C, may end a run at any of these steps: drivers are closed, and there is no footer.
 """
 
 from __future__ import annotations

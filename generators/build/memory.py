@@ -98,6 +98,19 @@ class Region:
         )
 
 
+@dataclass
+class Part(Region):
+    """A region of which every workgroup has a part; sizes are a part's. `unit` bytes align it as its lines are."""
+
+    workgroups: int = 1
+    unit: int = 16
+
+    def buffer(self) -> Buffer:
+        unit = math.lcm(self.unit, self.element_size)
+        part = -(-self.size // unit) * unit // self.element_size
+        return Buffer(self.type, (self.workgroups, part), self.data, self.components, self.storage)
+
+
 def aligned_elements(region: Region, alignment: int) -> int:
     """The smallest number of elements that is a multiple of `alignment` bytes."""
     return alignment // math.gcd(alignment, region.element_size)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cts.capabilities import Feature
 from cts.generators.build.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.known import ZEROS
-from cts.generators.build.memory import FILL, Lines, Region, aligned_elements, draw_base, numbered
+from cts.generators.build.memory import FILL, Lines, Part, Region, aligned_elements, draw_base, numbered
 from cts.generators.build.operands import Grid, Varying
 from cts.generators.parts.flow import draw_condition
 from cts.model import (
-    Buffer,
     ComponentType,
     ControlBarrier,
     Data,
@@ -26,19 +25,6 @@ from cts.model import (
     StorageClass,
 )
 from cts.model.operand import Factors
-
-
-@dataclass
-class Part(Region):
-    """A region of which every workgroup has a part; sizes are a part's. `unit` bytes align it as its lines are."""
-
-    workgroups: int = 1
-    unit: int = 16
-
-    def buffer(self) -> Buffer:
-        unit = math.lcm(self.unit, self.element_size)
-        part = -(-self.size // unit) * unit // self.element_size
-        return Buffer(self.type, (self.workgroups, part), self.data, self.components, self.storage)
 
 
 class Places:
