@@ -23,9 +23,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "generators"))
 
-import generator_devices
-import vector_devices
-
 from cts.capabilities import Capabilities, everything
 from cts.errors import NothingToGenerate
 from cts.judging.events import GeneratorFault
@@ -36,6 +33,8 @@ from cts.running.drawing import check as valid
 from cts.running.drawing import examine, within
 from cts.running.profiles import Profile
 from cts.running.results import check_command, of_fault
+from tests.generators import devices as generator_devices
+from tests.generators import vector_devices
 
 #: Capabilities by name: `everything` is what no single device has.
 DEVICES: dict[str, Capabilities] = {

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "dispatch"))
 
-from fuzzing import fuzz, seeds
+from tests.dispatch.fuzzing import fuzz, seeds
 
 
 def main() -> int:

@@ -6,7 +6,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from command_line import Cts
+
+from tests.cli.command_line import Cts
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from command_line import Cts
 
 from cts.cli import doctor
 from cts.model import load_case
 from cts.running import corpus
+from tests.cli.command_line import Cts
 
 NAMES = [name for _, names in doctor.KNOWN for name in names]
 

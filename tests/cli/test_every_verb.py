@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from command_line import Ran, ran_in
-from every_kind import chosen
 
 from cts.cli.app import app
 from cts.export import FORMATS
@@ -21,6 +19,8 @@ from cts.model import Case, dumps_case, loads_case, types_of
 from cts.model.types import MatrixShape, VectorShape
 from cts.plugins import registry
 from cts.running import corpus
+from tests.cli.command_line import Ran, ran_in
+from tests.cli.every_kind import chosen
 
 FAKES = Path(__file__).resolve().parents[1] / "fakes"
 

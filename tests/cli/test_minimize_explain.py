@@ -8,13 +8,13 @@ from types import ModuleType
 
 import msgspec
 import pytest
-from command_line import Cts
 
 from cts.explain import Explanation
 from cts.judging.reduction_record import Reduction, Stopped
 from cts.model import load_case, loads_case
 from cts.reduction.cost import size
 from cts.running.corpus import one
+from tests.cli.command_line import Cts
 
 CASE = "tensor_addressing.clamp.mirrored_two_rows"
 DRIVER = "emulator:mutant=mirror-edge-twice"

@@ -8,11 +8,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from command_line import Cts
 
 from cts.judging.events import Unused, read
 from cts.store import load
 from cts.verdict import Verdict
+from tests.cli.command_line import Cts
 
 EDGE = "tensor_addressing.clamp.edge_low_load"
 CLIP = "tensor_addressing.clip.outside"

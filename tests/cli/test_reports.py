@@ -8,8 +8,9 @@ from types import ModuleType
 from xml.etree import ElementTree as Xml
 
 import pytest
-from command_line import Cts
 from xmlschema import XMLSchema10, XMLSchemaException
+
+from tests.cli.command_line import Cts
 
 WIDTH = "tensor_addressing.clip.width_beyond_the_columns"
 EDGE = "tensor_addressing.clamp.edge_low_load"

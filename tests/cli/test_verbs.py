@@ -8,10 +8,10 @@ from types import ModuleType
 
 import msgspec
 import pytest
-from command_line import Cts
 
 from cts.judging.events import RunFinished, RunStarted, read
 from cts.model import AnyInstruction, load_case
+from tests.cli.command_line import Cts
 
 CASE = "tensor_addressing.clamp.edge_low_load"
 

@@ -7,7 +7,6 @@ from types import ModuleType
 
 import msgspec
 import pytest
-from explain_drivers import ORACLE, case_of, debugged, device
 
 from cts.driver import Fault, Job, Outcome, Status
 from cts.errors import BadInput
@@ -21,6 +20,7 @@ from cts.model import Case, MatrixMulAdd, MatrixStore, loads_case
 from cts.oracle.trace import StepKind
 from cts.running.runner import open_driver
 from cts.verdict import Verdict
+from tests.explain.drivers import ORACLE, case_of, debugged, device
 
 MIRRORED = "tensor_addressing.clamp.mirrored_two_rows"
 CLIPPED = """

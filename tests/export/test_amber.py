@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from repro_programs import SUBGROUP_SIZE, case_of
 
 from cts.export import CannotExpress, export
 from cts.export.subject import Subject
+from tests.export.repro_programs import SUBGROUP_SIZE, case_of
 
 #: Plain loads and stores, with specialization constants of 32 bits and values read at run time.
 KHR = "matrix_memory.strided.spec_and_dynamic"

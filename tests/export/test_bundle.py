@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from repro_programs import SUBGROUP_SIZE, case_of
 
 import cts as suite
 from cts.cli import main
@@ -25,6 +24,7 @@ from cts.plugins import registry
 from cts.reduction.cost import size
 from cts.running import corpus
 from cts.running.archive import zipped
+from tests.export.repro_programs import SUBGROUP_SIZE, case_of
 
 NAME = "tensor_addressing.clamp.mirrored_two_rows"
 Run = Callable[..., tuple[int, str, str]]

@@ -9,7 +9,6 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from glsl_cases import SUBGROUP_SIZE, representative, wrong
 
 from cts.export import CannotExpress
 from cts.export.glsl import glsl
@@ -17,6 +16,7 @@ from cts.export.glsl.compiler import compiled
 from cts.export.glsl.instruction import write_instruction
 from cts.model import AnyInstruction, load_case, loads_case
 from cts.running import corpus
+from tests.export.glsl_cases import SUBGROUP_SIZE, representative, wrong
 
 SHADERS = Path(__file__).parent / "shaders"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from repro_programs import SUBGROUP_SIZE, case_of
 
 from cts.export import export
 from cts.export.subject import Subject
 from cts.spirv import listing
 from cts.spirv.lower import lower
 from cts.spirv.tools import ToolError, assemble
+from tests.export.repro_programs import SUBGROUP_SIZE, case_of
 
 
 def refuse(words: object, **options: bool) -> str:

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from repro_programs import COMPILERS, WARNINGS
 
 from cts.cli import main
 from cts.coverage.facts import text_of
@@ -17,6 +16,7 @@ from cts.model import load_case
 from cts.plugins import registry
 from cts.running.runner import open_driver
 from cts.verdict import Verdict
+from tests.export.repro_programs import COMPILERS, WARNINGS
 
 MUTANTS = [
     ("order-ignored-on-store", "tensor_addressing", "MatrixStore", "KM-013"),

@@ -14,18 +14,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from repro_programs import (
-    COMPILERS,
-    SAMPLE,
-    SUBGROUP_SIZE,
-    WARNINGS,
-    case_of,
-    compiled,
-    device_folder,
-    loader,
-    run,
-    source,
-)
 
 from cts.driver import Status
 from cts.export.c import c
@@ -38,6 +26,18 @@ from cts.report.failure import place
 from cts.running.corpus import Entry
 from cts.running.runner import open_driver, run_entry
 from cts.verdict import Verdict
+from tests.export.repro_programs import (
+    COMPILERS,
+    SAMPLE,
+    SUBGROUP_SIZE,
+    WARNINGS,
+    case_of,
+    compiled,
+    device_folder,
+    loader,
+    run,
+    source,
+)
 
 needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason="no gcc to compile repro.c with")
 Memory = dict[str, npt.NDArray[np.uint8]]

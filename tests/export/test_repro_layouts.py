@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from repro_programs import COMPILERS
 
 from cts.export.templates import render
+from tests.export.repro_programs import COMPILERS
 
 #: The names that Vulkan has for them.
 STRUCTURES = {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from generator_devices import FIXED, LAVAPIPE, NVIDIA
-from generator_samples import sample
 from hypothesis import Phase, find, settings
 
 from cts.capabilities import Capabilities, everything
 from cts.errors import NothingToGenerate
 from cts.model import dumps_case, loads_case, resolve
 from cts.plugins import registry
+from tests.generators.devices import FIXED, LAVAPIPE, NVIDIA
+from tests.generators.samples import sample
 
 EXAMPLES = 300
 DEVICES = {"everything": everything(), "lavapipe": LAVAPIPE, "nvidia": NVIDIA, "fixed": FIXED}

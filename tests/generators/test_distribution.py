@@ -10,15 +10,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from area_situations import area_situations
-from generator_samples import SEED, sample
-from generator_situations import situations
-from special_situations import special_situations
-from vector_situations import vector_situations
-from width_situations import width_situations
 
 from cts.capabilities import everything
 from cts.plugins import registry
+from tests.generators.area_situations import area_situations
+from tests.generators.samples import SEED, sample
+from tests.generators.situations import situations
+from tests.generators.special_situations import special_situations
+from tests.generators.vector_situations import vector_situations
+from tests.generators.width_situations import width_situations
 
 PAGE = Path(__file__).parents[2] / "docs" / "generators.md"
 EXAMPLES = 2000

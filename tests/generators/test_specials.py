@@ -9,12 +9,12 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from special_situations import are_ties
 
 from cts.generators.build.choices import Choices
 from cts.generators.build.specials import BOUNDED, KINDS, draw_special, specials
 from cts.generators.parts.vector_products import ties
 from cts.model import Buffer, ComponentType, decode, dumps_case, encode, initial_bits, loads_case
+from tests.generators.special_situations import are_ties
 
 C = ComponentType
 FLOATS = [c for c in ComponentType if c.is_float]

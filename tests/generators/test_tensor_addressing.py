@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from generator_samples import sample
 from hypothesis import Phase, find, settings
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport, everything
@@ -27,6 +26,7 @@ from cts.model import (
     resolve,
 )
 from cts.plugins import registry
+from tests.generators.samples import sample
 
 #: The smallest device that can run anything of this area.
 NARROW = Capabilities(

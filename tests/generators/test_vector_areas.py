@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import pytest
-from generator_samples import sample
 from hypothesis import Phase, find, settings
-from vector_devices import DEVICES, LEAST, REQUIRED
-from vector_situations import row_of
 
 from cts.capabilities import Capabilities, VectorMulSupport, everything
 from cts.errors import NothingToGenerate
@@ -30,6 +27,9 @@ from cts.model import (
     types_of,
 )
 from cts.plugins import registry
+from tests.generators.samples import sample
+from tests.generators.vector_devices import DEVICES, LEAST, REQUIRED
+from tests.generators.vector_situations import row_of
 
 EXAMPLES = 150
 AREAS = ("vector_arithmetic", "vector_conversions", "vector_multiply", "vector_training")

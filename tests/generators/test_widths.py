@@ -7,15 +7,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from generator_devices import LAVAPIPE, NVIDIA
-from generator_samples import sample
-from width_situations import width_situations
 
 from cts.capabilities import Capabilities, everything
 from cts.generators.build.supports import LONG, MAX_ELEMENTS, long_extent, shortened
 from cts.generators.parts.full_range import addends, adds_up, ends, large, raised
 from cts.model import Buffer, ComponentType, Use, decode, initial_bits
 from cts.plugins import registry
+from tests.generators.devices import LAVAPIPE, NVIDIA
+from tests.generators.samples import sample
+from tests.generators.width_situations import width_situations
 
 C = ComponentType
 INTEGERS = (C.int8, C.uint8, C.int16, C.uint16)

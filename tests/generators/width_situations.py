@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from generator_replay import Access, accesses, instances
 
 from cts import model as m
 from cts.model.expression import Coordinate
 from cts.model.operand import factors_of
 from cts.oracle.expectation import Expectation
+from tests.generators.replay import Access, accesses, instances
 
 Values = npt.NDArray[Any]
 _T = m.ComponentType

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from interpreter_modules import SCALARS, contents, dispatch, memory
 
 from cts.driver import Outcome
 from cts.drivers.interpreter import Interpreter
 from cts.spirv import tools
+from tests.interpreter.modules import SCALARS, contents, dispatch, memory
 
 Array = npt.NDArray[Any]
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from interpreter_modules import contents, dispatch, memory
-from matrix_modules import COMPONENTS
 
 from cts.driver import Outcome
 from cts.drivers.interpreter import Interpreter
 from cts.spirv import tools
+from tests.interpreter.matrix_modules import COMPONENTS
+from tests.interpreter.modules import contents, dispatch, memory
 
 Array = npt.NDArray[Any]
 

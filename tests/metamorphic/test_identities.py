@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cts import model as m
-from metamorphic.program import CLAMP_VALUE, OBJECT, TYPE, Program, dynamic
+from tests.metamorphic.program import CLAMP_VALUE, OBJECT, TYPE, Program, dynamic
 
 EXECUTORS = ["oracle", "emulator", "interpreter"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from pass_rules import check_rules
 
 from cts.model import (
     Case,
@@ -22,6 +21,7 @@ from cts.model import (
 )
 from cts.reduction.candidates import smaller_numbers
 from cts.reduction.reducer import reduce
+from tests.minimize.pass_rules import check_rules
 
 A = "{component: int8, scope: Subgroup, rows: 16, cols: 16, use: A}"
 CASE = loads_case(f"""\

@@ -1,9 +1,8 @@
 """Reduction by structure: smaller, well-formed, still failing, and never larger."""
 
-from pass_rules import candidates, check_rules
-
 from cts.model import Case, Loop, MatrixLoad, MatrixLoadTensor, Scalar, dumps_case, loads_case
 from cts.reduction.reducer import reduce
+from tests.minimize.pass_rules import candidates, check_rules
 
 CASE = loads_case("""\
 schema: 1

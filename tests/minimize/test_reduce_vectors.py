@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pass_rules import check_rules
-
 from cts.known import conditions
 from cts.model import (
     Case,
@@ -15,6 +13,7 @@ from cts.model import (
     loads_case,
 )
 from cts.reduction.reducer import reduce
+from tests.minimize.pass_rules import check_rules
 
 CASE = loads_case("""\
 schema: 1

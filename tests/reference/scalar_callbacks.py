@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scalar_numbers import Choices, Number, Undefined, integer
-
 from cts.model import ComponentType as T
 from cts.model import expression as ast
+from tests.reference.scalar_numbers import Choices, Number, Undefined, integer
 
 
 @dataclass

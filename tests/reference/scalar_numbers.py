@@ -13,10 +13,9 @@ from functools import cache, cached_property, lru_cache
 from random import Random
 from typing import Any
 
-import scalar_ieee
-from scalar_ieee import NAN, Special, infinity, number
-
 from cts.model import ComponentType as T
+from tests.reference import scalar_ieee
+from tests.reference.scalar_ieee import NAN, Special, infinity, number
 
 Number = int | Fraction
 

@@ -13,14 +13,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import scalar_ieee
-import scalar_vectors
-from reference_scalar import CLAMPED, SKIP, T, V, element, s32, u32
-from scalar_callbacks import Call
-from scalar_numbers import FORMATS, Choices, Number, Undefined, denormal, integer, real, width
 
 from cts import model as m
 from cts.model import Case, MatrixShape, Order, ReduceMode, Scalar, Scope, StorageClass
+from tests.reference import scalar_ieee, scalar_vectors
+from tests.reference.scalar import CLAMPED, SKIP, T, V, element, s32, u32
+from tests.reference.scalar_callbacks import Call
+from tests.reference.scalar_numbers import FORMATS, Choices, Number, Undefined, denormal, integer, real, width
 
 Matrix = list[list[Number]]
 

@@ -10,15 +10,25 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import scalar_ieee
-from scalar_numbers import FLOAT8, FORMATS, Choices, Number, Undefined, denormal, integer, neighbours, real, width
-
 from cts import model as m
 from cts.model import Case, MulAddOperand
 from cts.model import ComponentType as T
+from tests.reference import scalar_ieee
+from tests.reference.scalar_numbers import (
+    FLOAT8,
+    FORMATS,
+    Choices,
+    Number,
+    Undefined,
+    denormal,
+    integer,
+    neighbours,
+    real,
+    width,
+)
 
 if TYPE_CHECKING:
-    from scalar_program import Run, Subgroup
+    from tests.reference.scalar_program import Run, Subgroup
 
 Rows = list[list[int]]
 

@@ -1,0 +1,54 @@
+"""Bugs of every area: the explanation of a failing case names the instruction and lists the fact that is broken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from cts.explain import explain
+from cts.explain.model import INSTRUMENTED, MEMORY
+from cts.running.runner import open_driver
+from tests.explain.drivers import ORACLE, case_of, device
+
+TABLE = Path(__file__).with_name("mutants.txt")
+
+MUTANTS = [tuple(line.split()) for line in TABLE.read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
+
+
+def test_the_table_is_of_all_areas() -> None:
+    areas = Counter(case.partition(".")[0] for _, case, _, _, _ in MUTANTS)
+    assert len(MUTANTS) >= 40
+    assert len({mutant for mutant, *_ in MUTANTS}) == len(MUTANTS)
+    assert {
+        "tensor_addressing", "matrix_memory", "matrix_arithmetic", "conversions", "reductions", "per_element",
+        "block_loads", "matrix_programs", "vector_arithmetic", "vector_multiply", "vector_training",
+        "vector_conversions",
+    } == set(areas)  # fmt: skip
+
+
+@pytest.mark.parametrize(("mutant", "name", "op", "fact", "before"), MUTANTS, ids=[m[0] for m in MUTANTS])
+def test_the_instruction_and_the_fact(mutant: str, name: str, op: str, fact: str, before: str) -> None:
+    found = explain(case_of(name), open_driver(f"emulator:mutant={mutant}"), ORACLE)
+    assert found.op == op
+    assert fact in found.facts[: int(before) + 1]
+    assert found.suspects[0].why
+    if found.instruction is not None:
+        assert type(case_of(name).program[found.instruction]).__name__ == op
+
+
+#: A few that say the same of a device, which shows nothing but memory.
+ON_DEVICES = [m for m in MUTANTS if m[0] in {
+    "slice-replaces-offset", "perm-inverse", "clip-width-remaining", "copy-array-neighbour", "mul-add-c-dropped",
+    "transpose-within-tiles", "extra-matrices-swapped", "if-inverted", "convert-in-place", "vector-bias-ignored",
+    "reduce-sum-tail-dropped", "conversion-ties-away",
+}]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mutant", "name", "op", "fact", "before"), ON_DEVICES, ids=[m[0] for m in ON_DEVICES])
+def test_the_same_of_a_device(mutant: str, name: str, op: str, fact: str, before: str) -> None:
+    found = explain(case_of(name), device(mutant), ORACLE)
+    assert found.op == op
+    assert fact in found.facts
+    assert found.how in (INSTRUMENTED, MEMORY)

@@ -1,0 +1,69 @@
+"""The parts of explanations: facts of every instruction, changed cases, pictures of large matrices."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from cts.explain.changes import changes
+from cts.explain.picture import COLS, ROWS, picture
+from cts.explain.ranking import SAMPLE, sample
+from cts.explain.results import compared
+from cts.model import AnyInstruction, ComponentType, MatrixConstant, MatrixType, Scope, Use
+from tests.explain.drivers import case_of
+
+
+def test_every_instruction_has_facts() -> None:
+    kinds = get_args(AnyInstruction)
+    assert len(kinds) > 40
+    without = []
+    for kind in kinds:
+        fields = dict.fromkeys(kind.__struct_fields__)
+        if not kind(**fields).explained_by:
+            without.append(kind.__name__)
+    assert without == []
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "what"),
+    [
+        ("tensor_addressing.clip.cyclic_permutation", 5, "program[2] were inverted: permutation [1, 2, 0]"),
+        ("tensor_addressing.block.own_strides", 6, "program[3] TensorLayoutSetStride did nothing"),
+        ("matrix_arithmetic.mul_add.s8", 3, "program[3] did not have MatrixASigned"),
+        ("conversions.integer.s8_by_uconvert", 1, "program[1] were SConvert"),
+        ("vector_multiply.float.bias", 1, "program[1] had no bias"),
+        ("per_element.extras.two_matrices", 3, "program[3] had its extra matrices in reverse"),
+    ],
+)
+def test_changes_of_a_case(name: str, index: int, what: str) -> None:
+    case = case_of(name)
+    found = {c.what: c for c in changes(case, index)}
+    assert found[what].facts
+    assert all(c.case != case for c in found.values())
+
+
+def test_a_large_matrix_is_reduced_to_its_worst_parts() -> None:
+    wanted = np.zeros((2, 4 * ROWS, 3 * COLS), np.uint16)
+    actual = wanted.copy()
+    actual[1, 4 * 7 + 2, 3 * 9 + 1] = 5
+    result = compared(0, "m", ComponentType.float16, wanted, actual)
+    lines, scale = picture(result, None, None, 1)
+    assert scale == (4, 3)
+    assert (len(lines), len(lines[0])) == (ROWS, COLS)
+    assert [(r, line.index("X")) for r, line in enumerate(lines) if "X" in line] == [(7, 9)]
+    assert "X" not in "".join(picture(result, None, None, 0)[0])
+
+
+def test_samples_are_spread_over_a_mask() -> None:
+    mask = np.ones((1, 100, 100), bool)
+    places = sample(mask)
+    assert len(places) == SAMPLE
+    assert places[0] == (0, 0, 0) and places[-1] == (0, 99, 99)
+    assert sample(~mask) == []
+
+
+def test_a_constant_has_a_fact() -> None:
+    declared = MatrixType(ComponentType.float16, Scope.Subgroup, 1, 1, Use.A)
+    assert MatrixConstant("c", declared, 1).explained_by == ("KM-016",)

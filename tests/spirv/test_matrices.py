@@ -1,0 +1,319 @@
+"""Modules of every cooperative matrix instruction: valid, and built as the specs say."""
+
+from itertools import product
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from cts.capabilities import everything
+from cts.model import (
+    AnyFunction,
+    Arithmetic,
+    Case,
+    Combine,
+    Component,
+    ComponentType,
+    Conversion,
+    FloatControls,
+    MatrixArithmetic,
+    MatrixConstant,
+    MatrixConvert,
+    MatrixLoad,
+    MatrixNull,
+    MatrixReduce,
+    MatrixTranspose,
+    MulAddOperand,
+    ReduceMode,
+    Scope,
+    SpecInt,
+    StorageClass,
+    Use,
+    loads_case,
+    resolve,
+)
+from cts.model.operand import Constness
+from cts.spirv import tools
+from cts.spirv.lower import lower
+from tests.spirv.matrices import (
+    INTEGERS,
+    arithmetic,
+    buffer,
+    callbacks,
+    case,
+    control_flow,
+    conversions,
+    decoding,
+    matrix,
+    multiplication,
+    number,
+    pointers,
+)
+from tests.spirv.modules import Module
+
+CONSTNESS = get_args(Constness)
+FLOAT16, FLOAT32 = ComponentType.float16, ComponentType.float32
+
+
+def module(case: Case) -> Module:
+    """The module of a case, which `lower` validates."""
+    assert resolve(case)[1] == []
+    return Module(lower(case, 32).words)
+
+
+@pytest.mark.parametrize("component", ComponentType)
+def test_arithmetic_validates(component: ComponentType) -> None:
+    for constness, spec, controls in product(CONSTNESS, (False, True), FloatControls):
+        found = module(arithmetic(component, constness, spec=spec, controls=controls))
+        assert found.all("OpConstantNull") != []
+
+
+@pytest.mark.parametrize("component", ComponentType)
+def test_conversions_validate(component: ComponentType) -> None:
+    for spec in (False, True):
+        found = module(conversions(component, spec=spec))
+        assert len(found.all("OpCooperativeMatrixConvertNV")) == 2
+
+
+@pytest.mark.parametrize("component", ComponentType)
+def test_callbacks_validate(component: ComponentType) -> None:
+    for constness, spec, controls in product(CONSTNESS, (False, True), FloatControls):
+        found = module(callbacks(component, constness, spec=spec, controls=controls))
+        assert len(found.all("OpCooperativeMatrixReduceNV")) == 5
+
+
+@pytest.mark.parametrize("component", ComponentType)
+@pytest.mark.parametrize("storage", StorageClass)
+def test_control_flow_and_pointers_validate(component: ComponentType, storage: StorageClass) -> None:
+    for constness in CONSTNESS:
+        assert len(module(control_flow(component, storage, constness)).all("OpControlBarrier")) >= 2
+        for components in (1, 2, 4):
+            module(pointers(component, storage, constness, components))
+
+
+@pytest.mark.parametrize("component", ComponentType)
+@pytest.mark.parametrize("storage", [StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer])
+def test_decoding_validates(component: ComponentType, storage: StorageClass) -> None:
+    for coords, lanes in product(("int32", "uint32"), (None, 2, 4, 8)):
+        assert module(decoding(component, storage, coords, lanes)).all("OpCooperativeMatrixLoadTensorNV")
+
+
+def test_multiplications_validate() -> None:
+    """Those that generators draw from, with no mask and with all of it."""
+    for row in {(r.a, r.b, r.c) for r in everything().mul_adds}:
+        module(multiplication(*row))
+        module(multiplication(*row, spec=True))
+        if not row[2].is_float:
+            module(multiplication(*row, tuple(MulAddOperand)))
+
+
+def test_the_operand_mask() -> None:
+    t = ComponentType
+    plain = module(multiplication(t.int8, t.uint8, t.int32)).one("OpCooperativeMatrixMulAddKHR")
+    assert len(plain.values) == 4, "no mask where no bit is set"
+    for operand, bit in zip(MulAddOperand, (1, 2, 4, 8, 16), strict=True):
+        words = lower(multiplication(t.int8, t.uint8, t.int32, (operand,)), 32).words
+        found = Module(words).one("OpCooperativeMatrixMulAddKHR")
+        assert words[found.at + 6] == bit, operand
+
+
+def test_constants_and_their_replicated_forms() -> None:
+    opcodes = ("OpConstantComposite", "OpSpecConstantComposite", "OpCompositeConstruct")
+    for constness, opcode in zip(CONSTNESS, opcodes, strict=True):
+        plain = module(case(MatrixConstant("m", matrix(FLOAT16), number(constness))))
+        assert len(plain.all(opcode)) == 1
+        assert "ReplicatedCompositesEXT" not in plain.capabilities()
+        replicated = module(case(MatrixConstant("m", matrix(FLOAT16), number(constness), replicated=True)))
+        assert len(replicated.all(f"{opcode}ReplicateEXT")) == 1
+        assert replicated.extensions() == {"SPV_KHR_cooperative_matrix", "SPV_EXT_replicated_composites"}
+
+
+NV = {"SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_matrix2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "capabilities", "extensions"),
+    [
+        ("{op: MatrixReduce, id: r, matrix: m, mode: [Row], combine: c}", {"CooperativeMatrixReductionsNV"}, NV),
+        ("{op: MatrixPerElement, id: r, matrix: m, function: e}", {"CooperativeMatrixPerElementOperationsNV"}, NV),
+        ("{op: MatrixTranspose, id: r, matrix: m}", {"CooperativeMatrixConversionsNV"}, NV),
+        ("{op: MatrixConvertUse, id: r, matrix: m, use: A}", {"CooperativeMatrixConversionsNV"}, NV),
+        (
+            "{op: MatrixConvert, id: r, matrix: m, operation: FConvert, component: float16, use: B}",
+            {"CooperativeMatrixConversionsNV", "Float16"},
+            NV,
+        ),
+        (
+            "{op: MatrixConvert, id: r, matrix: m, operation: FConvert, component: float16}",
+            {"Float16"},
+            {"SPV_KHR_cooperative_matrix"},
+        ),
+        (
+            "{op: MatrixConvert, id: r, matrix: m, operation: FConvert, component: float8_e5m2, saturate: true}",
+            {"Float8EXT", "Float8CooperativeMatrixEXT"},
+            {"SPV_KHR_cooperative_matrix", "SPV_EXT_float8"},
+        ),
+        ("{op: MatrixComponents, id: r, matrix: m, function: f}", set(), {"SPV_KHR_cooperative_matrix"}),
+    ],
+)
+def test_capabilities_and_extensions_of_instructions(text: str, capabilities: set[str], extensions: set[str]) -> None:
+    found = module(
+        loads_case(f"""
+schema: 1
+name: x
+buffers: {{}}
+functions:
+  c: {{kind: Combine, type: float32, body: x + y}}
+  e: {{kind: PerElement, type: float32, body: value}}
+  f: {{kind: Component, type: float32, body: value}}
+program:
+  - {{op: MatrixNull, id: m, type: {{component: float32, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}}}}
+  - {text}
+""")
+    )
+    assert found.capabilities() == {"Shader", "VulkanMemoryModel", "CooperativeMatrixKHR"} | capabilities
+    assert found.extensions() == extensions
+    for capability in found.all("OpCapability"):
+        if capability.values[0] in ("Shader", "CooperativeMatrixKHR", "Float8EXT"):
+            continue  # implied by others
+        assert tools.validate(np.delete(found.words, [capability.at, capability.at + 1])) != "", capability.values[0]
+
+
+@pytest.mark.parametrize("saturate", [False, True])
+def test_saturation_is_a_decoration_of_the_result(saturate: bool) -> None:
+    convert = MatrixConvert("r", "m", Conversion.FConvert, ComponentType.float8_e4m3fn, None, saturate)
+    found = module(case(MatrixNull("m", matrix(FLOAT32)), convert))
+    result = found.one("OpFConvert").result or 0
+    assert found.decorations(result) == ({("SaturatedToLargestFloat8NormalConversionEXT",)} if saturate else set())
+
+
+def test_derived_types_have_the_spec_constants_of_their_source() -> None:
+    declared = matrix(FLOAT32, 16, 8, spec=True)
+    found = module(
+        case(
+            MatrixNull("m", declared),
+            MatrixConvert("c", "m", Conversion.FConvert, FLOAT16),
+            MatrixConvert("a", "m", Conversion.FConvert, FLOAT16, Use.A),
+            MatrixTranspose("t", "m"),
+            MatrixReduce("r", "m", (ReduceMode.Row,), "f", None, SpecInt(32)),
+            MatrixReduce("s", "m", (ReduceMode.Column,), "f"),
+            MatrixReduce("q", "m", (ReduceMode.Square,), "f"),
+            functions={"f": Combine(FLOAT32, "x + y")},
+        )
+    )
+    types = {n: [found.describe(v) for v in found.by_id[t].values[1:]] for n, t in result_types(found).items()}
+    assert types == {
+        "m": ["spec 0", "spec 1", "spec 2", "spec 3"],
+        "c": ["spec 0", "spec 1", "spec 2", "spec 3"],
+        "a": ["spec 0", "spec 1", "spec 2", 0],
+        "t": ["spec 0", "spec 2", "spec 1", 1],
+        "r": ["spec 0", "spec 1", "spec 4", "spec 3"],
+        "s": ["spec 0", "spec 1", "spec 2", "spec 3"],
+        "q": ["spec 0", 8, 4, "spec 3"],
+    }
+
+
+def result_types(found: Module) -> dict[str, Any]:
+    """The types of named matrices."""
+    return {
+        str(found.names[d.result]): d.values[0]
+        for d in found.instructions
+        if d.result in found.names and d.rule.has_type and found.by_id[d.values[0]].name == "OpTypeCooperativeMatrixKHR"  # type: ignore[index]
+    }
+
+
+def test_a_derived_type_and_one_declared_alike_are_one() -> None:
+    """So that instructions which take matrices of one type take both."""
+    found = module(
+        case(
+            MatrixNull("m", matrix(FLOAT32, spec=True)),
+            MatrixConvert("c", "m", Conversion.FConvert, FLOAT16),
+            MatrixLoad("l", matrix(FLOAT16, spec=True), "b", 8),
+            MatrixArithmetic("s", Arithmetic.FAdd, "c", "l"),
+            b=buffer(FLOAT16),
+        )
+    )
+    assert len(found.all("OpTypeCooperativeMatrixKHR")) == 2
+
+
+def test_the_types_of_a_matrix_and_its_copies_are_one() -> None:
+    found = module(arithmetic(FLOAT16, "dynamic", spec=True, controls=FloatControls.Undecorated))
+    assert len(found.all("OpTypeCooperativeMatrixKHR")) == 1
+
+
+def test_operands_of_reductions_and_per_element_operations() -> None:
+    found = module(callbacks(FLOAT32, "literal", spec=False, controls=FloatControls.Undecorated))
+    reductions = [found.operands(d) for d in found.all("OpCooperativeMatrixReduceNV")]
+    assert reductions == [
+        ["%a", "Row", "%combine"],
+        ["%a", "Column", "%combine"],
+        ["%a", "Row|Column", "%combine"],
+        ["%a", "Row|Column", "%combine"],
+        ["%a", "2x2", "%combine"],
+    ]
+    first, second = found.all("OpCooperativeMatrixPerElementOpNV")
+    operands = found.operands(first)
+    assert operands[:2] == ["%a", "%element"]
+    assert (operands.index("%z"), operands.index("%same")) == (5, 2 + 12), "in the order of the parameters"
+    assert len(operands) == 2 + len(ComponentType) + 2
+    assert found.operands(second) == ["%p", "%plain"]
+    assert len(found.all("OpFunction")) == 4, "one function for each callback, and main"
+
+
+def test_only_functions_that_the_program_names_are_written() -> None:
+    used, unused = Combine(FLOAT32, "x + y"), Combine(FLOAT32, "x * y")
+    program = (MatrixNull("m", matrix(FLOAT32)), MatrixReduce("r", "m", (ReduceMode.Row,), "used"))
+    one = case(*program, functions={"used": used, "unused": unused})
+    assert len(module(one).all("OpFunction")) == 2
+    assert lower(one, 32) is lower(case(*program, functions={"used": used}), 32)
+
+
+FLOAT_OPERATIONS = ("OpFNegate", "OpFAdd", "OpFSub", "OpFMul", "OpFDiv", "OpMatrixTimesScalar")
+
+
+def strictness(controls: FloatControls) -> Module:
+    """Every float operation of matrices, and those of a callback."""
+    plain = arithmetic(FLOAT16, "literal", spec=False, controls=controls)
+    functions: dict[str, AnyFunction] = {"f": Component(FLOAT16, "exp(-(value + 1) * 2 - value) / 3")}
+    return module(case(*plain.program, functions=functions, float_controls=controls))
+
+
+def test_no_contraction_is_on_every_float_operation() -> None:
+    found = strictness(FloatControls.NoContraction)
+    decorated = {d.values[0] for d in found.all("OpDecorate") if d.values[1] == "NoContraction"}
+    operations = found.all(*FLOAT_OPERATIONS)
+    assert {d.name for d in operations} == set(FLOAT_OPERATIONS)
+    assert decorated == {d.result for d in operations}
+    assert "FloatControls2" not in found.capabilities()
+
+
+def test_integers_are_not_decorated() -> None:
+    found = module(arithmetic(ComponentType.int8, "literal", spec=False, controls=FloatControls.NoContraction))
+    assert not [d for d in found.all("OpDecorate") if d.values[1] == "NoContraction"]
+
+
+def test_fast_math_is_off_for_every_type_of_ieee_754() -> None:
+    found = strictness(FloatControls.FastMathNone)
+    modes = {
+        (found.by_id[d.values[2]].values[0], found.describe(d.values[3]))  # type: ignore[index]
+        for d in found.all("OpExecutionModeId")
+        if d.values[1] == "FPFastMathDefault"
+    }
+    assert modes == {(16, 0)}
+    assert not [d for d in found.all("OpDecorate") if d.values[1] == "NoContraction"]
+    both = module(callbacks(FLOAT32, "literal", spec=False, controls=FloatControls.FastMathNone))
+    widths = [both.by_id[d.values[2]].values for d in both.all("OpExecutionModeId")]  # type: ignore[index]
+    assert widths == [(16,), (32,)], "neither bfloat16 nor float8, which have no arithmetic"
+    assert "SPV_KHR_float_controls2" in both.extensions()
+
+
+def test_undecorated_programs_say_nothing_of_rounding() -> None:
+    found = strictness(FloatControls.Undecorated)
+    assert not [d for d in found.all("OpDecorate") if d.values[1] == "NoContraction"]
+    assert found.all("OpExecutionModeId") == []
+
+
+@pytest.mark.parametrize("component", INTEGERS)
+def test_scopes_of_derived_types(component: ComponentType) -> None:
+    found = module(case(MatrixNull("m", matrix(component, scope=Scope.Workgroup)), MatrixTranspose("t", "m")))
+    assert [found.describe(t.values[1]) for t in found.all("OpTypeCooperativeMatrixKHR")] == [2, 2]

@@ -1,0 +1,315 @@
+"""Modules with known answers on a real device: every way in which values reach a module and come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.driver import Status
+from cts.drivers.vulkan.driver import VulkanDriver
+from cts.job import Address, ModuleJob
+from cts.judging.judge import OpenDriver, judge
+from cts.model import Scope, loads_case
+from cts.plugins.registry import oracle
+from cts.verdict import Verdict
+from tests.vulkan_driver.modules import PHYSICAL, SCALE, SUBGROUPS, contents, guarded, scale, words
+
+OpenDevice = Callable[..., VulkanDriver]
+
+
+def iota(count: int, start: int = 0) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    return np.arange(start, start + count, dtype=np.uint32)
+
+
+@pytest.mark.parametrize("memory", ["auto", "host", "staged"])
+def test_storage_buffer_specialization_and_workgroups(open_device: OpenDevice, memory: str) -> None:
+    vulkan = open_device(memory=memory)
+    for factor, workgroups in ((3, 1), (7, 5)):
+        values = iota(8 * workgroups + 4, 100)
+        outcome = vulkan.run_module(scale(values, factor, workgroups))
+        assert outcome.status is Status.DONE, outcome.detail
+        expected = values.copy()
+        expected[: 8 * workgroups] = values[: 8 * workgroups] * factor + np.repeat(iota(workgroups), 8)
+        assert (contents(outcome.memory["data"]) == expected).all()
+
+
+@pytest.mark.parametrize("memory", ["host", "staged"])
+def test_physical_buffers_by_push_constants(open_device: OpenDevice, memory: str) -> None:
+    """The source's window is entered 16 bytes late, the target's 32, by the addresses' offsets."""
+    job = ModuleJob(
+        words=words(PHYSICAL),
+        workgroups=(1, 1, 1),
+        buffers={"source": guarded(iota(20)), "target": guarded(iota(20, 500))},
+        bindings={},
+        push_constants=bytes(16) + (1000).to_bytes(4, "little"),
+        push_addresses=(Address(0, "source", 16), Address(8, "target", 32)),
+    )
+    outcome = open_device(memory=memory).run_module(job)
+    assert outcome.status is Status.DONE, outcome.detail
+    expected = iota(20, 500)
+    expected[8:16] = iota(8, 4) + 1000
+    assert (contents(outcome.memory["source"]) == iota(20)).all()
+    assert (contents(outcome.memory["target"]) == expected).all()
+
+
+def test_addresses_inside_buffers(open_device: OpenDevice) -> None:
+    """The module copies the filled-in addresses; where they were filled in they do not show."""
+    job = ModuleJob(
+        words=words(PHYSICAL),
+        workgroups=(1, 1, 1),
+        buffers={
+            "source": guarded(iota(20), (Address(0, "target", 8), Address(8, "source"))),
+            "target": guarded(iota(20, 500)),
+        },
+        bindings={},
+        push_constants=bytes(20),
+        push_addresses=(Address(0, "source"), Address(8, "target")),
+    )
+    outcome = open_device().run_module(job)
+    assert outcome.status is Status.DONE, outcome.detail
+    assert (contents(outcome.memory["source"]) == iota(20)).all()
+    target, source = (int(a) for a in contents(outcome.memory["target"])[:4].view(np.uint64))
+    assert (target - 8 - source) % 256 == 0
+    assert abs(target - 8 - source) >= 20 * 4
+
+
+def test_a_store_past_the_contents_shows_in_a_guard_within_the_window(open_device: OpenDevice) -> None:
+    job = scale(iota(8), 3, workgroups=2)
+    wide = {"data": replace(job.buffers["data"], size=job.buffers["data"].size + 1024)}
+    outcome = open_device().run_module(replace(job, buffers=wide))
+    assert outcome.status is Status.DONE, outcome.detail
+    data = outcome.memory["data"]
+    assert (data[:1024] == 0xA5).all()
+    assert (data[1024 + 32 : 1024 + 64] != 0xA5).any()
+    assert (data[1024 + 64 :] == 0xA5).all()
+
+
+def test_required_subgroup_size_and_second_set(open_device: OpenDevice) -> None:
+    vulkan = open_device()
+    size = vulkan.capabilities().subgroup_size
+    job = ModuleJob(
+        words=words(SUBGROUPS),
+        workgroups=(1, 1, 1),
+        buffers={"data": guarded(iota(4))},
+        bindings={(1, 3): "data"},
+        subgroup_size=size,
+    )
+    outcome = vulkan.run_module(job)
+    assert outcome.status is Status.DONE, outcome.detail
+    assert list(contents(outcome.memory["data"])) == [size, max(1, 32 // size), 2, 3]
+
+
+def test_many_jobs_keep_their_order_and_their_memory(open_device: OpenDevice) -> None:
+    """300 jobs over 12 pipelines, in runs of equals that share submissions and in alternation."""
+    vulkan = open_device()
+    factors = [2 + i // 50 for i in range(150)] + [2 + i % 12 for i in range(150)]
+    jobs = [scale(iota(8, 10 * i), factor) for i, factor in enumerate(factors)]
+    for i, outcome in enumerate(vulkan.run_modules(jobs)):
+        assert outcome.status is Status.DONE, outcome.detail
+        assert (contents(outcome.memory["data"]) == iota(8, 10 * i) * factors[i]).all()
+
+
+def test_the_largest_matrix_dimension(open_device: OpenDevice) -> None:
+    """VK-023b."""
+    description = open_device().description
+    if not description.features.get("cooperativeMatrixFlexibleDimensions"):
+        pytest.skip("the device has no flexible dimensions")
+    limits = description.properties["VkPhysicalDeviceCooperativeMatrix2PropertiesNV"]
+    largest = limits["cooperativeMatrixFlexibleDimensionsMaxDimension"]
+    assert isinstance(largest, int) and largest >= 256
+
+
+def test_what_the_device_lacks_is_unsupported(open_device: OpenDevice) -> None:
+    vulkan = open_device()
+    job = scale(iota(8))
+    large = vulkan.description.properties["VkPhysicalDeviceLimits"]["maxComputeWorkGroupCount"]
+    assert isinstance(large, tuple)
+    too_many = ModuleJob(job.words, (1, int(large[1]) + 1, 1), job.buffers, job.bindings, job.spec_constants)
+    outcome = vulkan.run_module(too_many)
+    assert outcome.status is Status.UNSUPPORTED
+    assert "workgroups in y (at most" in outcome.detail
+
+
+def test_a_worker_behind_ssh(open_device: OpenDevice, vulkan_worker: str, tmp_path: Path) -> None:
+    """What stands in for ssh joins the command with spaces and gives it to a shell."""
+    script = tmp_path / "ssh"
+    script.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    script.chmod(0o755)
+    vulkan = open_device(worker=f"{script} lab {vulkan_worker}")
+    outcome = vulkan.run_module(scale(iota(8)))
+    assert outcome.status is Status.DONE, outcome.detail
+    assert (contents(outcome.memory["data"]) == iota(8) * 3).all()
+
+
+def test_a_killed_worker_costs_one_verdict(open_device: OpenDevice) -> None:
+    vulkan = open_device()
+    outcomes = []
+    for i, outcome in enumerate(vulkan.run_modules(scale(iota(8, i), 2 + i % 7) for i in range(60))):
+        outcomes.append(outcome)
+        if i in (10, 30) and vulkan.pool.pids:
+            os.kill(vulkan.pool.pids[0], signal.SIGKILL)
+            time.sleep(0.05)
+    assert len(outcomes) == 60
+    crashed = [o for o in outcomes if o.status is not Status.DONE]
+    assert all(o.status is Status.CRASH for o in crashed)
+    assert len(crashed) <= 2
+    assert vulkan.pool.restarts == 2
+    for i, outcome in enumerate(outcomes):
+        if outcome.status is Status.DONE:
+            assert (contents(outcome.memory["data"]) == iota(8, i) * (2 + i % 7)).all()
+
+
+MATRIX_COPY = """
+schema: 1
+name: matrix-copy
+dispatch: {{workgroups: [2, 1, 1], subgroups: 2}}
+buffers:
+  src: {{type: {component}, shape: [4, {tile}], data: {{random_bits: {{seed: 5}}}}, storage: {storage}}}
+  dst: {{type: {component}, shape: [4, {tile}], data: {{counter: {{start: 7}}}}}}
+program:
+  - {{op: MatrixLoad, id: m, buffer: src, stride: {{{constness}: {stride}}}, offset: {offset},
+      type: {{component: {component}, scope: Subgroup, rows: {rows}, cols: {cols}, use: {use}}}}}
+  - {{op: MatrixStore, matrix: m, buffer: dst, stride: {stride}, order: {order}, offset: {offset}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("component", "use", "constness", "order", "storage"),
+    [
+        ("float16", "Accumulator", "dynamic", "RowMajor", "StorageBuffer"),
+        ("float32", "Accumulator", "spec", "ColumnMajor", "PhysicalStorageBuffer"),
+        ("int8", "A", "dynamic", "RowMajor", "PhysicalStorageBuffer"),
+        ("uint8", "B", "spec", "ColumnMajor", "StorageBuffer"),
+        ("int32", "Accumulator", "dynamic", "ColumnMajor", "StorageBuffer"),
+    ],
+)
+def test_matrices_are_loaded_and_stored(
+    open_device: OpenDevice, component: str, use: str, constness: str, order: str, storage: str
+) -> None:
+    """One tile for each of four subgroups in two workgroups, of the smallest size the device has for the type."""
+    vulkan = open_device()
+    opened = OpenDriver("vulkan", vulkan, vulkan.capabilities())
+    size = next(
+        r
+        for r in opened.capabilities.matrices
+        if (r.component.value, r.use.value, r.scope) == (component, use, Scope.Subgroup)
+    )
+    stride = 2 * max(size.rows, size.cols)
+    tile = stride * max(size.rows, size.cols)
+    case = loads_case(
+        MATRIX_COPY.format(
+            component=component,
+            use=use,
+            constness=constness,
+            order=order,
+            storage=storage,
+            rows=size.rows,
+            cols=size.cols,
+            stride=stride,
+            tile=tile,
+            offset=f"{{literal: 0, wg.x: {2 * tile}, sg: {tile}}}",
+        )
+    )
+    assert not opened.capabilities.missing(case)
+    assert not oracle().violations(case)
+    attempt = judge(opened, case, oracle().expect(case))
+    assert attempt.verdict is Verdict.PASS, attempt.detail or attempt.divergence
+
+
+def test_physical_buffers_up_to_the_device_limit(open_device: OpenDevice) -> None:
+    """Their addresses are push constants: one buffer more than fit is unsupported, and says so."""
+    vulkan = open_device()
+    opened = OpenDriver("vulkan", vulkan, vulkan.capabilities())
+    size = next(
+        r for r in opened.capabilities.matrices if (r.component.value, r.use.value) == ("float32", "Accumulator")
+    )
+    most = vulkan.description.properties["VkPhysicalDeviceLimits"]["maxPushConstantsSize"]
+    assert isinstance(most, int)
+    kind = f"{{component: float32, scope: {size.scope.value}, rows: {size.rows}, cols: {size.cols}, use: Accumulator}}"
+    for count, verdict in ((most // 8, Verdict.PASS), (most // 8 + 1, Verdict.UNSUPPORTED)):
+        text = "schema: 1\nname: many-buffers\nbuffers:\n"
+        for i in range(count):
+            text += (
+                f"  b{i}: {{type: float32, shape: [{size.rows}, {size.cols}], data: {{counter: {{start: {99 * i}}}}}, "
+            )
+            text += "storage: PhysicalStorageBuffer}\n"
+        text += f"program:\n  - {{op: MatrixLoad, id: m, type: {kind}, buffer: b0, stride: {size.cols}}}\n"
+        for i in range(1, count):
+            text += f"  - {{op: MatrixStore, matrix: m, buffer: b{i}, stride: {size.cols}}}\n"
+        case = loads_case(text)
+        attempt = judge(opened, case, oracle().expect(case))
+        assert attempt.verdict is verdict, attempt.detail or attempt.divergence
+    assert f"{count} of them 8-byte addresses of physical buffers (at most {most})" in attempt.detail
+
+
+@pytest.mark.parametrize("validation", ["no", "yes"])
+def test_what_the_driver_says_of_a_module_is_quoted(open_device: OpenDevice, validation: str) -> None:
+    """Where the layer accepts a module the driver is at fault; this one the layer does not accept."""
+    vulkan = open_device(validation=validation)
+    if not vulkan.description.device.name.startswith("llvmpipe"):
+        pytest.skip("only of Mesa it is known that it refuses this module, and does not crash")
+    wrong = SCALE.replace("OpMemberDecorate %block 0 Offset 0", "OpMemberDecorate %block 7 Offset 0")
+    outcome = vulkan.run_module(replace(scale(iota(8)), words=words(wrong)))
+    if validation == "yes":
+        assert outcome.status is Status.ERROR
+        assert "the validation layer rejects" in outcome.detail
+    else:
+        assert outcome.status is Status.CRASH
+        assert "VkErrorUnknown in vkCreateComputePipelines\nthe driver says: " in outcome.detail
+        assert "OpMemberDecorate specifies member 7" in outcome.detail
+    good = vulkan.run_module(scale(iota(8)))
+    assert (good.status, good.detail) == (Status.DONE, "")
+
+
+def test_validation_layer_accepts_good_jobs_and_rejects_bad_ones(open_device: OpenDevice) -> None:
+    vulkan = open_device(validation="yes")
+    good = vulkan.run_module(scale(iota(8)))
+    assert (good.status, good.detail) == (Status.DONE, "")
+    # The module reads 20 bytes of push constants, of which the pipeline layout says nothing.
+    bad = ModuleJob(words(PHYSICAL), (1, 1, 1), {"source": guarded(iota(8))}, {})
+    outcome = vulkan.run_module(ModuleJob(bad.words, bad.workgroups, bad.buffers, bad.bindings, subgroup_size=None))
+    assert outcome.status is Status.ERROR
+    assert "validation layer" in outcome.detail
+    assert "VUID-VkComputePipelineCreateInfo-layout-" in outcome.detail
+
+
+_TURN = """OpBranch %head
+%head = OpLabel
+OpLoopMerge %done %next None
+OpBranch %body
+%body = OpLabel
+%v = OpLoad %uint %p
+"""
+_UNTIL = """OpStore %p %s
+%ends = OpIEqual %bool %s %two
+OpBranchConditional %ends %done %next
+%next = OpLabel
+OpBranch %head
+%done = OpLabel
+"""
+
+#: SCALE again and again until the result is 2: of zeros, in the first workgroup, never.
+ENDLESS = (
+    SCALE.replace("%zero = OpConstant", "%two = OpConstant %uint 2\n%bool = OpTypeBool\n%zero = OpConstant")
+    .replace("%v = OpLoad %uint %p\n", _TURN)
+    .replace("OpStore %p %s\n", _UNTIL)
+)
+
+
+def test_validation_layer_has_no_objection_to_a_timeout(open_device: OpenDevice) -> None:
+    """What a dispatch that hangs still uses is not destroyed."""
+    vulkan = open_device(validation="yes", timeout="1")
+    if not vulkan.description.device.name.startswith("llvmpipe"):
+        pytest.skip("a GPU that hangs may take others with it")
+    outcome = vulkan.run_module(replace(scale(np.zeros(8, np.uint32)), words=words(ENDLESS)))
+    assert outcome.status is Status.TIMEOUT, outcome.detail
+    assert "did not finish within 1 s" in outcome.detail
+    good = vulkan.run_module(scale(iota(8)))
+    assert (good.status, good.detail) == (Status.DONE, "")
