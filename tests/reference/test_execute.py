@@ -27,8 +27,7 @@ from cts.model import (
     types_of,
 )
 from cts.oracle.expectation import Expectation
-from cts.reference import ORACLE
-from cts.reference.execution import execute
+from cts.reference import ORACLE, execute
 from tests.reference.cases import case_of, random_case
 from tests.reference.scalar_program import Run, execute_scalar
 
