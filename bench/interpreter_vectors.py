@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from cts.driver import Status
 from cts.drivers.interpreter import Interpreter
-from cts.job import Conversion, Memory, ModuleJob, OpaqueMemory, Place
+from cts.job import LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from cts.spirv.encode import Id
 from cts.spirv.module import ModuleBuilder
 
@@ -114,8 +114,10 @@ def job(given: dict[str, Halves], workgroups: int) -> ModuleJob:
         if name.startswith("w"):
             rows, cols = values.shape
             opaque[name] = OpaqueMemory(FLOAT16, INFERENCING_OPTIMAL, rows, cols)
-            source = Place(f"{name} source", FLOAT16, ROW_MAJOR, 0, cols * 2)
-            conversions.append(Conversion(source, Place(name, FLOAT16, INFERENCING_OPTIMAL, 0, 0), rows, cols))
+            source = MatrixRegion(f"{name} source", FLOAT16, ROW_MAJOR, 0, cols * 2)
+            conversions.append(
+                LayoutConversion(source, MatrixRegion(name, FLOAT16, INFERENCING_OPTIMAL, 0, 0), rows, cols)
+            )
             buffers[source.of] = Memory(data, 0, len(data))
         else:
             buffers[name] = Memory(data, 0, len(data))

@@ -54,7 +54,7 @@ class OpaqueMemory:
 
 
 @dataclass(frozen=True)
-class Place:
+class MatrixRegion:
     """A matrix in memory: `of` is a buffer, `offset` and `stride` in bytes; or `of` is opaque memory."""
 
     of: str
@@ -65,14 +65,14 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Conversion:
+class LayoutConversion:
     """A conversion of a rows x cols matrix, before or after the dispatch, in order (VK-053).
 
     `host`: by vkConvertCooperativeVectorMatrixNV instead of the command.
     """
 
-    source: Place
-    destination: Place
+    source: MatrixRegion
+    destination: MatrixRegion
     rows: int
     cols: int
     after: bool = False
@@ -99,5 +99,5 @@ class ModuleJob:
     entry: str = "main"
     subgroup_size: int | None = None
     opaque: dict[str, OpaqueMemory] = field(default_factory=dict)
-    conversions: tuple[Conversion, ...] = ()
+    conversions: tuple[LayoutConversion, ...] = ()
     array_bindings: dict[tuple[int, int, int], str] = field(default_factory=dict)

@@ -9,11 +9,19 @@ from msgspec import structs
 
 from cts.errors import BadInput
 from cts.explain.crashes import shortest
-from cts.explain.elements import Place, asked, describe_elements, kept_out, trace_of, unharmed, worst
+from cts.explain.elements import (
+    ElementIndex,
+    correct_result,
+    describe_elements,
+    requested_elements,
+    skipped_by_addressing,
+    trace_of,
+    worst_elements,
+)
 from cts.explain.locate import locate, untouched
 from cts.explain.model import AsIf, Element, Explanation, Suspect
 from cts.explain.picture import picture
-from cts.explain.ranking import explaining, likelier, suspects
+from cts.explain.ranking import explaining, prioritised, suspects
 from cts.explain.results import Result
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case, MatrixStoreTensor
@@ -30,7 +38,7 @@ def explain(
 ) -> Explanation:
     """What a valid case shows of a driver: of a failure or a crash, where it begins.
 
-    `elements` are the rows and columns to tell of; without them, the worst. The driver runs the case,
+    `elements` are the rows and columns to tell of; without them, the worst_elements. The driver runs the case,
     and where it does not show its intermediate results versions of it that store them. Raises BadInput
     where the driver cannot run the case, or `elements` are outside the result.
     """
@@ -70,13 +78,13 @@ def _of_failure(
         return ranked(known, case, oracle, expectation, steps)
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
-    places = asked(result, wanted) if wanted else worst(result, reached)
+    places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
     as_if = explaining(case, oracle, result, result.index, attempt.outcome.memory)
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
     found = suspects(case, located.index, as_if, result, steps_of(case, oracle, result), steps)
     if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
-        found = likelier(kept_out(reached), found)
+        found = prioritised(skipped_by_addressing(reached), found)
     return structs.replace(
         known,
         result=result.name,
@@ -98,16 +106,16 @@ def ranked(
 ) -> Explanation:
     """An explanation without wrong elements, with the facts of its instruction."""
     index = known.instruction
-    result = None if index is None else unharmed(case, expectation, index)
+    result = None if index is None else correct_result(case, expectation, index)
     found = suspects(case, index, (), result, steps_of(case, oracle, result), steps)
     return structs.replace(known, facts=tuple(s.fact for s in found), suspects=found)
 
 
-def steps_of(case: Case, oracle: Oracle, result: Result | None) -> Callable[[Place], Sequence[TraceStep]]:
+def steps_of(case: Case, oracle: Oracle, result: Result | None) -> Callable[[ElementIndex], Sequence[TraceStep]]:
     """Tells the steps of a result's own instruction, for one element."""
     reached = None if result is None else oracle.reached(case, result.index)
 
-    def steps(place: Place) -> Sequence[TraceStep]:
+    def steps(place: ElementIndex) -> Sequence[TraceStep]:
         assert result is not None
         return trace_of(case, oracle, result, reached, place, depth=1).steps
 

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from cts.errors import BadInput
 from cts.judging.judge import OpenDriver, judge, refusal
-from cts.model import Buffer, Case, ComponentType, Data, MatrixConversion, MatrixLayout, Place
+from cts.model import Buffer, Case, ComponentType, ConversionSide, Data, MatrixConversion, MatrixLayout
 from cts.oracle.expectation import Oracle, Trace
 
 #: The buffer that gets the matrix.
@@ -45,8 +45,8 @@ def _back(case: Case, matrix: str, made: int) -> Case:
     size = component.size
     # Strides are multiples of 16 bytes in every layout and type that has such a rule.
     stride = -(-opaque.cols * size // 16) * 16
-    place = Place(BACK, component, MatrixLayout.RowMajor, stride)
-    conversion = MatrixConversion(Place(matrix), place, opaque.rows, opaque.cols)
+    place = ConversionSide(BACK, component, MatrixLayout.RowMajor, stride)
+    conversion = MatrixConversion(ConversionSide(matrix), place, opaque.rows, opaque.cols)
     buffer = Buffer(component, (opaque.rows, stride // size), Data(fill=0))
     return structs.replace(
         case,

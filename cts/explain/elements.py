@@ -27,15 +27,15 @@ from cts.model import (
 )
 from cts.oracle.expectation import Expectation, Freedom, Oracle, Reach, Reached, Trace
 
-Place = tuple[int, int, int]
+ElementIndex = tuple[int, int, int]
 
 _NAMES = {Reach.MEMORY: "memory", Reach.CLIPPED: "clipped", Reach.CLAMPED: "clamped", Reach.INACTIVE: "not reached"}
 
-#: Elements that are looked at unless others are asked for.
+#: Elements that are looked at unless others are requested_elements for.
 MOST = 3
 
 
-def unharmed(case: Case, expectation: Expectation, index: int) -> Result | None:
+def correct_result(case: Case, expectation: Expectation, index: int) -> Result | None:
     """What an instruction gives, or stores, with nothing wrong in it: for instructions that harm elsewhere."""
     instruction: Any = case.program[index]
     fields = ("matrix", "vector") if isinstance(instruction, STORES) else ("id",)
@@ -51,7 +51,7 @@ def unharmed(case: Case, expectation: Expectation, index: int) -> Result | None:
 _KEPT_OUT = {Reach.CLIPPED: ("TA-032", "outside the clip"), Reach.CLAMPED: ("TA-035", "out of bounds")}
 
 
-def kept_out(reached: Reached | None) -> tuple[Suspect, ...]:
+def skipped_by_addressing(reached: Reached | None) -> tuple[Suspect, ...]:
     """The facts that keep elements of a tensor store from memory: broken where memory changed that no store may."""
     if reached is None:
         return ()
@@ -63,7 +63,7 @@ def kept_out(reached: Reached | None) -> tuple[Suspect, ...]:
     )
 
 
-def worst(result: Result, reached: Reached | None) -> list[Place]:
+def worst_elements(result: Result, reached: Reached | None) -> list[ElementIndex]:
     """The first wrong element, the one farthest off, and the first that is reached otherwise than these."""
     wrong = np.argwhere(result.wrong)
     if not len(wrong):
@@ -78,7 +78,7 @@ def worst(result: Result, reached: Reached | None) -> list[Place]:
     return list(dict.fromkeys(places))[:MOST]
 
 
-def asked(result: Result, wanted: Sequence[tuple[int, int]]) -> list[Place]:
+def requested_elements(result: Result, wanted: Sequence[tuple[int, int]]) -> list[ElementIndex]:
     """The elements at rows and columns, of the first instance with a wrong element. Raises BadInput outside."""
     wrong = np.argwhere(result.wrong)
     instance = int(wrong[0][0]) if len(wrong) else 0
@@ -95,7 +95,7 @@ def asked(result: Result, wanted: Sequence[tuple[int, int]]) -> list[Place]:
 
 
 def describe_elements(
-    case: Case, oracle: Oracle, expectation: Expectation, located: Located, places: Sequence[Place]
+    case: Case, oracle: Oracle, expectation: Expectation, located: Located, places: Sequence[ElementIndex]
 ) -> Iterator[Element]:
     """Everything about elements of the located result."""
     result = located.result
@@ -124,7 +124,7 @@ def describe_elements(
 
 
 def trace_of(
-    case: Case, oracle: Oracle, result: Result, reached: Reached | None, place: Place, *, depth: int | None
+    case: Case, oracle: Oracle, result: Result, reached: Reached | None, place: ElementIndex, *, depth: int | None
 ) -> Trace:
     """The steps behind an element: of a result, or of a byte that a store writes."""
     instance, row, col = place
@@ -139,7 +139,7 @@ def trace_of(
     return oracle.trace_element(case, result.name, instance, row, col, turns=turns, depth=depth)
 
 
-def expected_text(result: Result, place: Place) -> str:
+def expected_text(result: Result, place: ElementIndex) -> str:
     """The allowed value, or the interval of them."""
     spread = result.spread
     if spread is None:
@@ -154,7 +154,9 @@ def expected_text(result: Result, place: Place) -> str:
     return text + (" or either zero" if flags & Freedom.EITHER_ZERO else "")
 
 
-def read_instead(case: Case, expectation: Expectation, result: Result, reached: Reached | None, place: Place) -> str:
+def read_instead(
+    case: Case, expectation: Expectation, result: Result, reached: Reached | None, place: ElementIndex
+) -> str:
     """Which element has the actual value, if just one of what the instruction reads has it.
 
     A product takes its value from no element of its factors; that it has the value of one says nothing.

@@ -28,7 +28,7 @@ SAMPLE = 24
 LISTED = 8
 MOST = 400
 
-Place = tuple[int, int, int]
+ElementIndex = tuple[int, int, int]
 
 
 def explaining(
@@ -126,7 +126,7 @@ def suspects(
     index: int | None,
     as_if: Sequence[AsIf],
     result: Result | None,
-    steps_of: Callable[[Place], Iterable[TraceStep]],
+    steps_of: Callable[[ElementIndex], Iterable[TraceStep]],
     steps: Iterable[TraceStep] = (),
 ) -> tuple[Suspect, ...]:
     """Facts in the order of suspicion, each once, with what speaks for it.
@@ -157,7 +157,7 @@ def suspects(
     return tuple(Suspect(fact, why) for fact, why in found.items())
 
 
-def likelier(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect, ...]:
+def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect, ...]:
     """Some suspects before others, each fact once."""
     facts = {s.fact for s in first}
     return (*first, *(s for s in then if s.fact not in facts))
@@ -174,7 +174,7 @@ def _takes_part(step: TraceStep) -> str:
     return f"takes part: {step_parts(step)[0]}"
 
 
-def _by_elements(result: Result, steps_of: Callable[[Place], Iterable[TraceStep]]) -> list[tuple[str, _Seen]]:
+def _by_elements(result: Result, steps_of: Callable[[ElementIndex], Iterable[TraceStep]]) -> list[tuple[str, _Seen]]:
     wrong, right = sample(result.wrong), sample(_beside(result))
     if not wrong:
         # Harm is done elsewhere: every element takes part in it as well as any other.
@@ -218,7 +218,7 @@ def _beside(result: Result) -> Mask:
     return np.logical_and(some, ~result.wrong)
 
 
-def sample(mask: Mask) -> list[Place]:
+def sample(mask: Mask) -> list[ElementIndex]:
     """Elements of a mask, evenly chosen."""
     every = np.argwhere(mask)
     chosen = every[np.unique(np.linspace(0, len(every) - 1, min(SAMPLE, len(every))).astype(int))] if len(every) else []

@@ -13,7 +13,7 @@ import cts
 from cts.errors import HarnessTrouble
 from cts.export.c_tables import codes, comment, data, identifier, string, table, words
 from cts.export.templates import render
-from cts.job import Conversion, ModuleJob, Place
+from cts.job import LayoutConversion, MatrixRegion, ModuleJob
 from cts.judging.compare import EQUAL, UNROUNDED
 from cts.judging.judge import job as job_of
 from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, dumps_case, initial_bits
@@ -211,7 +211,7 @@ class _Program:
             rows = [f"{self._place(k.source, k)}, {self._place(k.destination, k)}" for k in self.job.conversions]
             yield table("conversions", "struct conversion", rows)
 
-    def _place(self, place: Place, k: Conversion) -> str:
+    def _place(self, place: MatrixRegion, k: LayoutConversion) -> str:
         matrix = f"{{{place.component}, {place.layout}, {k.rows}, {k.cols}, {place.stride}}}"
         return f"{{{self._numbers()[place.of]}, {place.offset}, {matrix}}}"
 

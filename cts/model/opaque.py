@@ -30,7 +30,7 @@ class OpaqueMatrix(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     zero: bool = False
 
 
-class Place(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ConversionSide(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One side of a conversion: an opaque matrix by name alone, or a matrix in a buffer.
 
     `offset` and `stride` count bytes.
@@ -49,8 +49,8 @@ class MatrixConversion(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     By vkCmdConvertCooperativeVectorMatrixNV, or where `host` by vkConvertCooperativeVectorMatrixNV.
     """
 
-    source: Place
-    destination: Place
+    source: ConversionSide
+    destination: ConversionSide
     rows: Extent
     cols: Extent
     after: bool = False

@@ -11,7 +11,7 @@ from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Function, Instruction, Module
 from cts.drivers.interpreter.problems import Malformed, Unsupported
-from cts.drivers.interpreter.values import Array, Instances, Place, Value, rebuilt
+from cts.drivers.interpreter.values import Array, Instances, Value, VariablePath, rebuilt
 
 #: Lanes of one call: arrays of them fit a second-level cache.
 LANES = 1 << 16
@@ -64,7 +64,7 @@ class Callback:
         caller = instances.first[instance]
         for id_ in self.globals:
             value = m.registers[id_]
-            if isinstance(value, Place):
+            if isinstance(value, VariablePath):
                 callee.variables.give(id_, _lanes(m.variables.get(id_), caller))
             else:
                 callee.registers[id_] = _lanes(value, caller)

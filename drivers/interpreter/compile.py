@@ -20,7 +20,7 @@ from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
 from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
 from cts.drivers.interpreter.target import Target
 from cts.drivers.interpreter.trace import traced, traced_ids
-from cts.drivers.interpreter.values import Place, Value
+from cts.drivers.interpreter.values import Value, VariablePath
 from cts.drivers.interpreter.vectors import check_on_vectors
 
 #: Instructions that only pass values on, of whatever type.
@@ -153,7 +153,7 @@ class Compiler:
     def variable(self, id_: int, t: ty.Type, initializer: Value | None) -> None:
         """Note a variable without an address."""
         self.variables[id_] = t
-        self.registers[id_] = Place(id_)
+        self.registers[id_] = VariablePath(id_)
         if initializer is not None:
             self.initializers[id_] = initializer
 

@@ -13,7 +13,7 @@ from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.problems import Malformed, Problem
 from cts.drivers.interpreter.rounding import rounded
 from cts.drivers.interpreter.values import Array
-from cts.job import Conversion, OpaqueMemory, Place
+from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
 
 
 def allocate(o: OpaqueMemory) -> npt.NDArray[np.uint8]:
@@ -22,7 +22,7 @@ def allocate(o: OpaqueMemory) -> npt.NDArray[np.uint8]:
     return np.full(o.offset + taken, 0 if o.zero else opaque.POISON, np.uint8)
 
 
-def convert(memory: AddressSpace, bases: Mapping[str, int], number: int, c: Conversion) -> None:
+def convert(memory: AddressSpace, bases: Mapping[str, int], number: int, c: LayoutConversion) -> None:
     """Do conversion `number` of a job. Raises Malformed, and OutOfBounds where a matrix leaves its memory."""
     try:
         source, destination = interpretation(c.source.component), interpretation(c.destination.component)
@@ -41,7 +41,7 @@ def convert(memory: AddressSpace, bases: Mapping[str, int], number: int, c: Conv
         raise
 
 
-def _addresses(bases: Mapping[str, int], c: Conversion, place: Place, component: Interpretation) -> Array:
+def _addresses(bases: Mapping[str, int], c: LayoutConversion, place: MatrixRegion, component: Interpretation) -> Array:
     """Byte addresses (rows, cols) of the elements."""
     if place.of not in bases:
         raise Malformed(f"there is no memory {place.of!r}")

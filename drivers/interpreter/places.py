@@ -9,7 +9,7 @@ import numpy as np
 from cts.drivers.interpreter import components
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.problems import OutOfBounds
-from cts.drivers.interpreter.values import Array, Lanes, Layout, Matrix, Place, Value, View, merge, zero
+from cts.drivers.interpreter.values import Array, Lanes, Layout, Matrix, Value, VariablePath, View, merge, zero
 
 Path: TypeAlias = "tuple[int | Array, ...]"
 
@@ -58,13 +58,13 @@ class Variables:
         if variable not in self.types:
             raise OutOfBounds("the pointer is undefined")
 
-    def load(self, place: Place, mask: Array | None) -> Value:
+    def load(self, place: VariablePath, mask: Array | None) -> Value:
         """The value at a place. Raises OutOfBounds for an index of an active lane."""
         if not place.path:
             return self.get(place.variable)
         return self._take(self.get(place.variable), place.path, mask)
 
-    def store(self, place: Place, value: Value, mask: Array | None) -> None:
+    def store(self, place: VariablePath, value: Value, mask: Array | None) -> None:
         """Store to a place in the lanes of the mask (None: all). Raises OutOfBounds."""
         variable = place.variable
         if not place.path:

@@ -10,7 +10,7 @@ from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Step
-from cts.drivers.interpreter.values import Array, Matrix, Place, Value
+from cts.drivers.interpreter.values import Array, Matrix, Value, VariablePath
 
 #: Lines that are recorded; those after them are only counted.
 MAX_LINES = 10_000
@@ -72,7 +72,7 @@ def _shown(value: Value, declared: Declarations, id_: int, m: Machine) -> str:
         parts = value[:_SHOWN]
         more = ", ..." if len(value) > _SHOWN else ""
         return "{" + ", ".join(_array(p, None, m) if isinstance(p, np.ndarray) else "..." for p in parts) + more + "}"
-    if isinstance(value, Place):
+    if isinstance(value, VariablePath):
         return f"a pointer to {declared.module.label(value.variable)}"
     return _array(value, t, m)
 

@@ -48,7 +48,7 @@ class View(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VariablePath:
     """A pointer to (part of) a variable that has no address: indices are ints or arrays (lanes or 1,)."""
 
     variable: int
@@ -56,7 +56,7 @@ class Place:
 
 
 #: What an undefined pointer without an address points to. Optimisers leave them to debug instructions.
-NOWHERE = Place(0)
+NOWHERE = VariablePath(0)
 
 
 class Instances:
@@ -166,12 +166,12 @@ def merge(mask: Array, new: Value, old: Value, lanes: Lanes) -> Value:
         active = lanes.scopes[new.scope].active(mask)
         assert active is not None
         return Matrix(np.where(active[:, None, None], new.bits, old.bits), new.scope)
-    assert isinstance(new, Place)
+    assert isinstance(new, VariablePath)
     if not (new.variable and old.variable):  # one of them points nowhere
         return new if new.variable else old
     if new.variable != old.variable or len(new.path) != len(old.path):
         raise Unsupported("a pointer that varies between variables without an address")
-    return Place(new.variable, tuple(_merge_index(mask, n, o) for n, o in zip(new.path, old.path, strict=True)))
+    return VariablePath(new.variable, tuple(_merge_index(mask, n, o) for n, o in zip(new.path, old.path, strict=True)))
 
 
 def _merge_index(mask: Array, new: int | Array, old: int | Array) -> int | Array:

@@ -19,7 +19,7 @@ from cts.drivers.interpreter.options import RACES, UNINITIALISED
 from cts.drivers.interpreter.places import Path, Variables
 from cts.drivers.interpreter.problems import Race, Uninitialised
 from cts.drivers.interpreter.types import DType
-from cts.drivers.interpreter.values import SUBGROUP, WORKGROUP, Array, Lanes, Place, Topology, Value, zero
+from cts.drivers.interpreter.values import SUBGROUP, WORKGROUP, Array, Lanes, Topology, Value, VariablePath, zero
 
 #: Bits of an owner that number it within its workgroup: invocations from 0, instances of a scope above them.
 _LOCAL = 20
@@ -227,9 +227,9 @@ class WatchedVariables(Variables):
 
     def put(self, variable: int, value: Value, mask: Array | None) -> None:
         super().put(variable, value, mask)
-        self._mark(Place(variable), mask)
+        self._mark(VariablePath(variable), mask)
 
-    def load(self, place: Place, mask: Array | None) -> Value:
+    def load(self, place: VariablePath, mask: Array | None) -> Value:
         lane = _missing(self._stored.load(self._cut(place), mask), mask)
         if lane is not None:
             problem = Uninitialised("the variable, or that part of it, was never stored")
@@ -237,19 +237,19 @@ class WatchedVariables(Variables):
             raise problem
         return super().load(place, mask)
 
-    def store(self, place: Place, value: Value, mask: Array | None) -> None:
+    def store(self, place: VariablePath, value: Value, mask: Array | None) -> None:
         super().store(place, value, mask)
         if place.path:
             self._mark(place, mask)
 
-    def _mark(self, place: Place, mask: Array | None) -> None:
+    def _mark(self, place: VariablePath, mask: Array | None) -> None:
         at = self._cut(place)
         t = self._stored.types[at.variable]
         for index in at.path:
             t = ty.element_of(t, index if isinstance(index, int) else None)
         self._stored.store(at, _invert(zero(t)), mask)
 
-    def _cut(self, place: Place) -> Place:
+    def _cut(self, place: VariablePath) -> VariablePath:
         """The place of a shadow: without the indices into what has no parts there."""
         self.check(place.variable)
         t: Any = self._stored.types[place.variable]
@@ -259,7 +259,7 @@ class WatchedVariables(Variables):
                 break
             t = ty.element_of(t, index if isinstance(index, int) else None)
             path += (index,)
-        return Place(place.variable, path)
+        return VariablePath(place.variable, path)
 
 
 #: The shadow of a type whose parts are not tracked: nothing could be missing.

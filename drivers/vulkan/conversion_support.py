@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cts.drivers.vulkan.components import name
 from cts.drivers.vulkan.worker.protocol import Description
-from cts.job import Conversion, ModuleJob
+from cts.job import LayoutConversion, ModuleJob
 
 _OPTIMAL = (2, 3)
 _FLOAT32 = 1
@@ -41,7 +41,7 @@ def missing(description: Description, job: ModuleJob) -> Iterator[str]:
         yield from _types(c)
 
 
-def _types(c: Conversion) -> Iterator[str]:
+def _types(c: LayoutConversion) -> Iterator[str]:
     source, destination = c.source.component, c.destination.component
     bits = _BITS.get(source), _BITS.get(destination)
     if source != destination and (None in bits or bits[0] == bits[1]):

@@ -20,7 +20,7 @@ from cts.drivers.vulkan.start import Opening
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.errors import HarnessTrouble
-from cts.job import Address, ModuleJob, Place
+from cts.job import Address, MatrixRegion, ModuleJob
 from cts.model import Case
 
 #: Parameter sets that share one submission, and the bytes of memory they may have together.
@@ -255,7 +255,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float) 
     )
 
 
-def _place(place: Place, numbers: dict[str, int]) -> protocol.Place:
+def _place(place: MatrixRegion, numbers: dict[str, int]) -> protocol.Place:
     return protocol.Place(numbers[place.of], place.component, place.layout, place.offset, place.stride)
 
 

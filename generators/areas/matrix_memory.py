@@ -14,7 +14,7 @@ from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop
-from cts.generators.parts.shared_memory import Places
+from cts.generators.parts.shared_memory import RegionAllocator
 from cts.model import Case, ComponentType, MatrixConstant, MatrixCopy, MatrixNull, Through
 
 #: How many steps a program has between its first load and its stores.
@@ -46,7 +46,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.use = support.use
     declared = kernel.type(support.component, rows, cols, support.use)
-    places = Places(kernel, Tile(declared, support.component, rows, cols), pointees)
+    places = RegionAllocator(kernel, Tile(declared, support.component, rows, cols), pointees)
     pool = [choices.group(lambda c: _draw_origin(c, places))]
     for _ in range(steps):
         found = choices.group(partial(_draw_step, places=places, pool=tuple(pool), depth=0))
@@ -58,7 +58,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     return kernel.case()
 
 
-def _draw_origin(choices: Choices, places: Places) -> Matrix:
+def _draw_origin(choices: Choices, places: RegionAllocator) -> Matrix:
     """A matrix from memory, a null matrix, or a constant, composed of one value or replicated (KM-016, KM-021)."""
     kind = choices.between(0, 9)
     if kind < 7:
@@ -78,14 +78,14 @@ def _draw_origin(choices: Choices, places: Places) -> Matrix:
     return made
 
 
-def _draw_copy(choices: Choices, places: Places, matrix: Matrix) -> Matrix:
+def _draw_copy(choices: Choices, places: RegionAllocator, matrix: Matrix) -> Matrix:
     copied = places.matrix("m")
     through = choices.pick(tuple(Through))
     places.kernel.program.emit(MatrixCopy(id=copied.id, matrix=matrix.id, through=through))
     return copied
 
 
-def _draw_step(choices: Choices, places: Places, pool: Sequence[Matrix], depth: int) -> Matrix | None:
+def _draw_step(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A matrix more, or a store; `depth` loops and conditions are around it."""
     kind = choices.between(0, 11)
     matrix = pool[-1 - choices.between(0, len(pool) - 1)]
@@ -103,7 +103,7 @@ def _draw_step(choices: Choices, places: Places, pool: Sequence[Matrix], depth: 
     return None
 
 
-def _draw_loop(choices: Choices, places: Places, pool: Sequence[Matrix], depth: int) -> Matrix:
+def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix:
     """A loop that carries one matrix, or several, which change places, through one step in each iteration."""
     count = choices.pick(CARRIED)
     inits = [pool[-1 - choices.between(0, len(pool) - 1)] for _ in range(count)]
@@ -121,7 +121,7 @@ def _draw_loop(choices: Choices, places: Places, pool: Sequence[Matrix], depth: 
     return draw_loop(choices, places.kernel, inits, turn, uniform=kind == 9)[-1]
 
 
-def _draw_if(choices: Choices, places: Places, pool: Sequence[Matrix], depth: int) -> Matrix | None:
+def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A condition whose branches give a matrix each, or store."""
     stores = choices.chance(3)
     two = choices.chance(8)

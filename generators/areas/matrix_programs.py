@@ -25,7 +25,7 @@ from cts.generators.parts.computations import ARITHMETIC, draw_arithmetic, draw_
 from cts.generators.parts.converting import feasible, sound
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop
 from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
-from cts.generators.parts.shared_memory import Places
+from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tiled_products import draw_tiled_product
 from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use
 
@@ -192,7 +192,7 @@ class _Flow:
         self.shape = shape
         self.known = Known(-8192, 8192, -1) if support.component.is_float else anything(support.component)
         declared = kernel.type(support.component, *shape, support.use)
-        self.places = Places(kernel, Tile(declared, support.component, *shape), pointees)
+        self.places = RegionAllocator(kernel, Tile(declared, support.component, *shape), pointees)
 
     def load(self, choices: Choices) -> Matrix:
         """Small numbers; in a loop, mostly other ones in every iteration."""

@@ -24,12 +24,12 @@ from cts.model import (
     Case,
     ComponentType,
     Conversion,
+    ConversionSide,
     Data,
     Dispatch,
     MatrixConversion,
     MatrixLayout,
     OpaqueMatrix,
-    Place,
     StorageClass,
 )
 
@@ -134,7 +134,7 @@ def _normal(x: float, path: list[ComponentType]) -> bool:
 
 def _draw_place(
     choices: Choices, kernel: VectorKernel, component: ComponentType, shape: tuple[int, int], *, plain: bool
-) -> Place:
+) -> ConversionSide:
     """Where a conversion goes: a new buffer, or an opaque matrix; to float8 these alone (VK-051)."""
     kind, offset, physical = choices.record(9, 9, 9)
     if not component.is_float8 and (plain or kind < 2):
@@ -145,7 +145,7 @@ def _draw_place(
     storage = StorageClass.PhysicalStorageBuffer if physical >= 7 else StorageClass.StorageBuffer
     at = (0, 0, 0, 0, 0, 0, 0, 64, 128, 256)[offset]
     kernel.opaque[name] = OpaqueMatrix(component, *shape, layout, at, storage)
-    return Place(name)
+    return ConversionSide(name)
 
 
 def _draw_program(

@@ -20,6 +20,7 @@ from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place,
 from cts.model import (
     Case,
     ComponentType,
+    ConversionSide,
     Data,
     Else,
     EndIf,
@@ -28,7 +29,6 @@ from cts.model import (
     MatrixConversion,
     MatrixLayout,
     OpaqueMatrix,
-    Place,
     SpecInterpretation,
     SpecLayout,
     StorageClass,
@@ -170,7 +170,9 @@ class _Training:
             draw_filling(choices, kernel, name, ramp(component, 7))
         back = Contents(ramp(component, 1).known, Data(fill=-5))
         place = draw_plain_place(choices, kernel, component, shape, back, "dst")
-        kernel.conversions.append(MatrixConversion(Place(name), place, *shape, after=True, host=choices.chance(3)))
+        kernel.conversions.append(
+            MatrixConversion(ConversionSide(name), place, *shape, after=True, host=choices.chance(3))
+        )
         return name
 
     def draw_sum(self, choices: Choices, shape: tuple[int, int], turns: int) -> None:

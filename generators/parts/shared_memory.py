@@ -27,7 +27,7 @@ from cts.model import (
 from cts.model.operand import Factors
 
 
-class Places:
+class RegionAllocator:
     """Where the loads and stores of a case that moves matrices go: regions to read and to write, by storage class."""
 
     def __init__(self, kernel: Kernel, tile: Tile, pointees: Sequence[ComponentType]) -> None:

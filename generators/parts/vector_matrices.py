@@ -12,10 +12,10 @@ from cts.generators.build.vector_kernels import ALIGNMENT, VectorKernel
 from cts.generators.build.vector_operands import At
 from cts.model import (
     ComponentType,
+    ConversionSide,
     MatrixConversion,
     MatrixLayout,
     OpaqueMatrix,
-    Place,
     StorageClass,
 )
 from cts.model.operand import Factors
@@ -124,7 +124,7 @@ def draw_filling(choices: Choices, kernel: VectorKernel, name: str, contents: Co
         component = matrix.component
     source = draw_plain_place(choices, kernel, component, (matrix.rows, matrix.cols), contents, "mat")
     host = choices.chance(3)
-    kernel.conversions.append(MatrixConversion(source, Place(name), matrix.rows, matrix.cols, host=host))
+    kernel.conversions.append(MatrixConversion(source, ConversionSide(name), matrix.rows, matrix.cols, host=host))
 
 
 def draw_plain_place(
@@ -134,7 +134,7 @@ def draw_plain_place(
     shape: tuple[int, int],
     contents: Contents,
     prefix: str,
-) -> Place:
+) -> ConversionSide:
     """A matrix in a new buffer, as a conversion reads or writes it: lines a little apart (VK-055, AM-26)."""
     layout, pad, base, storage = choices.record(9, 5, 9, 9)
     column = layout >= 7
@@ -153,4 +153,4 @@ def draw_plain_place(
     )
     kernel.add(region)
     written = MatrixLayout.ColumnMajor if column else MatrixLayout.RowMajor
-    return Place(region.name, component, written, stride, offset)
+    return ConversionSide(region.name, component, written, stride, offset)

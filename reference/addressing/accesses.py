@@ -126,7 +126,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Place:
+class InstructionOperands:
     """What the operands of a memory instruction come to, at the instances of the matrix's scope.
 
     `offset` is the pointer's in elements of the buffer, (sets, instances); `layout` and `view`, or
@@ -142,7 +142,7 @@ class Place:
     stride: U32 | None = None
 
 
-def tensor_access(case: Case, instruction: TensorInstruction, place: Place) -> Access:
+def tensor_access(case: Case, instruction: TensorInstruction, place: InstructionOperands) -> Access:
     """CM-010, CM-011; byte address by TA-036, or by TA-037 with a decode function."""
     assert place.layout is not None
     store = isinstance(instruction, Store)
@@ -174,7 +174,7 @@ def tensor_access(case: Case, instruction: TensorInstruction, place: Place) -> A
     )
 
 
-def strided_access(case: Case, instruction: StridedInstruction, place: Place) -> Access:
+def strided_access(case: Case, instruction: StridedInstruction, place: InstructionOperands) -> Access:
     """KM-012, KM-013: `offset` and `stride` count pointees, the position along a row counts components."""
     assert place.stride is not None
     shape = place.shape

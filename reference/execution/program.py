@@ -54,7 +54,7 @@ from cts.reference.addressing.accesses import (
     MAX_ELEMENTS,
     Access,
     Grid,
-    Place,
+    InstructionOperands,
     Shape,
     instances_of,
     strided_access,
@@ -248,14 +248,14 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction
     offset = evaluation.at_scope(offset, scope)
     if isinstance(instruction, StridedInstruction):
         stride = evaluation.operands.scalar(i, "stride", instruction.stride, taken.turns)
-        place = Place(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
+        place = InstructionOperands(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
         access = strided_access(case, instruction, place)
     else:
         layout = evaluation.layouts[instruction.layout].map(lambda a: evaluation.at_scope(a, scope))
         view = None
         if instruction.view is not None:
             view = evaluation.views[instruction.view].map(lambda a: evaluation.at_scope(a, scope))
-        access = tensor_access(case, instruction, Place(i, buffer, shape, offset, layout, view))
+        access = tensor_access(case, instruction, InstructionOperands(i, buffer, shape, offset, layout, view))
     return _by_takers(evaluation, taken, access)
 
 

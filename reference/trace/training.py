@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.model import Place, VectorOuterProductAccumulate, VectorReduceSumAccumulate
+from cts.model import ConversionSide, VectorOuterProductAccumulate, VectorReduceSumAccumulate
 from cts.oracle.expectation import Trace
 from cts.oracle.trace import ElementPlace, ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import instances_of
@@ -72,7 +72,7 @@ def _places(evaluation: Evaluation, n: int, row: int, col: int) -> Iterator[Trac
             yield TraceStep(kind, "VK-055", place=at, names=names, numbers={"stride": place.stride, "byte": byte})
 
 
-def _at(execution: Execution, buffer: str, byte: int, place: Place, size: int) -> ElementValue:
+def _at(execution: Execution, buffer: str, byte: int, place: ConversionSide, size: int) -> ElementValue:
     assert place.component is not None
     at = np.full((1, 1, 1, 1), byte - byte % size, np.int64)
     return shown(execution.memories[buffer].load(at, place.component))

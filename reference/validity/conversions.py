@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.model import Case, ComponentType, Interpretation, MatrixConversion, MatrixLayout, Place, StorageClass
+from cts.model import Case, ComponentType, ConversionSide, Interpretation, MatrixConversion, MatrixLayout, StorageClass
 from cts.oracle.expectation import Violation
 from cts.reference.vectors.opaque import component_of
 
@@ -32,7 +32,7 @@ def _known(path: str, component: ComponentType) -> Iterator[Violation]:
         yield Violation("CV-002", path, f"no matrix of {component.value}", f"one of {right}")
 
 
-def _place(case: Case, conversion: MatrixConversion, place: Place, path: str) -> Iterator[Violation]:
+def _place(case: Case, conversion: MatrixConversion, place: ConversionSide, path: str) -> Iterator[Violation]:
     if place.of in case.opaque:
         begins = case.opaque[place.of].offset
         if begins % ALIGNMENT:
@@ -58,7 +58,7 @@ def _place(case: Case, conversion: MatrixConversion, place: Place, path: str) ->
         yield Violation("VK-053", f"{path}.offset", what, "a matrix within the buffer")
 
 
-def extent(conversion: MatrixConversion, place: Place, component: ComponentType) -> tuple[int, int]:
+def extent(conversion: MatrixConversion, place: ConversionSide, component: ComponentType) -> tuple[int, int]:
     """The bytes from the first element of a matrix in a buffer to the end of its last."""
     lines, length = conversion.rows, conversion.cols
     if place.layout is MatrixLayout.ColumnMajor:

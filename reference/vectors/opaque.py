@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from cts.model import Case, ComponentType, MatrixConversion, MatrixLayout, OpaqueMatrix, Place
+from cts.model import Case, ComponentType, ConversionSide, MatrixConversion, MatrixLayout, OpaqueMatrix
 from cts.oracle.expectation import Freedom, Violation
 from cts.reference.common.memory import Memory
 from cts.reference.numeric.arrays import I64
@@ -75,14 +75,14 @@ def convert(case: Case, after: bool, memories: Mapping[str, Memory], matrices: O
                 memories[destination.of].store(between, None, anything(target, between.shape, _BETWEEN_LINES))
 
 
-def component_of(matrices: Mapping[str, OpaqueMatrix], place: Place) -> ComponentType:
+def component_of(matrices: Mapping[str, OpaqueMatrix], place: ConversionSide) -> ComponentType:
     """The component type of a matrix, opaque or in a buffer."""
     found = matrices[place.of].component if place.of in matrices else place.component
     assert found is not None
     return found
 
 
-def place_bytes(place: Place, component: ComponentType, rows: int, cols: int) -> I64:
+def place_bytes(place: ConversionSide, component: ComponentType, rows: int, cols: int) -> I64:
     """The byte of every element of a matrix in a buffer, (1, 1, rows, cols) (VK-055)."""
     row, col = np.arange(rows, dtype=np.int64)[:, None], np.arange(cols, dtype=np.int64)
     major, minor = (row, col) if place.layout is MatrixLayout.RowMajor else (col, row)
@@ -90,7 +90,7 @@ def place_bytes(place: Place, component: ComponentType, rows: int, cols: int) ->
     return found
 
 
-def gap_bytes(place: Place, component: ComponentType, rows: int, cols: int) -> I64:
+def gap_bytes(place: ConversionSide, component: ComponentType, rows: int, cols: int) -> I64:
     """The byte of every element between the lines of a matrix in a buffer, (1, 1, lines - 1, elements).
 
     VK-055 says what lies on a line, and nothing of what a conversion leaves between lines: devices
@@ -142,7 +142,7 @@ def _loosened(value: Value, unknown: np.ndarray[tuple[int, ...], np.dtype[np.boo
 
 
 def _read(
-    conversion: MatrixConversion, place: Place, memories: Mapping[str, Memory], matrices: OpaqueMatrices
+    conversion: MatrixConversion, place: ConversionSide, memories: Mapping[str, Memory], matrices: OpaqueMatrices
 ) -> Value | None:
     if place.of in matrices.declared:
         return matrices.values[place.of]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cts.export.c import c
 from cts.export.templates import render
-from cts.job import Conversion, ModuleJob
+from cts.job import LayoutConversion, ModuleJob
 from cts.judging.judge import job
 from cts.model import GUARD_BYTES, Case
 from cts.oracle.expectation import Expectation
@@ -110,7 +110,7 @@ def device_folder(folder: Path, case: Case, memory: dict[str, npt.NDArray[np.uin
     return folder
 
 
-def _in_order(module: ModuleJob) -> list[Conversion]:
+def _in_order(module: ModuleJob) -> list[LayoutConversion]:
     return sorted(module.conversions, key=lambda conversion: conversion.after)
 
 

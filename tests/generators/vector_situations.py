@@ -203,7 +203,7 @@ def _of_input(case: m.Case, i: m.VectorMatrixMul, given: m.ComponentType, readin
                 yield "rounds"
 
 
-def _numbers(case: m.Case, place: m.Place) -> Any:
+def _numbers(case: m.Case, place: m.ConversionSide) -> Any:
     """The numbers of a buffer that is converted; none of an opaque matrix, whose numbers come from another one."""
     buffer = case.buffers.get(place.of)
     return np.zeros(0) if buffer is None else _floats(buffer.type, m.initial_bits(buffer))

@@ -11,7 +11,7 @@ import pytest
 
 from cts.driver import Outcome
 from cts.drivers.interpreter import opaque
-from cts.job import Address, Conversion, OpaqueMemory, Place
+from cts.job import Address, LayoutConversion, MatrixRegion, OpaqueMemory
 from cts.spirv import tools
 from tests.interpreter.modules import contents, dispatch, memory
 from tests.interpreter.vector_modules import LANES, LAYOUTS, NUMBERS, Code, Vec, instruction, outcome_of
@@ -53,7 +53,7 @@ def test_layouts_differ_and_are_padded(shape: tuple[int, int]) -> None:
     assert all(opaque.size(n, *shape, 2) > rows * cols * 2 for n in OPTIMAL.values())
 
 
-def bound(conversions: tuple[Conversion, ...], buffers: dict[str, Any], **memories: OpaqueMemory) -> Outcome:
+def bound(conversions: tuple[LayoutConversion, ...], buffers: dict[str, Any], **memories: OpaqueMemory) -> Outcome:
     """How a job of conversions and an empty module ends."""
     return outcome_of(NOTHING, {}, buffers, opaque=memories, conversions=conversions)
 
@@ -70,13 +70,13 @@ def test_there_and_back(kind: str, shape: tuple[int, int]) -> None:
     source = np.full((rows, stride), 0xCC, np.uint8)
     source[:, : cols * size] = bits
     places = [
-        Place("source", component, 0, 32, stride),
-        Place("i", component, 2, 64, 0),
-        Place("t", component, 3, 128, 0),
-        Place("back", component, 1, 0, back_stride),
+        MatrixRegion("source", component, 0, 32, stride),
+        MatrixRegion("i", component, 2, 64, 0),
+        MatrixRegion("t", component, 3, 128, 0),
+        MatrixRegion("back", component, 1, 0, back_stride),
     ]
     conversions = tuple(
-        Conversion(a, b, rows, cols, after=n > 0, host=n == 2) for n, (a, b) in enumerate(pairwise(places))
+        LayoutConversion(a, b, rows, cols, after=n > 0, host=n == 2) for n, (a, b) in enumerate(pairwise(places))
     )
     behind = np.concatenate([np.zeros(32, np.uint8), source.reshape(-1)])
     outcome = bound(
@@ -107,10 +107,15 @@ def test_types_are_converted_to_nearest_even(source: str, through: str, back: st
     values = np.random.default_rng(3).normal(scale=20, size=(9, 11)).astype(source)
     values[0, :3] = [17, 19, 2.0**-9 * 1.5]  # halfway between neighbours in fp8
     conversions = (
-        Conversion(
-            Place("from", NUMBERS[source], 0, 0, values.strides[0]), Place("o", NUMBERS[through], layout, 0, 0), 9, 11
+        LayoutConversion(
+            MatrixRegion("from", NUMBERS[source], 0, 0, values.strides[0]),
+            MatrixRegion("o", NUMBERS[through], layout, 0, 0),
+            9,
+            11,
         ),
-        Conversion(Place("o", NUMBERS[through], layout, 0, 0), Place("to", NUMBERS[back], 0, 0, 64), 9, 11),
+        LayoutConversion(
+            MatrixRegion("o", NUMBERS[through], layout, 0, 0), MatrixRegion("to", NUMBERS[back], 0, 0, 64), 9, 11
+        ),
     )
     outcome = bound(
         conversions,
@@ -124,8 +129,8 @@ def test_types_are_converted_to_nearest_even(source: str, through: str, back: st
 
 def read_back(o: OpaqueMemory) -> Any:
     """The elements of a matrix that nobody wrote."""
-    place = Place("o", o.component, o.layout, o.offset, 0)
-    conversions = (Conversion(place, Place("to", o.component, 0, 0, 64), o.rows, o.cols, after=True),)
+    place = MatrixRegion("o", o.component, o.layout, o.offset, 0)
+    conversions = (LayoutConversion(place, MatrixRegion("to", o.component, 0, 0, 64), o.rows, o.cols, after=True),)
     return contents(bound(conversions, {"to": np.zeros((o.rows, 64), np.uint8)}, o=o), "to", np.float16)
 
 
@@ -147,7 +152,7 @@ def test_the_module_sees_the_bits_of_the_layout(layout: int, zero: bool) -> None
         "OpCooperativeVectorStoreNV %copy %o %v",
         {}, None, {"m": "half", "copy": "half"}, types=(Vec("half", 1),), lanes=(size + 64) // 2,
     )  # fmt: skip
-    conversion = Conversion(Place("from", 0, 0, 0, 12), Place("o", 0, layout, 64, 0), *shape)
+    conversion = LayoutConversion(MatrixRegion("from", 0, 0, 0, 12), MatrixRegion("o", 0, layout, 64, 0), *shape)
     outcome = outcome_of(
         code,
         {},
@@ -176,8 +181,8 @@ def test_a_training_matrix_may_be_scaled_as_an_array() -> None:
         bindings={(0, 0): "o"},
         opaque={"o": OpaqueMemory(1, 3, 6, 9)},
         conversions=(
-            Conversion(Place("from", 1, 0, 0, 36), Place("o", 1, 3, 0, 0), 6, 9),
-            Conversion(Place("o", 1, 3, 0, 0), Place("to", 1, 0, 0, 36), 6, 9, after=True),
+            LayoutConversion(MatrixRegion("from", 1, 0, 0, 36), MatrixRegion("o", 1, 3, 0, 0), 6, 9),
+            LayoutConversion(MatrixRegion("o", 1, 3, 0, 0), MatrixRegion("to", 1, 0, 0, 36), 6, 9, after=True),
         ),
     )
     assert np.array_equal(contents(outcome, "to", np.float32).reshape(6, 9), values + values)
@@ -211,35 +216,39 @@ def test_opaque_memory_by_address() -> None:
         buffers,
         bindings={(0, 0): "table", (0, 1): "src", (0, 2): "out"},
         opaque={"o": OpaqueMemory(0, 2, 3, 4, offset=128)},
-        conversions=(Conversion(Place("matrix", 0, 0, 0, 8), Place("o", 0, 2, 128, 0), 3, 4),),
+        conversions=(LayoutConversion(MatrixRegion("matrix", 0, 0, 0, 8), MatrixRegion("o", 0, 2, 128, 0), 3, 4),),
     )
     assert (contents(outcome, "out", np.float32).reshape(-1, 3) == [3210, 7654, 12098]).all()
 
 
-GOOD = Place("a", 0, 0, 0, 16)
-ELSEWHERE = Place("b", 0, 0, 0, 16)
+GOOD = MatrixRegion("a", 0, 0, 0, 16)
+ELSEWHERE = MatrixRegion("b", 0, 0, 0, 16)
 
 REFUSED = [
-    (Place("c", 0, 0, 0, 16), ELSEWHERE, "there is no memory 'c'"),
-    (Place("a", 0, 0, 0, 15), ELSEWHERE, "a stride of 15 bytes for 8 float16"),
-    (Place("a", 0, 1, 0, 7), ELSEWHERE, "a stride of 7 bytes for 4 float16"),
-    (Place("a", 0, 4, 0, 16), ELSEWHERE, "4 is not a memory layout"),
-    (Place("a", 99, 0, 0, 16), ELSEWHERE, "99 is not a component type"),
-    (Place("a", 1000491000, 0, 0, 16), ELSEWHERE, "for input vectors only"),
-    (Place("a", 3, 0, 0, 16), Place("b", 4, 0, 0, 16), "int8 does not convert to int16 (VK-054)"),
-    (Place("a", 1, 0, 0, 32), Place("b", 5, 0, 0, 32), "float32 does not convert to int32 (VK-054)"),
-    (Place("a", 1000491002, 0, 0, 16), Place("b", 1000491003, 0, 0, 16), "does not convert to float8_e5m2"),
-    (Place("a", 2, 0, 0, 64), Place("b", 1, 0, 0, 64), "float64 does not convert to float32"),
-    (Place("a", 0, 0, 1 << 20, 16), ELSEWHERE, "of buffer 'a', which has"),
-    (GOOD, Place("o", 0, 2, 64, 0), "of opaque memory 'o'"),
+    (MatrixRegion("c", 0, 0, 0, 16), ELSEWHERE, "there is no memory 'c'"),
+    (MatrixRegion("a", 0, 0, 0, 15), ELSEWHERE, "a stride of 15 bytes for 8 float16"),
+    (MatrixRegion("a", 0, 1, 0, 7), ELSEWHERE, "a stride of 7 bytes for 4 float16"),
+    (MatrixRegion("a", 0, 4, 0, 16), ELSEWHERE, "4 is not a memory layout"),
+    (MatrixRegion("a", 99, 0, 0, 16), ELSEWHERE, "99 is not a component type"),
+    (MatrixRegion("a", 1000491000, 0, 0, 16), ELSEWHERE, "for input vectors only"),
+    (MatrixRegion("a", 3, 0, 0, 16), MatrixRegion("b", 4, 0, 0, 16), "int8 does not convert to int16 (VK-054)"),
+    (MatrixRegion("a", 1, 0, 0, 32), MatrixRegion("b", 5, 0, 0, 32), "float32 does not convert to int32 (VK-054)"),
+    (
+        MatrixRegion("a", 1000491002, 0, 0, 16),
+        MatrixRegion("b", 1000491003, 0, 0, 16),
+        "does not convert to float8_e5m2",
+    ),
+    (MatrixRegion("a", 2, 0, 0, 64), MatrixRegion("b", 1, 0, 0, 64), "float64 does not convert to float32"),
+    (MatrixRegion("a", 0, 0, 1 << 20, 16), ELSEWHERE, "of buffer 'a', which has"),
+    (GOOD, MatrixRegion("o", 0, 2, 64, 0), "of opaque memory 'o'"),
 ]
 
 
 @pytest.mark.parametrize(("source", "destination", "says"), REFUSED, ids=[says for _, _, says in REFUSED])
-def test_conversions_that_are_refused(source: Place, destination: Place, says: str) -> None:
+def test_conversions_that_are_refused(source: MatrixRegion, destination: MatrixRegion, says: str) -> None:
     buffers = {"a": np.zeros(1024, np.uint8), "b": np.zeros(1024, np.uint8)}
-    good = Conversion(GOOD, ELSEWHERE, 4, 8)
-    outcome = bound((good, Conversion(source, destination, 4, 8)), buffers, o=OpaqueMemory(0, 2, 4, 8))
+    good = LayoutConversion(GOOD, ELSEWHERE, 4, 8)
+    outcome = bound((good, LayoutConversion(source, destination, 4, 8)), buffers, o=OpaqueMemory(0, 2, 4, 8))
     assert not outcome.memory
     assert says in outcome.detail
     assert f"conversion 1 of {source.of!r} to {destination.of!r}" in outcome.detail

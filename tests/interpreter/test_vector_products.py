@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cts.drivers.interpreter import create
-from cts.job import Conversion, OpaqueMemory, Place
+from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
 from tests.interpreter.modules import contents
 from tests.interpreter.vector_modules import LANES, LAYOUTS, NUMBERS, Code, Vec, instruction, outcome_of, run
 
@@ -74,8 +74,8 @@ def multiplied(
     if optimal:
         number, component = LAYOUTS[layout], NUMBERS[kind]
         job["opaque"] = {"o": OpaqueMemory(component, number, len(values), values.shape[1], offset=128)}
-        source, target = Place("w", component, 0, 0, stride), Place("o", component, number, 128, 0)
-        job["conversions"] = (Conversion(source, target, len(values), values.shape[1]),)
+        source, target = MatrixRegion("w", component, 0, 0, stride), MatrixRegion("o", component, number, 128, 0)
+        job["conversions"] = (LayoutConversion(source, target, len(values), values.shape[1]),)
         names = ["a", "o", *(["bias"] if bias else []), "out"]
         job["bindings"] = {(0, n): name for n, name in enumerate(names)}
     if bias:

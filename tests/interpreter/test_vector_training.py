@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.job import Conversion, OpaqueMemory, Place
+from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
 from tests.interpreter.modules import contents
 from tests.interpreter.vector_modules import LANES, LAYOUTS, NUMBERS, Code, Vec, outcome_of, problem
 
@@ -21,8 +21,8 @@ def gradient(kind: str, shape: tuple[int, int], offset: int = 0) -> dict[str, An
     """A job's parts: a zero matrix `o` in training-optimal layout that ends up in the buffer `back`."""
     component = NUMBERS[kind]
     opaque = OpaqueMemory(component, TRAINING, *shape, offset=offset, zero=True)
-    source, target = Place("o", component, TRAINING, offset, 0), Place("back", component, 0, 0, 256)
-    return {"opaque": {"o": opaque}, "conversions": (Conversion(source, target, *shape, after=True),)}
+    source, target = MatrixRegion("o", component, TRAINING, offset, 0), MatrixRegion("back", component, 0, 0, 256)
+    return {"opaque": {"o": opaque}, "conversions": (LayoutConversion(source, target, *shape, after=True),)}
 
 
 def accumulated(body: str, kind: str, a: Any, b: Any, *, offset: int = 0, **options: Any) -> Any:
@@ -104,8 +104,12 @@ def test_lanes_choose_their_matrix() -> None:
     component = NUMBERS[kind]
     opaque = OpaqueMemory(component, TRAINING, *shape, offset=size, zero=True)
     conversions = tuple(
-        Conversion(
-            Place("o", component, TRAINING, size * n, 0), Place("back", component, 0, 64 * n, 16), 4, 4, after=True
+        LayoutConversion(
+            MatrixRegion("o", component, TRAINING, size * n, 0),
+            MatrixRegion("back", component, 0, 64 * n, 16),
+            4,
+            4,
+            after=True,
         )
         for n in (0, 1)
     )

@@ -312,12 +312,12 @@ def changed(choices: Choices, source: T, target: T, bits: int) -> int:
     return choices.zero(target) if small and choices.flip() else found
 
 
-def component(case: Case, place: m.Place) -> T:
+def component(case: Case, place: m.ConversionSide) -> T:
     found = case.opaque[place.of].component if place.of in case.opaque else place.component
     assert found is not None
     return found
 
 
-def place_byte(place: m.Place, t: T, r: int, c: int) -> int:
+def place_byte(place: m.ConversionSide, t: T, r: int, c: int) -> int:
     major, minor = (r, c) if place.layout is m.MatrixLayout.RowMajor else (c, r)
     return place.offset + major * place.stride + minor * t.size

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cts.errors import HarnessTrouble
-from cts.job import Address, Conversion, OpaqueMemory, Place
+from cts.job import Address, LayoutConversion, MatrixRegion, OpaqueMemory
 from cts.model import (
     GUARD_BYTES,
     Case,
@@ -338,10 +338,10 @@ def test_opaque_matrices_and_conversions_of_a_job() -> None:
         "w": OpaqueMemory(1000491003, 2, 16, 8, offset=64),
         "g": OpaqueMemory(1, 3, 16, 8, zero=True),
     }
-    w, g = Place("w", 1000491003, 2, 64, 0), Place("g", 1, 3, 0, 0)
+    w, g = MatrixRegion("w", 1000491003, 2, 64, 0), MatrixRegion("g", 1, 3, 0, 0)
     assert found.conversions == (
-        Conversion(Place("src", 0, 1, 64, 32), w, 16, 8, after=False, host=True),
-        Conversion(g, Place("y", 1, 0, 0, 64), 16, 8, after=True),
+        LayoutConversion(MatrixRegion("src", 0, 1, 64, 32), w, 16, 8, after=False, host=True),
+        LayoutConversion(g, MatrixRegion("y", 1, 0, 0, 64), 16, 8, after=True),
     )
 
 

@@ -18,7 +18,7 @@ import pytest
 from cts.drivers.vulkan import driver, support
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.protocol import Description, Failed, VectorRow
-from cts.job import Address, Conversion, Memory, ModuleJob, OpaqueMemory, Place
+from cts.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from tests.vulkan_driver.devices import LAVAPIPE, NOTHING
 from tests.vulkan_driver.fake_device import BASE, COMPUTE, CONVERT, HOST, TRANSFER, FakeDevice, elements
 
@@ -220,14 +220,16 @@ def test_the_engine_says_why_a_conversion_failed(
 # The driver's side
 
 W = OpaqueMemory(FLOAT16, INFERENCING, 16, 8, 64)
-SOURCE = Place("src", FLOAT16, ROW_MAJOR, 0, 32)
-THERE = Conversion(SOURCE, Place("w", FLOAT16, INFERENCING, 64, 0), 16, 8)
-BACK = Conversion(Place("w", FLOAT16, INFERENCING, 64, 0), Place("src", FLOAT32, ROW_MAJOR, 64, 64), 16, 8, True, True)
+SOURCE = MatrixRegion("src", FLOAT16, ROW_MAJOR, 0, 32)
+THERE = LayoutConversion(SOURCE, MatrixRegion("w", FLOAT16, INFERENCING, 64, 0), 16, 8)
+BACK = LayoutConversion(
+    MatrixRegion("w", FLOAT16, INFERENCING, 64, 0), MatrixRegion("src", FLOAT32, ROW_MAJOR, 64, 64), 16, 8, True, True
+)
 
 COMMANDS = {"bufferDeviceAddress", "synchronization2"}
 
 
-def job(*conversions: Conversion, **changes: Any) -> ModuleJob:
+def job(*conversions: LayoutConversion, **changes: Any) -> ModuleJob:
     memory = Memory(np.zeros(2048, np.uint8), 0, 2048)
     plain = ModuleJob(np.zeros(5, np.uint32), (1, 1, 1), {"src": memory}, {(0, 0): "w"}, opaque={"w": W})
     return replace(plain, conversions=conversions, **changes)
@@ -241,7 +243,7 @@ def device(**features: bool) -> Description:
 
 
 def test_features_are_enabled_when_they_are_used() -> None:
-    def enabled(*conversions: Conversion, **changes: Any) -> frozenset[str]:
+    def enabled(*conversions: LayoutConversion, **changes: Any) -> frozenset[str]:
         found = support.examine(device(), NOTHING, job(*conversions, **changes))
         assert found.missing == ()
         return found.features & (COMMANDS | {"cooperativeVector"})
@@ -262,17 +264,25 @@ def test_a_device_without_cooperative_vectors() -> None:
     ("conversion", "words"),
     [
         (THERE, ""),
-        (replace(THERE, destination=Place("w", E4M3, TRAINING, 64, 0)), ""),
-        (replace(THERE, source=Place("src", E4M3, ROW_MAJOR, 0, 32), destination=Place("w", E4M3, 2, 0, 0)), ""),
-        (replace(THERE, source=Place("src", FLOAT32, ROW_MAJOR, 0, 32)), ""),
-        (replace(THERE, source=Place("src", SINT8, ROW_MAJOR, 0, 32)), "conversion of int8 to float16 (VK-054)"),
-        (replace(THERE, destination=Place("w", E4M3, COLUMN_MAJOR, 0, 32)), "to float8_e4m3fn in no optimal layout"),
-        (replace(THERE, destination=Place("w", E5M2, TRAINING, 64, 0)), "a matrix of float8_e5m2 (VK-054)"),
+        (replace(THERE, destination=MatrixRegion("w", E4M3, TRAINING, 64, 0)), ""),
+        (
+            replace(
+                THERE, source=MatrixRegion("src", E4M3, ROW_MAJOR, 0, 32), destination=MatrixRegion("w", E4M3, 2, 0, 0)
+            ),
+            "",
+        ),
+        (replace(THERE, source=MatrixRegion("src", FLOAT32, ROW_MAJOR, 0, 32)), ""),
+        (replace(THERE, source=MatrixRegion("src", SINT8, ROW_MAJOR, 0, 32)), "conversion of int8 to float16 (VK-054)"),
+        (
+            replace(THERE, destination=MatrixRegion("w", E4M3, COLUMN_MAJOR, 0, 32)),
+            "to float8_e4m3fn in no optimal layout",
+        ),
+        (replace(THERE, destination=MatrixRegion("w", E5M2, TRAINING, 64, 0)), "a matrix of float8_e5m2 (VK-054)"),
         (replace(THERE, source=replace(SOURCE, offset=32)), "at byte 32 of 'src': only at multiples of 64 (VK-053)"),
         (replace(THERE, source=replace(SOURCE, offset=32), host=True), ""),
     ],
 )
-def test_conversions_that_a_device_can_do(conversion: Conversion, words: str) -> None:
+def test_conversions_that_a_device_can_do(conversion: LayoutConversion, words: str) -> None:
     found = support.examine(device(), NOTHING, job(conversion)).missing
     assert (found == ()) == (words == ""), found
     assert words in "".join(found)

@@ -15,7 +15,7 @@ import pytest
 
 from cts.driver import Outcome, Status
 from cts.drivers.vulkan.driver import VulkanDriver
-from cts.job import Address, Conversion, Memory, ModuleJob, OpaqueMemory, Place
+from cts.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from cts.spirv.tools import assemble
 from tests.vulkan_driver.modules import GUARD
 
@@ -179,8 +179,8 @@ def opaque(component: int, layout: int, **changes: Any) -> OpaqueMemory:
     return OpaqueMemory(component, layout, M, K, OFFSET, **changes)
 
 
-def inside(of: str, memory: OpaqueMemory) -> Place:
-    return Place(of, memory.component, memory.layout, memory.offset, 0)
+def inside(of: str, memory: OpaqueMemory) -> MatrixRegion:
+    return MatrixRegion(of, memory.component, memory.layout, memory.offset, 0)
 
 
 def lists(vulkan: VulkanDriver, *row: int) -> bool:
@@ -217,10 +217,10 @@ def test_a_matrix_returns_from_an_optimal_layout(
         {(0, 0): "x", (0, 1): "x"},
         opaque={"w": secret, "v": secret},
         conversions=(
-            Conversion(Place("source", FLOAT16, ROW_MAJOR, 0, 64), inside("w", secret), M, K, host=there),
-            Conversion(inside("w", secret), inside("v", secret), M, K, after=True, host=there),
-            Conversion(
-                inside("v", secret), Place("target", FLOAT16, COLUMN_MAJOR, 0, 128), M, K, after=True, host=back
+            LayoutConversion(MatrixRegion("source", FLOAT16, ROW_MAJOR, 0, 64), inside("w", secret), M, K, host=there),
+            LayoutConversion(inside("w", secret), inside("v", secret), M, K, after=True, host=there),
+            LayoutConversion(
+                inside("v", secret), MatrixRegion("target", FLOAT16, COLUMN_MAJOR, 0, 128), M, K, after=True, host=back
             ),
         ),
     )
@@ -248,8 +248,10 @@ def test_values_are_rounded_by_conversion(vectors: Device, host: bool) -> None:
         {(0, 0): "x", (0, 1): "x"},
         opaque={"w": secret},
         conversions=(
-            Conversion(Place("source", FLOAT32, ROW_MAJOR, 0, 64), inside("w", secret), M, K, host=host),
-            Conversion(inside("w", secret), Place("target", FLOAT32, ROW_MAJOR, 0, 64), M, K, after=True, host=host),
+            LayoutConversion(MatrixRegion("source", FLOAT32, ROW_MAJOR, 0, 64), inside("w", secret), M, K, host=host),
+            LayoutConversion(
+                inside("w", secret), MatrixRegion("target", FLOAT32, ROW_MAJOR, 0, 64), M, K, after=True, host=host
+            ),
         ),
     )
     found = contents(vulkan.run_module(job), "target", np.float32, (M, 16))[:, :K]
@@ -276,7 +278,9 @@ def test_a_product_with_an_opaque_matrix(vectors: Device, component: int, layout
         },
         {(0, 0): "x", (0, 1): "y", (0, 2): "w"},
         opaque={"w": secret},
-        conversions=(Conversion(Place("source", FLOAT16, ROW_MAJOR, 0, 32), inside("w", secret), M, K, host=host),),
+        conversions=(
+            LayoutConversion(MatrixRegion("source", FLOAT16, ROW_MAJOR, 0, 32), inside("w", secret), M, K, host=host),
+        ),
     )
     found = contents(vulkan.run_module(job), "y", HALF, (40, M))
     assert (found == x @ matrix.T).all()
@@ -298,7 +302,9 @@ def test_products_that_share_a_submission(vectors: Device) -> None:
             },
             {(0, 0): "x", (0, 1): "y", (0, 2): "w"},
             opaque={"w": secret},
-            conversions=(Conversion(Place("source", FLOAT16, ROW_MAJOR, 0, 32), inside("w", secret), M, K),),
+            conversions=(
+                LayoutConversion(MatrixRegion("source", FLOAT16, ROW_MAJOR, 0, 32), inside("w", secret), M, K),
+            ),
         )
         for matrix in matrices
     ]
@@ -329,8 +335,13 @@ def test_outer_products_accumulate(vectors: Device, component: int, host: bool) 
         push_addresses=(Address(0, "g", OFFSET),),
         opaque={"g": secret},
         conversions=(
-            Conversion(
-                inside("g", secret), Place("target", component, ROW_MAJOR, 0, stride), M, K, after=True, host=host
+            LayoutConversion(
+                inside("g", secret),
+                MatrixRegion("target", component, ROW_MAJOR, 0, stride),
+                M,
+                K,
+                after=True,
+                host=host,
             ),
         ),
     )
@@ -356,8 +367,8 @@ def test_integers_change_their_layout(vectors: Device) -> None:
         {(0, 0): "x", (0, 1): "x"},
         opaque={"w": secret},
         conversions=(
-            Conversion(Place("source", SINT8, ROW_MAJOR, 0, 16), inside("w", secret), M, K),
-            Conversion(inside("w", secret), Place("target", SINT8, ROW_MAJOR, 0, 16), M, K, after=True),
+            LayoutConversion(MatrixRegion("source", SINT8, ROW_MAJOR, 0, 16), inside("w", secret), M, K),
+            LayoutConversion(inside("w", secret), MatrixRegion("target", SINT8, ROW_MAJOR, 0, 16), M, K, after=True),
         ),
     )
     assert (contents(vulkan.run_module(job), "target", np.int8, (M, 16))[:, :K] == matrix).all()

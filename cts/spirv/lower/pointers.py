@@ -24,25 +24,25 @@ _VARIABLE = {
 }
 
 
-class Place(NamedTuple):
+class ElementPointer(NamedTuple):
     """A pointer to an element of a buffer."""
 
     pointer: Id
     buffer: BufferStructure
 
 
-def place_of(lowering: Lowering, instruction: MemoryInstruction) -> Place:
+def place_of(lowering: Lowering, instruction: MemoryInstruction) -> ElementPointer:
     """Where a memory instruction points to: an element of a buffer, or one that many elements past a pointer."""
     name = instruction.buffer
     if name not in lowering.pointees:
         buffer = buffer_of(lowering, name)
-        return Place(element(lowering, buffer, lowering.operand("offset", instruction.offset)), buffer)
+        return ElementPointer(element(lowering, buffer, lowering.operand("offset", instruction.offset)), buffer)
     base, buffer = lowering.results[name], buffer_of(lowering, lowering.pointees[name])
     if instruction.offset == 0:
-        return Place(base.id, buffer)
+        return ElementPointer(base.id, buffer)
     lowering.module.capability(*_VARIABLE[buffer.storage])
     index = lowering.operand("offset", instruction.offset)
-    return Place(lowering.module.op("OpPtrAccessChain", base.type, base.id, index), buffer)
+    return ElementPointer(lowering.module.op("OpPtrAccessChain", base.type, base.id, index), buffer)
 
 
 def buffer_of(lowering: Lowering, name: str) -> BufferStructure:

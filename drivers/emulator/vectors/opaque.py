@@ -19,7 +19,7 @@ from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.number_bugs import moved, ties_away
 from cts.drivers.emulator.vectors.registers import Ints, Registers, bits_of, floats_of
-from cts.model import GUARD_BYTES, Case, ComponentType, MatrixConversion, MatrixLayout, OpaqueMatrix, Place
+from cts.model import GUARD_BYTES, Case, ComponentType, ConversionSide, MatrixConversion, MatrixLayout, OpaqueMatrix
 
 POISON = 0xFF
 #: Bytes that an access to an optimal layout moves at once.
@@ -112,7 +112,7 @@ class Conversions:
             self._fill_gaps(c.destination, at, target.size)
         self._memory.scatter(c.destination.of, at[kept], target.size, bits[kept])
 
-    def _fill_gaps(self, place: Place, at: Ints, size: int) -> None:
+    def _fill_gaps(self, place: ConversionSide, at: Ints, size: int) -> None:
         """What lies between the lines of a destination in a buffer, `at` being its elements (rows, cols).
 
         VK-055 does not say what a conversion leaves there; behind the last line it must write nothing.
@@ -125,13 +125,13 @@ class Conversions:
         if self._bug == v.CONVERSION_LAST_LINE_PADDED:
             space[lines[-1, -1] + size : lines[-1, 0] + place.stride] = 0
 
-    def _component(self, place: Place) -> ComponentType:
+    def _component(self, place: ConversionSide) -> ComponentType:
         if place.of in self._case.opaque:
             return self._case.opaque[place.of].component
         assert place.component is not None
         return place.component
 
-    def _places(self, c: MatrixConversion, place: Place, component: ComponentType, is_target: bool) -> Ints:
+    def _places(self, c: MatrixConversion, place: ConversionSide, component: ComponentType, is_target: bool) -> Ints:
         """Byte addresses (rows, cols) of one side."""
         opaque = self._case.opaque.get(place.of)
         if opaque is not None:

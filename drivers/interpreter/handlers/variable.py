@@ -16,7 +16,7 @@ from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.places import checked
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.registry import Step, step
-from cts.drivers.interpreter.values import Array, Place, Value, signed_index
+from cts.drivers.interpreter.values import Array, Value, VariablePath, signed_index
 
 Reader: TypeAlias = Callable[[Machine], Value]
 Writer: TypeAlias = Callable[[Machine, Value], None]
@@ -204,9 +204,9 @@ def _place_chain(c: Compiler, i: Instruction) -> Step:
     c.declared.pointees[result] = t
 
     def chain(m: Machine) -> None:
-        place: Place = m.registers[base]
+        place: VariablePath = m.registers[base]
         indices = tuple(signed_index(m.registers[k]) if is_id else k for k, is_id in path)
-        m.registers[result] = Place(place.variable, place.path + indices)
+        m.registers[result] = VariablePath(place.variable, place.path + indices)
 
     return chain
 
