@@ -15,7 +15,7 @@ from cts.capabilities import Capabilities
 from cts.driver import BatchDriver, Driver, Job, ModuleDriver, NamedDriver, Outcome, Status
 from cts.errors import BadInput
 from cts.job import ModuleJob
-from cts.spirv.apart import program, validate_apart
+from cts.spirv.subprocess_tools import program, validate_apart
 from cts.spirv.tools import TARGET
 
 Words = npt.NDArray[np.uint32]

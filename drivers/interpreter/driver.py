@@ -17,7 +17,7 @@ from cts.drivers.interpreter.parse import Module, parse
 from cts.drivers.interpreter.problems import Internal, Malformed, OutOfMemory, Problem, Unsupported
 from cts.drivers.interpreter.target import Target
 from cts.job import ModuleJob
-from cts.spirv.apart import validate_apart
+from cts.spirv.subprocess_tools import validate_apart
 
 #: How many modules, and how many compiled programs, are remembered.
 _REMEMBERED = 256

@@ -10,7 +10,15 @@ import numpy.typing as npt
 
 from cts.drivers.vulkan import descriptors
 from cts.drivers.vulkan.components import Component
-from cts.drivers.vulkan.facts import Facts, Matrix, Multiplication, OuterProduct, ReduceSum, Vector, VectorProduct
+from cts.drivers.vulkan.module_facts import (
+    Facts,
+    Matrix,
+    Multiplication,
+    OuterProduct,
+    ReduceSum,
+    Vector,
+    VectorProduct,
+)
 from cts.spirv.decode import Decoded, DecodeError, decode, decode_header
 from cts.spirv.encode import Id
 

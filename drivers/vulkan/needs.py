@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cts.drivers.vulkan import components, conversion_support, module
-from cts.drivers.vulkan.facts import Facts, Matrix, Multiplication, Vector, VectorProduct
 from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS
+from cts.drivers.vulkan.module_facts import Facts, Matrix, Multiplication, Vector, VectorProduct
 from cts.drivers.vulkan.support import SCOPES
 from cts.drivers.vulkan.worker.tables import DEPENDENCIES
 from cts.drivers.vulkan.worker.tables import FEATURES as TABLES

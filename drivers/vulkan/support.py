@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 from cts.drivers.vulkan import conversion_support, vector_support
 from cts.drivers.vulkan.components import CODES, SIGNED
 from cts.drivers.vulkan.descriptors import Kind
-from cts.drivers.vulkan.facts import Facts, Matrix, Multiplication
 from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS, WHERE_THERE
+from cts.drivers.vulkan.module_facts import Facts, Matrix, Multiplication
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
 from cts.job import ModuleJob
 

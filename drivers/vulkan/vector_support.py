@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cts.drivers.vulkan import components
-from cts.drivers.vulkan.facts import Facts, OuterProduct, ReduceSum, Vector, VectorProduct
+from cts.drivers.vulkan.module_facts import Facts, OuterProduct, ReduceSum, Vector, VectorProduct
 from cts.drivers.vulkan.worker.protocol import Description, VectorRow
 
 PROPERTIES = "VkPhysicalDeviceCooperativeVectorPropertiesNV"

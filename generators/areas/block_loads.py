@@ -12,10 +12,10 @@ from cts.errors import NothingToGenerate
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.kernels import Kernel, draw_float_controls
-from cts.generators.build.known import UNBOUNDED, Known, settled
 from cts.generators.build.layout_sketches import LayoutSketch
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
+from cts.generators.build.value_ranges import UNBOUNDED, Known, settled
 from cts.generators.parts.blocks import draw_fields, draw_memory, field_terms, reread
 from cts.generators.parts.expressions import Term, draw_body
 from cts.generators.parts.formats import FORMATS, Format

@@ -14,10 +14,10 @@ from cts.errors import NothingToGenerate
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, random_integers
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
-from cts.generators.build.known import UNBOUNDED
 from cts.generators.build.specials import BOUNDED, KINDS, draw_ieee, draw_special
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape
-from cts.generators.parts.converting import Step, converted, feasible, interesting, sound
+from cts.generators.build.value_ranges import UNBOUNDED
+from cts.generators.parts.conversion_operands import Step, converted, feasible, interesting, sound
 from cts.model import (
     Case,
     ComponentType,

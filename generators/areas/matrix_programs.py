@@ -17,12 +17,12 @@ from cts.generators.areas.reductions import combined_count, draw_mode, draw_redu
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix, draw_float_controls
-from cts.generators.build.known import Known, anything
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
-from cts.generators.parts.combining import combinings
+from cts.generators.build.value_ranges import Known, anything
+from cts.generators.parts.combine_functions import combinings
 from cts.generators.parts.computations import ARITHMETIC, draw_arithmetic, draw_components, draw_times_scalar
-from cts.generators.parts.converting import feasible, sound
+from cts.generators.parts.conversion_operands import feasible, sound
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop
 from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
 from cts.generators.parts.shared_memory import RegionAllocator

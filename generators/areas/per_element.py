@@ -12,9 +12,9 @@ from cts.errors import NothingToGenerate
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Wanted
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix, draw_float_controls
-from cts.generators.build.known import Known
 from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
+from cts.generators.build.value_ranges import Known
 from cts.generators.parts.expressions import Term, draw_body
 from cts.model import Case, ComponentType, Extra, MatrixPerElement, PerElement
 from cts.model.component import Number

@@ -13,7 +13,7 @@ from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
-from cts.generators.parts.combining import Combining, combinings, draw_combining, draw_special_terms
+from cts.generators.parts.combine_functions import Combining, combinings, draw_combining, draw_special_terms
 from cts.model import Case, Combine, ComponentType, MatrixReduce, ReduceMode, Use
 
 #: The modes, and how many of source's elements each combines: rows and columns of the source.

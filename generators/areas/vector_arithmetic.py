@@ -13,9 +13,9 @@ from cts.errors import NothingToGenerate
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, draw_contents
 from cts.generators.build.kernels import draw_float_controls
-from cts.generators.build.known import UNBOUNDED, Known, added, anything
-from cts.generators.build.known import within as holds
 from cts.generators.build.specials import draw_ieee, draw_numbers
+from cts.generators.build.value_ranges import UNBOUNDED, Known, added, anything
+from cts.generators.build.value_ranges import within as holds
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts.flow import CARRIED

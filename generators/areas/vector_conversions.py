@@ -12,12 +12,12 @@ from cts.generators.areas.vector_arithmetic import components_of
 from cts.generators.areas.vector_multiply import Factor, as_read, emit_product
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, ramp, random_integers
-from cts.generators.build.known import Known
 from cts.generators.build.memory import FILL
 from cts.generators.build.specials import BOUNDED, KINDS, draw_special
+from cts.generators.build.value_ranges import Known
 from cts.generators.build.vector_kernels import VectorKernel
 from cts.generators.build.vector_operands import At
-from cts.generators.parts.converting import Step, interesting
+from cts.generators.parts.conversion_operands import Step, interesting
 from cts.generators.parts.vector_matrices import Stored, draw_plain_place, interpreted
 from cts.generators.parts.vector_products import inputs_of, usable_rows
 from cts.model import (

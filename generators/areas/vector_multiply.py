@@ -14,12 +14,12 @@ from cts.generators.areas.vector_arithmetic import draw_length
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import draw_float_controls
-from cts.generators.build.known import Known, anything
 from cts.generators.build.memory import Region
 from cts.generators.build.specials import draw_ieee
+from cts.generators.build.value_ranges import Known, anything
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, written
-from cts.generators.parts.converting import Step, converted
+from cts.generators.parts.conversion_operands import Step, converted
 from cts.generators.parts.products import alike
 from cts.generators.parts.vector_flow import draw_if, draw_loop
 from cts.generators.parts.vector_matrices import Stored, draw_stored

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Capabilities, Feature
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents
-from cts.generators.build.known import ZEROS, Known, known_number, reread
 from cts.generators.build.memory import FILL, Lines, Region, aligned_elements, draw_base, draw_read, draw_write
 from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
 from cts.generators.build.supports import Supports, grid_of
+from cts.generators.build.value_ranges import ZEROS, Known, known_number, reread
 from cts.model import (
     SCHEMA_VERSION,
     AnyFunction,

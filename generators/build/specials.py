@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, draw_contents
-from cts.generators.build.known import UNBOUNDED, Known
+from cts.generators.build.value_ranges import UNBOUNDED, Known
 from cts.model import ComponentType, Data, FloatControls
 from cts.model.component import Number
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Capabilities, Feature
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents
-from cts.generators.build.known import UNBOUNDED, ZEROS, Known, reread
 from cts.generators.build.memory import FILL, Part, Region
 from cts.generators.build.operands import Constness
 from cts.generators.build.programs import Program
+from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, reread
 from cts.generators.build.vector_operands import At, Lanes, draw_places, lanes_of, reversed_tiles, tiles, written
 from cts.model import (
     SCHEMA_VERSION,

@@ -12,8 +12,8 @@ import numpy as np
 
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents, cycle
-from cts.generators.build.known import UNBOUNDED, Known, anything
 from cts.generators.build.specials import specials
+from cts.generators.build.value_ranges import UNBOUNDED, Known, anything
 from cts.generators.parts.expressions import Term
 from cts.model import BlockField, ComponentType, Data, RandomBits, block_alignment, block_offsets, encode
 from cts.model.component import Number

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Wanted, consecutive, draw_contents
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
-from cts.generators.build.known import (
+from cts.generators.build.specials import draw_numbers, draw_special_number
+from cts.generators.build.value_ranges import (
     UNBOUNDED,
     Known,
     added,
@@ -19,7 +20,6 @@ from cts.generators.build.known import (
     subtracted,
     within,
 )
-from cts.generators.build.specials import draw_numbers, draw_special_number
 from cts.model import Arithmetic, Component, ComponentType, MatrixArithmetic, MatrixComponents, MatrixTimesScalar
 from cts.model.component import Number
 

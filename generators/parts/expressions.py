@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cts.generators.build.choices import Choices
-from cts.generators.build.known import (
+from cts.generators.build.value_ranges import (
     UNBOUNDED,
     Known,
     added,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.generators.build.known import Known
+from cts.generators.build.value_ranges import Known
 from cts.model import BlockField, ComponentType, block_offsets
 
 _C = ComponentType

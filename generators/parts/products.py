@@ -9,9 +9,9 @@ from cts.capabilities import Capabilities, MulAddSupport
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, draw_contents, near_an_end, realistic
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
-from cts.generators.build.known import UNBOUNDED, Known, added, limits, reread, settled
 from cts.generators.build.specials import draw_special
 from cts.generators.build.supports import LONG, MAX_ELEMENTS, Supports, can_run, draw_row, long_extent, shortened
+from cts.generators.build.value_ranges import UNBOUNDED, Known, added, limits, reread, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, is_greatest, large, raised
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 from cts.model.component import Number

@@ -9,9 +9,9 @@ from dataclasses import replace
 from cts.capabilities import Feature
 from cts.generators.build.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix, Tile
-from cts.generators.build.known import ZEROS
 from cts.generators.build.memory import FILL, Lines, Part, Region, aligned_elements, draw_base, numbered
 from cts.generators.build.operands import Grid, Varying
+from cts.generators.build.value_ranges import ZEROS
 from cts.generators.parts.flow import draw_condition
 from cts.model import (
     ComponentType,

@@ -8,11 +8,11 @@ from cts.capabilities import Feature
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix, Tile
-from cts.generators.build.known import Known
 from cts.generators.build.layout_plans import Purpose, plan
 from cts.generators.build.layout_sketches import VARIATIONS, LayoutSketch, Strides, draw_layout
 from cts.generators.build.memory import LARGE_BYTES, OBJECT, TENSOR_ALIGNMENT, Region, draw_read
 from cts.generators.build.operands import Varying, varied
+from cts.generators.build.value_ranges import Known
 from cts.generators.build.views import draw_view
 from cts.generators.parts.tensor_operands import draw_tensor_operands
 from cts.model import ComponentType, Decode, DecodeVector, MatrixConstant, MatrixLoadTensor, Use

@@ -9,8 +9,8 @@ from cts.capabilities import Feature, MulAddSupport
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix
-from cts.generators.build.known import UNBOUNDED, Known, anything, settled
 from cts.generators.build.operands import Varying
+from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, settled
 from cts.generators.parts.blocks import draw_memory
 from cts.generators.parts.flow import COUNTS, draw_loop
 from cts.generators.parts.formats import Format

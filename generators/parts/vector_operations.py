@@ -7,9 +7,18 @@ from dataclasses import replace
 
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, consecutive, draw_contents
-from cts.generators.build.known import UNBOUNDED, Known, added, anything, limits, multiplied, negated, subtracted
-from cts.generators.build.known import within as holds
 from cts.generators.build.specials import draw_numbers, some_specials
+from cts.generators.build.value_ranges import (
+    UNBOUNDED,
+    Known,
+    added,
+    anything,
+    limits,
+    multiplied,
+    negated,
+    subtracted,
+)
+from cts.generators.build.value_ranges import within as holds
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.model import ComponentType, VectorArithmetic, VectorOperation
 from cts.model.component import Number

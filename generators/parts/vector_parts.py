@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import consecutive
-from cts.generators.build.known import UNBOUNDED, Known, anything, multiplied, negated, reread, within
 from cts.generators.build.specials import draw_special_number
+from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, multiplied, negated, reread, within
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, At, written
-from cts.generators.parts.converting import Step, converted
+from cts.generators.parts.conversion_operands import Step, converted
 from cts.generators.parts.vector_operations import ARITHMETIC, represents
 from cts.model import (
     ComponentType,

@@ -16,8 +16,8 @@ from cts.generators.build.contents import (
     random_numbers,
     realistic,
 )
-from cts.generators.build.known import UNBOUNDED, Known, anything, limits, settled
 from cts.generators.build.specials import BOUNDED, draw_special
+from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, greatest_of, large, raised
 from cts.generators.parts.products import FLOAT8_BITS, alike
 from cts.model import ComponentType, Data, RandomBits

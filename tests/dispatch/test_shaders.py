@@ -12,7 +12,7 @@ import pytest
 from cts.dispatch import Ran, load, run
 from cts.driver import NamedDriver
 from cts.plugins import registry
-from cts.spirv.apart import program
+from cts.spirv.subprocess_tools import program
 from cts.verdict import Verdict
 from tests.dispatch.files import said
 from tests.dispatch.shader_values import BLOCK, EXPECTED, ITEM

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Wanted, draw_contents
-from cts.generators.build.known import (
+from cts.generators.build.value_ranges import (
     Known,
     added,
     anything,

@@ -26,7 +26,7 @@ from cts.model import (
 from cts.spirv import tools
 from cts.spirv.grammar import extended_instructions
 from cts.spirv.lower import lower, validation
-from cts.spirv.newer import Validator, newer_validator
+from cts.spirv.system_spirv_val import Validator, newer_validator
 from tests.spirv.matrices import buffer, case, decoding, every_field, matrix
 from tests.spirv.modules import Module
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cts.drivers.vulkan import support
 from cts.drivers.vulkan.components import Component
-from cts.drivers.vulkan.facts import Facts, Matrix
+from cts.drivers.vulkan.module_facts import Facts, Matrix
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
 from cts.job import ModuleJob
 

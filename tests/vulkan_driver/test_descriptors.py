@@ -10,7 +10,7 @@ import pytest
 
 from cts.drivers.vulkan import module, support
 from cts.drivers.vulkan.descriptors import Descriptor
-from cts.drivers.vulkan.facts import Facts
+from cts.drivers.vulkan.module_facts import Facts
 from cts.job import Memory, ModuleJob
 from cts.spirv.tools import assemble
 from tests.vulkan_driver.devices import LAVAPIPE, NOTHING

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from cts.drivers.vulkan import module
-from cts.drivers.vulkan.facts import Multiplication
 from cts.drivers.vulkan.module import Unreadable
+from cts.drivers.vulkan.module_facts import Multiplication
 from cts.spirv.tools import assemble
 from tests.vulkan_driver.devices import F32, LAVAPIPE, S8, S32, examine, matrix, row, with_rows
 from tests.vulkan_driver.modules import PHYSICAL, SCALE, SUBGROUPS, words

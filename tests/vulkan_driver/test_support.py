@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cts.drivers.vulkan import features, support
-from cts.drivers.vulkan.facts import Matrix, Multiplication
+from cts.drivers.vulkan.module_facts import Matrix, Multiplication
 from cts.drivers.vulkan.worker import tables
 from cts.drivers.vulkan.worker.protocol import MatrixRow
 from cts.job import Address, Memory, ModuleJob

@@ -10,8 +10,8 @@ import pytest
 
 from cts.drivers.vulkan import module
 from cts.drivers.vulkan.components import Component
-from cts.drivers.vulkan.facts import Facts, OuterProduct, ReduceSum, Vector, VectorProduct
 from cts.drivers.vulkan.module import Unreadable
+from cts.drivers.vulkan.module_facts import Facts, OuterProduct, ReduceSum, Vector, VectorProduct
 from cts.drivers.vulkan.worker.protocol import Description, VectorRow
 from cts.spirv.tools import assemble
 from tests.vulkan_driver.devices import F16, F32, LAVAPIPE, NOTHING, S8, S32, examine

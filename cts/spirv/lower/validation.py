@@ -28,7 +28,7 @@ from cts.spirv import tools
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.structure import Structure
 from cts.spirv.lower.write import write
-from cts.spirv.newer import newer_validator
+from cts.spirv.system_spirv_val import newer_validator
 
 
 def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uint32]) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, realistic
-from cts.generators.build.known import UNBOUNDED, Known, anything, settled
 from cts.generators.build.specials import draw_special
+from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, settled
 from cts.model import ComponentType
 from cts.model.component import Number
 

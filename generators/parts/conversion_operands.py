@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from cts.generators.build.known import UNBOUNDED, Known, anything, limits, reread
+from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, reread
 from cts.model import ComponentType, Conversion, Use, decode
 
 #: Numbers in one cycle: prime, so that rows begin with different ones.
