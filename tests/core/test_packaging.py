@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SIBLINGS = ("generators", "cases", "reference", "drivers")
@@ -29,3 +34,14 @@ def test_every_module_is_in_a_package() -> None:
     for folder in ("cts", *SIBLINGS):
         for module in (ROOT / folder).rglob("*.py"):
             assert (module.parent / "__init__.py").is_file(), module
+
+
+@pytest.mark.parametrize("where", ["checkout", "installed"])
+def test_documented_imports(where: str) -> None:
+    """What third parties import works in a plain checkout as where these tests run; `.ci/run` asks the wheel."""
+    environment = dict(os.environ)
+    if where == "checkout":
+        environment["PYTHONPATH"] = str(ROOT)
+    command = [sys.executable, "-P", str(ROOT / ".ci" / "documented-imports"), str(ROOT)]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
