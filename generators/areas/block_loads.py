@@ -18,15 +18,13 @@ from cts.generators.build.supports import Supports, draw_dispatch, draw_row, dra
 from cts.generators.build.value_ranges import UNBOUNDED, Known, settled
 from cts.generators.parts.blocks import draw_fields, draw_memory, field_terms, reread
 from cts.generators.parts.expressions import Term, draw_body
-from cts.generators.parts.formats import FORMATS, Format
+from cts.generators.parts.formats import FORMATTED, Format, formats_for
 from cts.generators.parts.tensor_loads import Decoding, Memory, draw_block_load, sketch_for_blocks, stretched
 from cts.model import Case, ComponentType, Decode, DecodeVector, block_offsets
 from cts.model.functions import Coordinates
 
 _C = ComponentType
 
-#: What formats decode to.
-FORMATTED = (_C.float16, _C.float32, _C.bfloat16)
 
 #: Lanes of vector functions.
 LANES = (2, 4, 8)
@@ -88,13 +86,6 @@ def _draw_load(
         memory = Memory(component, draw_contents(choices, component, Wanted(size=1 << 16)))
     matrix = draw_block_load(choices, kernel, (component, *shape, support.use), sketch, memory, decoding)
     kernel.store(choices, matrix)
-
-
-def formats_for(component: ComponentType, pointees: Sequence[ComponentType]) -> list[Format]:
-    """Formats that decode to a component type, of fields that the driver has."""
-    if component not in FORMATTED:
-        return []
-    return [f for f in FORMATS if all(field.type in pointees for field in f.fields)]
 
 
 def draw_format(

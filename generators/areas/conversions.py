@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from hypothesis import strategies as st
-from msgspec.structs import replace as with_fields
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.errors import NothingToGenerate
@@ -17,19 +16,12 @@ from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import BOUNDED, KINDS, draw_ieee, draw_special
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape
 from cts.generators.build.value_ranges import UNBOUNDED
-from cts.generators.parts.conversion_operands import Step, converted, feasible, interesting, sound
+from cts.generators.parts.conversion_operands import Step, _copied, emit_step, feasible, interesting, sound
 from cts.model import (
     Case,
     ComponentType,
     Conversion,
     FloatControls,
-    MatrixBitcast,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixTranspose,
-    MatrixType,
-    Through,
     Use,
 )
 
@@ -156,40 +148,3 @@ def _draw_step(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)
     fitting = [s for s in steps if sound(matrix.component, matrix.known, s, ieee=kernel.ieee)]
     return emit_step(kernel, matrix, _pick(choices, fitting)) if fitting else _copied(kernel, matrix)
-
-
-def _copied(kernel: Kernel, matrix: Matrix) -> Matrix:
-    name = kernel.name("m")
-    kernel.program.emit(MatrixCopy(id=name, matrix=matrix.id, through=Through.CopyObject))
-    return Matrix(name, matrix.type, matrix.component, matrix.rows, matrix.cols, matrix.use, matrix.known)
-
-
-def emit_step(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
-    """A step of `converting`."""
-    name = kernel.name("m")
-    known = converted(matrix.component, matrix.known, step)
-    assert known is not None, step
-    kind: MatrixType = with_fields(matrix.type, component=step.component)
-    rows, cols, use = matrix.rows, matrix.cols, step.use or matrix.use
-    if step.operation is not None:
-        kernel.program.emit(
-            MatrixConvert(
-                id=name,
-                matrix=matrix.id,
-                operation=step.operation,
-                component=step.component,
-                use=step.use,
-                saturate=step.saturate,
-            )
-        )
-    elif step.transpose:
-        kernel.program.emit(MatrixTranspose(id=name, matrix=matrix.id))
-        kind = with_fields(kind, rows=kind.cols, cols=kind.rows)
-        rows, cols = cols, rows
-    elif step.use is not None:
-        kernel.program.emit(MatrixConvertUse(id=name, matrix=matrix.id, use=step.use))
-    else:
-        kernel.program.emit(MatrixBitcast(id=name, matrix=matrix.id, component=step.component))
-    if step.use is not None:
-        kind = with_fields(kind, use=step.use)
-    return Matrix(name, kind, step.component, rows, cols, use, known)

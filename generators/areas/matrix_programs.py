@@ -10,10 +10,6 @@ from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
 from cts.errors import NothingToGenerate
-from cts.generators.areas.block_loads import formats_for
-from cts.generators.areas.conversions import emit_step
-from cts.generators.areas.per_element import draw_per_element
-from cts.generators.areas.reductions import combined_count, draw_mode, draw_reduction
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix, draw_float_controls
@@ -22,9 +18,12 @@ from cts.generators.build.supports import Supports, draw_dispatch, draw_row, dra
 from cts.generators.build.value_ranges import Known, anything
 from cts.generators.parts.combine_functions import combinings
 from cts.generators.parts.computations import ARITHMETIC, draw_arithmetic, draw_components, draw_times_scalar
-from cts.generators.parts.conversion_operands import feasible, sound
+from cts.generators.parts.conversion_operands import emit_step, feasible, sound
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop
+from cts.generators.parts.formats import formats_for
+from cts.generators.parts.per_element import draw_per_element
 from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
+from cts.generators.parts.reductions import combined_count, draw_mode, draw_reduction
 from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tiled_products import draw_tiled_product
 from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use

@@ -8,19 +8,20 @@ from functools import partial
 
 from hypothesis import strategies as st
 
-from cts.capabilities import Capabilities, Feature
+from cts.capabilities import Capabilities
 from cts.errors import NothingToGenerate
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, draw_contents
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
+from cts.generators.build.supports import draw_length
 from cts.generators.build.value_ranges import UNBOUNDED, Known, added, anything
 from cts.generators.build.value_ranges import within as holds
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts.flow import CARRIED
 from cts.generators.parts.vector_flow import MAX_TURNS, draw_if, draw_loop
-from cts.generators.parts.vector_operations import ARITHMETIC, draw_operation
+from cts.generators.parts.vector_operations import ARITHMETIC, components_of, draw_operation
 from cts.generators.parts.vector_parts import (
     draw_bitcast,
     draw_construct,
@@ -34,9 +35,6 @@ from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, V
 #: How many steps a program has between its first load and its stores.
 STEPS = (0, 1, 2, 3, 1, 4, 2, 6, 5)
 
-#: Lengths beside the short ones.
-LENGTHS = (1, 2, 31, 4, 65, 8, 32, 128, 33, 64, 127, 16, 17, 512, 1024)
-
 
 def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     """Valid cases for a device with `capabilities`. Raises NothingToGenerate when it has no cooperative vectors."""
@@ -49,21 +47,6 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
         return _draw_case(Choices(draw), capabilities, components)
 
     return vector_arithmetic()
-
-
-def components_of(capabilities: Capabilities) -> list[ComponentType]:
-    """The component types with arithmetic that vectors may have, simplest first."""
-    if Feature.COOPERATIVE_VECTOR not in capabilities.features:
-        return []
-    return [c for c in ARITHMETIC if c in capabilities.vector_components]
-
-
-def draw_length(choices: Choices, capabilities: Capabilities) -> int:
-    """Mostly up to 16 components; sometimes many more."""
-    most = capabilities.max_vector_length
-    kind, short, which = choices.record(9, 15, len(LENGTHS) - 1)
-    fitting = [n for n in LENGTHS if n <= most]
-    return fitting[which % len(fitting)] if kind >= 6 else min(1 + short, most)
 
 
 def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequence[ComponentType]) -> Case:

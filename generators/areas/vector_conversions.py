@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature
 from cts.errors import NothingToGenerate
-from cts.generators.areas.vector_arithmetic import components_of
-from cts.generators.areas.vector_multiply import Factor, as_read, emit_product
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, ramp, random_integers
 from cts.generators.build.memory import FILL
@@ -18,7 +16,9 @@ from cts.generators.build.value_ranges import Known
 from cts.generators.build.vector_kernels import VectorKernel
 from cts.generators.build.vector_operands import At
 from cts.generators.parts.conversion_operands import Step, interesting
+from cts.generators.parts.vector_layers import Factor, as_read, emit_product
 from cts.generators.parts.vector_matrices import Stored, draw_plain_place, interpreted
+from cts.generators.parts.vector_operations import components_of
 from cts.generators.parts.vector_products import inputs_of, usable_rows
 from cts.model import (
     Case,

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, VectorMulSupport
 from cts.errors import NothingToGenerate
-from cts.generators.areas.vector_arithmetic import draw_length
 from cts.generators.build.choices import Choices, Draw
-from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import draw_float_controls
-from cts.generators.build.memory import Region
 from cts.generators.build.specials import draw_ieee
+from cts.generators.build.supports import draw_length
 from cts.generators.build.value_ranges import Known, anything
-from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
-from cts.generators.build.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, written
+from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch
 from cts.generators.parts.conversion_operands import Step, converted
 from cts.generators.parts.products import alike
 from cts.generators.parts.vector_flow import draw_if, draw_loop
-from cts.generators.parts.vector_matrices import Stored, draw_stored
+from cts.generators.parts.vector_layers import Factor, as_read, emit_product
+from cts.generators.parts.vector_matrices import draw_stored
 from cts.generators.parts.vector_operations import ARITHMETIC, EXPONENTS
 from cts.generators.parts.vector_parts import convert, feasible
 from cts.generators.parts.vector_products import (
@@ -40,18 +39,10 @@ from cts.generators.parts.vector_products import (
 from cts.model import (
     Case,
     ComponentType,
-    Interpretation,
-    MulAddOperand,
-    SpecBool,
-    SpecInt,
-    SpecInterpretation,
-    SpecLayout,
     VectorArithmetic,
     VectorConstant,
-    VectorMatrixMul,
     VectorOperation,
 )
-from cts.model.operand import Factors
 
 #: Most products of components that one multiplication of a generated case has, over all invocations.
 MAX_PRODUCTS = 1 << 16
@@ -168,85 +159,6 @@ def draw_layer(
     return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias, result)
 
 
-@dataclass(frozen=True)
-class Factor:
-    """A matrix in memory and what is known of its numbers."""
-
-    stored: Stored
-    known: Known
-
-
-def emit_product(
-    choices: Choices,
-    kernel: VectorKernel,
-    row: VectorMulSupport,
-    source: Vector,
-    extents: tuple[int, int],
-    factor: Factor,
-    bias: Contents | None,
-    result: ComponentType | None = None,
-) -> Vector:
-    """The multiplication of a vector with an M x K matrix; `result` is a type of those that the row gives."""
-    (m, k), stored = extents, factor.stored
-    result = result or choices.pick(results_of(kernel.capabilities, row))
-    signs = []
-    if row.input.is_signed and not row.input_interpretation.packed:
-        signs.append(MulAddOperand.MatrixBSigned)
-    if row.result.is_signed:
-        signs.append(MulAddOperand.MatrixResultSigned)
-    constness, layout = kernel.constness, stored.layout
-    of_bias, bias_at = (None, At()) if bias is None else _draw_bias_buffer(choices, kernel, row, m, bias)
-    name = kernel.name("r")
-    kernel.program.emit(
-        VectorMatrixMul(
-            id=name,
-            type=kernel.type(result, m),
-            input=source.id,
-            input_interpretation=_interpretation(kernel, row.input_interpretation),
-            matrix=stored.of,
-            matrix_interpretation=_interpretation(kernel, row.matrix_interpretation),
-            m=SpecInt(m) if _spec(kernel) else m,
-            k=SpecInt(k) if _spec(kernel) else k,
-            layout=SpecLayout(layout) if _spec(kernel) else layout,
-            matrix_offset=written(constness, stored.offset),
-            stride=written(constness, stored.stride),
-            transpose=SpecBool(stored.transposed) if _spec(kernel) else stored.transposed,
-            bias=of_bias,
-            bias_offset=written(constness, bias_at) if of_bias is not None else 0,
-            bias_interpretation=None if bias is None else _interpretation(kernel, row.bias_interpretation),
-            operands=tuple(signs),
-        )
-    )
-    given = read_input(row, source.range)
-    known = summed(row, k, given, factor.known, None if bias is None else bias.known)
-    return Vector(name, result, m, known if result.is_float else anything(result))
-
-
-def _spec(kernel: VectorKernel) -> bool:
-    return kernel.constness.kind() == "spec"
-
-
-def _interpretation(kernel: VectorKernel, interpretation: Interpretation) -> Interpretation | SpecInterpretation:
-    return SpecInterpretation(interpretation) if _spec(kernel) else interpretation
-
-
-def _draw_bias_buffer(
-    choices: Choices, kernel: VectorKernel, row: VectorMulSupport, m: int, bias: Contents
-) -> tuple[str, At]:
-    """A buffer that holds a bias, or a few."""
-    component = row.bias_interpretation.component
-    kind, base = choices.record(9, 9)
-    extent = m * component.size
-    tile = -(-extent // ALIGNMENT) * ALIGNMENT
-    at = At(ALIGNMENT * (0, 0, 0, 0, 0, 0, 1, 2, 3, 257)[base])
-    if kind >= 8 and kernel.lanes.inv > 1:
-        at = At(0, Factors(inv=tile), tile * 3)
-    region = Region(kernel.fresh_name("bias"), component, 1, kernel.storage(choices), bias.data)
-    region.size = at.most(kernel.lanes) + extent
-    kernel.add(region)
-    return region.name, at
-
-
 def _draw_next(
     choices: Choices, kernel: VectorKernel, rows: Sequence[VectorMulSupport], vector: Vector, *, exact: bool
 ) -> Vector:
@@ -283,15 +195,6 @@ def _takes(row: VectorMulSupport, vector: Vector, step: Step | None) -> bool:
         # Infinities and NaNs are read as what they are (AM-28, AM-30).
         return row.input_interpretation.component is component
     return not row.input_interpretation.component.is_float or (known is not None and known.size <= _LARGEST_INPUT)
-
-
-def as_read(row: VectorMulSupport, vector: Vector) -> Vector:
-    """The vector with what is known of it as the row's mask reads it."""
-    return (
-        vector
-        if vector.component is row.input or vector.component.is_float
-        else replace(vector, known=anything(row.input))
-    )
 
 
 def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector:

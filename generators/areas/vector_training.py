@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, Feature
 from cts.errors import NothingToGenerate
-from cts.generators.areas.vector_arithmetic import draw_length
 from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, draw_contents, ramp, realistic
 from cts.generators.build.memory import Region
+from cts.generators.build.supports import draw_length
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, tiles, written
 from cts.generators.parts.vector_flow import MAX_TURNS, draw_condition, draw_loop

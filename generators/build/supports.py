@@ -9,7 +9,12 @@ from typing import TypeVar
 from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
 from cts.generators.build.choices import Choices
 from cts.generators.build.operands import Grid
-from cts.model import ComponentType, Dispatch, Scope, Use
+from cts.model import (
+    ComponentType,
+    Dispatch,
+    Scope,
+    Use,
+)
 
 #: Most matrix elements, over all instances, that one instruction of a generated case handles.
 MAX_ELEMENTS = 4096
@@ -189,3 +194,15 @@ def pointees_of(capabilities: Capabilities) -> Sequence[ComponentType]:
     """Pointee types that every device with shaders for these cases has, and those of its matrices."""
     always = (ComponentType.uint32, ComponentType.int32, ComponentType.float32)
     return [c for c in ComponentType if c in always or any(row.component is c for row in capabilities.matrices)]
+
+
+#: Lengths beside the short ones.
+LENGTHS = (1, 2, 31, 4, 65, 8, 32, 128, 33, 64, 127, 16, 17, 512, 1024)
+
+
+def draw_length(choices: Choices, capabilities: Capabilities) -> int:
+    """Mostly up to 16 components; sometimes many more."""
+    most = capabilities.max_vector_length
+    kind, short, which = choices.record(9, 15, len(LENGTHS) - 1)
+    fitting = [n for n in LENGTHS if n <= most]
+    return fitting[which % len(fitting)] if kind >= 6 else min(1 + short, most)

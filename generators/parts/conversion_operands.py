@@ -13,9 +13,23 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace as with_fields
 
+from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, reread
-from cts.model import ComponentType, Conversion, Use, decode
+from cts.model import (
+    ComponentType,
+    Conversion,
+    MatrixBitcast,
+    MatrixConvert,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixTranspose,
+    MatrixType,
+    Through,
+    Use,
+    decode,
+)
 
 #: Numbers in one cycle: prime, so that rows begin with different ones.
 _CYCLE = 31
@@ -200,3 +214,40 @@ def _for_integer(target: ComponentType) -> tuple[float, ...]:
     bases += [most - 2**k for k in range(8 * target.size - 1)] + [3 * 10**9, least, least // 2, -1, -2, -100]
     bases += [-b for b in bases]
     return tuple(b + f for b in bases for f in (0.0, 0.25, 0.5, 0.75, 0.999, -0.5))
+
+
+def _copied(kernel: Kernel, matrix: Matrix) -> Matrix:
+    name = kernel.name("m")
+    kernel.program.emit(MatrixCopy(id=name, matrix=matrix.id, through=Through.CopyObject))
+    return Matrix(name, matrix.type, matrix.component, matrix.rows, matrix.cols, matrix.use, matrix.known)
+
+
+def emit_step(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
+    """A step of `converting`."""
+    name = kernel.name("m")
+    known = converted(matrix.component, matrix.known, step)
+    assert known is not None, step
+    kind: MatrixType = with_fields(matrix.type, component=step.component)
+    rows, cols, use = matrix.rows, matrix.cols, step.use or matrix.use
+    if step.operation is not None:
+        kernel.program.emit(
+            MatrixConvert(
+                id=name,
+                matrix=matrix.id,
+                operation=step.operation,
+                component=step.component,
+                use=step.use,
+                saturate=step.saturate,
+            )
+        )
+    elif step.transpose:
+        kernel.program.emit(MatrixTranspose(id=name, matrix=matrix.id))
+        kind = with_fields(kind, rows=kind.cols, cols=kind.rows)
+        rows, cols = cols, rows
+    elif step.use is not None:
+        kernel.program.emit(MatrixConvertUse(id=name, matrix=matrix.id, use=step.use))
+    else:
+        kernel.program.emit(MatrixBitcast(id=name, matrix=matrix.id, component=step.component))
+    if step.use is not None:
+        kind = with_fields(kind, use=step.use)
+    return Matrix(name, kind, step.component, rows, cols, use, known)

@@ -7,6 +7,7 @@ element's place in its block and {F} the float type that the body computes with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cts.generators.build.value_ranges import Known
@@ -170,3 +171,14 @@ FORMATS = (
         wide=True,
     ),
 )
+
+
+#: What formats decode to.
+FORMATTED = (_C.float16, _C.float32, _C.bfloat16)
+
+
+def formats_for(component: ComponentType, pointees: Sequence[ComponentType]) -> list[Format]:
+    """Formats that decode to a component type, of fields that the driver has."""
+    if component not in FORMATTED:
+        return []
+    return [f for f in FORMATS if all(field.type in pointees for field in f.fields)]

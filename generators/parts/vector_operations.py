@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from cts.capabilities import Capabilities, Feature
 from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, consecutive, draw_contents
 from cts.generators.build.specials import draw_numbers, some_specials
@@ -20,7 +21,11 @@ from cts.generators.build.value_ranges import (
 )
 from cts.generators.build.value_ranges import within as holds
 from cts.generators.build.vector_kernels import Vector, VectorKernel
-from cts.model import ComponentType, VectorArithmetic, VectorOperation
+from cts.model import (
+    ComponentType,
+    VectorArithmetic,
+    VectorOperation,
+)
 from cts.model.component import Number
 from cts.model.vector_rules import operand_count
 
@@ -276,3 +281,10 @@ _RULES: dict[VectorOperation, Rule] = {
     _O.Log: _log,
     _O.Atan: _atan,
 }
+
+
+def components_of(capabilities: Capabilities) -> list[ComponentType]:
+    """The component types with arithmetic that vectors may have, simplest first."""
+    if Feature.COOPERATIVE_VECTOR not in capabilities.features:
+        return []
+    return [c for c in ARITHMETIC if c in capabilities.vector_components]

@@ -1,0 +1,79 @@
+"""One reduction (CM-020): its mode, its combine function, and the extents that the result may choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cts.generators.build.choices import Choices
+from cts.generators.build.kernels import Kernel, Matrix
+from cts.generators.parts.combine_functions import Combining
+from cts.model import Combine, ComponentType, MatrixReduce, ReduceMode, Use
+
+#: The modes, and how many of source's elements each combines: rows and columns of the source.
+MODES = ((ReduceMode.Row,), (ReduceMode.Column,), (ReduceMode.Row, ReduceMode.Column), (ReduceMode.Square,))
+
+
+def draw_mode(
+    choices: Choices, kernel: Kernel, component: ComponentType, rows: int, cols: int
+) -> tuple[ReduceMode, ...]:
+    """A mode for a matrix: by rows where its shape or the driver does not admit 2x2."""
+    mode = choices.pick(MODES)
+    even = rows % 2 == cols % 2 == 0
+    if ReduceMode.Square in mode and not (even and kernel.admits(component, rows // 2, cols // 2, Use.Accumulator)):
+        return MODES[0]
+    return mode
+
+
+def combined_count(mode: Sequence[ReduceMode], rows: int, cols: int) -> int:
+    """How many elements a mode combines to one (CM-022)."""
+    if ReduceMode.Square in mode:
+        return 4
+    return (cols if ReduceMode.Row in mode else 1) * (rows if ReduceMode.Column in mode else 1)
+
+
+def draw_reduction(
+    choices: Choices, kernel: Kernel, matrix: Matrix, mode: Sequence[ReduceMode], combining: Combining
+) -> Matrix:
+    """A reduction of a matrix."""
+    rows, cols = matrix.rows, matrix.cols
+    if ReduceMode.Square in mode:
+        shape, free = (rows // 2, cols // 2), (True, True)
+    else:
+        free = ReduceMode.Column in mode, ReduceMode.Row in mode
+        shape = _draw_free(choices, kernel, matrix, free)
+    function = kernel.function("f", Combine(type=matrix.component, body=combining.body))
+    known = combining.combined(matrix.component, matrix.known, combined_count(mode, rows, cols))
+    result = Matrix(
+        kernel.name("r"),
+        kernel.type(matrix.component, *shape, Use.Accumulator),
+        matrix.component,
+        *shape,
+        Use.Accumulator,
+        known,
+    )
+    written = [
+        kernel.extent(new) if changeable and (new != old or ReduceMode.Square in mode) else None
+        for new, old, changeable in zip(shape, (rows, cols), free, strict=True)
+    ]
+    kernel.program.emit(
+        MatrixReduce(
+            id=result.id, matrix=matrix.id, mode=tuple(mode), combine=function, rows=written[0], cols=written[1]
+        )
+    )
+    return result
+
+
+def _draw_free(choices: Choices, kernel: Kernel, matrix: Matrix, free: tuple[bool, bool]) -> tuple[int, int]:
+    """The result's shape: the source's, or with other extents in the free dimensions (CM-021)."""
+    if not choices.chance(5):
+        return matrix.rows, matrix.cols
+    rows = kernel.supports.of(matrix.component, Use.Accumulator, kernel.scope, kernel.dispatch.subgroups)
+    granules = [(row.rows, row.cols) for row in rows if not row.exact]
+    factors = choices.record(11, 11)
+    shape = [matrix.rows, matrix.cols]
+    for axis in (0, 1):
+        if free[axis] and granules:
+            granule = min(g[axis] for g in granules)
+            shape[axis] = granule * (1 + factors[axis] % max(24 // granule, 3))
+    drawn = shape[0], shape[1]
+    return drawn if kernel.admits(matrix.component, *drawn, Use.Accumulator) else (matrix.rows, matrix.cols)
