@@ -1,0 +1,26 @@
+"""Long tensors whose strides count elements as blocks are drawn with two blocks, so that buffers stay small."""
+
+from __future__ import annotations
+
+import pytest
+
+from cts.capabilities import everything
+from cts.generators.areas import block_loads
+from cts.generators.parts import tensor_loads
+from cts.model import Case
+from cts.running.drawing import drawn
+from cts.running.profiles import Profile
+
+
+def greatest(cases: list[Case]) -> int:
+    """Bytes of the largest buffer."""
+    return max(b.elements * b.type.size for case in cases for b in case.buffers.values())
+
+
+def test_a_long_tensor_beyond_the_limit_gets_two_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = Profile("long", 120, 11)
+    strategy = block_loads.cases(everything())
+    as_drawn = greatest(drawn(strategy, profile))
+    monkeypatch.setattr(tensor_loads, "LARGE_BYTES", 1 << 16)
+    limited = greatest(drawn(strategy, profile))
+    assert as_drawn > 1 << 20 > limited
