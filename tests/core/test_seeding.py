@@ -12,9 +12,10 @@ import cts
 EXAMPLES = """
 import contextlib, sys
 import full_of_constants
-from cts import drawing, registry
+from cts.plugins import registry
+from cts.running import drawing
 from cts.capabilities import everything
-from cts.profiles import Profile
+from cts.running.profiles import Profile
 from hypothesis import strategies as st
 if not GUARDED: drawing.same_examples_everywhere = contextlib.nullcontext
 # Beside cases, which draw few numbers above 100, many numbers that could be one of the constants.
