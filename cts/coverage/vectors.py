@@ -19,7 +19,7 @@ from cts.model import (
     interpretation_of,
     layout_of,
 )
-from cts.model.matrix_rules import effective
+from cts.model.matrices import effective
 from cts.model.types import ResultType
 
 

@@ -65,7 +65,7 @@ from cts.model import (
     renamed,
     types_of,
 )
-from cts.model.vectors import SpecInterpretation
+from cts.model.vector_products import SpecInterpretation
 
 
 class Change(NamedTuple):

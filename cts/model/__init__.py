@@ -28,13 +28,15 @@ from cts.model.instruction import (
     Constant,
     Instruction,
     Load,
-    MatrixType,
     Setter,
     Store,
+    references,
+    renamed,
 )
 from cts.model.instructions import (
     AnyInstruction,
     LayoutInstruction,
+    MatrixInstruction,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
@@ -45,42 +47,35 @@ from cts.model.instructions import (
     TensorViewSetClip,
     TensorViewSetDimension,
     TensorViewSetStride,
+    VectorInstruction,
     ViewInstruction,
-    references,
-    renamed,
 )
 from cts.model.matrices import (
     Arithmetic,
-    Conversion,
     MatrixArithmetic,
-    MatrixBitcast,
-    MatrixComponents,
     MatrixConstant,
-    MatrixConvert,
-    MatrixConvertUse,
     MatrixCopy,
-    MatrixInstruction,
-    MatrixLoad,
-    MatrixLoadTensor,
     MatrixMulAdd,
     MatrixNull,
-    MatrixPerElement,
-    MatrixReduce,
+    MatrixTimesScalar,
+    MulAddOperand,
+    Through,
+    mul_add_types,
+)
+from cts.model.matrix_callbacks import MatrixComponents, MatrixPerElement, MatrixReduce, ReduceMode
+from cts.model.matrix_conversions import Conversion, MatrixBitcast, MatrixConvert, MatrixConvertUse, MatrixTranspose
+from cts.model.matrix_memory import (
+    MatrixLoad,
+    MatrixLoadTensor,
     MatrixStore,
     MatrixStoreTensor,
-    MatrixTimesScalar,
-    MatrixTranspose,
     MemoryInstruction,
-    MulAddOperand,
     Pointer,
     PointerInstruction,
     PointerSelect,
-    ReduceMode,
     StridedInstruction,
     TensorInstruction,
-    Through,
 )
-from cts.model.matrix_rules import mul_add_types
 from cts.model.opaque import MatrixConversion, OpaqueMatrix, Place
 from cts.model.operand import (
     ClampMode,
@@ -105,33 +100,46 @@ from cts.model.operand import (
     number_of,
 )
 from cts.model.resolve import resolve, types_of
-from cts.model.types import LayoutType, MatrixShape, PointerType, Problem, ScalarType, VectorShape, ViewType
-from cts.model.vector_rules import interpretation_of, layout_of
-from cts.model.vectors import (
+from cts.model.types import (
+    LayoutType,
+    MatrixShape,
+    MatrixType,
+    PointerType,
+    Problem,
+    ScalarType,
+    VectorShape,
+    VectorType,
+    ViewType,
+)
+from cts.model.vector_arithmetic import (
     EXTENDED,
+    VectorArithmetic,
+    VectorBitcast,
+    VectorConversion,
+    VectorConvert,
+    VectorOperation,
+    VectorTimesScalar,
+)
+from cts.model.vector_products import (
     Interpretation,
     MatrixLayout,
     SpecInterpretation,
     SpecLayout,
     TrainingInstruction,
-    VectorArithmetic,
-    VectorBitcast,
-    VectorConstant,
-    VectorConstruct,
-    VectorConversion,
-    VectorConvert,
-    VectorExtract,
-    VectorInsert,
-    VectorInstruction,
-    VectorLoad,
     VectorMatrixMul,
-    VectorNull,
-    VectorOperation,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
+    interpretation_of,
+    layout_of,
+)
+from cts.model.vectors import (
+    VectorConstant,
+    VectorConstruct,
+    VectorExtract,
+    VectorInsert,
+    VectorLoad,
+    VectorNull,
     VectorStore,
-    VectorTimesScalar,
-    VectorType,
 )
 from cts.model.yaml import dumps_case, load_case, loads_case
 

@@ -13,7 +13,7 @@ from cts.generators.build.specials import draw_numbers, some_specials
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.model import ComponentType, VectorArithmetic, VectorOperation
 from cts.model.component import Number
-from cts.model.vector_rules import operand_count
+from cts.model.vector_arithmetic import operand_count
 
 _C = ComponentType
 _O = VectorOperation
