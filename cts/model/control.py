@@ -49,6 +49,10 @@ class Loop(BlockStart, frozen=True):
     def defines(self) -> tuple[str, ...]:
         return tuple(c.id for c in self.carry)
 
+    @property
+    def ending(self) -> EndLoop:
+        return EndLoop(self.defines)
+
     def check(self, names: Names) -> Iterator[Problem]:
         for n, carry in enumerate(self.carry):
             yield from names.refer(f"carry[{n}].init", carry.init, names.carried(carry.init))
@@ -83,6 +87,10 @@ class If(BlockStart, frozen=True):
     facts = ("KM-011",)
     effects = ("KM-019", "TA-071")
     condition: Operand
+
+    @property
+    def ending(self) -> EndIf:
+        return EndIf()
 
     def check(self, names: Names) -> Iterator[Problem]:
         names.enter(self)

@@ -149,12 +149,26 @@ class Computation(Instruction, frozen=True):
     """A kind: gives new values, which are those of other elements by chance alone."""
 
 
+class Product(Computation, frozen=True):
+    """A kind: multiplies with a matrix. Its elements are sums of products, and of those of `addends`."""
+
+    @property
+    def addends(self) -> tuple[str, ...]:
+        """The ids of the results that are added to the products."""
+        return ()
+
+
 class Accumulation(Instruction, frozen=True):
     """A kind: adds to memory, atomically (CV-037)."""
 
 
 class BlockStart(Instruction, frozen=True):
     """A kind: begins a block of instructions."""
+
+    @property
+    def ending(self) -> BlockEnd:
+        """The end of such a block that brings no result out of it, or none but those that came in."""
+        raise NotImplementedError
 
 
 class BlockEnd(Instruction, frozen=True):

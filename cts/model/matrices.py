@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cts.model.component import ComponentType, encode
 from cts.model.feature import Feature
-from cts.model.instruction import Computation, Constant, Found, Instruction
+from cts.model.instruction import Computation, Constant, Found, Instruction, Product
 from cts.model.operand import ComponentValue, Use, number_of
 from cts.model.types import MatrixShape, MatrixType, Problem
 
@@ -98,7 +98,7 @@ class MatrixNull(Constant, frozen=True):
         yield self.type
 
 
-class MatrixMulAdd(Computation, frozen=True):
+class MatrixMulAdd(Product, frozen=True):
     """KM-014, NU-001, NU-002, NU-010: A * B + C. The result has the type of `c`."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixMulAddKHR"
@@ -109,6 +109,10 @@ class MatrixMulAdd(Computation, frozen=True):
     b: str
     c: str
     operands: tuple[MulAddOperand, ...] = ()
+
+    @property
+    def addends(self) -> tuple[str, ...]:
+        return (self.c,)
 
     def typed(self, operands: Operands) -> Found:
         """KM-014, VK-022."""

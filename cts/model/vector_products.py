@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from cts.model.component import ComponentType
 from cts.model.feature import Feature
-from cts.model.instruction import Accumulation, Computation, Found
+from cts.model.instruction import Accumulation, Found, Product
 from cts.model.matrices import MulAddOperand
 from cts.model.operand import Operand, SpecBool, SpecInt, constant_of
 from cts.model.types import Problem, VectorType
@@ -103,7 +103,7 @@ TRAINING = COOPERATIVE_VECTOR | {Feature.COOPERATIVE_VECTOR_TRAINING}
 _RESULTS = tuple(t for t in ComponentType if t.is_ieee or (not t.is_float and t.size == 4))
 
 
-class VectorMatrixMul(VectorInstructionBase, Computation, frozen=True):
+class VectorMatrixMul(VectorInstructionBase, Product, frozen=True):
     """CV-014..CV-018: matrix times vector, plus a bias where there is one (OpCooperativeVectorMatrixMulAddNV).
 
     `matrix` is a buffer or an opaque matrix, `bias` a buffer; offsets and `stride` count bytes. At an
