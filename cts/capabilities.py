@@ -28,7 +28,7 @@ from cts.model import (
     types_of,
 )
 from cts.model.feature import Feature as Feature
-from cts.model.matrix_rules import effective
+from cts.model.matrices import effective
 
 #: Parts of buffers in Workgroup memory take whole units of so many bytes, so that all begin aligned (VK-040, VK-050).
 PART_ALIGNMENT = 16

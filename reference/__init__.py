@@ -7,7 +7,8 @@ from functools import cached_property
 
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Reached, Trace, Violation
-from cts.reference.execution.execute import Execution, Recording, execute, run
+from cts.reference.execution.execute import Recording, execute, run
+from cts.reference.execution.execution import Execution
 from cts.reference.execution.program import Evaluation, evaluate
 from cts.reference.trace.bytes import reached, trace, trace_element
 from cts.reference.trace.element import Element

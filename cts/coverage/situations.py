@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cts.capabilities import Capabilities
-from cts.coverage.vectors import of_conversions, of_operations, of_product, of_vectors
+from cts.coverage.vectors import VECTOR_RULES, of_conversions, of_vectors
 from cts.model import (
     Case,
     ClampMode,
@@ -36,9 +36,6 @@ from cts.model import (
     Scope,
     StorageClass,
     TensorLayoutSlice,
-    VectorArithmetic,
-    VectorConvert,
-    VectorMatrixMul,
     factors_of,
     types_of,
 )
@@ -213,8 +210,7 @@ _RULES: Sequence[tuple[type[Instruction] | tuple[type[Instruction], ...], _Rule]
     (MatrixConvert, _convert),
     (MatrixReduce, _reduce),
     (MatrixPerElement, _per_element),
-    (VectorMatrixMul, lambda i, context: of_product(i, context.case, context.types)),
-    ((VectorArithmetic, VectorConvert), lambda i, context: of_operations(i, context.types)),
+    *((kind, lambda i, context, rule=rule: rule(i, context.case, context.types)) for kind, rule in VECTOR_RULES),
 )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from cts.capabilities import EVERYWHERE, covers, vector_mul
 from cts.model import (
     BlockStart,
     Case,
+    Instruction,
     MulAddOperand,
     StorageClass,
     VectorArithmetic,
@@ -19,7 +20,7 @@ from cts.model import (
     interpretation_of,
     layout_of,
 )
-from cts.model.matrix_rules import effective
+from cts.model.matrices import effective
 from cts.model.types import ResultType
 
 
@@ -36,14 +37,14 @@ def of_vectors(case: Case, types: Mapping[str, ResultType]) -> Iterator[str]:
         yield "CV-013"
 
 
-def of_operations(i: VectorArithmetic | VectorConvert, types: Mapping[str, ResultType]) -> Iterator[str]:
+def _of_operations(i: VectorArithmetic | VectorConvert, case: Case, types: Mapping[str, ResultType]) -> Iterator[str]:
     """The numbers of element-wise operations."""
     shape = types[i.a if isinstance(i, VectorArithmetic) else i.vector]
     if isinstance(shape, VectorShape):
         yield "NU-011 NU-012" if shape.component.is_float else "NU-004"
 
 
-def of_product(i: VectorMatrixMul, case: Case, types: Mapping[str, ResultType]) -> Iterator[str]:
+def _of_product(i: VectorMatrixMul, case: Case, types: Mapping[str, ResultType]) -> Iterator[str]:
     """How the input is converted, where the matrix is, and what is added."""
     source = types[i.input]
     assert isinstance(source, VectorShape)
@@ -77,6 +78,13 @@ def of_product(i: VectorMatrixMul, case: Case, types: Mapping[str, ResultType]) 
     around = any(isinstance(other, BlockStart) for other in case.program)
     if around or any(factors_of(o).inv for o in (i.matrix_offset, i.bias_offset)):
         yield "CV-010"
+
+
+#: Facts that depend on the operands of vector instructions: functions of the instruction, its case and the types.
+VECTOR_RULES: Sequence[tuple[type[Instruction] | tuple[type[Instruction], ...], Callable[..., Iterator[str]]]] = (
+    (VectorMatrixMul, _of_product),
+    ((VectorArithmetic, VectorConvert), _of_operations),
+)
 
 
 def of_conversions(case: Case) -> Iterator[str]:

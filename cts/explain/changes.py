@@ -12,60 +12,30 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
+from cts.explain.alternatives import Alternatives, alternatives
 from cts.model import (
     AnyInstruction,
-    Arithmetic,
     BlockEnd,
     BlockStart,
     Case,
-    ClampMode,
-    Conversion,
     EndIf,
     EndLoop,
     If,
-    Interpretation,
     LayoutInstruction,
-    Loop,
-    MatrixArithmetic,
-    MatrixComponents,
-    MatrixConvert,
     MatrixConvertUse,
-    MatrixLayout,
-    MatrixLoadTensor,
-    MatrixMulAdd,
     MatrixNull,
-    MatrixPerElement,
-    MatrixReduce,
     MatrixShape,
     MatrixTranspose,
-    MulAddOperand,
-    Order,
     PointerInstruction,
-    PointerSelect,
-    ReduceMode,
     Scalar,
     Setter,
     SpecNumber,
-    Store,
-    StridedInstruction,
-    TensorInstruction,
-    TensorLayout,
-    TensorView,
     Use,
-    VectorArithmetic,
-    VectorConstruct,
-    VectorConversion,
-    VectorConvert,
-    VectorMatrixMul,
-    VectorOperation,
     ViewInstruction,
-    constant_of,
-    interpretation_of,
-    layout_of,
+    references,
     renamed,
     types_of,
 )
-from cts.model.vectors import SpecInterpretation
 
 
 class Change(NamedTuple):
@@ -174,206 +144,41 @@ def _bypassed(case: Case, j: int) -> Iterator[Change]:
         program = case.program[:j] + tuple(renamed(i, instruction.id, instruction.of) for i in case.program[j + 1 :])
         what = f"program[{j}] {type(instruction).__name__} did nothing"
         yield Change(what, instruction.explained_by, structs.replace(case, program=program))
-    if isinstance(instruction, PointerSelect):
-        for arm in (instruction.a, instruction.b):
-            program = case.program[:j] + tuple(renamed(i, instruction.id, arm) for i in case.program[j + 1 :])
-            what = f"program[{j}] PointerSelect always gave {arm!r}"
+    if isinstance(instruction, PointerInstruction):
+        for source in references(instruction):
+            program = case.program[:j] + tuple(renamed(i, instruction.id, source) for i in case.program[j + 1 :])
+            what = f"program[{j}] {type(instruction).__name__} always gave {source!r}"
             yield Change(what, instruction.explained_by, structs.replace(case, program=program))
 
 
-def _instead(case: Case, j: int) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
-    """Other instructions that program[j] may be taken for, of the same kind."""
+def _instead(case: Case, j: int) -> Alternatives:
+    """Other instructions that program[j] may be taken for."""
     i = case.program[j]
+    yield from alternatives(case, i)
     match i:
-        case TensorLayout(clamp=clamp):
-            for mode in ClampMode:
-                if mode is not constant_of(clamp):
-                    facts = ("TA-039", "TA-035") if mode is ClampMode.Constant else ("TA-035",)
-                    yield f"clamped as {mode.value}", facts, structs.replace(i, clamp=mode)
-        case TensorView(permutation=permutation):
-            yield from _permutations(i, tuple(int(str(constant_of(p))) for p in permutation))
-        case _ if isinstance(i, TensorInstruction):
-            if i.view is not None:
-                yield "had no view", ("TA-033", "TA-032"), structs.replace(i, view=None)
-            if isinstance(i, MatrixLoadTensor) and i.decode_vector is not None:
-                yield "did not use its vector decode function", ("DV-012",), structs.replace(i, decode_vector=None)
-        case _ if isinstance(i, StridedInstruction):
-            other = Order.ColumnMajor if i.order is Order.RowMajor else Order.RowMajor
-            yield f"were {other.value}", ("KM-013",), structs.replace(i, order=other)
-            shape = types_of(case).get(i.stored if isinstance(i, Store) else i.id)
-            if isinstance(shape, MatrixShape):
-                for extent in {shape.rows, shape.cols} - {i.stride}:
-                    yield f"had stride {extent}", ("KM-013",), structs.replace(i, stride=extent)
-        case MatrixMulAdd(operands=operands):
-            yield from _masks(i, operands)
-        case MatrixArithmetic():
-            yield from _arithmetic(i)
-        case MatrixConvert():
-            yield from _conversions(i, Conversion)
-            yield (
-                "saturated" if not i.saturate else "did not saturate",
-                ("NU-033",),
-                structs.replace(i, saturate=not i.saturate),
-            )
-        case MatrixReduce(mode=mode):
-            for other_mode in ((ReduceMode.Row,), (ReduceMode.Column,), (ReduceMode.Row, ReduceMode.Column)):
-                if set(other_mode) != set(mode) and ReduceMode.Square not in mode:
-                    text = " and ".join(m.value for m in other_mode)
-                    yield f"combined each {text}", ("CM-022",), structs.replace(i, mode=other_mode)
-        case MatrixPerElement():
-            yield from _extras(i)
         case MatrixTranspose():
-            replaced = MatrixConvertUse(i.id, i.matrix, Use.B)
-            yield "did not transpose", ("CM-052",), replaced
-        case MatrixConvertUse():
-            if i.use is Use.B:
-                yield "transposed as well", ("CM-051",), MatrixTranspose(i.id, i.matrix)
-        case _:
-            yield from _vectors(i)
-
-
-def _permutations(i: TensorView, permutation: tuple[int, ...]) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
-    inverse = tuple(permutation.index(n) for n in range(len(permutation)))
-    ordered = tuple(range(len(permutation)))
-    for text, other in (("were inverted", inverse), ("did not permute", ordered)):
-        if other != permutation:
-            yield f"{text}: permutation {list(other)}", ("TA-033", "TA-011"), structs.replace(i, permutation=other)
-
-
-def _masks(i: Any, operands: tuple[MulAddOperand, ...]) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
-    """One bit of the operand mask changed, or none set."""
-    vector = isinstance(i, VectorMatrixMul)
-    for bit in MulAddOperand:
-        given = set(operands) ^ {bit}
-        facts = ("NU-002",) if bit is MulAddOperand.SaturatingAccumulation else ("CV-017",) if vector else ("NU-001",)
-        text = f"{'had' if bit in given else 'did not have'} {bit.value}"
-        yield text, facts, structs.replace(i, operands=tuple(o for o in MulAddOperand if o in given))
-    pairs = (MulAddOperand.MatrixASigned, MulAddOperand.MatrixBSigned)
-    if (pairs[0] in operands) != (pairs[1] in operands):
-        swapped = set(operands) ^ set(pairs)
-        given_operands = tuple(o for o in MulAddOperand if o in swapped)
-        yield "confused the signs of A and B", ("NU-001",), structs.replace(i, operands=given_operands)
-
-
-_UNSIGNED = {"SDiv": "UDiv", "SMin": "UMin", "SMax": "UMax", "SClamp": "UClamp"}
-_SIBLINGS = {
-    **_UNSIGNED,
-    **{b: a for a, b in _UNSIGNED.items()},
-    "ShiftRightLogical": "ShiftRightArithmetic",
-    "ShiftRightArithmetic": "ShiftRightLogical",
-    "IAdd": "ISub",
-    "FAdd": "FSub",
-    "SConvert": "UConvert",
-    "UConvert": "SConvert",
-    "ConvertFToS": "ConvertFToU",
-    "ConvertFToU": "ConvertFToS",
-    "ConvertSToF": "ConvertUToF",
-    "ConvertUToF": "ConvertSToF",
-}
-
-
-def _arithmetic(i: MatrixArithmetic) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
-    rule = ("NU-011",) if i.operation.value.startswith("F") else ("NU-004",)
-    if i.b is not None and i.a != i.b:
-        yield "had its operands the other way round", rule, structs.replace(i, a=i.b, b=i.a)
-    other = _SIBLINGS.get(i.operation.value)
-    if other in Arithmetic.__members__:
-        yield f"were {other}", rule, structs.replace(i, operation=Arithmetic(other))
-
-
-def _conversions(i: Any, kinds: Any) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
-    other = _SIBLINGS.get(i.operation.value)
-    if other is not None:
-        rule = "NU-005" if "Convert" in other[1:8] else "NU-016" if other.startswith("ConvertF") else "NU-012"
-        yield f"were {other}", (rule,), structs.replace(i, operation=kinds(other))
-
-
-def _extras(i: MatrixPerElement) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
-    if len(i.matrices) > 1:
-        yield "had its extra matrices in reverse", ("CM-030",), structs.replace(i, matrices=i.matrices[::-1])
-    if i.matrices:
-        given = (i.matrix,) * len(i.matrices)
-        yield "had its matrix for every extra one", ("CM-030",), structs.replace(i, matrices=given)
-    if len(set(map(str, i.scalars))) > 1:
-        yield "had its extra scalars in reverse", ("CM-030",), structs.replace(i, scalars=i.scalars[::-1])
-        first = (i.scalars[0],) * len(i.scalars)
-        yield "had its first scalar for every extra one", ("CM-030",), structs.replace(i, scalars=first)
-
-
-def _vectors(i: AnyInstruction) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
-    match i:
-        case VectorMatrixMul():
-            yield (
-                "transposed the matrix, or did not",
-                ("CV-018",),
-                structs.replace(i, transpose=not constant_of(i.transpose)),
-            )
-            layout = layout_of(i.layout)
-            if not layout.optimal:
-                other = MatrixLayout.ColumnMajor if layout is MatrixLayout.RowMajor else MatrixLayout.RowMajor
-                yield f"had a {other.value} matrix", ("CV-018", "CV-002"), structs.replace(i, layout=other)
-            if i.bias is not None:
-                nothing = structs.replace(i, bias=None, bias_offset=0, bias_interpretation=None)
-                yield "had no bias", ("CV-015", "CV-018"), nothing
-            yield from _masks(i, i.operands)
-            yield from _interpretations(i)
-        case VectorArithmetic():
-            yield from _vector_arithmetic(i)
-        case VectorConvert():
-            yield from _conversions(i, VectorConversion)
-        case VectorConstruct():
-            if len(i.parts) > 1:
-                yield "had its parts in reverse", ("CV-011",), structs.replace(i, parts=i.parts[::-1])
+            yield "did not transpose", ("CM-052",), MatrixConvertUse(i.id, i.matrix, Use.B)
+        case MatrixConvertUse(use=Use.B):
+            yield "transposed as well", ("CM-051",), MatrixTranspose(i.id, i.matrix)
         case _:
             pass
-
-
-def _interpretations(i: VectorMatrixMul) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
-    """Operands read with the other sign."""
-    for field, rule in (("input_interpretation", "CV-030"), ("matrix_interpretation", "CV-035"),
-                        ("bias_interpretation", "CV-015")):  # fmt: skip
-        value: Interpretation | SpecInterpretation | None = getattr(i, field)
-        name = "" if value is None else interpretation_of(value).value
-        other = name.removeprefix("u") if name.startswith("uint") else f"u{name}"
-        if "int" in name and other in Interpretation.__members__:
-            yield f"read {field} as {other}", (rule,), structs.replace(i, **{field: Interpretation(other)})
-
-
-def _vector_arithmetic(i: VectorArithmetic) -> Iterator[tuple[str, tuple[str, ...], AnyInstruction]]:
-    rule = ("CV-012",)
-    given = (i.a, i.b, i.c)
-    orders = {(i.b, i.a, i.c), (i.a, i.c, i.b), (i.b, i.c, i.a), (i.c, i.a, i.b), (i.c, i.b, i.a)}
-    for order in sorted(orders - {given}, key=str):
-        if all((a is None) == (b is None) for a, b in zip(order, given, strict=True)):
-            changed = structs.replace(i, a=order[0], b=order[1], c=order[2])
-            yield f"had its operands in the order {', '.join(filter(None, order))}", rule, changed
-    other = _SIBLINGS.get(i.operation.value)
-    if other in VectorOperation.__members__:
-        yield f"were {other}", rule, structs.replace(i, operation=VectorOperation(other))
 
 
 def _added(case: Case, index: int) -> Iterator[Change]:
     """A matrix operand as zeros, by an instruction before this one."""
     i: Any = case.program[index]
     types = types_of(case)
-    field, rule = "", ""
-    if isinstance(i, MatrixMulAdd):
-        field, rule = "c", "NU-010" if _is_float(case, i) else "NU-001"
-    elif isinstance(i, MatrixLoadTensor):
-        field, rule = "object", "TA-038"
-    shape = types.get(getattr(i, field, "")) if field else None
-    if isinstance(shape, MatrixShape):
+    for field in ("c", "object"):
+        shape = types.get(getattr(i, field, ""))
+        if not isinstance(shape, MatrixShape):
+            continue
+        rule = "TA-038" if field == "object" else "NU-010" if shape.component.is_float else "NU-001"
         name = "zeros"
         while name in types:
             name += "_"
         null = MatrixNull(name, shape.declared)
         program = (*case.program[:index], null, structs.replace(i, **{field: name}), *case.program[index + 1 :])
         yield Change(f"program[{index}].{field} were all 0", (rule,), structs.replace(case, program=program))
-
-
-def _is_float(case: Case, i: Any) -> bool:
-    shape = types_of(case).get(getattr(i, "id", ""))
-    return isinstance(shape, MatrixShape) and shape.component.is_float
 
 
 _CALLED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
@@ -395,8 +200,7 @@ def _bodies(case: Case, index: int) -> Iterator[Change]:
     i: Any = case.program[index]
     names = {getattr(i, f, None) for f in ("function", "decode", "decode_vector", "combine")}
     functions = {n: f for n, f in case.functions.items() if n in names}
-    called = isinstance(i, (MatrixPerElement, MatrixComponents))
-    for what, facts, pairs in _CALLED if called else _DECODED:
+    for what, facts, pairs in _CALLED if hasattr(i, "function") else _DECODED:
         bodies = {n: _replaced(f.body, pairs) for n, f in functions.items()}
         if any(bodies[n] != f.body for n, f in functions.items()):
             changed = {n: structs.replace(f, body=bodies[n]) for n, f in functions.items()}
@@ -417,7 +221,7 @@ def _blocks(case: Case, index: int) -> Iterator[Change]:
             opened.pop()
     for j in opened:
         i = case.program[j]
-        if isinstance(i, Loop) and j != index:
+        if not isinstance(i, If) and j != index:
             yield from _numbers(case, j)
         if isinstance(i, If):
             for value, text in ((0, "never"), (1, "always")):
@@ -425,9 +229,7 @@ def _blocks(case: Case, index: int) -> Iterator[Change]:
                 yield Change(f"the condition of program[{j}] {text} held", ("TA-071",), changed)
     end = case.program[index]
     if isinstance(end, EndLoop):
-        loop = case.program[opened[-1]]
-        assert isinstance(loop, Loop)
-        stays = tuple(c.id for c in loop.carry)
+        stays = case.program[opened[-1]].defines
         if stays != end.next:
             what = "what the loop carries were not replaced after a turn"
             yield Change(what, ("KM-011",), _with(case, index, structs.replace(end, next=stays)))

@@ -10,7 +10,7 @@ from cts.errors import BadInput
 from cts.explain.instrument import instrumented, points
 from cts.explain.model import SHORTENED, Explanation
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
-from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, EndIf, EndLoop, Loop
+from cts.model import BlockEnd, BlockStart, Case
 from cts.oracle.expectation import Oracle
 
 
@@ -39,13 +39,13 @@ def shortest(plain: Explanation, case: Case, driver: OpenDriver, oracle: Oracle,
 def _beginnings(case: Case) -> Iterator[tuple[int, Case]]:
     """Programs that end behind each instruction, the shortest first, without conversions that come after."""
     conversions = tuple(c for c in case.conversions if not c.after)
-    opened: list[AnyInstruction] = []
+    opened: list[BlockStart] = []
     for index, instruction in enumerate(case.program):
         if isinstance(instruction, BlockStart):
             opened.append(instruction)
         elif isinstance(instruction, BlockEnd):
             opened.pop()
-        ends = [EndLoop(tuple(c.id for c in i.carry)) if isinstance(i, Loop) else EndIf() for i in reversed(opened)]
+        ends = [block.ending for block in reversed(opened)]
         yield index, structs.replace(case, program=(*case.program[: index + 1], *ends), conversions=conversions)
 
 

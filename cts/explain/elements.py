@@ -17,9 +17,8 @@ from cts.model import (
     Case,
     ComponentType,
     Load,
-    MatrixMulAdd,
     MatrixShape,
-    VectorMatrixMul,
+    Product,
     VectorShape,
     initial_bits,
     references,
@@ -168,14 +167,8 @@ def read_instead(
         found = _in_buffer(case, reached.buffer, result.component, actual)
         if found:
             return found
-    match instruction:
-        case VectorMatrixMul():
-            names = []
-        case MatrixMulAdd(c=c):
-            names = [c]
-        case _:
-            names = list(dict.fromkeys((*references(instruction), result.name)))
-    for name in names:
+    names = dict.fromkeys((*references(instruction), result.name))
+    for name in instruction.addends if isinstance(instruction, Product) else names:
         if name in expectation.matrices and (name != result.name or isinstance(instruction, STORES)):
             found = _in_result(case, expectation, name, result.component, actual, place[0])
             if found:

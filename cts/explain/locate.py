@@ -17,6 +17,7 @@ from cts.judging.compare import Differing, Divergence
 from cts.judging.judge import Attempt, OpenDriver, judge
 from cts.model import (
     GUARD_BYTES,
+    Accumulation,
     AnyInstruction,
     BlockEnd,
     BlockStart,
@@ -27,7 +28,6 @@ from cts.model import (
     ScalarType,
     Store,
     VectorMatrixMul,
-    VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
     VectorShape,
     encode,
@@ -288,7 +288,7 @@ def _converted(search: _Search, trace: Trace) -> Located:
     adding = [
         n
         for n, i in enumerate(search.case.program)
-        if isinstance(i, VectorOuterProductAccumulate) and i.matrix == source
+        if isinstance(i, Accumulation) and getattr(i, "matrix", None) == source
     ]
     if not adding:
         return Located(None, model.MEMORY, None, tuple(search.notes), trace)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.judging.compare import Differing, Divergence, is_nan
-from cts.model import Case, MatrixMulAdd, MatrixShape, VectorMatrixMul, VectorShape, decode, types_of
+from cts.model import Case, MatrixShape, Product, VectorShape, decode, types_of
 
 #: Errors up to this part of a sum's magnitude may be those of few bits: bfloat16 has 8.
 FEW_BITS = 2.0**-7
@@ -26,7 +26,7 @@ def policy_of(case: Case, divergence: Divergence) -> str:
 
 def _multiplies_floats(case: Case) -> bool:
     types = types_of(case)
-    results = (types[i.id] for i in case.program if isinstance(i, (MatrixMulAdd, VectorMatrixMul)))
+    results = (types[name] for i in case.program if isinstance(i, Product) for name in i.defines)
     return any(isinstance(t, (MatrixShape, VectorShape)) and t.component.is_float for t in results)
 
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from cts.model.case import Case
 from cts.model.component import ComponentType, encode
 from cts.model.functions import PerElement
-from cts.model.instructions import dynamic_operands, references
+from cts.model.instruction import references
+from cts.model.instructions import dynamic_operands
 from cts.model.operand import Scalar, SpecNumber
 from cts.model.resolve import types_of
 from cts.model.types import MatrixShape, VectorShape

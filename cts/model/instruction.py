@@ -1,4 +1,4 @@
-"""The base of all instructions, what each declares of itself, and the matrix type they share.
+"""The base of all instructions, and what each declares of itself.
 
 What is to be known of an instruction stands in its struct: other parts of the suite ask the struct, or
 whether it is of a kind, and have no lists of instructions of their own.
@@ -6,23 +6,26 @@ whether it is of a kind, and have no lists of instructions of their own.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from cts.model.component import ComponentType
 from cts.model.feature import Feature
-from cts.model.operand import Scope, SpecInt, SpecScope, SpecUse, Use
+from cts.model.types import LayoutType, MatrixShape, MatrixType, Problem, ScalarType, VectorType, ViewType
+
+if TYPE_CHECKING:
+    from cts.model.names import Names, Operands
+
+#: The problems of an instruction and, last, the type of its result where it has one.
+Found: TypeAlias = Iterator[Problem | MatrixType | VectorType | ScalarType]
 
 
-class MatrixType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """OpTypeCooperativeMatrixKHR (KM-010)."""
+class Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of what instructions have lists of that refer to results: `refers` are the fields with their ids."""
 
-    component: ComponentType
-    scope: Scope | SpecScope
-    rows: int | SpecInt
-    cols: int | SpecInt
-    use: Use | SpecUse
+    refers: ClassVar[tuple[str, ...]] = ()
 
 
 class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="op", tag=True):
@@ -71,13 +74,53 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         """The facts behind the instruction and its operands, the one that says most first."""
         return (*self.effects, *self.facts)
 
+    @property
+    def defines(self) -> tuple[str, ...]:
+        """The ids of its results; the end of a loop, without any of its own, defines those of its beginning again."""
+        name: str | None = getattr(self, "id", None)
+        return () if name is None else (name,)
+
+    def check(self, names: Names) -> Iterator[Problem]:
+        """The problems of its references, types and operand counts; adds its result, if it has one, to the names.
+
+        Here: an instruction that makes a matrix of matrices, whose type follows from theirs.
+        """
+        sound = True
+        for name in references(self):
+            for problem in names.refer("matrix", name, MatrixShape):
+                fields = (f for f in self.__struct_fields__ if f != "id" and getattr(self, f) == name)
+                yield replace(problem, path=next(fields, "matrices"))
+                sound = False
+        if sound:
+            yield from names.conclude(self)
+
+    def typed(self, operands: Operands) -> Found:
+        """The problems of the instruction where its references are sound, and the type of its result.
+
+        Rules about values are `cts.reference.validity`'s.
+        """
+        raise AssertionError(f"no typing rule for {type(self).__name__}")
+
 
 class Setter(Instruction, frozen=True):
-    """A kind: gives a copy of the layout or view `of` with something set (TA-022)."""
+    """A kind: gives a copy of the layout or view `of`, which `sets` says, with something set (TA-022)."""
 
+    sets: ClassVar[type[LayoutType] | type[ViewType]]
     exercises: ClassVar[tuple[str, ...]] = ("TA-022",)
     id: str
     of: str
+
+    def check(self, names: Names) -> Iterator[Problem]:
+        """TA-022: fields of several operands have one for each dimension."""
+        source = names.types.get(self.of)
+        yield from names.refer("of", self.of, self.sets)
+        if isinstance(source, self.sets):
+            for field in self.__struct_fields__:
+                values = getattr(self, field)
+                if isinstance(values, tuple) and len(values) != source.dim:
+                    what = f"{len(values)} operands for {source.dim} dimensions"
+                    yield Problem(field, what, f"{source.dim} operands", "TA-022")
+            yield from names.define(self.id, source)
 
     @property
     def explained_by(self) -> tuple[str, ...]:
@@ -106,6 +149,15 @@ class Computation(Instruction, frozen=True):
     """A kind: gives new values, which are those of other elements by chance alone."""
 
 
+class Product(Computation, frozen=True):
+    """A kind: multiplies with a matrix. Its elements are sums of products, and of those of `addends`."""
+
+    @property
+    def addends(self) -> tuple[str, ...]:
+        """The ids of the results that are added to the products."""
+        return ()
+
+
 class Accumulation(Instruction, frozen=True):
     """A kind: adds to memory, atomically (CV-037)."""
 
@@ -113,6 +165,41 @@ class Accumulation(Instruction, frozen=True):
 class BlockStart(Instruction, frozen=True):
     """A kind: begins a block of instructions."""
 
+    @property
+    def ending(self) -> BlockEnd:
+        """The end of such a block that brings no result out of it, or none but those that came in."""
+        raise NotImplementedError
+
 
 class BlockEnd(Instruction, frozen=True):
     """A kind: ends the block that the last open `BlockStart` began."""
+
+
+def references(instruction: Instruction | Part) -> Iterator[str]:
+    """The ids of earlier results that an instruction refers to, without `buffer`, which may be a pointer's."""
+    for field in instruction.refers:
+        value = getattr(instruction, field, None)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Part):
+                yield from references(item)
+            elif item is not None:
+                yield item
+
+
+_Referring = TypeVar("_Referring", bound=Instruction | Part)
+
+
+def renamed(instruction: _Referring, old: str, new: str) -> _Referring:
+    """The instruction with references to `old` made to `new`."""
+
+    def other(value: Any) -> Any:
+        match value:
+            case tuple():
+                return tuple(other(item) for item in value)
+            case Part():
+                return renamed(value, old, new)
+            case _:
+                return new if value == old else value
+
+    fields = (f for f in (*instruction.refers, "buffer") if f in instruction.__struct_fields__)
+    return structs.replace(instruction, **{f: other(getattr(instruction, f)) for f in fields})

@@ -7,14 +7,15 @@ results by name. To add an instruction see docs/adding-an-instruction.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from msgspec import structs
-
-from cts.model.control import ControlInstruction, EndIf, Loop
+from cts.model.control import ControlInstruction
 from cts.model.feature import Feature
 from cts.model.instruction import BlockEnd, BlockStart, Instruction, Setter
-from cts.model.matrices import MatrixInstruction, PointerInstruction
+from cts.model.matrices import MatrixValueInstruction
+from cts.model.matrix_callbacks import MatrixCallbackInstruction
+from cts.model.matrix_conversions import MatrixConversionInstruction
+from cts.model.matrix_memory import MemoryInstruction, PointerInstruction
 from cts.model.operand import (
     ClampMode,
     Operand,
@@ -25,7 +26,13 @@ from cts.model.operand import (
     SpecNumber,
     constant_of,
 )
-from cts.model.vectors import VectorInstruction
+from cts.model.types import LayoutType, Problem, ViewType
+from cts.model.vector_arithmetic import VectorArithmeticInstruction
+from cts.model.vector_products import VectorProductInstruction
+from cts.model.vectors import VectorCompositeInstruction
+
+if TYPE_CHECKING:
+    from cts.model.names import Names
 
 
 class TensorLayout(Instruction, frozen=True):
@@ -46,8 +53,23 @@ class TensorLayout(Instruction, frozen=True):
         repeats = clamp in (ClampMode.Repeat, ClampMode.RepeatMirrored)
         return (*super().exercised, *found, *(("TA-087",) if repeats else ()))
 
+    def check(self, names: Names) -> Iterator[Problem]:
+        """TA-010."""
+        dim, clamp = constant_of(self.dim), constant_of(self.clamp)
+        assert isinstance(dim, int) and isinstance(clamp, ClampMode)
+        if not 1 <= dim <= 5:
+            yield Problem("dim", f"dim is {dim}", "1 to 5 dimensions", "TA-010")
+            return
+        yield from names.define(self.id, LayoutType(dim, clamp))
 
-class TensorLayoutSetBlockSize(Setter, frozen=True):
+
+class LayoutSetter(Setter, frozen=True):
+    """A setter of layouts."""
+
+    sets = LayoutType
+
+
+class TensorLayoutSetBlockSize(LayoutSetter, frozen=True):
     """TA-013."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetBlockSizeNV"
@@ -57,7 +79,7 @@ class TensorLayoutSetBlockSize(Setter, frozen=True):
     block_size: tuple[Operand, ...]
 
 
-class TensorLayoutSetDimension(Setter, frozen=True):
+class TensorLayoutSetDimension(LayoutSetter, frozen=True):
     """TA-014."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetDimensionNV"
@@ -65,7 +87,7 @@ class TensorLayoutSetDimension(Setter, frozen=True):
     dims: tuple[Operand, ...]
 
 
-class TensorLayoutSetStride(Setter, frozen=True):
+class TensorLayoutSetStride(LayoutSetter, frozen=True):
     """TA-015."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetStrideNV"
@@ -74,7 +96,7 @@ class TensorLayoutSetStride(Setter, frozen=True):
     strides: tuple[Operand, ...]
 
 
-class TensorLayoutSlice(Setter, frozen=True):
+class TensorLayoutSlice(LayoutSetter, frozen=True):
     """TA-016."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSliceNV"
@@ -83,7 +105,7 @@ class TensorLayoutSlice(Setter, frozen=True):
     span: tuple[Operand, ...]
 
 
-class TensorLayoutSetClampValue(Setter, frozen=True):
+class TensorLayoutSetClampValue(LayoutSetter, frozen=True):
     """TA-017. `value` is the 32-bit pattern, not a component value (TA-038)."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetClampValueNV"
@@ -111,8 +133,27 @@ class TensorView(Instruction, frozen=True):
         found = {(1, 0): ("TA-083",), (0, 2, 1, 3, 4): ("TA-089",)}.get(permutation, ())
         return (*super().exercised, *found, *(("TA-080",) if ordered else ()))
 
+    def check(self, names: Names) -> Iterator[Problem]:
+        """TA-011."""
+        dim, has = constant_of(self.dim), constant_of(self.has_dimensions)
+        permutation = tuple(constant_of(p) for p in self.permutation)
+        assert isinstance(dim, int) and isinstance(has, bool)
+        if not 1 <= dim <= 5:
+            yield Problem("dim", f"dim is {dim}", "1 to 5 dimensions", "TA-011")
+        elif sorted(map(repr, permutation)) != sorted(map(repr, range(dim))):
+            what = f"{list(permutation)} is not a permutation"
+            yield Problem("permutation", what, f"each of 0 to {dim - 1} once", "TA-011")
+        else:
+            yield from names.define(self.id, ViewType(dim, has, tuple(int(str(p)) for p in permutation)))
 
-class TensorViewSetDimension(Setter, frozen=True):
+
+class ViewSetter(Setter, frozen=True):
+    """A setter of views."""
+
+    sets = ViewType
+
+
+class TensorViewSetDimension(ViewSetter, frozen=True):
     """TA-019."""
 
     opcode: ClassVar[str] = "OpTensorViewSetDimensionNV"
@@ -121,7 +162,7 @@ class TensorViewSetDimension(Setter, frozen=True):
     dims: tuple[Operand, ...]
 
 
-class TensorViewSetStride(Setter, frozen=True):
+class TensorViewSetStride(ViewSetter, frozen=True):
     """TA-020."""
 
     opcode: ClassVar[str] = "OpTensorViewSetStrideNV"
@@ -130,7 +171,7 @@ class TensorViewSetStride(Setter, frozen=True):
     strides: tuple[Operand, ...]
 
 
-class TensorViewSetClip(Setter, frozen=True):
+class TensorViewSetClip(ViewSetter, frozen=True):
     """TA-021."""
 
     opcode: ClassVar[str] = "OpTensorViewSetClipNV"
@@ -157,6 +198,10 @@ LayoutInstruction: TypeAlias = (
     | TensorLayoutSetClampValue
 )
 ViewInstruction: TypeAlias = TensorView | TensorViewSetDimension | TensorViewSetStride | TensorViewSetClip
+MatrixInstruction: TypeAlias = (
+    MatrixValueInstruction | MatrixConversionInstruction | MatrixCallbackInstruction | MemoryInstruction
+)
+VectorInstruction: TypeAlias = VectorCompositeInstruction | VectorArithmeticInstruction | VectorProductInstruction
 AnyInstruction: TypeAlias = (
     LayoutInstruction
     | ViewInstruction
@@ -183,48 +228,10 @@ def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     opened: list[tuple[str, ...]] = []
     for instruction in program:
-        given: tuple[str, ...] = (instruction.id,) if hasattr(instruction, "id") else ()
+        given = instruction.defines
         if isinstance(instruction, BlockStart):
-            given = tuple(c.id for c in instruction.carry) if isinstance(instruction, Loop) else ()
             opened.append(given)
         elif isinstance(instruction, BlockEnd):
-            given = opened.pop()
-            if isinstance(instruction, EndIf):
-                given = tuple(m.id for m in instruction.merge)
+            given = (*opened.pop(), *given)
         found.append(given)
     return found
-
-
-def references(instruction: Instruction) -> Iterator[str]:
-    """The ids of earlier results that an instruction refers to, without `buffer`, which may be a pointer's."""
-    for field in instruction.refers:
-        value = getattr(instruction, field, None)
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, tuple):
-            yield from value
-    if isinstance(instruction, Loop):
-        yield from (c.init for c in instruction.carry)
-    if isinstance(instruction, EndIf):
-        yield from (name for m in instruction.merge for name in (m.then, m.otherwise))
-
-
-def renamed(instruction: AnyInstruction, old: str, new: str) -> AnyInstruction:
-    """The instruction with references to `old` made to `new`."""
-    changes: dict[str, Any] = {}
-    for field in (*instruction.refers, "buffer"):
-        value = getattr(instruction, field, None)
-        if value == old:
-            changes[field] = new
-        elif isinstance(value, tuple) and old in value:
-            changes[field] = tuple(new if v == old else v for v in value)
-    if isinstance(instruction, Loop):
-        changes["carry"] = tuple(structs.replace(c, init=new) if c.init == old else c for c in instruction.carry)
-    if isinstance(instruction, EndIf):
-        changes["merge"] = tuple(
-            structs.replace(
-                m, then=new if m.then == old else m.then, otherwise=new if m.otherwise == old else m.otherwise
-            )
-            for m in instruction.merge
-        )
-    return structs.replace(instruction, **changes)

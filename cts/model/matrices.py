@@ -1,14 +1,19 @@
-"""Cooperative matrix instructions: memory, arithmetic, conversions, reductions, callbacks."""
+"""Cooperative matrix instructions: constants, multiplication, arithmetic, copies."""
 
 from __future__ import annotations
 
 import enum
-from typing import ClassVar, TypeAlias
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from cts.model.component import ComponentType
+from cts.model.component import ComponentType, encode
 from cts.model.feature import Feature
-from cts.model.instruction import Computation, Constant, Instruction, Load, MatrixType, Store
-from cts.model.operand import ComponentValue, Operand, Order, SpecInt, Use
+from cts.model.instruction import Computation, Constant, Found, Instruction, Product
+from cts.model.operand import ComponentValue, Use, number_of
+from cts.model.types import MatrixShape, MatrixType, Problem
+
+if TYPE_CHECKING:
+    from cts.model.names import Operands
 
 
 class MulAddOperand(enum.Enum):
@@ -37,24 +42,8 @@ class Arithmetic(enum.Enum):
     FDiv = "FDiv"
 
 
-class Conversion(enum.Enum):
-    """Conversions of every element (KM-018)."""
-
-    FConvert = "FConvert"
-    SConvert = "SConvert"
-    UConvert = "UConvert"
-    ConvertFToS = "ConvertFToS"
-    ConvertFToU = "ConvertFToU"
-    ConvertSToF = "ConvertSToF"
-    ConvertUToF = "ConvertUToF"
-
-
-class ReduceMode(enum.Enum):
-    """What a reduction combines (CM-004)."""
-
-    Row = "Row"
-    Column = "Column"
-    Square = "2x2"
+_UNARY = (Arithmetic.SNegate, Arithmetic.FNegate)
+_FLOATING = (Arithmetic.FNegate, Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FDiv)
 
 
 class Through(enum.Enum):
@@ -92,6 +81,10 @@ class MatrixConstant(Constant, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-021",) if self.replicated else ()))
 
+    def typed(self, operands: Operands) -> Found:
+        yield from represents("value", self.type.component, self.value)
+        yield self.type
+
 
 class MatrixNull(Constant, frozen=True):
     """A matrix of zeros by OpConstantNull (KM-016)."""
@@ -101,133 +94,11 @@ class MatrixNull(Constant, frozen=True):
     id: str
     type: MatrixType
 
-
-class MatrixLoadTensor(Load, frozen=True):
-    """CM-010. The result has the type of `object`, which supplies clipped elements (TA-038).
-
-    `buffer` is a buffer or a pointer (`Pointer`); `offset` counts elements (pointees) of the buffer.
-    `decode` and `decode_vector` name functions (DV-010): the pointee is then the function's block
-    (TA-037), and the buffer's own type does not matter.
-    """
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixLoadTensorNV"
-    facts = ("CM-010",)
-    effects = ("TA-036",)
-    exercises = ("TA-034", "TA-035", "TA-040", "TA-043", "TA-069", "TA-070", "NU-014")
-    needs = frozenset({Feature.TENSOR_ADDRESSING})
-    id: str
-    object: str
-    buffer: str
-    layout: str
-    view: str | None = None
-    offset: Operand = 0
-    decode: str | None = None
-    decode_vector: str | None = None
-
-    @property
-    def features(self) -> frozenset[Feature]:
-        found = self.needs
-        if self.decode is not None:
-            # The functions take a physical pointer, whatever the load's own (VK-011).
-            found |= {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS}
-        return found if self.decode_vector is None else found | {Feature.DECODE_VECTOR}
-
-    @property
-    def exercised(self) -> tuple[str, ...]:
-        return (*super().exercised, "TA-031" if self.view is None else "TA-033")
+    def typed(self, operands: Operands) -> Found:
+        yield self.type
 
 
-class MatrixStoreTensor(Store, frozen=True):
-    """CM-011. `offset` counts elements (pointees) of the buffer."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixStoreTensorNV"
-    facts = ("CM-011",)
-    effects = ("TA-036",)
-    exercises = (
-        "TA-034", "TA-035", "TA-036", "TA-040", "TA-043", "TA-067", "TA-068", "TA-069", "TA-070", "NU-014",
-    )  # fmt: skip
-    needs = frozenset({Feature.TENSOR_ADDRESSING})
-    matrix: str
-    buffer: str
-    layout: str
-    view: str | None = None
-    offset: Operand = 0
-
-    @property
-    def stored(self) -> str:
-        return self.matrix
-
-    @property
-    def exercised(self) -> tuple[str, ...]:
-        return (*super().exercised, "TA-031" if self.view is None else "TA-033")
-
-
-class MatrixLoad(Load, frozen=True):
-    """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixLoadKHR"
-    facts = ("KM-013", "KM-012")
-    exercises = ("VK-040", "NU-014")
-    id: str
-    type: MatrixType
-    buffer: str
-    stride: Operand
-    order: Order = Order.RowMajor
-    offset: Operand = 0
-
-    @property
-    def exercised(self) -> tuple[str, ...]:
-        return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
-
-
-class MatrixStore(Store, frozen=True):
-    """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixStoreKHR"
-    facts = ("KM-013", "KM-012")
-    exercises = ("VK-040", "NU-014")
-    matrix: str
-    buffer: str
-    stride: Operand
-    order: Order = Order.RowMajor
-    offset: Operand = 0
-
-    @property
-    def stored(self) -> str:
-        return self.matrix
-
-    @property
-    def exercised(self) -> tuple[str, ...]:
-        return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
-
-
-class Pointer(Instruction, frozen=True):
-    """A pointer to element `offset` of a buffer, for memory instructions to name as their `buffer`."""
-
-    opcode: ClassVar[str] = "OpAccessChain"
-    facts = ("KM-012",)
-    effects = ("KM-013",)
-    needs = frozenset({Feature.VARIABLE_POINTERS})
-    stands_for = ("buffer",)
-    id: str
-    buffer: str
-    offset: Operand = 0
-
-
-class PointerSelect(Instruction, frozen=True):
-    """One of two pointers into one buffer: `a` where `condition` is not 0. A variable pointer."""
-
-    opcode: ClassVar[str] = "OpSelect"
-    facts = ("KM-012",)
-    effects = ("KM-013",)
-    needs = frozenset({Feature.VARIABLE_POINTERS})
-    id: str
-    condition: Operand
-    a: str
-    b: str
-
-
-class MatrixMulAdd(Computation, frozen=True):
+class MatrixMulAdd(Product, frozen=True):
     """KM-014, NU-001, NU-002, NU-010: A * B + C. The result has the type of `c`."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixMulAddKHR"
@@ -238,6 +109,49 @@ class MatrixMulAdd(Computation, frozen=True):
     b: str
     c: str
     operands: tuple[MulAddOperand, ...] = ()
+
+    @property
+    def addends(self) -> tuple[str, ...]:
+        return (self.c,)
+
+    def typed(self, operands: Operands) -> Found:
+        """KM-014, VK-022."""
+        a, b, c = operands.matrix(self.a), operands.matrix(self.b), operands.matrix(self.c)
+        for field, shape, use in (("a", a, Use.A), ("b", b, Use.B), ("c", c, Use.Accumulator)):
+            if shape.use is not use:
+                yield Problem(field, f"a matrix of Use {shape.use.value}", f"Use {use.value}", "KM-014")
+            if shape.scope is not c.scope:
+                yield Problem(field, f"a matrix of {shape.scope.value} scope", f"{c.scope.value}, as c", "KM-014")
+            if shape.component.is_float != c.component.is_float:
+                yield Problem(
+                    field, f"components {shape.component.value}", "integers with integers, floats with floats"
+                )
+        if (a.rows, b.cols, a.cols) != (c.rows, c.cols, b.rows):
+            what = f"{a.rows}x{a.cols} times {b.rows}x{b.cols} plus {c.rows}x{c.cols}"
+            yield Problem("c", what, "MxK times KxN plus MxN", "KM-014")
+        if len(set(self.operands)) != len(self.operands):
+            yield Problem("operands", "a bit is given twice", "each bit once")
+        if c.component.is_float and self.operands:
+            yield Problem("operands", "signs and saturation are of integers", "none for floats", "VK-022")
+        yield c.declared
+
+
+def effective(component: ComponentType, signed: bool) -> ComponentType:
+    """How MulAdd reads an integer component: the mask bit decides its sign, not its type (NU-001)."""
+    if component.is_float:
+        return component
+    return ComponentType(f"{'int' if signed else 'uint'}{8 * component.size}")
+
+
+def mul_add_types(i: MatrixMulAdd, a: MatrixShape, b: MatrixShape, c: MatrixShape) -> tuple[ComponentType, ...]:
+    """A's, B's, C's and the result's components as the operand mask reads them."""
+    bits = (
+        MulAddOperand.MatrixASigned,
+        MulAddOperand.MatrixBSigned,
+        MulAddOperand.MatrixCSigned,
+        MulAddOperand.MatrixResultSigned,
+    )
+    return tuple(effective(s.component, bit in i.operands) for s, bit in zip((a, b, c, c), bits, strict=True))
 
 
 class MatrixArithmetic(Computation, frozen=True):
@@ -253,6 +167,19 @@ class MatrixArithmetic(Computation, frozen=True):
     def spirv(self) -> str:
         return f"Op{self.operation.value}"
 
+    def typed(self, operands: Operands) -> Found:
+        """KM-017, NU-034."""
+        a = operands.matrix(self.a)
+        if (self.b is None) != (self.operation in _UNARY):
+            right = "no `b`" if self.operation in _UNARY else "two matrices, `a` and `b`"
+            yield Problem("b", f"{self.operation.value} has another number of operands", right, "KM-017")
+        elif self.b is not None and operands.matrix(self.b).declared != a.declared:
+            yield Problem("b", "a matrix of another type than a", "matrices of one type, declared alike", "KM-017")
+        if self.operation is Arithmetic.UDiv and a.component.is_signed:
+            yield Problem("a", f"UDiv of {a.component.value}", "unsigned components: SPIR-V asks for them", "KM-017")
+        yield from _computes("a", a.component, self.operation in _FLOATING)
+        yield a.declared
+
 
 class MatrixTimesScalar(Computation, frozen=True):
     """KM-017: every element times a value of its component type."""
@@ -264,103 +191,27 @@ class MatrixTimesScalar(Computation, frozen=True):
     matrix: str
     scalar: ComponentValue
 
-
-class MatrixConvert(Instruction, frozen=True):
-    """KM-018, CM-050: every element converted to `component`, perhaps into another `use`.
-
-    `saturate` is the decoration SaturatedToLargestFloat8NormalConversionEXT (NU-033).
-    """
-
-    facts = ("KM-018",)
-    id: str
-    matrix: str
-    operation: Conversion
-    component: ComponentType
-    use: Use | None = None
-    saturate: bool = False
-
-    @property
-    def features(self) -> frozenset[Feature]:
-        return self.needs if self.use is None else self.needs | {Feature.CONVERSIONS}
-
-    @property
-    def spirv(self) -> str:
-        return f"Op{self.operation.value}"
+    def typed(self, operands: Operands) -> Found:
+        source = operands.matrix(self.matrix)
+        yield from _computes("matrix", source.component, source.component.is_float)
+        yield from represents("scalar", source.component, self.scalar)
+        yield source.declared
 
 
-class MatrixBitcast(Instruction, frozen=True):
-    """KM-018: an integer matrix as one of another integer type of the same width."""
-
-    opcode: ClassVar[str] = "OpBitcast"
-    facts = ("KM-018",)
-    id: str
-    matrix: str
-    component: ComponentType
+def _computes(field: str, component: ComponentType, floating: bool) -> Iterator[Problem]:
+    if component.storage_only:
+        yield Problem(field, f"no arithmetic on {component.value}", "convert to float32 or float16 first", "NU-034")
+    elif component.is_float != floating:
+        right = "float components" if floating else "integer components"
+        yield Problem(field, f"components are {component.value}", right, "KM-017")
 
 
-class MatrixConvertUse(Instruction, frozen=True):
-    """CM-051: an Accumulator as A or B."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixConvertNV"
-    facts = ("CM-051",)
-    exercises = ("VK-029",)
-    needs = frozenset({Feature.CONVERSIONS})
-    id: str
-    matrix: str
-    use: Use
-
-
-class MatrixTranspose(Instruction, frozen=True):
-    """CM-052: an Accumulator as its transpose of Use B."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixTransposeNV"
-    facts = ("CM-052",)
-    exercises = ("VK-029",)
-    needs = frozenset({Feature.CONVERSIONS})
-    id: str
-    matrix: str
-
-
-class MatrixReduce(Computation, frozen=True):
-    """CM-020..CM-023. `rows` and `cols` of the result where the mode leaves them free; else those of the source."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixReduceNV"
-    facts = ("CM-022", "CM-020", "CM-021", "CM-023")
-    exercises = ("CM-004",)
-    needs = frozenset({Feature.REDUCTIONS})
-    id: str
-    matrix: str
-    mode: tuple[ReduceMode, ...]
-    combine: str
-    rows: int | SpecInt | None = None
-    cols: int | SpecInt | None = None
-
-
-class MatrixPerElement(Computation, frozen=True):
-    """CM-030, CM-031. `matrices` and `scalars` are the function's extra operands, each kind in order."""
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixPerElementOpNV"
-    facts = ("CM-030", "CM-031")
-    needs = frozenset({Feature.PER_ELEMENT})
-    component_values = ("scalars",)
-    id: str
-    matrix: str
-    function: str
-    matrices: tuple[str, ...] = ()
-    scalars: tuple[ComponentValue, ...] = ()
-
-
-class MatrixComponents(Computation, frozen=True):
-    """A function of every component, reached through the per-invocation view (KM-011, KM-015).
-
-    Each invocation loops over its OpCooperativeMatrixLengthKHR components through pointers.
-    """
-
-    opcode: ClassVar[str] = "OpCooperativeMatrixLengthKHR"
-    facts = ("KM-011", "KM-015")
-    id: str
-    matrix: str
-    function: str
+def represents(field: str, component: ComponentType, value: ComponentValue) -> Iterator[Problem]:
+    """The problem of a component value that its type does not represent."""
+    try:
+        encode(component, [number_of(value)])
+    except ValueError as e:
+        yield Problem(field, str(e), f"a value of {component.value}, or its bits as '0x...'")
 
 
 class MatrixCopy(Instruction, frozen=True):
@@ -386,24 +237,10 @@ class MatrixCopy(Instruction, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-015",) if self.through is Through.Component else ()))
 
+    def typed(self, operands: Operands) -> Found:
+        yield operands.matrix(self.matrix).declared
 
-TensorInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor
-StridedInstruction: TypeAlias = MatrixLoad | MatrixStore
-MemoryInstruction: TypeAlias = TensorInstruction | StridedInstruction
-PointerInstruction: TypeAlias = Pointer | PointerSelect
-MatrixInstruction: TypeAlias = (
-    MatrixConstant
-    | MatrixNull
-    | MemoryInstruction
-    | MatrixMulAdd
-    | MatrixArithmetic
-    | MatrixTimesScalar
-    | MatrixConvert
-    | MatrixBitcast
-    | MatrixConvertUse
-    | MatrixTranspose
-    | MatrixReduce
-    | MatrixPerElement
-    | MatrixComponents
-    | MatrixCopy
+
+MatrixValueInstruction: TypeAlias = (
+    MatrixConstant | MatrixNull | MatrixMulAdd | MatrixArithmetic | MatrixTimesScalar | MatrixCopy
 )

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from cts.model.component import ComponentType
 from cts.model.operand import StorageClass
-from cts.model.vectors import MatrixLayout
+from cts.model.vector_products import MatrixLayout
 
 Extent = Annotated[int, Meta(ge=1, le=4096)]
 Bytes = Annotated[int, Meta(ge=0, le=1 << 28)]

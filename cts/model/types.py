@@ -1,14 +1,31 @@
-"""What each result of a program is."""
+"""The types of results: as a case declares them, and with their constants resolved."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from cts.model.component import ComponentType
-from cts.model.instruction import MatrixType
-from cts.model.operand import ClampMode, Scope, Use
-from cts.model.vectors import VectorType
+from cts.model.operand import ClampMode, Scope, SpecInt, SpecScope, SpecUse, Use
+
+
+class MatrixType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """OpTypeCooperativeMatrixKHR (KM-010)."""
+
+    component: ComponentType
+    scope: Scope | SpecScope
+    rows: int | SpecInt
+    cols: int | SpecInt
+    use: Use | SpecUse
+
+
+class VectorType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """OpTypeCooperativeVectorNV (CV-010)."""
+
+    component: ComponentType
+    length: int | SpecInt
 
 
 @dataclass(frozen=True)

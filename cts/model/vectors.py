@@ -1,159 +1,64 @@
-"""Cooperative vector instructions: memory, composites, arithmetic, matrix multiplication, training."""
+"""Cooperative vectors: constants, memory, and composites."""
 
 from __future__ import annotations
 
-import enum
-from typing import ClassVar, TypeAlias
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from msgspec import Struct
-
-from cts.model.component import ComponentType
+from cts.model.buffer import Buffer
 from cts.model.feature import Feature
-from cts.model.instruction import Accumulation, Computation, Constant, Instruction, Load, Store
-from cts.model.matrices import MulAddOperand
-from cts.model.operand import ComponentValue, Operand, SpecBool, SpecInt
+from cts.model.instruction import Constant, Found, Instruction, Load, Store
+from cts.model.matrices import represents
+from cts.model.operand import ComponentValue, Operand, SpecInt, StorageClass, constant_of
+from cts.model.types import Problem, ScalarType, VectorShape, VectorType
 
-
-class VectorType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """OpTypeCooperativeVectorNV (CV-010)."""
-
-    component: ComponentType
-    length: int | SpecInt
-
-
-class Interpretation(enum.Enum):
-    """How the multiplication reads components (CV-002): component types, and four 8-bit ones packed in a uint32."""
-
-    float16 = "float16"
-    float32 = "float32"
-    float8_e4m3fn = "float8_e4m3fn"
-    float8_e5m2 = "float8_e5m2"
-    int8 = "int8"
-    uint8 = "uint8"
-    int16 = "int16"
-    uint16 = "uint16"
-    int32 = "int32"
-    uint32 = "uint32"
-    int8_packed = "int8_packed"
-    uint8_packed = "uint8_packed"
-
-    @property
-    def packed(self) -> bool:
-        return self.value.endswith("_packed")
-
-    @property
-    def component(self) -> ComponentType:
-        """The type of one component."""
-        return ComponentType(self.value.removesuffix("_packed"))
-
-    @property
-    def spirv(self) -> str:
-        """SPIR-V's name of it among the component types."""
-        name = self.component.descriptor.spirv
-        return f"{name.removesuffix('NV')}PackedNV" if self.packed else name
-
-    @property
-    def number(self) -> int:
-        """Its VkComponentTypeKHR."""
-        return _PACKED[self.component.is_signed] if self.packed else self.component.descriptor.number
-
-
-#: VK_COMPONENT_TYPE_UINT8_PACKED_NV and VK_COMPONENT_TYPE_SINT8_PACKED_NV.
-_PACKED = (1000491001, 1000491000)
-
-
-class MatrixLayout(enum.Enum):
-    """Where a matrix has its elements in memory (CV-002). Optimal layouts are known to the device alone."""
-
-    RowMajor = "RowMajor"
-    ColumnMajor = "ColumnMajor"
-    InferencingOptimal = "InferencingOptimal"
-    TrainingOptimal = "TrainingOptimal"
-
-    @property
-    def optimal(self) -> bool:
-        return self in (MatrixLayout.InferencingOptimal, MatrixLayout.TrainingOptimal)
-
-
-class SpecInterpretation(Struct, frozen=True, forbid_unknown_fields=True):
-    """An interpretation delivered as a specialization constant."""
-
-    spec: Interpretation
-
-
-class SpecLayout(Struct, frozen=True, forbid_unknown_fields=True):
-    """A matrix layout delivered as a specialization constant."""
-
-    spec: MatrixLayout
-
-
-class VectorOperation(enum.Enum):
-    """Operations on every component (CV-012), by their SPIR-V or GLSL.std.450 name."""
-
-    SNegate = "SNegate"
-    FNegate = "FNegate"
-    IAdd = "IAdd"
-    ISub = "ISub"
-    IMul = "IMul"
-    SDiv = "SDiv"
-    UDiv = "UDiv"
-    FAdd = "FAdd"
-    FSub = "FSub"
-    FMul = "FMul"
-    FDiv = "FDiv"
-    ShiftLeftLogical = "ShiftLeftLogical"
-    ShiftRightLogical = "ShiftRightLogical"
-    ShiftRightArithmetic = "ShiftRightArithmetic"
-    BitwiseOr = "BitwiseOr"
-    BitwiseXor = "BitwiseXor"
-    BitwiseAnd = "BitwiseAnd"
-    Not = "Not"
-    FMin = "FMin"
-    UMin = "UMin"
-    SMin = "SMin"
-    NMin = "NMin"
-    FMax = "FMax"
-    UMax = "UMax"
-    SMax = "SMax"
-    NMax = "NMax"
-    FClamp = "FClamp"
-    UClamp = "UClamp"
-    SClamp = "SClamp"
-    NClamp = "NClamp"
-    Step = "Step"
-    Exp = "Exp"
-    Log = "Log"
-    Tanh = "Tanh"
-    Atan = "Atan"
-    Fma = "Fma"
-
-
-#: The operations of GLSL.std.450.
-EXTENDED = frozenset(
-    o
-    for o in VectorOperation
-    if o.value.endswith(("Min", "Max", "Clamp")) or o.value in ("Step", "Exp", "Log", "Tanh", "Atan", "Fma")
-)
-
-
-class VectorConversion(enum.Enum):
-    """Conversions of every component (CV-012)."""
-
-    FConvert = "FConvert"
-    SConvert = "SConvert"
-    UConvert = "UConvert"
-    ConvertFToS = "ConvertFToS"
-    ConvertFToU = "ConvertFToU"
-    ConvertSToF = "ConvertSToF"
-    ConvertUToF = "ConvertUToF"
+if TYPE_CHECKING:
+    from cts.model.names import Names, Operands
 
 
 #: What every vector instruction needs, and what one that trains does.
 COOPERATIVE_VECTOR = frozenset({Feature.COOPERATIVE_VECTOR})
-TRAINING = COOPERATIVE_VECTOR | {Feature.COOPERATIVE_VECTOR_TRAINING}
 
 
-class VectorConstant(Constant, frozen=True):
+class VectorInstructionBase(Instruction, frozen=True):
+    """A kind: works on the cooperative vectors of an invocation."""
+
+    needs = COOPERATIVE_VECTOR
+
+    def check(self, names: Names) -> Iterator[Problem]:
+        """What it refers to, then what follows from that."""
+        problems = [*self._references(names)]
+        yield from problems
+        for field in ("buffer", "bias", "matrix"):
+            name = getattr(self, field, None)
+            known = {*names.case.buffers, *(names.case.opaque if field == "matrix" else ())}
+            if name is not None and name not in known:
+                yield names.no_buffer(field, name)
+            elif not isinstance(self, Load | Store):
+                yield from _global_memory(field, None if name is None else names.case.buffers.get(name))
+        if names.case.dispatch.invocations is None:
+            yield Problem("", "a cooperative vector without `dispatch.invocations`", "dispatch: {invocations: 32}")
+        if not problems:
+            yield from names.conclude(self)
+
+    def _references(self, names: Names) -> Iterator[Problem]:
+        for field in self.refers:
+            value = getattr(self, field)
+            for name in value if isinstance(value, tuple) else (value,):
+                if name is not None:
+                    listed = field == "parts" and isinstance(names.types.get(name), ScalarType)
+                    yield from names.refer(field, name, ScalarType if listed or field == "scalar" else VectorShape)
+
+
+def _global_memory(field: str, buffer: Buffer | None) -> Iterator[Problem]:
+    """What multiplications read and training writes (CV-016b, CV-037)."""
+    if buffer is not None and buffer.storage is StorageClass.Workgroup:
+        yield Problem(field, "Workgroup memory", "a StorageBuffer or PhysicalStorageBuffer", "CV-016b")
+    if buffer is not None and buffer.components != 1 and field != "buffer":
+        yield Problem(field, f"elements of {buffer.components} components", "an array of scalars", "CV-016b")
+
+
+class VectorConstant(VectorInstructionBase, Constant, frozen=True):
     """A vector with every component equal to `value`, or of `values`, one each (CV-011).
 
     Literals are OpConstantComposite, spec values OpSpecConstantComposite, dynamic ones
@@ -164,7 +69,6 @@ class VectorConstant(Constant, frozen=True):
     opcode: ClassVar[str] = "OpConstantComposite"
     refers: ClassVar[tuple[str, ...]] = ()
     facts = ("CV-011",)
-    needs = COOPERATIVE_VECTOR
     component_values = ("value", "values")
     id: str
     type: VectorType
@@ -180,40 +84,64 @@ class VectorConstant(Constant, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-021",) if self.replicated else ()))
 
+    def typed(self, operands: Operands) -> Found:
+        """CV-011, KM-021."""
+        if (self.value is None) == (self.values is None):
+            given = "nothing" if self.value is None else "value and values"
+            yield Problem("value", f"{given} is given", "one of `value` and `values`")
+            return
+        if self.value is not None:
+            yield from represents("value", self.type.component, self.value)
+        if self.values is not None:
+            length = constant_of(self.type.length)
+            if len(self.values) != length:
+                yield Problem("values", f"{len(self.values)} values", f"{length}, one for each component", "CV-011")
+            for n, value in enumerate(self.values):
+                yield from represents(f"values[{n}]", self.type.component, value)
+        if isinstance(self.type.length, SpecInt) and not self.replicated:
+            yield Problem("replicated", "a length by specialization", "`replicated: true`", "KM-021")
+        if self.replicated and self.value is None:
+            yield Problem("replicated", "nothing to replicate", "a single `value`", "KM-021")
+        yield self.type
 
-class VectorNull(Constant, frozen=True):
+
+class VectorNull(VectorInstructionBase, Constant, frozen=True):
     """A vector of zeros by OpConstantNull (CV-011)."""
 
     opcode: ClassVar[str] = "OpConstantNull"
     refers: ClassVar[tuple[str, ...]] = ()
     facts = ("CV-011",)
-    needs = COOPERATIVE_VECTOR
     id: str
     type: VectorType
 
+    def typed(self, operands: Operands) -> Found:
+        """CV-011."""
+        yield self.type
 
-class VectorLoad(Load, frozen=True):
+
+class VectorLoad(VectorInstructionBase, Load, frozen=True):
     """CV-013. `offset` counts bytes from the start of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorLoadNV"
     refers: ClassVar[tuple[str, ...]] = ()
     facts = ("CV-013",)
     exercises = ("VK-050",)
-    needs = COOPERATIVE_VECTOR
     id: str
     type: VectorType
     buffer: str
     offset: Operand = 0
 
+    def typed(self, operands: Operands) -> Found:
+        yield self.type
 
-class VectorStore(Store, frozen=True):
+
+class VectorStore(VectorInstructionBase, Store, frozen=True):
     """CV-013. `offset` counts bytes from the start of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorStoreNV"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
     facts = ("CV-013",)
     exercises = ("VK-050",)
-    needs = COOPERATIVE_VECTOR
     vector: str
     buffer: str
     offset: Operand = 0
@@ -222,32 +150,57 @@ class VectorStore(Store, frozen=True):
     def stored(self) -> str:
         return self.vector
 
+    def typed(self, operands: Operands) -> Found:
+        yield from ()
 
-class VectorConstruct(Instruction, frozen=True):
+
+class VectorConstruct(VectorInstructionBase, frozen=True):
     """CV-011: scalars and vectors, one after the other; never a single vector."""
 
     opcode: ClassVar[str] = "OpCompositeConstruct"
     refers: ClassVar[tuple[str, ...]] = ("parts",)
     facts = ("CV-011",)
-    needs = COOPERATIVE_VECTOR
     id: str
     type: VectorType
     parts: tuple[str, ...]
 
+    def typed(self, operands: Operands) -> Found:
+        """CV-011."""
+        length = 0
+        for n, name in enumerate(self.parts):
+            part = operands.types[name]
+            assert isinstance(part, VectorShape | ScalarType)
+            length += part.length if isinstance(part, VectorShape) else 1
+            if part.component is not self.type.component:
+                right = self.type.component.value
+                yield Problem(f"parts[{n}]", f"components {part.component.value}", right, "CV-011")
+        if len(self.parts) == 1 and isinstance(part, VectorShape):
+            right = "two parts at least, or a scalar for each component"
+            yield Problem("parts", "one whole vector and nothing else", right, "CV-011")
+        if length != constant_of(self.type.length):
+            yield Problem(
+                "parts", f"{length} components", f"{constant_of(self.type.length)}, as the type has", "CV-011"
+            )
+        if isinstance(self.type.length, SpecInt):
+            yield Problem("type.length", "a length by specialization", "a literal length", "CV-011")
+        yield self.type
 
-class VectorExtract(Instruction, frozen=True):
+
+class VectorExtract(VectorInstructionBase, frozen=True):
     """CV-011: a component as a scalar. A literal index is OpCompositeExtract, others OpVectorExtractDynamic."""
 
     opcode: ClassVar[str] = "OpVectorExtractDynamic"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
     facts = ("CV-011",)
-    needs = COOPERATIVE_VECTOR
     id: str
     vector: str
     index: Operand
 
+    def typed(self, operands: Operands) -> Found:
+        yield ScalarType(operands.vector(self.vector).component)
 
-class VectorInsert(Instruction, frozen=True):
+
+class VectorInsert(VectorInstructionBase, frozen=True):
     """CV-011: the vector with one component replaced by a scalar. Indices as in VectorExtract."""
 
     opcode: ClassVar[str] = "OpVectorInsertDynamic"
@@ -256,158 +209,16 @@ class VectorInsert(Instruction, frozen=True):
         "scalar",
     )
     facts = ("CV-011",)
-    needs = COOPERATIVE_VECTOR
     id: str
     vector: str
     scalar: str
     index: Operand
 
-
-class VectorArithmetic(Computation, frozen=True):
-    """CV-012: an operation on the components of one, two or three vectors of one type."""
-
-    refers: ClassVar[tuple[str, ...]] = (
-        "a",
-        "b",
-        "c",
-    )
-    facts = ("CV-012",)
-    needs = COOPERATIVE_VECTOR
-    id: str
-    operation: VectorOperation
-    a: str
-    b: str | None = None
-    c: str | None = None
-
-    @property
-    def spirv(self) -> str:
-        return f"OpExtInst {self.operation.value}" if self.operation in EXTENDED else f"Op{self.operation.value}"
+    def typed(self, operands: Operands) -> Found:
+        yield from operands.is_scalar("scalar", self.scalar, operands.vector(self.vector).component)
+        yield operands.vector(self.vector).declared
 
 
-class VectorTimesScalar(Computation, frozen=True):
-    """CV-012: every component times a scalar, an earlier one or a value."""
-
-    opcode: ClassVar[str] = "OpVectorTimesScalar"
-    refers: ClassVar[tuple[str, ...]] = (
-        "vector",
-        "scalar",
-    )
-    facts = ("CV-012",)
-    needs = COOPERATIVE_VECTOR
-    component_values = ("value",)
-    id: str
-    vector: str
-    scalar: str | None = None
-    value: ComponentValue | None = None
-
-
-class VectorConvert(Instruction, frozen=True):
-    """CV-012: every component converted."""
-
-    refers: ClassVar[tuple[str, ...]] = ("vector",)
-    facts = ("CV-012",)
-    needs = COOPERATIVE_VECTOR
-    id: str
-    vector: str
-    operation: VectorConversion
-    component: ComponentType
-
-    @property
-    def spirv(self) -> str:
-        return f"Op{self.operation.value}"
-
-
-class VectorBitcast(Instruction, frozen=True):
-    """CV-012: the same bits as components of another type of the same width."""
-
-    opcode: ClassVar[str] = "OpBitcast"
-    refers: ClassVar[tuple[str, ...]] = ("vector",)
-    facts = ("CV-012",)
-    needs = COOPERATIVE_VECTOR
-    id: str
-    vector: str
-    component: ComponentType
-
-
-class VectorMatrixMul(Computation, frozen=True):
-    """CV-014..CV-018: matrix times vector, plus a bias where there is one (OpCooperativeVectorMatrixMulAddNV).
-
-    `matrix` is a buffer or an opaque matrix, `bias` a buffer; offsets and `stride` count bytes. At an
-    opaque matrix, `matrix_offset` must be where it begins.
-    """
-
-    refers: ClassVar[tuple[str, ...]] = ("input",)
-    facts = ("CV-018", "CV-014")
-    exercises = ("CV-016b", "CV-035", "VK-050", "VK-052")
-    needs = COOPERATIVE_VECTOR
-    id: str
-    type: VectorType
-    input: str
-    input_interpretation: Interpretation | SpecInterpretation
-    matrix: str
-    matrix_interpretation: Interpretation | SpecInterpretation
-    m: int | SpecInt
-    k: int | SpecInt
-    layout: MatrixLayout | SpecLayout
-    matrix_offset: Operand = 0
-    stride: Operand = 0
-    transpose: bool | SpecBool = False
-    bias: str | None = None
-    bias_offset: Operand = 0
-    bias_interpretation: Interpretation | SpecInterpretation | None = None
-    operands: tuple[MulAddOperand, ...] = ()
-
-    @property
-    def spirv(self) -> str:
-        return f"OpCooperativeVectorMatrixMul{'Add' if self.bias is not None else ''}NV"
-
-
-class VectorOuterProductAccumulate(Accumulation, frozen=True):
-    """CV-020, CV-037: the matrix gains a times the transpose of b, atomically element by element."""
-
-    opcode: ClassVar[str] = "OpCooperativeVectorOuterProductAccumulateNV"
-    refers: ClassVar[tuple[str, ...]] = (
-        "a",
-        "b",
-    )
-    facts = ("CV-020", "CV-037")
-    exercises = ("CV-038", "VK-050")
-    needs = TRAINING
-    a: str
-    b: str
-    matrix: str
-    interpretation: Interpretation | SpecInterpretation
-    layout: MatrixLayout | SpecLayout = MatrixLayout.TrainingOptimal
-    offset: Operand = 0
-    stride: Operand = 0
-
-
-class VectorReduceSumAccumulate(Accumulation, frozen=True):
-    """CV-021: memory gains the vector, atomically component by component. `offset` counts bytes."""
-
-    opcode: ClassVar[str] = "OpCooperativeVectorReduceSumAccumulateNV"
-    refers: ClassVar[tuple[str, ...]] = ("vector",)
-    facts = ("CV-021", "CV-037")
-    exercises = ("VK-050",)
-    needs = TRAINING
-    vector: str
-    buffer: str
-    offset: Operand = 0
-
-
-TrainingInstruction: TypeAlias = VectorOuterProductAccumulate | VectorReduceSumAccumulate
-VectorInstruction: TypeAlias = (
-    VectorConstant
-    | VectorNull
-    | VectorLoad
-    | VectorStore
-    | VectorConstruct
-    | VectorExtract
-    | VectorInsert
-    | VectorArithmetic
-    | VectorTimesScalar
-    | VectorConvert
-    | VectorBitcast
-    | VectorMatrixMul
-    | TrainingInstruction
+VectorCompositeInstruction: TypeAlias = (
+    VectorConstant | VectorNull | VectorLoad | VectorStore | VectorConstruct | VectorExtract | VectorInsert
 )

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from cts.model import Scalar, base_of, constant_of, number_of
 from cts.model.operand import SpecBool, SpecClampMode, SpecInt, SpecNumber, SpecScope, SpecUse
-from cts.model.vectors import SpecInterpretation, SpecLayout
+from cts.model.vector_products import SpecInterpretation, SpecLayout
 
 
 def literal(value: Any) -> Any:

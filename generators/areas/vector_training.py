@@ -22,9 +22,6 @@ from cts.model import (
     ComponentType,
     ConversionSide,
     Data,
-    Else,
-    EndIf,
-    If,
     Interpretation,
     MatrixConversion,
     MatrixLayout,
@@ -92,12 +89,12 @@ def _draw_around(choices: Choices, kernel: VectorKernel, around: int, body: part
 
         draw_loop(choices, kernel, [], turn)
     elif around >= 8:
-        kernel.program.emit(If(condition=written(kernel.constness, draw_condition(choices, kernel))))
+        kernel.program.begin_if(written(kernel.constness, draw_condition(choices, kernel)))
         body(choices, turns=1)
         if around == 9:
-            kernel.program.emit(Else())
+            kernel.program.begin_else()
             body(choices, turns=1)
-        kernel.program.emit(EndIf())
+        kernel.program.end_if()
     else:
         body(choices, turns=1)
 

@@ -22,7 +22,6 @@ from cts.model import (
     Buffer,
     Case,
     ComponentType,
-    ControlBarrier,
     Data,
     Dispatch,
     FloatControls,
@@ -245,7 +244,7 @@ class Kernel:
     def through_memory(self, choices: Choices, matrix: Matrix) -> Matrix:
         """A matrix stored and, behind a barrier (TA-044), loaded again: its bits are preserved (NU-014)."""
         stored = self.store(choices, matrix)
-        self.program.emit(ControlBarrier())
+        self.program.barrier()
         name = self.name("m")
         written = self.type(matrix.component, matrix.rows, matrix.cols, matrix.use)
         self.program.emit(

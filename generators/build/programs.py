@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cts.generators.build import layouts as lay
@@ -10,7 +11,16 @@ from cts.generators.build.layout_plans import LayoutPlan
 from cts.generators.build.operands import Constness
 from cts.model import (
     AnyInstruction,
+    Carry,
     ClampMode,
+    ControlBarrier,
+    Else,
+    EndIf,
+    EndLoop,
+    If,
+    Loop,
+    Merge,
+    Operand,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
@@ -49,6 +59,30 @@ class Program:
 
     def emit(self, instruction: AnyInstruction) -> None:
         self.instructions.append(instruction)
+
+    def begin_loop(self, count: Operand, carried: Iterable[tuple[str, str]] = ()) -> None:
+        """A loop of so many iterations; `carried` are the ids in it, each with that of its first value."""
+        self.emit(Loop(count=count, carry=tuple(Carry(id=name, init=init) for name, init in carried)))
+
+    def end_loop(self, following: Iterable[str] = ()) -> None:
+        """The end of an iteration, with what is carried into the following one."""
+        self.emit(EndLoop(next=tuple(following)))
+
+    def begin_if(self, condition: Operand) -> None:
+        """The first branch of a condition."""
+        self.emit(If(condition=condition))
+
+    def begin_else(self) -> None:
+        """The second branch of a condition."""
+        self.emit(Else())
+
+    def end_if(self, *merged: tuple[str, str, str]) -> None:
+        """The end of a condition: ids of either branch's value, then of each branch's."""
+        self.emit(EndIf(merge=tuple(Merge(id=name, then=then, otherwise=other) for name, then, other in merged)))
+
+    def barrier(self) -> None:
+        """What the workgroup accessed before is visible behind it (TA-044)."""
+        self.emit(ControlBarrier())
 
     def keep_only(self, first: int) -> None:
         """Drop the instructions before index `first` but for the layouts that later ones start from."""

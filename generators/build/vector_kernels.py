@@ -22,7 +22,6 @@ from cts.model import (
     Buffer,
     Case,
     ComponentType,
-    ControlBarrier,
     Data,
     Dispatch,
     FloatControls,
@@ -229,7 +228,7 @@ class VectorKernel:
         lanes = self.lanes_of(region)
         tile = -(-extent // ALIGNMENT) * ALIGNMENT
         self.store_at(region, At(0, tiles(lanes, tile)), vector)
-        self.program.emit(ControlBarrier())
+        self.program.barrier()
         rotated = choices.between(0, 2)
         at = reversed_tiles(lanes, tile, 0)
         if lanes.instances == lanes.inv > 1 and rotated:

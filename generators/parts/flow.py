@@ -9,7 +9,6 @@ from dataclasses import replace
 from cts.generators.build.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
-from cts.model import Carry, Else, EndIf, EndLoop, If, Loop, Merge
 from cts.model.operand import Factors
 
 #: Counts of iterations, and conditions: 2 and 3 are true, too.
@@ -59,15 +58,11 @@ def draw_loop(
     """A loop that carries matrices: what is known of them holds in every iteration, which `turn` must see to."""
     count = draw_count(choices, kernel, uniform=uniform)
     carried = [replace(m, id=kernel.name("l")) for m in inits]
-    kernel.program.emit(
-        Loop(
-            count=kernel.constness.scalars([count])[0],
-            carry=tuple(Carry(id=c.id, init=m.id) for c, m in zip(carried, inits, strict=True)),
-        )
-    )
+    written_count = kernel.constness.scalars([count])[0]
+    kernel.program.begin_loop(written_count, ((c.id, m.id) for c, m in zip(carried, inits, strict=True)))
     with _turns(kernel, int(count.range(kernel.grid)[1])):
         results = turn(choices, carried)
-    kernel.program.emit(EndLoop(next=tuple(m.id for m in results)))
+    kernel.program.end_loop(m.id for m in results)
     return [replace(c, known=c.known.union(r.known)) for c, r in zip(carried, results, strict=True)]
 
 
@@ -88,15 +83,15 @@ def draw_if(
 ) -> Matrix | None:
     """A condition around one branch or two; where both give a matrix, either's, merged."""
     condition = draw_condition(choices, kernel)
-    kernel.program.emit(If(condition=kernel.constness.scalars([condition])[0]))
+    kernel.program.begin_if(kernel.constness.scalars([condition])[0])
     a = choices.group(then)
     b = None
     if otherwise is not None:
-        kernel.program.emit(Else())
+        kernel.program.begin_else()
         b = choices.group(otherwise)
     if a is None or b is None:
-        kernel.program.emit(EndIf())
+        kernel.program.end_if()
         return None
     merged = replace(a, id=kernel.name("i"), known=a.known.union(b.known))
-    kernel.program.emit(EndIf(merge=(Merge(id=merged.id, then=a.id, otherwise=b.id),)))
+    kernel.program.end_if((merged.id, a.id, b.id))
     return merged

@@ -15,7 +15,6 @@ from cts.generators.build.value_ranges import ZEROS
 from cts.generators.parts.flow import draw_condition
 from cts.model import (
     ComponentType,
-    ControlBarrier,
     Data,
     MatrixLoad,
     MatrixStore,
@@ -198,7 +197,7 @@ class RegionAllocator:
         kernel.program.emit(
             MatrixStore(matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=store_offset)
         )
-        kernel.program.emit(ControlBarrier())
+        kernel.program.barrier()
         loaded = self.matrix("m")
         kernel.program.emit(
             MatrixLoad(
@@ -211,7 +210,7 @@ class RegionAllocator:
             )
         )
         if again:
-            kernel.program.emit(ControlBarrier())
+            kernel.program.barrier()
         return loaded
 
     def matrix(self, prefix: str) -> Matrix:

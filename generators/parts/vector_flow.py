@@ -9,7 +9,6 @@ from dataclasses import replace
 from cts.generators.build.choices import Choices
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
-from cts.model import Carry, Else, EndIf, EndLoop, If, Loop, Merge
 from cts.model.operand import Factors
 
 #: Counts of iterations, and conditions: 2 and 3 are true, too.
@@ -51,15 +50,11 @@ def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], t
     """A loop that carries vectors: what is known of them holds in every iteration, which `turn` must see to."""
     count = draw_count(choices, kernel)
     carried = [replace(v, id=kernel.name("l")) for v in inits]
-    kernel.program.emit(
-        Loop(
-            count=written(kernel.constness, count),
-            carry=tuple(Carry(id=c.id, init=v.id) for c, v in zip(carried, inits, strict=True)),
-        )
-    )
+    written_count = written(kernel.constness, count)
+    kernel.program.begin_loop(written_count, ((c.id, v.id) for c, v in zip(carried, inits, strict=True)))
     with _turns(kernel, count.most(kernel.lanes)):
         results = turn(choices, carried)
-    kernel.program.emit(EndLoop(next=tuple(v.id for v in results)))
+    kernel.program.end_loop(v.id for v in results)
     return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]
 
 
@@ -86,15 +81,15 @@ def draw_if(
 ) -> Vector | None:
     """A condition around one branch or two; where both give a vector of one type, either's, merged."""
     condition = draw_condition(choices, kernel)
-    kernel.program.emit(If(condition=written(kernel.constness, condition)))
+    kernel.program.begin_if(written(kernel.constness, condition))
     a = choices.group(then)
     b = None
     if otherwise is not None:
-        kernel.program.emit(Else())
+        kernel.program.begin_else()
         b = choices.group(otherwise)
     if a is None or b is None or (a.component, a.length) != (b.component, b.length):
-        kernel.program.emit(EndIf())
+        kernel.program.end_if()
         return None
     merged = either(a, b, kernel.name("i"))
-    kernel.program.emit(EndIf(merge=(Merge(id=merged.id, then=a.id, otherwise=b.id),)))
+    kernel.program.end_if((merged.id, a.id, b.id))
     return merged

@@ -27,7 +27,7 @@ from cts.model import (
     VectorOperation,
 )
 from cts.model.component import Number
-from cts.model.vector_rules import operand_count
+from cts.model.vector_arithmetic import operand_count
 
 _C = ComponentType
 _O = VectorOperation

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cts.model import (
+    BlockEnd,
+    BlockStart,
     Case,
     ComponentType,
     Decode,
     DecodeVector,
     EndIf,
-    EndLoop,
     FloatControls,
     Instruction,
     Load,
-    Loop,
     MatrixConstant,
     MatrixInstruction,
     MatrixLoadTensor,
@@ -34,89 +31,29 @@ from cts.model import (
     VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
-    VectorShape,
     VectorTimesScalar,
     dynamics,
     encode,
     number_of,
+    references,
 )
 from cts.model.operand import ComponentValue
-from cts.model.types import ResultType, ScalarType
-from cts.oracle.expectation import Spread, Violation
-from cts.reference.addressing.accesses import Access, Shape, instances_of
+from cts.oracle.expectation import Violation
+from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
-from cts.reference.common.memory import Memory, interval_bits
+from cts.reference.common.memory import Memory
+from cts.reference.execution.execution import Execution
 from cts.reference.execution.program import Evaluation, Step, evaluate
 from cts.reference.execution.vector_memory import VectorMemory
 from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
-from cts.reference.numeric.arrays import U8, U32, Bits, Mask
+from cts.reference.numeric.arrays import U32, Mask
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
-from cts.reference.numeric.value import Value, anything, loosened, step_of, where
+from cts.reference.numeric.value import Value, anything, step_of, where
 from cts.reference.vectors.compute import computed as computed_vector
 from cts.reference.vectors.opaque import convert
-
-
-@dataclass
-class Execution:
-    """The result under each parameter set.
-
-    `memories` are the buffers afterwards, `values` every matrix, vector (of one row) and scalar: in a
-    loop, the last iteration's, (sets, instances, rows, cols) or with extents of 1. `violations` is what is
-    undefined in computing them.
-    `skipped` says which instances, (sets, instances), never came to where a matrix is defined.
-    """
-
-    evaluation: Evaluation
-    sets: int
-    memories: dict[str, Memory]
-    values: dict[str, Value] = field(default_factory=dict)
-    violations: list[Violation] = field(default_factory=list)
-    skipped: dict[str, Mask] = field(default_factory=dict)
-
-    @cached_property
-    def memory(self) -> dict[str, U8]:
-        """Each buffer's contents, guard bytes excluded, uint8, (sets, size)."""
-        return {name: m.contents(self.sets) for name, m in self.memories.items()}
-
-    @cached_property
-    def matrices(self) -> dict[str, Bits]:
-        """Each matrix's bit patterns, (sets, instances, rows, cols), the instances being those of its scope.
-
-        Those of vectors are (sets, invocations, length).
-        """
-        every = {name: self.values.get(name) or _nothing(shape) for name, shape in self._reported()}
-        return {name: self._full(name, value.bits) for name, value in every.items()}
-
-    def spreads(self) -> dict[str, Spread]:
-        """Under the first parameter set, the matrices with more than one allowed value."""
-        found = {}
-        for name, shape in self._reported():
-            value, skipped = self.values.get(name) or _nothing(shape), self.skipped.get(name)
-            if skipped is not None:
-                assert value.component is not None
-                unknown = np.broadcast_to(
-                    skipped[..., None, None], np.broadcast_shapes((*skipped.shape, 1, 1), value.shape)
-                )
-                value = loosened(value.broadcast(unknown.shape), unknown, ())
-            if value.free is not None:
-                found[name] = Spread(*(self._full(name, a)[0] for a in _spread(value)))
-        return found
-
-    def _reported(self) -> Iterator[tuple[str, Shape]]:
-        """Every matrix and vector."""
-        return (item for item in self.evaluation.shapes.items() if not isinstance(self._type(item[0]), ScalarType))
-
-    def _full(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        shape = self.evaluation.shape_of(name)
-        instances = instances_of(self.evaluation.case.dispatch, shape.scope)
-        full = np.broadcast_to(array, (self.sets, instances, shape.rows, shape.cols))
-        return full[:, :, 0] if isinstance(self._type(name), VectorShape) else full
-
-    def _type(self, name: str) -> ResultType:
-        return self.evaluation.types[name]
 
 
 def execute(case: Case, parameter_sets: U32) -> Execution:
@@ -193,20 +130,20 @@ class _Machine:
                 value = self.values[instruction.stored]
                 stored = self._stored(self._passed(value) if isinstance(instruction, VectorInstruction) else value)
                 self.result.memories[access.buffer].store(access.byte, access.accessed, stored)
-            case Loop():
-                for carry in instruction.carry:
-                    self._define(step, carry.id, self.values[carry.init])
-            case EndLoop():
-                self._next_turn(step, instruction)
+            case BlockStart():
+                self._carry(step, instruction, references(instruction))
             case EndIf():
                 self._merge(step, instruction)
+            case BlockEnd():
+                loop = self.case.program[self._loop_of(step.index)]
+                self._carry(step, loop, references(instruction))
             case VectorReduceSumAccumulate():
                 self.vectors.accumulate(step, self._passed(self._full(instruction.vector)).stored)
             case VectorOuterProductAccumulate():
                 if self.opaque.values[instruction.matrix] is None:
                     self._nothing_yet(step, instruction.matrix)
                 a, b = (self._passed(self._full(name)).stored for name in (instruction.a, instruction.b))
-                self.vectors.accumulate_products(step, instruction, a, b)
+                self.vectors.accumulate_products(step, instruction.matrix, a, b)
             case _ if isinstance(instruction, MatrixInstruction | VectorInstruction):
                 self._compute(step, instruction)
 
@@ -329,17 +266,16 @@ class _Machine:
         self._report(step, watch, instruction.id)
         return value
 
-    def _next_turn(self, step: Step, instruction: EndLoop) -> None:
-        carried = [self.values[name] for name in instruction.next]
-        loop = self.case.program[self._loop_of(step.index)]
-        assert isinstance(loop, Loop)
-        for carry, value in zip(loop.carry, carried, strict=True):
-            self._define(step, carry.id, value)
+    def _carry(self, step: Step, loop: Instruction, sources: Iterable[str]) -> None:
+        """What a loop carries takes its values, all at once."""
+        values = [self.values[name] for name in sources]
+        for name, value in zip(loop.defines, values, strict=True):
+            self._define(step, name, value)
 
     def _loop_of(self, end: int) -> int:
         depth = 0
         for i in range(end, -1, -1):
-            depth += isinstance(self.case.program[i], EndLoop) - isinstance(self.case.program[i], Loop)
+            depth += isinstance(self.case.program[i], BlockEnd) - isinstance(self.case.program[i], BlockStart)
             if depth == 0:
                 return i
         raise AssertionError("resolve pairs every EndLoop with a Loop")
@@ -406,18 +342,3 @@ def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violatio
     if at is not None and isinstance(instruction, VectorInstruction):
         where_ = f" in component {at[3]} of invocation {at[1]}"
     return Violation(found.rule, f"program[{i}].{blamed}", f"{found.what}{where_}", found.remedy)
-
-
-def _nothing(shape: Shape) -> Value:
-    """The value of a matrix that is never computed."""
-    return anything(shape.component, (1, 1, 1, 1), ())
-
-
-def _spread(value: Value) -> tuple[Bits, Bits, U8]:
-    """Least and greatest bit patterns of every element, and its flags."""
-    free = value.free
-    assert free is not None and value.component is not None
-    exact = free.flags == 0
-    low, high = interval_bits(value.component, free.flags, *(np.where(exact, 0.0, b) for b in (free.lo, free.hi)))
-    low, high = np.where(exact, value.bits, low), np.where(exact, value.bits, high)
-    return low, high, free.flags & np.uint8(7)

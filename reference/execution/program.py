@@ -266,7 +266,7 @@ def _vector_access(
     name = instruction.id if isinstance(instruction, VectorLoad) else instruction.vector
     grid = evaluation.shape_of(name)
     assert isinstance(grid, Grid)
-    return _by_takers(evaluation, taken, vector_access(evaluation.case, taken.index, grid, offset))
+    return _by_takers(evaluation, taken, vector_access(evaluation.case, taken.index, instruction.buffer, grid, offset))
 
 
 def _operand_accesses(

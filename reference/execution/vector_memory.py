@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cts.model import ComponentType, Scope, VectorOuterProductAccumulate
+from cts.model import ComponentType, Scope
 from cts.reference.addressing.accesses import instances_of
 from cts.reference.common.memory import Memory
 from cts.reference.execution.program import Evaluation, Step
@@ -39,11 +39,11 @@ class VectorMemory:
         everywhere = vector.broadcast((vector.shape[0], self._invocations, *vector.shape[2:]))
         gains.add(everywhere, element // component.size, active)
 
-    def accumulate_products(self, step: Step, i: VectorOuterProductAccumulate, a: Value, b: Value) -> None:
+    def accumulate_products(self, step: Step, matrix: str, a: Value, b: Value) -> None:
         """CV-020: every invocation that takes the step adds a product to an opaque matrix."""
         active = self.evaluation.active_at(step.taken, Scope.Subgroup)
         everybody = np.ones((1, self._invocations), bool)
-        self.opaque.gains(i.matrix, self.sets).add_products(a, b, everybody if active is None else active)
+        self.opaque.gains(matrix, self.sets).add_products(a, b, everybody if active is None else active)
 
     def finish(self) -> None:
         """The end of the dispatch, where everything has been accumulated."""

@@ -10,16 +10,16 @@ import numpy.typing as npt
 from msgspec import structs
 
 from cts.model import (
+    BlockEnd,
+    BlockStart,
     Case,
-    EndIf,
-    EndLoop,
     Instruction,
-    Loop,
     MatrixShape,
     Order,
     Scope,
     StridedInstruction,
     VectorInstruction,
+    references,
 )
 from cts.model.instructions import defined_ids
 from cts.oracle.trace import ElementPlace, ElementValue, Number, StepKind, TraceStep
@@ -176,7 +176,7 @@ class History:
                 if self.detail:
                     yield from details.of_vector(self, instruction, number, element)
                 yield from vector_history.explained(self, instruction, number, element, result)
-            case Loop() | EndLoop() | EndIf():
+            case BlockStart() | BlockEnd():
                 source = self._source(instruction, matrix, number, element)
                 yield TraceStep(StepKind.CARRIED, "NU-014", names={"source": source}, result=result)
                 yield from self.of(source, number, element)
@@ -194,21 +194,16 @@ class History:
                     return number
         return None
 
-    def _source(self, i: Loop | EndLoop | EndIf, matrix: str, number: int, element: Element) -> str:
+    def _source(self, i: BlockStart | BlockEnd, matrix: str, number: int, element: Element) -> str:
         """Which matrix a loop or the end of a condition passes on under another name."""
-        match i:
-            case Loop():
-                return next(c.init for c in i.carry if c.id == matrix)
-            case EndLoop():
-                carried = self.given[self.evaluation.steps[number].index]
-                return next(n for n, name in zip(i.next, carried, strict=True) if name == matrix)
-            case EndIf():
-                condition = self.evaluation.steps[number].taken.condition
-                assert condition is not None
-                scope = self.evaluation.shape_of(matrix).scope
-                taken = self.evaluation.at_scope(condition, scope)[0]
-                merge = next(m for m in i.merge if m.id == matrix)
-                return merge.then if taken[min(element.instance, len(taken) - 1)] else merge.otherwise
+        step = self.evaluation.steps[number]
+        sources, results = tuple(references(i)), self.given[step.index]
+        branches = len(sources) // len(results)
+        branch = 0
+        if step.taken.condition is not None:
+            taken = self.evaluation.at_scope(step.taken.condition, self.evaluation.shape_of(matrix).scope)[0]
+            branch = 0 if taken[min(element.instance, len(taken) - 1)] else 1
+        return sources[results.index(matrix) * branches + branch]
 
 
 def _one(member: U32, instance: int) -> U32:

@@ -10,7 +10,8 @@ from cts.model import ConversionSide, VectorOuterProductAccumulate, VectorReduce
 from cts.oracle.expectation import Trace
 from cts.oracle.trace import ElementPlace, ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import instances_of
-from cts.reference.execution.execute import Execution, Recording, run
+from cts.reference.execution.execute import Recording, run
+from cts.reference.execution.execution import Execution
 from cts.reference.execution.program import Evaluation, Step
 from cts.reference.numeric.arrays import Mask
 from cts.reference.trace.element import Element, number_text, shown, vector_place

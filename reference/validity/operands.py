@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.model import MatrixLoad, MatrixShape, MatrixStore, Order, Scope
+from cts.model import MatrixShape, Order, Scope, StridedInstruction
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, Grid
 from cts.reference.execution.program import Evaluation
@@ -19,7 +19,7 @@ def of_access(evaluation: Evaluation, access: Access) -> Iterator[Violation]:
     instruction = evaluation.case.program[access.instruction]
     if isinstance(access.shape, Grid):
         yield from vectors.of_access(access)
-    elif isinstance(instruction, (MatrixLoad, MatrixStore)):
+    elif isinstance(instruction, StridedInstruction):
         yield from _stride(access)
         yield from _khr_alignment(evaluation, access, instruction.order)
     else:

@@ -8,13 +8,12 @@ import numpy as np
 
 from cts.errors import BadInput
 from cts.model import (
+    Accumulation,
     Case,
     MatrixLayout,
     Scope,
-    VectorLoad,
+    Store,
     VectorMatrixMul,
-    VectorReduceSumAccumulate,
-    VectorStore,
     constant_of,
     interpretation_of,
     layout_of,
@@ -24,14 +23,12 @@ from cts.reference.addressing.coordinates import Status
 from cts.reference.numeric.arrays import I64, U32
 
 
-def vector_access(case: Case, i: int, grid: Grid, offset: U32) -> Access:
+def vector_access(case: Case, i: int, buffer: str, grid: Grid, offset: U32) -> Access:
     """CV-013, CV-021: one component after the other, whatever the buffer is an array of."""
-    instruction = case.program[i]
-    assert isinstance(instruction, VectorLoad | VectorStore | VectorReduceSumAccumulate)
     components = np.arange(grid.cols, dtype=np.int64) * grid.component.size
-    accumulates = isinstance(instruction, VectorReduceSumAccumulate)
-    store = accumulates or isinstance(instruction, VectorStore)
-    return _access(case, (i, "offset"), instruction.buffer, grid, offset, components, store, accumulates)
+    accumulates = isinstance(case.program[i], Accumulation)
+    store = accumulates or isinstance(case.program[i], Store)
+    return _access(case, (i, "offset"), buffer, grid, offset, components, store, accumulates)
 
 
 def matrix_access(case: Case, i: int, offset: U32, stride: U32) -> Access:

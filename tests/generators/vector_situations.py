@@ -9,7 +9,7 @@ import numpy as np
 
 from cts import model as m
 from cts.capabilities import VectorMulSupport
-from cts.model.matrix_rules import effective
+from cts.model.matrices import effective
 from cts.model.operand import factors_of, modulus_of
 from cts.oracle.expectation import Oracle
 

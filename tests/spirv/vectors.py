@@ -50,9 +50,10 @@ from cts.model import (
     VectorTimesScalar,
     VectorType,
 )
+from cts.model.names import Operands
 from cts.model.operand import Constness
 from cts.model.types import Problem, VectorShape
-from cts.model.vector_rules import Vectors, derived, operand_count
+from cts.model.vector_arithmetic import operand_count
 from tests.spirv.matrices import STORAGE_ONLY, conversion, number
 
 FLOAT16, FLOAT32 = ComponentType.float16, ComponentType.float32
@@ -109,10 +110,10 @@ def composites(component: ComponentType, constness: Constness, *, spec: bool) ->
 def operations(component: ComponentType) -> list[VectorOperation]:
     """The operations on vectors of a component type."""
     shape = VectorShape(component, 8, vector(component))
-    vectors = Vectors({"a": shape}, {}, {})
+    vectors = Operands({"a": shape})
 
     def suits(operation: VectorOperation) -> bool:
-        return not any(isinstance(p, Problem) for p in derived(operation_on(operation, "a", "a", "a"), vectors))
+        return not any(isinstance(p, Problem) for p in operation_on(operation, "a", "a", "a").typed(vectors))
 
     return [o for o in VectorOperation if suits(o)]
 

@@ -12,12 +12,11 @@ from cts.model import (
     Buffer,
     ComponentType,
     ControlBarrier,
-    MatrixLoad,
-    MatrixStore,
     MemoryInstruction,
     Pointer,
     PointerSelect,
     StorageClass,
+    StridedInstruction,
     VectorInstruction,
 )
 from cts.spirv import lower
@@ -109,7 +108,7 @@ def _alignment(shader: Shader, name: str, array: _Array) -> int:
     """What every access to a physical buffer is aligned to: the compiler says it of each."""
     program = shader.case.program
     pointers = {i.id for i in program if isinstance(i, Pointer) and i.buffer == name}
-    strided = any(isinstance(i, (MatrixLoad, MatrixStore)) and i.buffer in {name, *pointers} for i in program)
+    strided = any(isinstance(i, StridedInstruction) and i.buffer in {name, *pointers} for i in program)
     return array.type.size if strided else _ALIGNMENT
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from cts.known.conditions.registry import condition
 from cts.model import (
+    BlockStart,
     Buffer,
     Case,
     Combine,
     If,
-    Loop,
     MatrixCopy,
     MatrixMulAdd,
     MatrixReduce,
@@ -51,7 +51,7 @@ def reduce_inexact_sum(case: Case) -> bool:
 def mul_add_c_again(case: Case) -> bool:
     """The C of a multiplication is used by another instruction too, or carried by a loop."""
     uses = Counter(name for i in case.program for name in references(i))
-    carried = {c.id for i in case.program if isinstance(i, Loop) for c in i.carry}
+    carried = {name for i in case.program if isinstance(i, BlockStart) for name in i.defines}
     return any(uses[i.c] > 1 or i.c in carried for i in case.program if isinstance(i, MatrixMulAdd))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, Else, EndLoop, If, Loop, Scalar, renamed
+from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, Else, EndLoop, Loop, Scalar, renamed
 from cts.reduction.candidates import Program, remove_unused
 
 
@@ -15,7 +15,7 @@ def propose(case: Case, i: int) -> Iterator[Case]:
     opening = case.program[i]
     if isinstance(opening, Loop):
         programs = _loop(case.program, i, opening)
-    elif isinstance(opening, If):
+    elif isinstance(opening, BlockStart):
         programs = _condition(case.program, i)
     else:
         return

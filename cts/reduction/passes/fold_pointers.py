@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.model import Case, MatrixLoad, MatrixLoadTensor, MatrixStore, MatrixStoreTensor, Pointer, renamed
+from cts.model import Case, Pointer, renamed
 from cts.reduction.candidates import remove_unused
 
 
@@ -22,7 +22,6 @@ def propose(case: Case) -> Iterator[Case]:
 
 
 def _moved(i: Any, pointer: str, start: int) -> Any:
-    memory = (MatrixLoad, MatrixStore, MatrixLoadTensor, MatrixStoreTensor, Pointer)
-    if isinstance(i, memory) and i.buffer == pointer and isinstance(i.offset, int):
+    if getattr(i, "buffer", None) == pointer and isinstance(i.offset, int):
         return structs.replace(i, offset=i.offset + start)
     return i

@@ -8,16 +8,17 @@ from typing import Any
 from cts.model import (
     AnyInstruction,
     Case,
+    Constant,
+    Load,
     MatrixConstant,
     MatrixInstruction,
     MatrixLoad,
-    MatrixLoadTensor,
     MatrixStore,
-    MatrixStoreTensor,
+    Store,
+    TensorInstruction,
     VectorConstant,
     VectorInstruction,
     VectorLoad,
-    VectorNull,
     VectorShape,
     types_of,
 )
@@ -31,13 +32,13 @@ def propose(case: Case, i: int) -> Iterator[Case]:
 
 
 def _matrix(case: Case, instruction: AnyInstruction, types: dict[str, Any]) -> Iterator[AnyInstruction]:
-    if isinstance(instruction, MatrixStoreTensor):
+    if isinstance(instruction, TensorInstruction) and isinstance(instruction, Store):
         yield MatrixStore(instruction.matrix, instruction.buffer, types[instruction.matrix].cols)
     name = getattr(instruction, "id", None)
     if name is None or not isinstance(instruction, MatrixInstruction):
         return
     shape = types[name]
-    if isinstance(instruction, MatrixLoadTensor):
+    if isinstance(instruction, TensorInstruction):
         yield MatrixLoad(instruction.id, shape.declared, instruction.buffer, shape.cols)
     elif not isinstance(instruction, (MatrixLoad, MatrixConstant)):
         for buffer in case.buffers:
@@ -52,7 +53,7 @@ def _vector(case: Case, instruction: AnyInstruction, types: dict[str, Any]) -> I
     if not isinstance(instruction, VectorInstruction) or not isinstance(shape, VectorShape):
         return
     name = instruction.id  # type: ignore[union-attr]
-    if not isinstance(instruction, (VectorLoad, VectorConstant, VectorNull)):
+    if not isinstance(instruction, Load | Constant):
         for buffer, declared in case.buffers.items():
             if declared.type is shape.component:
                 yield VectorLoad(id=name, type=shape.declared, buffer=buffer)

@@ -11,8 +11,6 @@ from msgspec import structs
 from cts.model import (
     AnyInstruction,
     Case,
-    VectorConstant,
-    VectorMatrixMul,
     VectorShape,
     VectorType,
     constant_of,
@@ -62,8 +60,8 @@ class _Resized:
         declared = getattr(i, "type", None)
         if isinstance(declared, VectorType):
             changes["type"] = structs.replace(declared, length=self._of(declared.length))
-        if isinstance(i, VectorMatrixMul):
-            changes.update(m=self._of(i.m), k=self._of(i.k))
-        if isinstance(i, VectorConstant) and i.values is not None and len(i.values) == self.length:
-            changes["values"] = i.values[: self.shorter]
+        changes.update({f: self._of(getattr(i, f)) for f in ("m", "k") if hasattr(i, f)})
+        values = getattr(i, "values", None)
+        if values is not None and len(values) == self.length:
+            changes["values"] = values[: self.shorter]
         return structs.replace(i, **changes)

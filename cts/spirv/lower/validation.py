@@ -18,7 +18,7 @@ from cts.errors import HarnessTrouble
 from cts.model import (
     AnyInstruction,
     DecodeVector,
-    MatrixLoadTensor,
+    Feature,
     MatrixMulAdd,
     MatrixReduce,
     MatrixType,
@@ -33,7 +33,7 @@ from cts.spirv.system_spirv_val import newer_validator
 
 def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uint32]) -> None:
     """Raise HarnessTrouble with what is wrong with the words of a structure."""
-    vectors = any(isinstance(i, MatrixLoadTensor) and i.decode_vector is not None for i in structure.program)
+    vectors = any(Feature.DECODE_VECTOR in i.features for i in structure.program)
     newer = newer_validator() if vectors else None
     unknown = vectors and newer is None
     known = _without_long_vectors(structure) if unknown else structure

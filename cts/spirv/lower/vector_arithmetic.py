@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cts.model import VectorArithmetic, VectorBitcast, VectorConvert, VectorTimesScalar
-from cts.model.vectors import EXTENDED
+from cts.model.vector_arithmetic import EXTENDED
 from cts.spirv.encode import Value
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction

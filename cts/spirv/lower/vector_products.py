@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cts.model import Operand, VectorMatrixMul, VectorOuterProductAccumulate, VectorReduceSumAccumulate
-from cts.model.vector_rules import layout_of
+from cts.model.vector_products import layout_of
 from cts.spirv.encode import Id, Value
 from cts.spirv.lower.arithmetic import operand_mask
 from cts.spirv.lower.context import Lowering

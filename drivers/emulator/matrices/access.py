@@ -18,13 +18,11 @@ from cts.model import (
     GUARD_BYTES,
     Case,
     ComponentType,
-    MatrixLoad,
-    MatrixStore,
+    Load,
     Operand,
     Order,
-    Pointer,
-    PointerSelect,
     StorageClass,
+    StridedInstruction,
     Use,
 )
 
@@ -81,17 +79,17 @@ class Access:
         #: Memory as the first subgroup of a workgroup sees it, where a bug makes that another one.
         self._stale = {name: data.copy() for name, data in memory.items()} if self._bug == m.BARRIER_IGNORED else None
 
-    def define(self, i: Pointer) -> None:
+    def define(self, name: str, buffer: str, offset: Operand) -> None:
         """OpAccessChain."""
-        self._pointers[i.id] = PointerValue(i.buffer, self._operands.evaluate((i.offset,))[:, 0])
+        self._pointers[name] = PointerValue(buffer, self._operands.evaluate((offset,))[:, 0])
 
-    def select(self, i: PointerSelect) -> None:
+    def select(self, name: str, condition: Operand, first: str, second: str) -> None:
         """OpSelect of two pointers into one buffer."""
-        a, b = self._pointers[i.a], self._pointers[i.b]
-        condition = self._operands.evaluate((i.condition,))[:, 0] != 0
+        a, b = self._pointers[first], self._pointers[second]
+        chosen = self._operands.evaluate((condition,))[:, 0] != 0
         if self._bug == m.POINTER_SELECT_FIRST:
-            condition[:] = True
-        self._pointers[i.id] = PointerValue(a.buffer, np.where(condition, a.elements, b.elements))
+            chosen[:] = True
+        self._pointers[name] = PointerValue(a.buffer, np.where(chosen, a.elements, b.elements))
 
     def resolve(self, name: str, offset: Operand) -> PointerValue:
         """The element that a memory instruction starts at, whether it names a buffer or a pointer."""
@@ -164,10 +162,10 @@ class Access:
         )
         return Addresses(action, byte, coordinates)
 
-    def strided(self, i: MatrixLoad | MatrixStore, matrix: Matrix, work: Work, pointer: PointerValue) -> Addresses:
+    def strided(self, i: StridedInstruction, matrix: Matrix, work: Work, pointer: PointerValue) -> Addresses:
         """Addresses of a KHR load or store (KM-013)."""
         buffer = self.case.buffers[pointer.buffer]
-        is_load = isinstance(i, MatrixLoad)
+        is_load = isinstance(i, Load)
         column_major = i.order is Order.ColumnMajor
         if self._bug == (m.ORDER_IGNORED_ON_LOAD if is_load else m.ORDER_IGNORED_ON_STORE):
             column_major = False
@@ -187,13 +185,13 @@ class Access:
             action[:, (work[:, 2] >= whole[0]) | (work[:, 3] >= whole[1])] = DISCARD
         return Addresses(action, byte, np.zeros((matrix.instances, 0, 2, MAX_RANK), np.int64))
 
-    def _stride(self, i: MatrixLoad | MatrixStore, matrix: Matrix, buffer: str, column_major: bool) -> Ints:
+    def _stride(self, i: StridedInstruction, matrix: Matrix, buffer: str, column_major: bool) -> Ints:
         """In bytes, per subgroup."""
         declared = self.case.buffers[buffer]
         stride = self._operands.evaluate((i.stride,))[:, 0]
         line = matrix.rows if column_major else matrix.cols
         dense = -(-line * matrix.component.size // declared.element_size)
-        if self._bug == m.STRIDE_ZERO_DENSE and isinstance(i, MatrixLoad):
+        if self._bug == m.STRIDE_ZERO_DENSE and isinstance(i, Load):
             stride[stride == 0] = dense
         elif self._bug == m.WORKGROUP_STRIDE_DENSE and declared.storage is StorageClass.Workgroup:
             stride[:] = dense

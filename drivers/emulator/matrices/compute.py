@@ -94,6 +94,18 @@ def of(matrix: Matrix) -> Elements:
     return matrix.in_order(), matrix.wide_in_order()
 
 
+def overwritten(i: Instruction, context: Context) -> Matrix | None:
+    """The operand whose registers take the result as well, where a bug does so."""
+    if context.bug == m.MUL_ADD_IN_PLACE and isinstance(i, MatrixMulAdd):
+        return context.matrices[i.c]
+    if context.bug == m.PER_ELEMENT_IN_PLACE and isinstance(i, MatrixPerElement):
+        return context.matrices[i.matrix]
+    if context.bug == m.CONVERT_IN_PLACE and isinstance(i, MatrixConvert):
+        source = context.matrices[i.matrix]
+        return source if source.component.size == i.component.size else None
+    return None
+
+
 @singledispatch
 def result(instruction: Instruction, context: Context) -> Matrix:
     """The matrix that an instruction makes."""
@@ -155,7 +167,7 @@ def _arithmetic(i: MatrixArithmetic, context: Context) -> Matrix:
     """KM-017."""
     a = context.matrices[i.a]
     operands = [of(a)] if i.b is None else [of(a), of(context.matrices[i.b])]
-    return context.mapped(elements.arithmetic(i, a.component), a, *operands)
+    return context.mapped(elements.arithmetic(i.operation, a.component, len(operands)), a, *operands)
 
 
 @result.register
@@ -180,7 +192,11 @@ def _convert(i: MatrixConvert, context: Context) -> Matrix:
     made = replace(source, component=i.component, use=i.use or source.use)
     if context.bug == m.CONVERT_WITH_USE_KEEPS_BITS and i.use is not None:
         return made.holding(source.in_order() & np.uint32((1 << 8 * i.component.size) - 1))
-    return context.mapped(elements.conversion(i, source.component, context.bug), made, of(source))
+    return context.mapped(
+        elements.conversion(i.operation, source.component, i.component, context.bug, saturate=i.saturate),
+        made,
+        of(source),
+    )
 
 
 @result.register

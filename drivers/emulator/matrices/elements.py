@@ -6,7 +6,7 @@ from cts.drivers.emulator import vm
 from cts.drivers.emulator.callbacks import Program, program
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.numbers import TYPE_NUMBERS
-from cts.model import Arithmetic, ComponentType, Conversion, MatrixArithmetic, MatrixConvert
+from cts.model import Arithmetic, ComponentType, Conversion
 
 _OPERATIONS = {
     Arithmetic.IAdd: vm.ADD, Arithmetic.ISub: vm.SUBTRACT, Arithmetic.IMul: vm.MULTIPLY,
@@ -26,14 +26,14 @@ def _read_as(t: int, operation: Arithmetic | Conversion) -> int:
     return t if operation not in _SIGNED else (t & ~1) | _SIGNED[operation]
 
 
-def arithmetic(i: MatrixArithmetic, component: ComponentType) -> Program:
+def arithmetic(operation: Arithmetic, component: ComponentType, parameters: int) -> Program:
     """A program of one or two parameters."""
     t = TYPE_NUMBERS[component]
     if not component.is_float:
-        t = _read_as(t, i.operation)
-    if i.b is None:
+        t = _read_as(t, operation)
+    if parameters == 1:
         return program([(vm.PARAMETER, t, 0, 0), (vm.NEGATE, t, 0, 0)])
-    return program([(vm.PARAMETER, t, 0, 0), (vm.PARAMETER, t, 1, 0), (_OPERATIONS[i.operation], t, 0, t)])
+    return program([(vm.PARAMETER, t, 0, 0), (vm.PARAMETER, t, 1, 0), (_OPERATIONS[operation], t, 0, t)])
 
 
 def times_scalar(component: ComponentType) -> Program:
@@ -42,21 +42,23 @@ def times_scalar(component: ComponentType) -> Program:
     return program([(vm.PARAMETER, t, 0, 0), (vm.PARAMETER, t, 1, 0), (vm.MULTIPLY, t, 0, t)])
 
 
-def conversion(i: MatrixConvert, component: ComponentType, bug: int) -> Program:
+def conversion(
+    operation: Conversion, component: ComponentType, target: ComponentType, bug: int, *, saturate: bool
+) -> Program:
     """A program of one parameter."""
-    source, t = TYPE_NUMBERS[component], TYPE_NUMBERS[i.component]
+    source, t = TYPE_NUMBERS[component], TYPE_NUMBERS[target]
     if not component.is_float:
-        source = _read_as(source, i.operation)
-    elif not i.component.is_float:
-        t = _read_as(t, i.operation)
-    wider = i.component.size > component.size
-    zero_extends = bug == m.SCONVERT_ZERO_EXTENDS and i.operation is Conversion.SConvert and wider
-    if zero_extends or (bug == m.STOF_UNSIGNED and i.operation is Conversion.ConvertSToF):
+        source = _read_as(source, operation)
+    elif not target.is_float:
+        t = _read_as(t, operation)
+    wider = target.size > component.size
+    zero_extends = bug == m.SCONVERT_ZERO_EXTENDS and operation is Conversion.SConvert and wider
+    if zero_extends or (bug == m.STOF_UNSIGNED and operation is Conversion.ConvertSToF):
         source &= ~1
-    sign_extends = bug == m.UCONVERT_SIGN_EXTENDS and i.operation is Conversion.UConvert and wider
-    if sign_extends or (bug == m.UTOF_SIGNED and i.operation is Conversion.ConvertUToF):
+    sign_extends = bug == m.UCONVERT_SIGN_EXTENDS and operation is Conversion.UConvert and wider
+    if sign_extends or (bug == m.UTOF_SIGNED and operation is Conversion.ConvertUToF):
         source |= 1
-    return program([(vm.PARAMETER, source, 0, 0), (vm.CONVERT, t, int(i.saturate), source)])
+    return program([(vm.PARAMETER, source, 0, 0), (vm.CONVERT, t, int(saturate), source)])
 
 
 def bitcast(source: ComponentType, target: ComponentType) -> Program:

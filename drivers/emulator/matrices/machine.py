@@ -7,7 +7,7 @@ import numpy as np
 from cts.drivers.emulator.control import Flow
 from cts.drivers.emulator.matrices import layout as setter
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
-from cts.drivers.emulator.matrices.compute import Context, result
+from cts.drivers.emulator.matrices.compute import Context, overwritten, result
 from cts.drivers.emulator.matrices.decode import Decoder
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.ownership import storing
@@ -32,11 +32,8 @@ from cts.model import (
     Decode,
     DecodeVector,
     Instruction,
-    MatrixConvert,
     MatrixLoad,
     MatrixLoadTensor,
-    MatrixMulAdd,
-    MatrixPerElement,
     MatrixStore,
     MatrixStoreTensor,
     Operand,
@@ -52,6 +49,7 @@ from cts.model import (
     TensorViewSetClip,
     TensorViewSetDimension,
     TensorViewSetStride,
+    constant_of,
 )
 
 
@@ -86,7 +84,7 @@ class Machine:
         """Run an instruction in the active subgroups. Raises MemoryFault."""
         match i:
             case TensorLayout():
-                self._layouts[i.id] = create_layout(i, self._operands.subgroups)
+                self._layouts[i.id] = create_layout(constant_of(i.dim), constant_of(i.clamp), self._operands.subgroups)
             case TensorLayoutSetBlockSize():
                 self._set_layout(setter.SET_BLOCK_SIZE, i.id, i.of, i.block_size)
             case TensorLayoutSetDimension():
@@ -98,7 +96,8 @@ class Machine:
             case TensorLayoutSetClampValue():
                 self._set_layout(setter.SET_CLAMP_VALUE, i.id, i.of, (i.value,))
             case TensorView():
-                self._views[i.id] = create_view(i, self._operands.subgroups)
+                permutation = [constant_of(p) for p in i.permutation]
+                self._views[i.id] = create_view(permutation, constant_of(i.has_dimensions), self._operands.subgroups)
             case TensorViewSetDimension():
                 self._set_view(setter.SET_DIMENSION, i.id, i.of, i.dims)
             case TensorViewSetStride():
@@ -106,9 +105,9 @@ class Machine:
             case TensorViewSetClip():
                 self._set_view(setter.SET_CLIP, i.id, i.of, (i.row_offset, i.row_span, i.col_offset, i.col_span))
             case Pointer():
-                self._access.define(i)
+                self._access.define(i.id, i.buffer, i.offset)
             case PointerSelect():
-                self._access.select(i)
+                self._access.select(i.id, i.condition, i.a, i.b)
             case ControlBarrier():
                 pass  # every subgroup's accesses so far have been performed
             case MatrixLoadTensor() | MatrixLoad():
@@ -124,16 +123,9 @@ class Machine:
     def _compute(self, i: Instruction) -> None:
         """Define what an instruction makes of matrices."""
         made = result(i, self._context)
-        overwritten = None
-        if self._bug == m.MUL_ADD_IN_PLACE and isinstance(i, MatrixMulAdd):
-            overwritten = self.matrices[i.c]
-        elif self._bug == m.PER_ELEMENT_IN_PLACE and isinstance(i, MatrixPerElement):
-            overwritten = self.matrices[i.matrix]
-        elif self._bug == m.CONVERT_IN_PLACE and isinstance(i, MatrixConvert):
-            source = self.matrices[i.matrix]
-            overwritten = source if source.component.size == i.component.size else None
-        if overwritten is not None:
-            overwritten.registers[:] = made.registers
+        operand = overwritten(i, self._context)
+        if operand is not None:
+            operand.registers[:] = made.registers
         self.define(i.id, made)  # type: ignore[attr-defined]
 
     def _set_layout(self, which: int, name: str, of: str, operands: tuple[Operand, ...]) -> None:

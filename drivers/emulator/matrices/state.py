@@ -6,12 +6,13 @@ below, second index the dimension, outermost first. Every value is kept in 0 to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import ClampMode, TensorLayout, TensorView, constant_of
+from cts.model import ClampMode
 
 Ints = npt.NDArray[np.int64]
 #: (n, 4): invocation, slot, row, column of each work item.
@@ -46,25 +47,23 @@ _CLAMP_NUMBERS = {
 ACCESS, KEEP_OBJECT, TAKE_CLAMP_VALUE, DISCARD = range(4)
 
 
-def create_layout(instruction: TensorLayout, subgroups: int) -> Ints:
+def create_layout(dim: object, clamp: object, subgroups: int) -> Ints:
     """OpCreateTensorLayoutNV: all zero, block size 1 (TA-012)."""
     state = np.zeros((subgroups, 6, MAX_RANK), np.int64)
     state[:, BLOCK] = 1
-    dim, clamp = constant_of(instruction.dim), constant_of(instruction.clamp)
     assert isinstance(dim, int) and isinstance(clamp, ClampMode)
     state[:, INFO, RANK] = dim
     state[:, INFO, CLAMP] = _CLAMP_NUMBERS[clamp]
     return state
 
 
-def create_view(instruction: TensorView, subgroups: int) -> Ints:
+def create_view(permutation: Sequence[Any], has_dimensions: object, subgroups: int) -> Ints:
     """OpCreateTensorViewNV: dimensions and strides 0, nothing clipped (TA-018)."""
     state = np.zeros((subgroups, 5, MAX_RANK), np.int64)
-    permutation: list[Any] = [constant_of(p) for p in instruction.permutation]
     state[:, VIEW_PERM, : len(permutation)] = permutation
     state[:, VIEW_CLIP, [ROW_SPAN, COL_SPAN]] = U32
     state[:, VIEW_INFO, RANK] = len(permutation)
-    state[:, VIEW_INFO, HAS_DIMENSIONS] = bool(constant_of(instruction.has_dimensions))
+    state[:, VIEW_INFO, HAS_DIMENSIONS] = bool(has_dimensions)
     return state
 
 

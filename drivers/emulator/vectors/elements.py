@@ -29,7 +29,7 @@ from cts.drivers.emulator.vectors.registers import (
     without_denormals,
     wrapped_bits,
 )
-from cts.model import ComponentType, VectorArithmetic, VectorBitcast, VectorConversion, VectorConvert, VectorOperation
+from cts.model import ComponentType, VectorConversion, VectorOperation
 
 _O = VectorOperation
 
@@ -49,14 +49,14 @@ class Elements:
     fused: bool
     bug: int
 
-    def arithmetic(self, i: VectorArithmetic, operands: list[Vector]) -> Vector:
+    def arithmetic(self, operation: VectorOperation, operands: list[Vector]) -> Vector:
         """An operation on one, two or three vectors of one type."""
         first = operands[0]
         if first.component.is_float:
-            made = self._of_floats(i.operation, operands)
+            made = self._of_floats(operation, operands)
         else:
-            made = first.with_registers(self._of_ints(i.operation, operands))
-            if self.bug == v.VECTOR_NEGATION_UNWRAPPED and i.operation is _O.SNegate and first.component.size == 1:
+            made = first.with_registers(self._of_ints(operation, operands))
+            if self.bug == v.VECTOR_NEGATION_UNWRAPPED and operation is _O.SNegate and first.component.size == 1:
                 made = replace(made, wide=-first.ints(True).astype(np.float64))
         return self._unless_skipped(made, first)
 
@@ -131,9 +131,8 @@ class Elements:
             return found
         return wrapped_bits(functions.integers(operation, [o.ints(signed) for o in operands], self.bug), component)
 
-    def convert(self, i: VectorConvert, source: Vector) -> Vector:
+    def convert(self, operation: VectorConversion, target: ComponentType, source: Vector) -> Vector:
         """A conversion of every component."""
-        operation, target = i.operation, i.component
         if operation in (VectorConversion.SConvert, VectorConversion.UConvert):
             wider = target.size > source.component.size
             signed = operation is VectorConversion.SConvert
@@ -167,11 +166,11 @@ class Elements:
             bits = bits_of(values, target, int(self.settings[ROUNDING]))
         return replace(source, component=target, registers=bits, wide=values if self.elides else None)
 
-    def bitcast(self, i: VectorBitcast, source: Vector) -> Vector:
+    def bitcast(self, target: ComponentType, source: Vector) -> Vector:
         """The same bits as another type."""
-        if self.bug == v.VECTOR_BITCAST_CONVERTS and source.component.is_float != i.component.is_float:
-            return replace(source, component=i.component, registers=_converted(source, i.component), wide=None)
-        return replace(source, component=i.component, wide=None)
+        if self.bug == v.VECTOR_BITCAST_CONVERTS and source.component.is_float != target.is_float:
+            return replace(source, component=target, registers=_converted(source, target), wide=None)
+        return replace(source, component=target, wide=None)
 
 
 def _converted(source: Vector, target: ComponentType) -> np.ndarray[tuple[int, ...], np.dtype[np.uint32]]:

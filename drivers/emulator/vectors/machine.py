@@ -114,13 +114,13 @@ class VectorMachine:
                 return composites.insert(vector, self.matrices[i.scalar], index, self._bug)
             case VectorArithmetic():
                 operands = [self.matrices[name] for name in (i.a, i.b, i.c) if name is not None]
-                return self._elements.arithmetic(i, operands)
+                return self._elements.arithmetic(i.operation, operands)
             case VectorTimesScalar():
                 return self._elements.times(self.matrices[i.vector], self._scalars(i))
             case VectorConvert():
-                return self._elements.convert(i, self.matrices[i.vector])
+                return self._elements.convert(i.operation, i.component, self.matrices[i.vector])
             case VectorBitcast():
-                return self._elements.bitcast(i, self.matrices[i.vector])
+                return self._elements.bitcast(i.component, self.matrices[i.vector])
             case VectorMatrixMul():
                 return self._multiply(i)
         raise AssertionError(f"the emulator does not know {type(i).__name__} in programs of cooperative vectors")

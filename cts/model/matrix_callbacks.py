@@ -1,0 +1,140 @@
+"""Cooperative matrix instructions that call functions of the case: reductions, operations per element."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from msgspec import structs
+
+from cts.model.feature import Feature
+from cts.model.functions import Combine, Component, PerElement
+from cts.model.instruction import Computation, Found
+from cts.model.matrices import represents
+from cts.model.operand import ComponentValue, SpecInt, Use, constant_of
+from cts.model.types import Problem
+
+if TYPE_CHECKING:
+    from cts.model.names import Operands
+
+
+class ReduceMode(enum.Enum):
+    """What a reduction combines (CM-004)."""
+
+    Row = "Row"
+    Column = "Column"
+    Square = "2x2"
+
+
+class MatrixReduce(Computation, frozen=True):
+    """CM-020..CM-023. `rows` and `cols` of the result where the mode leaves them free; else those of the source."""
+
+    opcode: ClassVar[str] = "OpCooperativeMatrixReduceNV"
+    facts = ("CM-022", "CM-020", "CM-021", "CM-023")
+    exercises = ("CM-004",)
+    needs = frozenset({Feature.REDUCTIONS})
+    id: str
+    matrix: str
+    mode: tuple[ReduceMode, ...]
+    combine: str
+    rows: int | SpecInt | None = None
+    cols: int | SpecInt | None = None
+
+    def typed(self, operands: Operands) -> Found:
+        """CM-004, CM-020, CM-021."""
+        source = operands.matrix(self.matrix)
+        yield from operands.function("combine", self.combine, Combine, source.component)
+        if source.use is not Use.Accumulator:
+            yield Problem("matrix", f"a matrix of Use {source.use.value}", "an Accumulator", "CM-020")
+        modes = set(self.mode)
+        if modes not in (
+            {ReduceMode.Row},
+            {ReduceMode.Column},
+            {ReduceMode.Row, ReduceMode.Column},
+            {ReduceMode.Square},
+        ):
+            what = ", ".join(m.value for m in self.mode) or "nothing"
+            yield Problem("mode", what, "Row, Column, both, or 2x2 alone", "CM-004")
+            return
+        if len(modes) != len(self.mode):
+            yield Problem("mode", "a mode is given twice", "each mode once", "CM-004")
+        d = source.declared
+        if modes == {ReduceMode.Square}:
+            for field, extent in (("rows", source.rows), ("cols", source.cols)):
+                if extent % 2:
+                    yield Problem("matrix", f"{extent} {field}", "an even number", "CM-021")
+            free = {"rows", "cols"}
+            halves: dict[str, int] = {"rows": source.rows // 2, "cols": source.cols // 2}
+        else:
+            free = {field for field, mode in (("rows", ReduceMode.Column), ("cols", ReduceMode.Row)) if mode in modes}
+            halves = {}
+        result: dict[str, int | SpecInt] = {}
+        for field in ("rows", "cols"):
+            given: int | SpecInt | None = getattr(self, field)
+            wanted = constant_of(given)
+            if given is None:
+                result[field] = halves.get(field, getattr(d, field))
+            elif halves and wanted != halves[field]:
+                yield Problem(field, f"{wanted} {field}", f"half of the source's: {halves[field]}", "CM-021")
+            elif field not in free and wanted != getattr(source, field):
+                yield Problem(field, f"{wanted} {field}", f"those of the source: {getattr(source, field)}", "CM-021")
+            if given is not None:
+                result[field] = given
+        yield structs.replace(d, **result)
+
+
+class MatrixPerElement(Computation, frozen=True):
+    """CM-030, CM-031. `matrices` and `scalars` are the function's extra operands, each kind in order."""
+
+    opcode: ClassVar[str] = "OpCooperativeMatrixPerElementOpNV"
+    facts = ("CM-030", "CM-031")
+    needs = frozenset({Feature.PER_ELEMENT})
+    component_values = ("scalars",)
+    id: str
+    matrix: str
+    function: str
+    matrices: tuple[str, ...] = ()
+    scalars: tuple[ComponentValue, ...] = ()
+
+    def typed(self, operands: Operands) -> Found:
+        """CM-030."""
+        source = operands.matrix(self.matrix)
+        yield from operands.function("function", self.function, PerElement, source.component)
+        function = operands.functions.get(self.function)
+        if isinstance(function, PerElement):
+            wanted = [e for e in function.extras if e.matrix]
+            if len(wanted) != len(self.matrices):
+                yield Problem(
+                    "matrices", f"{len(self.matrices)} matrices", f"{len(wanted)}, as the function has", "CM-030"
+                )
+            for n, name in enumerate(self.matrices):
+                if operands.matrix(name).declared != source.declared:
+                    what = "an extra matrix of another type than matrix"
+                    yield Problem(f"matrices[{n}]", what, "matrices of one type, declared alike", "CM-030")
+            types = [e.type for e in function.extras if e.type is not None]
+            if len(types) != len(self.scalars):
+                yield Problem("scalars", f"{len(self.scalars)} scalars", f"{len(types)}, as the function has", "CM-030")
+            for n, (component, value) in enumerate(zip(types, self.scalars, strict=False)):
+                yield from represents(f"scalars[{n}]", component, value)
+        yield source.declared
+
+
+class MatrixComponents(Computation, frozen=True):
+    """A function of every component, reached through the per-invocation view (KM-011, KM-015).
+
+    Each invocation loops over its OpCooperativeMatrixLengthKHR components through pointers.
+    """
+
+    opcode: ClassVar[str] = "OpCooperativeMatrixLengthKHR"
+    facts = ("KM-011", "KM-015")
+    id: str
+    matrix: str
+    function: str
+
+    def typed(self, operands: Operands) -> Found:
+        source = operands.matrix(self.matrix)
+        yield from operands.function("function", self.function, Component, source.component)
+        yield source.declared
+
+
+MatrixCallbackInstruction: TypeAlias = MatrixReduce | MatrixPerElement | MatrixComponents

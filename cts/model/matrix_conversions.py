@@ -1,0 +1,136 @@
+"""Conversions of cooperative matrices: of their components, their use, and transposition."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from msgspec import structs
+
+from cts.model.component import ComponentType
+from cts.model.feature import Feature
+from cts.model.instruction import Found, Instruction
+from cts.model.operand import Use
+from cts.model.types import Problem
+
+if TYPE_CHECKING:
+    from cts.model.names import Operands
+
+
+class Conversion(enum.Enum):
+    """Conversions of every element (KM-018)."""
+
+    FConvert = "FConvert"
+    SConvert = "SConvert"
+    UConvert = "UConvert"
+    ConvertFToS = "ConvertFToS"
+    ConvertFToU = "ConvertFToU"
+    ConvertSToF = "ConvertSToF"
+    ConvertUToF = "ConvertUToF"
+
+
+class MatrixConvert(Instruction, frozen=True):
+    """KM-018, CM-050: every element converted to `component`, perhaps into another `use`.
+
+    `saturate` is the decoration SaturatedToLargestFloat8NormalConversionEXT (NU-033).
+    """
+
+    facts = ("KM-018",)
+    id: str
+    matrix: str
+    operation: Conversion
+    component: ComponentType
+    use: Use | None = None
+    saturate: bool = False
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.needs if self.use is None else self.needs | {Feature.CONVERSIONS}
+
+    @property
+    def spirv(self) -> str:
+        return f"Op{self.operation.value}"
+
+    def typed(self, operands: Operands) -> Found:
+        """KM-018, CM-050, NU-033."""
+        source = operands.matrix(self.matrix)
+        from_float = self.operation in (Conversion.FConvert, Conversion.ConvertFToS, Conversion.ConvertFToU)
+        to_float = self.operation in (Conversion.FConvert, Conversion.ConvertSToF, Conversion.ConvertUToF)
+        if source.component.is_float != from_float:
+            yield Problem("matrix", f"{self.operation.value} of {source.component.value}", _kind(from_float), "KM-018")
+        if self.component.is_float != to_float:
+            yield Problem("component", f"{self.operation.value} to {self.component.value}", _kind(to_float), "KM-018")
+        alike = source.component.size == self.component.size
+        if self.operation in (Conversion.SConvert, Conversion.UConvert) and alike:
+            yield Problem("component", f"{self.operation.value} to the same width", "another width, or MatrixBitcast")
+        if self.operation in (Conversion.UConvert, Conversion.ConvertFToU) and self.component.is_signed:
+            what = f"{self.operation.value} to {self.component.value}"
+            yield Problem("component", what, "an unsigned integer type: SPIR-V asks for it", "KM-018")
+        if source.component is self.component:
+            yield Problem("component", f"already {self.component.value}", "another component type, or MatrixConvertUse")
+        if self.saturate and not self.component.is_float8:
+            yield Problem("saturate", f"saturation to {self.component.value}", "only conversions to float8", "NU-033")
+        if self.use is not None and (source.use is not Use.Accumulator or self.use is Use.Accumulator):
+            yield Problem("use", f"{source.use.value} to {self.use.value}", "Accumulator to A or B", "CM-050")
+        yield structs.replace(source.declared, component=self.component, use=self.use or source.declared.use)
+
+
+def _kind(is_float: bool) -> str:
+    return "a float type" if is_float else "an integer type"
+
+
+class MatrixBitcast(Instruction, frozen=True):
+    """KM-018: an integer matrix as one of another integer type of the same width."""
+
+    opcode: ClassVar[str] = "OpBitcast"
+    facts = ("KM-018",)
+    id: str
+    matrix: str
+    component: ComponentType
+
+    def typed(self, operands: Operands) -> Found:
+        source = operands.matrix(self.matrix)
+        same = source.component.size == self.component.size and source.component is not self.component
+        if source.component.is_float or self.component.is_float or not same:
+            what = f"{source.component.value} as {self.component.value}"
+            yield Problem("component", what, "another integer type of the same width", "KM-018")
+        yield structs.replace(source.declared, component=self.component)
+
+
+class MatrixConvertUse(Instruction, frozen=True):
+    """CM-051: an Accumulator as A or B."""
+
+    opcode: ClassVar[str] = "OpCooperativeMatrixConvertNV"
+    facts = ("CM-051",)
+    exercises = ("VK-029",)
+    needs = frozenset({Feature.CONVERSIONS})
+    id: str
+    matrix: str
+    use: Use
+
+    def typed(self, operands: Operands) -> Found:
+        source = operands.matrix(self.matrix)
+        if source.use is not Use.Accumulator or self.use is Use.Accumulator:
+            yield Problem("use", f"{source.use.value} to {self.use.value}", "Accumulator to A or B", "CM-051")
+        yield structs.replace(source.declared, use=self.use)
+
+
+class MatrixTranspose(Instruction, frozen=True):
+    """CM-052: an Accumulator as its transpose of Use B."""
+
+    opcode: ClassVar[str] = "OpCooperativeMatrixTransposeNV"
+    facts = ("CM-052",)
+    exercises = ("VK-029",)
+    needs = frozenset({Feature.CONVERSIONS})
+    id: str
+    matrix: str
+
+    def typed(self, operands: Operands) -> Found:
+        source = operands.matrix(self.matrix)
+        if source.use is not Use.Accumulator:
+            yield Problem("matrix", f"a matrix of Use {source.use.value}", "an Accumulator", "CM-052")
+        d = source.declared
+        yield structs.replace(d, rows=d.cols, cols=d.rows, use=Use.B)
+
+
+MatrixConversionInstruction: TypeAlias = MatrixConvert | MatrixBitcast | MatrixConvertUse | MatrixTranspose
