@@ -9,17 +9,18 @@ import numpy as np
 from cts.driver import Job, Status
 from cts.drivers.emulator import create
 from cts.drivers.emulator.control import closings
-from cts.model import GUARD_BYTES, Case, initial_memory, loads_case
+from cts.model import GUARD_BYTES, Case, initial_memory
+from tests.case_builder import yaml_case
 
 M = "{component: uint8, scope: Subgroup, rows: 1, cols: 4, use: Accumulator}"
 
 
 def case_of(program: str, dispatch: str, buffers: str = "") -> Case:
-    return loads_case(
-        f"schema: 1\nname: a-case\ndispatch: {dispatch}\nbuffers:\n"
-        f"  src: {{type: uint8, shape: [64], data: {{counter: {{}}}}}}\n"
-        f"  dst: {{type: uint8, shape: [16], data: {{fill: 238}}}}\n{buffers}program:\n{program.replace('M4', M)}"
-    )
+    own = """
+        src: {type: uint8, shape: [64], data: {counter: {}}}
+        dst: {type: uint8, shape: [16], data: {fill: 238}}
+    """
+    return yaml_case(program, own + buffers, dispatch, M4=M)
 
 
 def stored(case: Case, buffer: str = "dst", **options: str) -> list[int]:

@@ -7,7 +7,8 @@ import pytest
 
 from cts.driver import Job, Outcome, Status
 from cts.drivers.emulator import create
-from cts.model import Case, initial_memory, loads_case
+from cts.model import Case, initial_memory
+from tests.case_builder import yaml_case
 
 M2X4 = "{component: uint8, scope: Subgroup, rows: 2, cols: 4, use: A}"
 
@@ -21,12 +22,11 @@ def run(case: Case, **options: str) -> Outcome:
 
 def case_of(program: str, *, dst: int = 8, dispatch: str = "{}") -> Case:
     """A case with uint8 buffers: src holds 0 to 63, dst a number of bytes."""
-    return loads_case(
-        "schema: 1\nname: a-case\nbuffers:\n"
-        "  src: {type: uint8, shape: [64], data: {counter: {}}}\n"
-        f"  dst: {{type: uint8, shape: [{dst}], data: {{fill: 238}}}}\n"
-        f"dispatch: {dispatch}\nprogram:\n" + program.replace("M2X4", M2X4)
-    )
+    own = f"""
+        src: {{type: uint8, shape: [64], data: {{counter: {{}}}}}}
+        dst: {{type: uint8, shape: [{dst}], data: {{fill: 238}}}}
+    """
+    return yaml_case(program, own, dispatch, M2X4=M2X4)
 
 
 def test_matrices_are_handed_out_per_instance() -> None:

@@ -14,7 +14,8 @@ from msgspec import structs
 
 from cts.driver import Job, Status
 from cts.drivers.emulator import create
-from cts.model import Case, ComponentType, FloatControls, initial_memory, loads_case
+from cts.model import Case, ComponentType, FloatControls, initial_memory
+from tests.case_builder import yaml_case
 
 
 def result(case: Case, **options: str) -> npt.NDArray[Any]:
@@ -39,10 +40,8 @@ def matrix(component: str, rows: int, cols: int, use: str = "Accumulator") -> st
 
 
 def case_of(program: str, buffers: str = "", functions: str = "{}", controls: str = "Undecorated") -> Case:
-    return loads_case(
-        f"schema: 1\nname: a-case\nfloat_controls: {controls}\nfunctions: {functions}\nbuffers:\n"
-        f"  unused: {{type: uint8, shape: [1], data: {{fill: 0}}}}\n{buffers}program:\n{program}"
-    )
+    own = "unused: {type: uint8, shape: [1], data: {fill: 0}}\n"
+    return yaml_case(program, own + buffers, functions=functions, controls=controls)
 
 
 def product(left: str, right: str, k: int, component: str = "float32") -> Case:

@@ -10,13 +10,8 @@ from cts.driver import Job, Outcome
 from cts.judging.judge import OpenDriver
 from cts.model import Case
 from cts.plugins import registry
-from cts.running import corpus
 
 ORACLE = registry.oracle()
-
-
-def case_of(name: str) -> Case:
-    return corpus.read(corpus.one(name), ORACLE)
 
 
 def debugged(case: Case) -> int:

@@ -20,7 +20,8 @@ from cts.model import Case, MatrixMulAdd, MatrixStore, loads_case
 from cts.oracle.trace import StepKind
 from cts.running.runner import open_driver
 from cts.verdict import Verdict
-from tests.explain.drivers import ORACLE, case_of, debugged, device
+from tests.case_builder import corpus_case
+from tests.explain.drivers import ORACLE, debugged, device
 
 MIRRORED = "tensor_addressing.clamp.mirrored_two_rows"
 CLIPPED = """
@@ -43,7 +44,7 @@ program:
 
 
 def explained(name: str, driver: str) -> Explanation:
-    return explain(case_of(name), open_driver(driver), ORACLE)
+    return explain(corpus_case(name), open_driver(driver), ORACLE)
 
 
 def text(explanation: Explanation) -> str:
@@ -100,11 +101,11 @@ def test_a_picture_tells_clipped_from_clamped() -> None:
 
 def test_elements_that_were_asked_for() -> None:
     driver = open_driver("emulator:mutant=mirror-edge-twice")
-    found = explain(case_of(MIRRORED), driver, ORACLE, [(0, 3), (15, 15)])
+    found = explain(corpus_case(MIRRORED), driver, ORACLE, [(0, 3), (15, 15)])
     assert [(e.row, e.col, e.right) for e in found.elements] == [(0, 3, True), (15, 15, False)]
     assert found.elements[0].read_instead == ""
     with pytest.raises(BadInput, match="16 rows and 16 columns"):
-        explain(case_of(MIRRORED), driver, ORACLE, [(16, 0)])
+        explain(corpus_case(MIRRORED), driver, ORACLE, [(16, 0)])
 
 
 def test_a_store_that_does_nothing() -> None:
@@ -132,7 +133,7 @@ def test_a_loop_names_its_turn() -> None:
 
 
 def test_a_device_shows_intermediate_results_by_storing_them() -> None:
-    found = explain(case_of(MIRRORED), device("mirror-edge-twice"), ORACLE)
+    found = explain(corpus_case(MIRRORED), device("mirror-edge-twice"), ORACLE)
     assert (found.op, found.result, found.how, found.wrong) == ("MatrixLoadTensor", "m", INSTRUMENTED, 216)
     assert found.facts[0] == "TA-035"
 
@@ -141,20 +142,20 @@ def test_a_bug_that_disappears_when_all_is_stored_is_sought_with_one_at_a_time()
     def broken(case: Case) -> bool:
         return debugged(case) == 0 or sum(isinstance(i, MatrixStore) for i in case.program) == 2
 
-    found = explain(case_of(MIRRORED), device("mirror-edge-twice", broken), ORACLE)
+    found = explain(corpus_case(MIRRORED), device("mirror-edge-twice", broken), ORACLE)
     assert (found.op, found.how) == ("MatrixLoadTensor", INSTRUMENTED)
     assert any("disappears when every intermediate result is stored" in note for note in found.notes)
 
 
 def test_a_bug_that_always_disappears_is_told_from_memory() -> None:
-    found = explain(case_of(MIRRORED), device("mirror-edge-twice", lambda case: debugged(case) == 0), ORACLE)
+    found = explain(corpus_case(MIRRORED), device("mirror-edge-twice", lambda case: debugged(case) == 0), ORACLE)
     assert (found.op, found.how) == ("MatrixStore", MEMORY)
     assert any("disappears as well whichever" in note for note in found.notes)
     assert any("is assumed to be right" in note for note in found.notes)
 
 
 def test_vectors_and_their_scalars_are_stored() -> None:
-    found = explain(case_of("vector_arithmetic.parts.dynamic_extract"), device("vector-index-off-by-one"), ORACLE)
+    found = explain(corpus_case("vector_arithmetic.parts.dynamic_extract"), device("vector-index-off-by-one"), ORACLE)
     assert (found.op, found.how, found.facts) == ("VectorExtract", INSTRUMENTED, ("CV-011",))
 
 
@@ -168,7 +169,7 @@ def test_vectors_and_their_scalars_are_stored() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("driver", ["emulator", "interpreter"])
 def test_a_case_with_every_result_stored_is_valid_and_passes(name: str, driver: str) -> None:
-    case = case_of(name)
+    case = corpus_case(name)
     every, left = points(case)
     made = instrumented(case, every)
     assert left == []
@@ -222,7 +223,7 @@ class Crashing:
 def test_a_crash_is_followed_to_its_instruction() -> None:
     driver = Crashing()
     opened = OpenDriver("crashing", driver, driver.plain.capabilities)  # type: ignore[arg-type]
-    found = explain(case_of("matrix_programs.kernel.flash_attention"), opened, ORACLE)
+    found = explain(corpus_case("matrix_programs.kernel.flash_attention"), opened, ORACLE)
     assert (found.verdict, found.op, found.how) == (Verdict.CRASH, "MatrixMulAdd", SHORTENED)
     assert "the driver says where: compile_mul_add" in found.notes
     assert found.facts[0] == "NU-010"
@@ -237,7 +238,7 @@ def test_an_access_outside_of_memory() -> None:
 
 def test_a_driver_that_never_answers(fakes: ModuleType) -> None:
     driver = open_driver("fake:timeout")
-    found = explain(case_of(MIRRORED), driver, ORACLE)
+    found = explain(corpus_case(MIRRORED), driver, ORACLE)
     assert (found.verdict, found.instruction, found.how) == (Verdict.TIMEOUT, 0, SHORTENED)
 
 
@@ -248,4 +249,4 @@ def test_nothing_to_explain() -> None:
     driver = open_driver("emulator")
     nothing = replace(driver, capabilities=replace(driver.capabilities, features=frozenset()))
     with pytest.raises(BadInput, match="does not run the case"):
-        explain(case_of(MIRRORED), nothing, ORACLE)
+        explain(corpus_case(MIRRORED), nothing, ORACLE)

@@ -10,7 +10,8 @@ import pytest
 from cts.explain import explain
 from cts.explain.model import INSTRUMENTED, MEMORY
 from cts.running.runner import open_driver
-from tests.explain.drivers import ORACLE, case_of, device
+from tests.case_builder import corpus_case
+from tests.explain.drivers import ORACLE, device
 
 TABLE = Path(__file__).with_name("mutants.txt")
 
@@ -30,12 +31,12 @@ def test_the_table_is_of_all_areas() -> None:
 
 @pytest.mark.parametrize(("mutant", "name", "op", "fact", "before"), MUTANTS, ids=[m[0] for m in MUTANTS])
 def test_the_instruction_and_the_fact(mutant: str, name: str, op: str, fact: str, before: str) -> None:
-    found = explain(case_of(name), open_driver(f"emulator:mutant={mutant}"), ORACLE)
+    found = explain(corpus_case(name), open_driver(f"emulator:mutant={mutant}"), ORACLE)
     assert found.op == op
     assert fact in found.facts[: int(before) + 1]
     assert found.suspects[0].why
     if found.instruction is not None:
-        assert type(case_of(name).program[found.instruction]).__name__ == op
+        assert type(corpus_case(name).program[found.instruction]).__name__ == op
 
 
 #: A few that say the same of a device, which shows nothing but memory.
@@ -48,7 +49,7 @@ ON_DEVICES = [m for m in MUTANTS if m[0] in {
 
 @pytest.mark.parametrize(("mutant", "name", "op", "fact", "before"), ON_DEVICES, ids=[m[0] for m in ON_DEVICES])
 def test_the_same_of_a_device(mutant: str, name: str, op: str, fact: str, before: str) -> None:
-    found = explain(case_of(name), device(mutant), ORACLE)
+    found = explain(corpus_case(name), device(mutant), ORACLE)
     assert found.op == op
     assert fact in found.facts
     assert found.how in (INSTRUMENTED, MEMORY)

@@ -12,7 +12,7 @@ from cts.explain.picture import COLS, ROWS, picture
 from cts.explain.ranking import SAMPLE, sample
 from cts.explain.results import compared
 from cts.model import AnyInstruction, ComponentType, MatrixConstant, MatrixType, Scope, Use
-from tests.explain.drivers import case_of
+from tests.case_builder import corpus_case
 
 
 def test_every_instruction_has_facts() -> None:
@@ -38,7 +38,7 @@ def test_every_instruction_has_facts() -> None:
     ],
 )
 def test_changes_of_a_case(name: str, index: int, what: str) -> None:
-    case = case_of(name)
+    case = corpus_case(name)
     found = {c.what: c for c in changes(case, index)}
     assert found[what].facts
     assert all(c.case != case for c in found.values())

@@ -19,7 +19,7 @@ from cts.judging.judge import job
 from cts.model import GUARD_BYTES, Case
 from cts.oracle.expectation import Expectation
 from cts.plugins import registry
-from cts.running import corpus
+from tests.case_builder import corpus_case
 
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
@@ -55,9 +55,8 @@ class Ran:
 @lru_cache(maxsize=32)
 def case_of(name: str) -> tuple[Case, Expectation]:
     """A corpus case and what it must leave behind."""
-    oracle = registry.oracle()
-    case = corpus.read(corpus.one(name), oracle)
-    return case, oracle.expect(case)
+    case = corpus_case(name)
+    return case, registry.oracle().expect(case)
 
 
 def source(name: str) -> str:

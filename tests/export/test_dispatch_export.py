@@ -12,22 +12,19 @@ from cts.dispatch.loading import load
 from cts.export import CannotExpress
 from cts.export.dispatch import FILE, MODULE
 from cts.export.dispatch import dispatch as exported
-from cts.model import Case, load_case
+from cts.model import load_case
 from cts.plugins import registry
 from cts.running import corpus
 from cts.verdict import Verdict
+from tests.case_builder import corpus_case
 
 SHADERS = Path(__file__).parent / "shaders"
 
 NAMES = sorted(path.stem for path in SHADERS.glob("*.comp"))
 
 
-def _case(name: str) -> Case:
-    return load_case(corpus.one(name).path)
-
-
 def _write(name: str, folder: Path) -> dict[str, bytes]:
-    case = _case(name)
+    case = corpus_case(name)
     files = exported(case, 32, registry.oracle().expect(case))
     for file, contents in files.items():
         (folder / file).write_bytes(contents)

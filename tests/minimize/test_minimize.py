@@ -18,21 +18,17 @@ from cts.model import Case, MatrixMulAdd, VectorMatrixMul, dumps_case, loads_cas
 from cts.plugins import registry
 from cts.reduction.cost import size
 from cts.reduction.minimize import Budget, Minimized, minimize, renamed, report
-from cts.running import corpus
 from cts.running.runner import open_driver
 from cts.verdict import Verdict
+from tests.case_builder import corpus_case
 
 ORACLE = registry.oracle()
 LOAD = "tensor_addressing.clamp.mirrored_two_rows"
 KERNEL = "matrix_programs.kernel.flash_attention"
 
 
-def case_of(name: str) -> Case:
-    return corpus.read(corpus.one(name), ORACLE)
-
-
 def minimal(name: str, driver: str, budget: Budget | None = None) -> Minimized:
-    return minimize(case_of(name), open_driver(driver), ORACLE, budget)
+    return minimize(corpus_case(name), open_driver(driver), ORACLE, budget)
 
 
 class Conditional:
@@ -102,7 +98,7 @@ def test_a_crash_stays_a_crash() -> None:
             return Outcome(Status.CRASH, detail="signal 11")
         return Outcome(Status.TIMEOUT, detail="no answer")
 
-    found = minimize(case_of(KERNEL), opened(ends), ORACLE)
+    found = minimize(corpus_case(KERNEL), opened(ends), ORACLE)
     assert found.verdict is Verdict.CRASH
     assert multiplies(found.case)
     assert len(found.case.program) <= 7
@@ -113,7 +109,7 @@ def test_a_crash_of_another_kind_is_not_taken() -> None:
         code = "assert" if multiplies(case) else "segfault"
         return Outcome(Status.CRASH, detail=code, fault=Fault(code, code))
 
-    assert multiplies(minimize(case_of(KERNEL), opened(ends), ORACLE).case)
+    assert multiplies(minimize(corpus_case(KERNEL), opened(ends), ORACLE).case)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +134,7 @@ def test_flaky_from_the_start(fakes: ModuleType) -> None:
 
 def test_smaller_cases_that_are_flaky_are_not_taken() -> None:
     seen: set[str] = set()
-    original = case_of(LOAD)
+    original = corpus_case(LOAD)
 
     def ends(case: Case) -> Outcome | None:
         if case.content_hash in seen and case != original:
@@ -186,7 +182,7 @@ def test_an_interruption_keeps_the_best_so_far() -> None:
             raise KeyboardInterrupt
         return Outcome(Status.CRASH, detail="signal 11")
 
-    found = minimize(case_of(KERNEL), opened(ends), ORACLE)
+    found = minimize(corpus_case(KERNEL), opened(ends), ORACLE)
     assert found.reduction.stopped is Stopped.INTERRUPTED
     assert found.reduction.after < found.reduction.before
     assert renamed(found).name == f"{KERNEL}.minimized"
@@ -194,7 +190,7 @@ def test_an_interruption_keeps_the_best_so_far() -> None:
 
 def test_progress_is_told() -> None:
     told: list[Event] = []
-    case = case_of(LOAD)
+    case = corpus_case(LOAD)
     found = minimize(case, open_driver("emulator:mutant=mirror-edge-twice"), ORACLE, None, told.append)
     steps = [e for e in told if isinstance(e, Reduced)]
     assert len(steps) == len(told) > 1

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from cts.model import Case, ClampMode, loads_case
+from cts.model import Case, ClampMode
+from tests.case_builder import yaml_case
 
 MATRIX = "{component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}"
 
@@ -21,22 +22,11 @@ def case_of(
     controls: str = "NoContraction",
 ) -> Case:
     """A case of program lines over `src` (32x32 float16) and `dst` (16x16); MATRIX is the matrix type."""
-    lines = [f"  - {{{line.strip()}}}" for line in program.splitlines() if line.strip()]
-    return loads_case(
-        f"""
-schema: 1
-name: test
-dispatch: {dispatch}
-functions: {functions}
-float_controls: {controls}
-buffers:
-  src: {{type: float16, shape: [32, 32], data: {{counter: {{}}}}}}
-  dst: {{type: float16, shape: [16, 16], data: {{fill: -5}}}}
-{buffers}
-program:
-"""
-        + "\n".join(lines).replace("MATRIX", matrix)
-    )
+    own = """
+        src: {type: float16, shape: [32, 32], data: {counter: {}}}
+        dst: {type: float16, shape: [16, 16], data: {fill: -5}}
+    """
+    return yaml_case(program, own + buffers, dispatch, functions, controls, MATRIX=matrix)
 
 
 def random_case(structure: int, values: int) -> Case:

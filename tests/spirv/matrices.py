@@ -22,7 +22,6 @@ from cts.model import (
     Data,
     Decode,
     DecodeVector,
-    Dispatch,
     Else,
     EndIf,
     EndLoop,
@@ -67,6 +66,7 @@ from cts.model import (
     Use,
 )
 from cts.model.operand import Constness
+from tests.case_builder import built_case
 
 STORAGE_ONLY = (ComponentType.bfloat16, ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)
 INTEGERS = tuple(c for c in ComponentType if not c.is_float)
@@ -93,15 +93,6 @@ def number(constness: Constness, value: float = 3) -> Any:
     return value if constness == "literal" else SpecNumber(**{constness: value})
 
 
-def case(
-    *program: AnyInstruction,
-    functions: dict[str, AnyFunction] | None = None,
-    float_controls: FloatControls = FloatControls.Undecorated,
-    **buffers: Buffer,
-) -> Case:
-    return Case(1, "x", buffers, program, Dispatch(), functions or {}, float_controls)
-
-
 def buffer(component: ComponentType, storage: StorageClass = StorageClass.StorageBuffer, components: int = 1) -> Buffer:
     return Buffer(component, (1, 512), Data(fill=0), components, storage)
 
@@ -125,7 +116,7 @@ def arithmetic(component: ComponentType, constness: Constness, *, spec: bool, co
                     continue
                 unary = operation in (Arithmetic.SNegate, Arithmetic.FNegate)
                 program.append(MatrixArithmetic(operation.value, operation, "s", None if unary else "r"))
-    return case(*program, functions={"f": Component(component, "value")}, float_controls=controls)
+    return built_case(*program, functions={"f": Component(component, "value")}, float_controls=controls)
 
 
 def conversion(source: ComponentType, target: ComponentType) -> Iterator[Conversion]:
@@ -166,7 +157,7 @@ def conversions(component: ComponentType, *, spec: bool) -> Case:
             ]
         if not component.is_float and not target.is_float and target.size == component.size and target != component:
             program.append(MatrixBitcast(f"as {target.value}", "z", target))
-    return case(*program)
+    return built_case(*program)
 
 
 def callbacks(component: ComponentType, constness: Constness, *, spec: bool, controls: FloatControls) -> Case:
@@ -198,7 +189,7 @@ def callbacks(component: ComponentType, constness: Constness, *, spec: bool, con
         MatrixPerElement("p", "a", "element", ("z", "same"), tuple(number(constness, 2) for _ in ComponentType)),
         MatrixPerElement("q", "p", "plain"),
     )
-    return case(*program, functions=functions, float_controls=controls)
+    return built_case(*program, functions=functions, float_controls=controls)
 
 
 def multiplication(
@@ -210,7 +201,7 @@ def multiplication(
     spec: bool = False,
 ) -> Case:
     """A product of matrices 16x32 and 32x8."""
-    return case(
+    return built_case(
         MatrixNull("a", matrix(a, 16, 32, Use.A, spec=spec)),
         MatrixNull("b", matrix(b, 32, 8, Use.B, spec=spec)),
         MatrixNull("c", matrix(c, 16, 8, spec=spec)),
@@ -252,7 +243,7 @@ def control_flow(component: ComponentType, storage: StorageClass, constness: Con
         MatrixStore("y", "dst", v(8)),
     )
     functions: dict[str, AnyFunction] = {"f": Component(component, "value")}
-    return case(*program, functions=functions, src=buffer(component, storage), dst=buffer(component, storage))
+    return built_case(*program, functions=functions, src=buffer(component, storage), dst=buffer(component, storage))
 
 
 def pointers(component: ComponentType, storage: StorageClass, constness: Constness, components: int) -> Case:
@@ -275,7 +266,7 @@ def pointers(component: ComponentType, storage: StorageClass, constness: Constne
         Pointer("other", "dst"),
         MatrixStore("b", "other", v(8)),
     )
-    return case(*program, src=buffer(component, storage, components), dst=buffer(component, storage, components))
+    return built_case(*program, src=buffer(component, storage, components), dst=buffer(component, storage, components))
 
 
 def every_field() -> tuple[BlockField, ...]:
@@ -304,4 +295,4 @@ def decoding(component: ComponentType, storage: StorageClass, coords: Any, lanes
         TensorLayoutSetDimension("v", "u", (16, 32)),
         MatrixLoadTensor("m", "z", "src", "v", None, 0, "decode", vector),
     )
-    return case(*program, functions=functions, src=buffer(ComponentType.uint32, storage))
+    return built_case(*program, functions=functions, src=buffer(ComponentType.uint32, storage))

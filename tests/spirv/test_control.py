@@ -9,6 +9,7 @@ from cts.model import Case, ComponentType, MatrixCopy, StorageClass, Through, in
 from cts.model.operand import Constness
 from cts.spirv.decode import Decoded
 from cts.spirv.lower import PARAMETERS, lower, module_job
+from tests.case_builder import yaml_case
 from tests.spirv.matrices import control_flow, pointers
 from tests.spirv.modules import Module
 
@@ -18,11 +19,8 @@ MATRIX = "{component: float32, scope: Subgroup, rows: 8, cols: 8, use: Accumulat
 
 
 def program(*lines: str, buffers: str = "b: {type: float32, shape: [1, 512], data: {fill: 0}}") -> Case:
-    listed = "\n".join(f"  - {{op: {line}}}" for line in lines)
-    return loads_case(
-        f"schema: 1\nname: x\ndispatch: {{workgroups: [1, 1, 1], subgroups: 3}}\nbuffers: {{{buffers}}}\n"
-        f"program:\n  - {{op: MatrixNull, id: z, type: {MATRIX}}}\n{listed}\n"
-    )
+    listed = "\n".join(f"op: {line}" for line in (f"MatrixNull, id: z, type: {MATRIX}", *lines))
+    return yaml_case(listed, buffers, "{workgroups: [1, 1, 1], subgroups: 3}")
 
 
 def module(case: Case) -> Module:

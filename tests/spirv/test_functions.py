@@ -27,7 +27,8 @@ from cts.spirv import tools
 from cts.spirv.grammar import extended_instructions
 from cts.spirv.lower import lower, validation
 from cts.spirv.system_spirv_val import Validator, newer_validator
-from tests.spirv.matrices import buffer, case, decoding, every_field, matrix
+from tests.case_builder import built_case
+from tests.spirv.matrices import buffer, decoding, every_field, matrix
 from tests.spirv.modules import Module
 
 FLOAT16, FLOAT32 = ComponentType.float16, ComponentType.float32
@@ -80,7 +81,7 @@ def test_the_types_of_blocks_are_shared_with_nothing() -> None:
         TensorLayoutSetDimension("v", "u", (1, 1, 16, 32)),
         MatrixLoadTensor("m", "z", "src", "v", decode="f"),
     )
-    m = Module(lower(case(*program, functions={"f": decode}, src=buffer(FLOAT32)), 32).words)
+    m = Module(lower(built_case(*program, functions={"f": decode}, src=buffer(FLOAT32)), 32).words)
     of_four = [d.result or 0 for d in m.all("OpTypeArray") if m.describe(d.values[1]) == 4]
     assert sorted(len(m.decorations(a)) for a in of_four) == [0, 1]
 
@@ -162,7 +163,7 @@ def test_vector_functions_are_validated_as_functions(monkeypatch: pytest.MonkeyP
 def component(type_: ComponentType, body: str) -> Module:
     functions: dict[str, AnyFunction] = {"f": Component(type_, body)}
     program = (MatrixNull("z", matrix(type_)), MatrixComponents("m", "z", "f"))
-    return Module(lower(case(*program, functions=functions), 32).words)
+    return Module(lower(built_case(*program, functions=functions), 32).words)
 
 
 def computed(type_: ComponentType, body: str) -> list[str]:
@@ -247,7 +248,7 @@ def test_structures_are_told_apart_by_functions_and_strictness() -> None:
     def structured(body: str, controls: FloatControls) -> Case:
         functions: dict[str, AnyFunction] = {"f": Component(FLOAT32, body)}
         program = (MatrixNull("z", matrix(FLOAT32)), MatrixComponents("m", "z", "f"))
-        return case(*program, functions=functions, float_controls=controls)
+        return built_case(*program, functions=functions, float_controls=controls)
 
     one = structured("value + 1", FloatControls.Undecorated)
     others = [structured("value + 2", FloatControls.Undecorated), structured("value + 1", FloatControls.NoContraction)]

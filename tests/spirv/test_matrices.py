@@ -35,12 +35,12 @@ from cts.model import (
 from cts.model.operand import Constness
 from cts.spirv import tools
 from cts.spirv.lower import lower
+from tests.case_builder import built_case
 from tests.spirv.matrices import (
     INTEGERS,
     arithmetic,
     buffer,
     callbacks,
-    case,
     control_flow,
     conversions,
     decoding,
@@ -120,10 +120,10 @@ def test_the_operand_mask() -> None:
 def test_constants_and_their_replicated_forms() -> None:
     opcodes = ("OpConstantComposite", "OpSpecConstantComposite", "OpCompositeConstruct")
     for constness, opcode in zip(CONSTNESS, opcodes, strict=True):
-        plain = module(case(MatrixConstant("m", matrix(FLOAT16), number(constness))))
+        plain = module(built_case(MatrixConstant("m", matrix(FLOAT16), number(constness))))
         assert len(plain.all(opcode)) == 1
         assert "ReplicatedCompositesEXT" not in plain.capabilities()
-        replicated = module(case(MatrixConstant("m", matrix(FLOAT16), number(constness), replicated=True)))
+        replicated = module(built_case(MatrixConstant("m", matrix(FLOAT16), number(constness), replicated=True)))
         assert len(replicated.all(f"{opcode}ReplicateEXT")) == 1
         assert replicated.extensions() == {"SPV_KHR_cooperative_matrix", "SPV_EXT_replicated_composites"}
 
@@ -182,7 +182,7 @@ program:
 @pytest.mark.parametrize("saturate", [False, True])
 def test_saturation_is_a_decoration_of_the_result(saturate: bool) -> None:
     convert = MatrixConvert("r", "m", Conversion.FConvert, ComponentType.float8_e4m3fn, None, saturate)
-    found = module(case(MatrixNull("m", matrix(FLOAT32)), convert))
+    found = module(built_case(MatrixNull("m", matrix(FLOAT32)), convert))
     result = found.one("OpFConvert").result or 0
     assert found.decorations(result) == ({("SaturatedToLargestFloat8NormalConversionEXT",)} if saturate else set())
 
@@ -190,7 +190,7 @@ def test_saturation_is_a_decoration_of_the_result(saturate: bool) -> None:
 def test_derived_types_have_the_spec_constants_of_their_source() -> None:
     declared = matrix(FLOAT32, 16, 8, spec=True)
     found = module(
-        case(
+        built_case(
             MatrixNull("m", declared),
             MatrixConvert("c", "m", Conversion.FConvert, FLOAT16),
             MatrixConvert("a", "m", Conversion.FConvert, FLOAT16, Use.A),
@@ -225,7 +225,7 @@ def result_types(found: Module) -> dict[str, Any]:
 def test_a_derived_type_and_one_declared_alike_are_one() -> None:
     """So that instructions which take matrices of one type take both."""
     found = module(
-        case(
+        built_case(
             MatrixNull("m", matrix(FLOAT32, spec=True)),
             MatrixConvert("c", "m", Conversion.FConvert, FLOAT16),
             MatrixLoad("l", matrix(FLOAT16, spec=True), "b", 8),
@@ -263,9 +263,9 @@ def test_operands_of_reductions_and_per_element_operations() -> None:
 def test_only_functions_that_the_program_names_are_written() -> None:
     used, unused = Combine(FLOAT32, "x + y"), Combine(FLOAT32, "x * y")
     program = (MatrixNull("m", matrix(FLOAT32)), MatrixReduce("r", "m", (ReduceMode.Row,), "used"))
-    one = case(*program, functions={"used": used, "unused": unused})
+    one = built_case(*program, functions={"used": used, "unused": unused})
     assert len(module(one).all("OpFunction")) == 2
-    assert lower(one, 32) is lower(case(*program, functions={"used": used}), 32)
+    assert lower(one, 32) is lower(built_case(*program, functions={"used": used}), 32)
 
 
 FLOAT_OPERATIONS = ("OpFNegate", "OpFAdd", "OpFSub", "OpFMul", "OpFDiv", "OpMatrixTimesScalar")
@@ -275,7 +275,7 @@ def strictness(controls: FloatControls) -> Module:
     """Every float operation of matrices, and those of a callback."""
     plain = arithmetic(FLOAT16, "literal", spec=False, controls=controls)
     functions: dict[str, AnyFunction] = {"f": Component(FLOAT16, "exp(-(value + 1) * 2 - value) / 3")}
-    return module(case(*plain.program, functions=functions, float_controls=controls))
+    return module(built_case(*plain.program, functions=functions, float_controls=controls))
 
 
 def test_no_contraction_is_on_every_float_operation() -> None:
@@ -315,5 +315,5 @@ def test_undecorated_programs_say_nothing_of_rounding() -> None:
 
 @pytest.mark.parametrize("component", INTEGERS)
 def test_scopes_of_derived_types(component: ComponentType) -> None:
-    found = module(case(MatrixNull("m", matrix(component, scope=Scope.Workgroup)), MatrixTranspose("t", "m")))
+    found = module(built_case(MatrixNull("m", matrix(component, scope=Scope.Workgroup)), MatrixTranspose("t", "m")))
     assert [found.describe(t.values[1]) for t in found.all("OpTypeCooperativeMatrixKHR")] == [2, 2]

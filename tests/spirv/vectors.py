@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from msgspec import structs
@@ -14,7 +15,6 @@ from cts.model import (
     ComponentType,
     ControlBarrier,
     Data,
-    Dispatch,
     Else,
     EndIf,
     EndLoop,
@@ -54,6 +54,7 @@ from cts.model.names import Operands
 from cts.model.operand import Constness
 from cts.model.types import Problem, VectorShape
 from cts.model.vector_arithmetic import operand_count
+from tests.case_builder import built_case
 from tests.spirv.matrices import STORAGE_ONLY, conversion, number
 
 FLOAT16, FLOAT32 = ComponentType.float16, ComponentType.float32
@@ -73,15 +74,8 @@ def buffer(component: ComponentType, storage: StorageClass = StorageClass.Storag
     return Buffer(component, (1, 1024), Data(fill=0), components, storage)
 
 
-def case(
-    *program: AnyInstruction,
-    float_controls: FloatControls = FloatControls.Undecorated,
-    opaque: dict[str, OpaqueMatrix] | None = None,
-    invocations: int = 33,
-    **buffers: Buffer,
-) -> Case:
-    dispatch = Dispatch(invocations=invocations)
-    return Case(1, "x", buffers, program, dispatch, {}, float_controls, opaque or {})
+#: A case of which the number of invocations is that of no subgroups.
+case = partial(built_case, invocations=33)
 
 
 def composites(component: ComponentType, constness: Constness, *, spec: bool) -> Case:
