@@ -39,7 +39,7 @@ def _matrix(case: Case, instruction: AnyInstruction, types: dict[str, Any]) -> I
         return
     shape = types[name]
     if isinstance(instruction, TensorInstruction):
-        yield MatrixLoad(instruction.id, shape.declared, instruction.buffer, shape.cols)
+        yield MatrixLoad(name, shape.declared, instruction.buffer, shape.cols)
     elif not isinstance(instruction, (MatrixLoad, MatrixConstant)):
         for buffer in case.buffers:
             if case.buffers[buffer].type is shape.component:
