@@ -11,7 +11,8 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from cts.model.component import ComponentType
-from cts.model.expression import RESERVED, Body, Environment, ExpressionError, parse
+from cts.model.expression import Body, Environment, ExpressionError
+from cts.model.expression_parser import RESERVED, parse
 
 Coordinates: TypeAlias = Literal["uint32", "int32"]
 Identifier: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]

@@ -179,11 +179,14 @@ def references(instruction: Instruction | Part) -> Iterator[str]:
     """The ids of earlier results that an instruction refers to, without `buffer`, which may be a pointer's."""
     for field in instruction.refers:
         value = getattr(instruction, field, None)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, Part):
-                yield from references(item)
-            elif item is not None:
-                yield item
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, tuple):
+            for item in value:
+                if isinstance(item, str):
+                    yield item
+                else:
+                    yield from references(item)
 
 
 _Referring = TypeVar("_Referring", bound=Instruction | Part)

@@ -100,13 +100,13 @@ class Names:
     def refer(self, field: str, name: str, kind: type[ResultType], within: set[str] | None = None) -> Iterator[Problem]:
         """The problem of a reference to a result of a kind, visible here or among the ids of a closed block."""
         found = self.types.get(name)
-        noun = _NOUNS[kind]
         if found is None:
             defined = {n: t for n, t in self.types.items() if isinstance(t, kind)}
             yield Problem(field, f"{name!r} is not defined before this instruction", nearest(name, defined))
         elif not isinstance(found, kind):
+            noun = _NOUNS[kind]
             yield Problem(field, f"{name!r} is not a {noun}", f"the id of a {noun}")
-        elif not any(name in block for block in (*self._visible, within or ())):
+        elif not (within and name in within) and not any(name in block for block in self._visible):
             right = "an id of this block or one around it; Carry and Merge bring matrices out"
             yield Problem(field, f"{name!r} is not visible here: it is defined in another block", right)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from cts.model import AnyInstruction, Buffer, Case, MatrixType, references
+from cts.model import AnyInstruction, Buffer, Case, MatrixReduce, MatrixType, references
 from cts.reduction.cost import size
 
 Program: TypeAlias = tuple[AnyInstruction, ...]
@@ -60,6 +60,12 @@ def with_matrix_types(case: Case, change: Callable[[MatrixType], MatrixType]) ->
         declared = getattr(i, "type", None)
         program.append(structs.replace(i, type=change(declared)) if isinstance(declared, MatrixType) else i)
     return structs.replace(case, program=tuple(program))
+
+
+def with_extents(case: Case, change: Callable[[Any], Any]) -> Case:
+    """The case with every matrix type changed, and the extents (`rows`, `cols`) of the results of reductions alike."""
+    program = tuple(change(i) if isinstance(i, MatrixReduce) else i for i in case.program)
+    return with_matrix_types(structs.replace(case, program=program), change)
 
 
 def cropped(buffer: Buffer, shape: tuple[int, ...]) -> Buffer:

@@ -9,6 +9,7 @@ from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import BUILTINS
 from cts.drivers.interpreter.declare import Declarations
 from cts.drivers.interpreter.footprint import Footprint, footprint
+from cts.drivers.interpreter.globals import declare
 from cts.drivers.interpreter.machine import Block, Code, Machine
 from cts.drivers.interpreter.operands import check_operands
 from cts.drivers.interpreter.order import order
@@ -60,7 +61,7 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
     point = _entry_point(module, entry)
     modes = module.modes.get(point.function, {})
     missing += [f"execution mode {name}" for name in modes if name not in EXECUTION_MODES]
-    declared = Declarations(module, spec_constants, modes, target)
+    declared = declare(module, spec_constants, modes, target)
     if declared.missing:
         raise Unsupported("; ".join(dict.fromkeys([*missing, *declared.missing, *_unhandled(module)])))
     compiler = Compiler(declared, missing, target)

@@ -24,14 +24,12 @@ from cts.model import (
     PerElement,
     SpecNumber,
     Store,
-    VectorConstant,
     VectorExtract,
     VectorInsert,
     VectorInstruction,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
-    VectorTimesScalar,
     dynamics,
     encode,
     number_of,
@@ -204,15 +202,6 @@ class _Machine:
 
     def _of_vector(self, step: Step, instruction: VectorInstruction) -> Iterator[tuple[str, Value]]:
         match instruction:
-            case VectorConstant():
-                for n, value in enumerate(instruction.values or ()):
-                    path = f"values[{n}]"
-                    yield path, self._scalar(step.index, path, instruction.type.component, value)
-                if instruction.value is not None:
-                    yield "value", self._scalar(step.index, "value", instruction.type.component, instruction.value)
-            case VectorTimesScalar() if instruction.value is not None:
-                component = self.shapes[instruction.vector].component
-                yield "value", self._scalar(step.index, "value", component, instruction.value)
             case VectorExtract() | VectorInsert():
                 index = self.evaluation.operands.scalar(step.index, "index", instruction.index, step.taken.turns)
                 yield "index", Value(ComponentType.uint32, index[..., None, None])
@@ -224,7 +213,14 @@ class _Machine:
                 if step.bias is not None:
                     yield "bias", self._read(step.bias)
             case _:
-                pass
+                # Component values are of the component type of the result.
+                for field_ in instruction.component_values:
+                    value = getattr(instruction, field_)
+                    listed = isinstance(value, tuple)
+                    for n, item in enumerate(value if listed else () if value is None else (value,)):
+                        path = f"{field_}[{n}]" if listed else field_
+                        component = self.shapes[instruction.id].component  # type: ignore[union-attr]
+                        yield path, self._scalar(step.index, path, component, item)
 
     def _opaque(self, step: Step, name: str) -> Value:
         matrix, value = self.case.opaque[name], self.opaque.values[name]

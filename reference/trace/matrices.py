@@ -55,7 +55,7 @@ def explained(
         case MatrixPerElement() | MatrixComponents():
             yield _call(history, instruction, number, element, result)
             if history.detail:
-                yield from details.called(history.evaluation.case, instruction, element)
+                yield from details.called(history.evaluation.case.functions[instruction.function], element)
             for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
                 yield from history.of(name, number, element)
         case _:
@@ -89,7 +89,7 @@ def _loaded(
         if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
             yield _decode(history, instruction, access, element, result)
             if history.detail:
-                yield from details.decoded(history.evaluation.case, instruction)
+                yield from details.decoded(history.evaluation.case, instruction.decode, instruction.decode_vector)
         else:
             rule, names = instruction.facts[0], {"buffer": access.buffer}
             yield TraceStep(StepKind.LOADED, rule, names=names, numbers={"byte": byte}, result=result, idle=True)
@@ -151,13 +151,13 @@ def _reduction(
     history: History, i: MatrixReduce, number: int, element: Element, result: ElementValue | None
 ) -> Iterator[TraceStep]:
     shape = history.evaluation.shape_of(i.matrix)
-    places = details.reduced_places(i, (shape.rows, shape.cols), element)
+    places = details.reduced_places(i.mode, (shape.rows, shape.cols), element)
     first = places[:TERMS]
     values = tuple(
         number_text(history.value(i.matrix, number, Element(element.instance, r, c)), shape.component) for r, c in first
     )
     if history.detail:
-        yield from details.combined(history, i, number, element)
+        yield from details.combined(history, i.matrix, i.combine, i.mode, number, element)
     yield TraceStep(
         StepKind.REDUCTION,
         "CM-022",

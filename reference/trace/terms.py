@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from cts.model import (
@@ -10,13 +10,10 @@ from cts.model import (
     Case,
     ComponentType,
     DecodeVector,
-    MatrixComponents,
-    MatrixLoadTensor,
     MatrixMulAdd,
-    MatrixPerElement,
-    MatrixReduce,
     MatrixShape,
     MulAddOperand,
+    PerElement,
     ReduceMode,
     VectorArithmetic,
     VectorConvert,
@@ -108,34 +105,36 @@ def _rest(rule: str, depth: int) -> Iterator[TraceStep]:
         yield TraceStep(StepKind.MORE_PRODUCTS, rule, numbers={"count": depth - TERMS})
 
 
-def combined(history: History, i: MatrixReduce, number: int, element: Element) -> Iterator[TraceStep]:
+def combined(
+    history: History, matrix: str, combine: str, mode: Collection[ReduceMode], number: int, element: Element
+) -> Iterator[TraceStep]:
     """The elements that a reduction combines, and where its result stands (CM-021..CM-023)."""
-    shape = history.evaluation.shape_of(i.matrix)
-    places = reduced_places(i, (shape.rows, shape.cols), element)
+    shape = history.evaluation.shape_of(matrix)
+    places = reduced_places(mode, (shape.rows, shape.cols), element)
     for row, col in places[:TERMS]:
-        value = history.value(i.matrix, number, Element(element.instance, row, col))
-        place = matrix_place(i.matrix, Element(element.instance, row, col))
+        value = history.value(matrix, number, Element(element.instance, row, col))
+        place = matrix_place(matrix, Element(element.instance, row, col))
         shown = {"number": number_text(value, shape.component)}
         yield TraceStep(StepKind.REDUCED_ELEMENT, "CM-022", place=place, numbers=shown)
     if len(places) > TERMS:
         yield TraceStep(StepKind.MORE_ELEMENTS, "CM-022", numbers={"count": len(places) - TERMS})
-    function = history.evaluation.case.functions[i.combine]
-    names = {"function": i.combine, "body": function.body}
+    function = history.evaluation.case.functions[combine]
+    names = {"function": combine, "body": function.body}
     yield TraceStep(StepKind.COMBINE_ORDER, "CM-023", names=names, numbers={"count": len(places)})
-    if ReduceMode.Square not in i.mode:
-        yield TraceStep(StepKind.REPEATED_RESULT, "CM-021", names={"modes": tuple(m.value for m in i.mode)})
+    if ReduceMode.Square not in mode:
+        yield TraceStep(StepKind.REPEATED_RESULT, "CM-021", names={"modes": tuple(m.value for m in mode)})
     yield from operations(function)
 
 
-def reduced_places(i: MatrixReduce, extents: tuple[int, int], element: Element) -> list[tuple[int, int]]:
+def reduced_places(mode: Collection[ReduceMode], extents: tuple[int, int], element: Element) -> list[tuple[int, int]]:
     """The rows and columns of the source that one element of the result combines (CM-022)."""
     rows, cols = list(range(extents[0])), list(range(extents[1]))
-    if ReduceMode.Square in i.mode:
+    if ReduceMode.Square in mode:
         rows, cols = [2 * element.row, 2 * element.row + 1], [2 * element.col, 2 * element.col + 1]
     else:
-        if ReduceMode.Row not in i.mode:
+        if ReduceMode.Row not in mode:
             cols = [element.col]
-        if ReduceMode.Column not in i.mode:
+        if ReduceMode.Column not in mode:
             rows = [element.row]
     return [(r, c) for r in rows for c in cols]
 
@@ -262,25 +261,24 @@ def rule_of_arithmetic(component: ComponentType) -> str:
     return "NU-011" if component.is_float else "NU-004"
 
 
-def called(case: Case, i: MatrixPerElement | MatrixComponents, element: Element) -> Iterator[TraceStep]:
+def called(function: AnyFunction, element: Element) -> Iterator[TraceStep]:
     """What a callback is passed (CM-031), and the rules of what it does."""
-    if isinstance(i, MatrixPerElement):
+    if isinstance(function, PerElement):
         yield TraceStep(StepKind.ROW_AND_COLUMN, "CM-031", numbers={"row": element.row, "col": element.col})
     else:
         yield TraceStep(StepKind.EACH_COMPONENT, "KM-015")
-    yield from operations(case.functions[i.function])
+    yield from operations(function)
 
 
-def decoded(case: Case, i: MatrixLoadTensor) -> Iterator[TraceStep]:
+def decoded(case: Case, decode: str, decode_vector: str | None) -> Iterator[TraceStep]:
     """The rules of what the decode functions do; the one of vectors may be called instead (DV-010, DV-012)."""
-    if i.decode_vector is not None:
-        function = case.functions[i.decode_vector]
+    if decode_vector is not None:
+        function = case.functions[decode_vector]
         assert isinstance(function, DecodeVector)
-        names, lanes = {"function": i.decode_vector, "body": function.body}, {"lanes": function.lanes}
+        names, lanes = {"function": decode_vector, "body": function.body}, {"lanes": function.lanes}
         yield TraceStep(StepKind.VECTOR_DECODE, "DV-010", names=names, numbers=lanes)
         yield TraceStep(StepKind.VECTOR_DECODE_LANE, "DV-013", numbers=lanes)
-    if i.decode is not None:
-        yield from operations(case.functions[i.decode])
+    yield from operations(case.functions[decode])
 
 
 def operations(function: AnyFunction) -> Iterator[TraceStep]:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from cts.driver import Outcome, Status
-from cts.drivers.interpreter.declare import CONSTANTS, TYPES
+from cts.drivers.interpreter.constants import CONSTANTS
+from cts.drivers.interpreter.declared_types import TYPES
 from cts.drivers.interpreter.parse import IGNORED
 from cts.drivers.interpreter.reasons import OUT_OF_SCOPE, reason
 from cts.drivers.interpreter.registry import lookup

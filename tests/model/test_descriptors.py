@@ -18,20 +18,28 @@ from cts.model import (
     AnyInstruction,
     BlockEnd,
     BlockStart,
+    Carry,
     ComponentType,
     Constant,
+    EndIf,
+    EndLoop,
     Feature,
+    If,
     Instruction,
     Interpretation,
     Load,
+    Loop,
     PointerInstruction,
+    Product,
     Setter,
     Store,
     VectorInstruction,
     loads_case,
+    references,
 )
 from cts.model.component import ComponentDescriptor, FloatFormat
 from cts.model.delivery import component_of
+from cts.model.vectors import VectorInstructionBase
 from cts.spirv.grammar import grammar
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +80,26 @@ def test_an_instruction_is_of_the_kind_that_its_fields_say(kind: type[Instructio
         assert {"id", "type"} <= own
         assert not own & {"buffer", "a", "matrix", "vector"}
     assert issubclass(kind, get_args(VectorInstruction)) == (Feature.COOPERATIVE_VECTOR in kind.needs)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_instruction_has_a_typing_rule(kind: type[Instruction]) -> None:
+    """One that derives the type of its result, or one that does everything."""
+    shared = {Instruction.check, VectorInstructionBase.check}
+    assert (kind.typed is not Instruction.typed) != (kind.check not in shared)
+
+
+def test_products_refer_to_what_they_add() -> None:
+    for kind in KINDS:
+        if issubclass(kind, Product):
+            made = kind(**{f: f for f in kind.__struct_fields__})
+            assert set(made.addends) <= set(references(made))
+
+
+def test_a_block_is_ended_by_its_own_end() -> None:
+    loop = Loop(count=1, carry=(Carry(id="inside", init="before"),))
+    assert loop.ending == EndLoop(next=("inside",))
+    assert If(condition=1).ending == EndIf()
 
 
 def test_a_store_knows_what_it_stores() -> None:

@@ -10,7 +10,6 @@ import pytest
 from cts.model import ComponentType
 from cts.model.expression import (
     BINARY,
-    MAX_DEPTH,
     UNARY,
     Binary,
     Bitcast,
@@ -25,8 +24,8 @@ from cts.model.expression import (
     Number,
     Select,
     Unary,
-    parse,
 )
+from cts.model.expression_parser import MAX_DEPTH, parse
 
 F16, F32, F8 = ComponentType.float16, ComponentType.float32, ComponentType.float8_e4m3fn
 I8, I32, U8, U32 = ComponentType.int8, ComponentType.int32, ComponentType.uint8, ComponentType.uint32

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.model import Case, MatrixReduce, MatrixShape, constant_of, types_of
-from cts.reduction.candidates import with_matrix_types
+from cts.model import Case, MatrixShape, constant_of, types_of
+from cts.reduction.candidates import with_extents
 
 
 def propose(case: Case) -> Iterator[Case]:
@@ -21,10 +21,4 @@ def _halved(case: Case, extent: int) -> Case:
     def half(value: Any) -> Any:
         return extent // 2 if constant_of(value) == extent else value
 
-    smaller = with_matrix_types(case, lambda t: structs.replace(t, rows=half(t.rows), cols=half(t.cols)))
-    program = tuple(
-        # The extents of its result.
-        structs.replace(i, rows=half(i.rows), cols=half(i.cols)) if isinstance(i, MatrixReduce) else i
-        for i in smaller.program
-    )
-    return structs.replace(smaller, program=program)
+    return with_extents(case, lambda t: structs.replace(t, rows=half(t.rows), cols=half(t.cols)))

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.model import Case, MatrixReduce, MatrixShape, constant_of, types_of
-from cts.reduction.candidates import smaller_numbers, with_matrix_types
+from cts.model import Case, MatrixShape, constant_of, types_of
+from cts.reduction.candidates import smaller_numbers, with_extents
 
 
 def propose(case: Case) -> Iterator[Case]:
@@ -23,5 +23,4 @@ def _shrunk(case: Case, fields: tuple[str, ...], extent: int, smaller: int) -> C
     def shrunk(value: Any) -> Any:
         return structs.replace(value, **{f: smaller for f in fields if constant_of(getattr(value, f)) == extent})
 
-    reduced = tuple(shrunk(i) if isinstance(i, MatrixReduce) else i for i in case.program)
-    return with_matrix_types(structs.replace(case, program=reduced), shrunk)
+    return with_extents(case, shrunk)

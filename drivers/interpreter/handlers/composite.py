@@ -8,7 +8,8 @@ import numpy as np
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
-from cts.drivers.interpreter.declare import Declarations, assemble, constituents
+from cts.drivers.interpreter.constants import assemble, constituents
+from cts.drivers.interpreter.declare import Declarations
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
