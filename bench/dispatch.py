@@ -61,15 +61,15 @@ def elementwise(grid: tuple[int, int]) -> Load:
 
 
 def alu_loop(grid: tuple[int, int]) -> Load:
-    """32 turns of 8 instructions for each element."""
+    """32 iterations of 8 instructions for each element."""
     n = grid[0] * grid[1]
     x = np.arange(1, 64 * n + 1, dtype=np.uint32)
     source = x.copy()
-    for turn in range(32):
+    for iteration in range(32):
         x ^= x << np.uint32(13)
         x ^= x >> np.uint32(17)
         x ^= x << np.uint32(5)
-        x += np.uint32(turn * 7)
+        x += np.uint32(iteration * 7)
     return Load(64 * n, (n, 1, 1), [source, np.zeros_like(source)], x)
 
 

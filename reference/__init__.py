@@ -52,13 +52,13 @@ class Reference:
         row: int,
         col: int,
         *,
-        turns: tuple[int, ...] | None = None,
+        iterations: tuple[int, ...] | None = None,
         depth: int | None = None,
     ) -> Trace:
         """Every step, in detail, behind an element of a matrix or (in row 0) of a vector."""
         judged = self._judged(case)
         element = Element(instance, row, col)
-        return trace_element(judged.evaluation, judged.recording, result, element, turns=turns, depth=depth)
+        return trace_element(judged.evaluation, judged.recording, result, element, iterations=iterations, depth=depth)
 
     def reached(self, case: Case, instruction: int) -> Reached | None:
         """Where a load or store accesses memory; None for other instructions, and where none is taken."""

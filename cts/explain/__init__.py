@@ -88,7 +88,7 @@ def _of_failure(
     return structs.replace(
         known,
         result=result.name,
-        turns=result.turns,
+        iterations=result.iterations,
         wrong=int(result.wrong.sum()),
         total=result.wrong.size,
         elements=tuple(describe_elements(case, oracle, expectation, located, places)),

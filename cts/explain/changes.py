@@ -231,7 +231,7 @@ def _blocks(case: Case, index: int) -> Iterator[Change]:
     if isinstance(end, EndLoop):
         stays = case.program[opened[-1]].defines
         if stays != end.next:
-            what = "what the loop carries were not replaced after a turn"
+            what = "what the loop carries were not replaced after an iteration"
             yield Change(what, ("KM-011",), _with(case, index, structs.replace(end, next=stays)))
     if isinstance(end, EndIf):
         for field in ("then", "otherwise"):

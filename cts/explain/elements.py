@@ -134,8 +134,8 @@ def trace_of(
         return oracle.trace(case, reached.buffer, int(reached.byte[place]), detail=True, depth=depth)
     if result.name not in types_of(case):
         return Trace(None, None, None, None, ())
-    turns = result.turns or None
-    return oracle.trace_element(case, result.name, instance, row, col, turns=turns, depth=depth)
+    iterations = result.iterations or None
+    return oracle.trace_element(case, result.name, instance, row, col, iterations=iterations, depth=depth)
 
 
 def expected_text(result: Result, place: ElementIndex) -> str:

@@ -1,7 +1,7 @@
 """A case that also stores what its instructions give, so that any driver shows its intermediate results.
 
 Behind each instruction that makes a matrix or a vector comes a store of it, to a slot of its own in a
-buffer that the case did not have: one for each instance and for each turn of the loops around it. What
+buffer that the case did not have: one for each instance and for each iteration of the loops around it. What
 an instruction uses and is used again is stored behind it once more, for a bug may overwrite it.
 """
 
@@ -62,7 +62,7 @@ ALIGNMENT = 16
 class Point:
     """A result to be stored: `name`, defined by program[index], with a store behind program[after].
 
-    `loops` are the loops around the store, outermost first: index and most turns of each. `block` is the
+    `loops` are the loops around the store, outermost first: index and most iterations of each. `block` is the
     innermost Loop or If around it. It is `kept` where the store is behind an instruction that uses it.
     """
 
@@ -88,19 +88,19 @@ class Slots:
     instances: int
 
     @property
-    def bytes_per_turn(self) -> int:
+    def bytes_per_iteration(self) -> int:
         return self.instances * self.rows * self.pitch
 
     @property
-    def turns(self) -> int:
+    def iterations(self) -> int:
         return math.prod(count for _, count in self.point.loops)
 
-    def places(self, turn: int) -> npt.NDArray[np.int64]:
-        """The byte of each element in a turn, all loops' turns counted as one: (instances, rows, cols)."""
+    def places(self, iteration: int) -> npt.NDArray[np.int64]:
+        """The byte of each element in an iteration, all loops' iterations counted as one: (instances, rows, cols)."""
         size = self.point.shape.component.size
         instance = np.arange(self.instances)[:, None, None] * self.rows
         row = (instance + np.arange(self.rows)[:, None]) * self.pitch
-        return self.start + turn * self.bytes_per_turn + row + np.arange(self.cols) * size
+        return self.start + iteration * self.bytes_per_iteration + row + np.arange(self.cols) * size
 
 
 @dataclass(frozen=True)
@@ -118,15 +118,15 @@ class Instrumented:
             allowed = expectation.buffers[slots.buffer]
             actual = memory[slots.buffer][GUARD_BYTES:-GUARD_BYTES]
             wide = _spread_of(allowed.exact, allowed.intervals, component)
-            for turn in range(slots.turns):
-                turns = _turns(turn, point.loops)
-                at = slots.places(turn) // component.size
+            for iteration in range(slots.iterations):
+                iterations = _iterations(iteration, point.loops)
+                at = slots.places(iteration) // component.size
                 arrays = [a.view(component.bits_dtype)[at] for a in (allowed.exact, actual)]
                 spread = None if wide is None else Spread(wide.lo[at], wide.hi[at], wide.flags[at])
-                result = compared(point.index, point.name, component, arrays[0], arrays[1], spread, turns)
+                result = compared(point.index, point.name, component, arrays[0], arrays[1], spread, iterations)
                 after = point.after if point.kept else None
                 block = point.block if _otherwise_taken(result) else None
-                found.append((_moment(point, turns), replace(result, after=after, block=block)))
+                found.append((_moment(point, iterations), replace(result, after=after, block=block)))
         return [result for _, result in sorted(found, key=lambda f: f[0])]
 
 
@@ -149,18 +149,18 @@ def _spread_of(exact: npt.NDArray[np.uint8], intervals: Sequence[Any], component
     return Spread(lo, hi, flags)
 
 
-def _turns(turn: int, loops: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+def _iterations(iteration: int, loops: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     """The index of each loop, outermost first."""
     found: list[int] = []
     for _, count in reversed(loops):
-        turn, index = divmod(turn, count)
+        iteration, index = divmod(iteration, count)
         found.insert(0, index)
     return tuple(found)
 
 
-def _moment(point: Point, turns: tuple[int, ...]) -> tuple[int, ...]:
-    """What orders results as they come about: loop, turn, loop, turn, ..., place."""
-    around = [n for (loop, _), turn in zip(point.loops, turns, strict=True) for n in (loop, turn)]
+def _moment(point: Point, iterations: tuple[int, ...]) -> tuple[int, ...]:
+    """What orders results as they come about: loop, iteration, loop, iteration, ..., place."""
+    around = [n for (loop, _), iteration in zip(point.loops, iterations, strict=True) for n in (loop, iteration)]
     return (*around, point.after)
 
 
@@ -180,7 +180,7 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
                 continue
             defined.setdefault(name, index)
             if len(loops) > 2 or any(count > MOST_TURNS for _, count in loops):
-                why = "more than two loops" if len(loops) > 2 else f"a loop of more than {MOST_TURNS} turns"
+                why = "more than two loops" if len(loops) > 2 else f"a loop of more than {MOST_TURNS} iterations"
                 left.append(f"{name!r} is not stored: it is in {why}")
             else:
                 block = opened[-1] if opened else None
@@ -191,15 +191,15 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
             case BlockStart():
                 opened.append(index)
                 if isinstance(instruction, Loop):
-                    loops.append((index, _most_turns(case, instruction.count, loops)))
+                    loops.append((index, _most_iterations(case, instruction.count, loops)))
             case BlockEnd():
                 ended = opened.pop()
                 if loops and loops[-1][0] == ended:
                     loops.pop()
             case _:
                 for name in dict.fromkeys(references(instruction)):
-                    in_next_turn = bool(loops) and defined.get(name, index) <= loops[-1][0]
-                    if name in defined and (in_next_turn or _again(case, name, index)):
+                    in_next_iteration = bool(loops) and defined.get(name, index) <= loops[-1][0]
+                    if name in defined and (in_next_iteration or _again(case, name, index)):
                         add(defined[name], [name], index, kept=True)
         add(index, names, index)
     return found, left
@@ -210,8 +210,8 @@ def _again(case: Case, name: str, index: int) -> bool:
     return any(name in references(i) for i in case.program[index + 1 :])
 
 
-def _most_turns(case: Case, count: Operand, loops: Sequence[tuple[int, int]]) -> int:
-    """No loop of the case takes more turns than this in any instance; at least 1."""
+def _most_iterations(case: Case, count: Operand, loops: Sequence[tuple[int, int]]) -> int:
+    """No loop of the case takes more iterations than this in any instance; at least 1."""
     f, dispatch = factors_of(count), case.dispatch
     x, y, z = dispatch.workgroups
     inner, outer = ([0, *(n for _, n in loops)][-1], [0, 0, *(n for _, n in loops)][-2])
@@ -228,7 +228,7 @@ def instrumented(case: Case, chosen: Sequence[Point]) -> Instrumented:
     slots = []
     for point in chosen:
         slot = _slots(case, point, ends.get(point.shape.component, 0))
-        ends[point.shape.component] = slot.start + slot.turns * slot.bytes_per_turn
+        ends[point.shape.component] = slot.start + slot.iterations * slot.bytes_per_iteration
         slots.append(slot)
     if sum(ends.values()) > MOST_BYTES:
         raise ValueError(f"intermediate results take {sum(ends.values())} bytes, more than {MOST_BYTES}")
@@ -282,19 +282,19 @@ def _stores(case: Case, slots: Slots) -> list[AnyInstruction]:
 
 
 def _offset(case: Case, slots: Slots, unit: int) -> Operand:
-    """Where the slot of an instance and turn begins, in units of so many bytes."""
+    """Where the slot of an instance and iteration begins, in units of so many bytes."""
     x, y, _ = case.dispatch.workgroups
     vector = not isinstance(slots.point.shape, MatrixShape)
     each = case.dispatch.invocations or (case.dispatch.subgroups if _by_subgroup(slots.point.shape) else 1)
     one = slots.rows * slots.pitch // unit
-    turn = slots.bytes_per_turn // unit
+    iteration = slots.bytes_per_iteration // unit
     counts = [count for _, count in slots.point.loops]
     factors = {"wg_x": each * one, "wg_y": each * one * x, "wg_z": each * one * x * y}
     factors["inv" if vector else "sg"] = one if vector or _by_subgroup(slots.point.shape) else 0
     if counts:
-        factors["loop"] = turn
+        factors["loop"] = iteration
     if len(counts) == 2:
-        factors["loop_outer"] = turn * counts[1]
+        factors["loop_outer"] = iteration * counts[1]
     start = slots.start // unit
     used = {name: factor for name, factor in factors.items() if factor and _varies(case, name, counts)}
     return Scalar(literal=start, **used) if used else start

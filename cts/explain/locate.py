@@ -159,12 +159,12 @@ def _instrumented(search: _Search) -> Located | bool:
 def _believed(search: _Search, first: Result, results: Sequence[Result]) -> bool:
     """Whether a wrong result that was stored may be what was computed: not where the driver shows a right one.
 
-    A driver shows the last turn of loops, so that is compared.
+    A driver shows the last iteration of loops, so that is compared.
     """
     known = search.shown.get(first.name)
     if known is None or known.wrong.any() or first.block is not None:
         return True
-    last = max((r for r in results if r.name == first.name and r.after == first.after), key=lambda r: r.turns)
+    last = max((r for r in results if r.name == first.name and r.after == first.after), key=lambda r: r.iterations)
     if not last.wrong.any():
         return True
     search.notes.append(f"{first.name!r} is wrong only where it is stored: the store is wrong")

@@ -57,7 +57,7 @@ class Explanation(Struct, frozen=True):
     """Where a divergence begins.
 
     `instruction` is the index of the first instruction whose result differs, `op` its name, `result`
-    the id of what it gives (or stores), `turns` the indices of the loops around it then; `how` says how
+    the id of what it gives (or stores), `iterations` the indices of the loops around it then; `how` says how
     that is known, and is empty where it is not. `wrong` of `total` elements differ there. `facts` are
     the IDs of its steps, the most likely broken first, and `suspects` say why. `picture` shows one
     instance of the result, a character for each element or each part of it (`scale` elements high
@@ -72,7 +72,7 @@ class Explanation(Struct, frozen=True):
     instruction: int | None = None
     op: str = ""
     result: str = ""
-    turns: tuple[int, ...] = ()
+    iterations: tuple[int, ...] = ()
     how: str = ""
     wrong: int = 0
     total: int = 0

@@ -44,7 +44,7 @@ def explaining(
     """
     found: list[AsIf] = []
     free = _free(oracle.expect(case))
-    in_memory = bool(result.turns) or result.name not in _defined(case, index)
+    in_memory = bool(result.iterations) or result.name not in _defined(case, index)
     wrong = int(result.wrong.sum())
     for change in islice(changes(case, index), MOST):
         expectation = _expected(change.case, oracle)

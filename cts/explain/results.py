@@ -26,7 +26,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What an instruction gave, once: `name` as program[`index`] defines or stores it, in turn `turns`.
+    """What an instruction gave, once: `name` as program[`index`] defines or stores it, in iteration `iterations`.
 
     Arrays are (instances, rows, cols); a vector is one row. `expected` holds one allowed value of each
     element, `actual` what a driver has; `wrong` says where that is not allowed. Of a result that was
@@ -41,7 +41,7 @@ class Result:
     expected: Bits
     actual: Bits
     wrong: Mask
-    turns: tuple[int, ...] = ()
+    iterations: tuple[int, ...] = ()
     spread: Spread | None = None
     after: int | None = None
     block: int | None = None
@@ -59,7 +59,7 @@ def definitions(case: Case) -> Iterator[tuple[int, str]]:
 
 
 def shown(case: Case, expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> list[Result]:
-    """The results that a driver shows, in the order of the program: in loops, those of the last turn."""
+    """The results that a driver shows, in the order of the program: in loops, those of the last iteration."""
     types = types_of(case)
     found = []
     for index, name in definitions(case):
@@ -80,7 +80,7 @@ def compared(
     wanted: Bits,
     actual: Bits,
     spread: Spread | None = None,
-    turns: tuple[int, ...] = (),
+    iterations: tuple[int, ...] = (),
 ) -> Result:
     """A result, with vectors as matrices of one row."""
     wrong: Mask = wanted != actual
@@ -92,7 +92,7 @@ def compared(
         wanted, actual, wrong = wanted[:, None], actual[:, None], wrong[:, None]
     if spread is not None and spread.lo.ndim == 2:
         spread = Spread(spread.lo[:, None], spread.hi[:, None], spread.flags[:, None])
-    return Result(index, name, component, wanted, actual, wrong, turns, spread)
+    return Result(index, name, component, wanted, actual, wrong, iterations, spread)
 
 
 def first_wrong(results: list[Result]) -> Result | None:

@@ -67,8 +67,8 @@ def _where(x: Explanation) -> Iterator[str]:
     if x.instruction is None:
         yield f"what differs was written by a {x.op}" if x.op else "where it begins could not be found out"
         return
-    turns = "".join(f", turn {t}" for t in x.turns)
-    yield f"first instruction whose result differs: program[{x.instruction}] {x.op}{turns} ({x.how})"
+    iterations = "".join(f", iteration {t}" for t in x.iterations)
+    yield f"first instruction whose result differs: program[{x.instruction}] {x.op}{iterations} ({x.how})"
     if x.result:
         yield f"{x.wrong} of {x.total} elements of {x.result!r} are wrong there"
 

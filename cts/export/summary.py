@@ -40,6 +40,6 @@ def summary(x: Explanation) -> Summary:
 def _instruction(x: Explanation) -> str:
     if x.instruction is None:
         return f"a {x.op}" if x.op else "could not be found out"
-    turns = "".join(f", turn {t}" for t in x.turns)
+    iterations = "".join(f", iteration {t}" for t in x.iterations)
     wrong = f"; {x.wrong} of {x.total} elements of `{x.result}` are wrong there" if x.result else ""
-    return f"`program[{x.instruction}]`, {x.op}{turns} ({x.how}){wrong}"
+    return f"`program[{x.instruction}]`, {x.op}{iterations} ({x.how}){wrong}"

@@ -183,12 +183,12 @@ class Oracle(Protocol):
         row: int,
         col: int,
         *,
-        turns: tuple[int, ...] | None = None,
+        iterations: tuple[int, ...] | None = None,
         depth: int | None = None,
     ) -> Trace:
         """Every step, in detail, behind an element of a matrix or (in row 0) of a vector.
 
-        As it is after the program, or after the iteration `turns` of the loops around what defines it. The
+        As it is after the program, or after the iteration `iterations` of the loops around what defines it. The
         instruction of the trace is that one; None where the instance never comes to it.
         """
         ...

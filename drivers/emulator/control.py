@@ -1,4 +1,4 @@
-"""Control flow: which subgroups are active, which turn a loop is in, and what loops and conditions carry.
+"""Control flow: which subgroups are active, which iteration a loop is in, and what loops and conditions carry.
 
 All subgroups step through the program together; those that a loop or condition leaves out are inactive.
 In programs of cooperative vectors, invocations do so in place of subgroups.
@@ -98,13 +98,13 @@ class Flow(Generic[V]):
         outer, counts = self.active, self._counts(loop)
         for carry in loop.carry:
             self._steps.define(carry.id, self._steps.matrices[carry.init])
-        self._operands.turns.append(0)
-        for turn in range(int(counts[outer].max())):
-            self.active = outer & (turn < counts)
-            self._operands.turns[-1] = turn
+        self._operands.iterations.append(0)
+        for iteration in range(int(counts[outer].max())):
+            self.active = outer & (iteration < counts)
+            self._operands.iterations[-1] = iteration
             self._block(index + 1, end)
-            self._carry_on(loop, closing, turn, counts)
-        self._operands.turns.pop()
+            self._carry_on(loop, closing, iteration, counts)
+        self._operands.iterations.pop()
         self.active = outer
         return end
 
@@ -115,9 +115,9 @@ class Flow(Generic[V]):
             return np.maximum(counts - 1, 0)
         return np.maximum(counts, 1) if self._bug == m.LOOP_AT_LEAST_ONCE else counts
 
-    def _carry_on(self, loop: Loop, closing: EndLoop, turn: int, counts: npt.NDArray[np.int64]) -> None:
+    def _carry_on(self, loop: Loop, closing: EndLoop, iteration: int, counts: npt.NDArray[np.int64]) -> None:
         """Bring the carried matrices into the next iteration, or out of the loop."""
-        active, last = self.active, counts == turn + 1
+        active, last = self.active, counts == iteration + 1
         if self._bug == m.LOOP_CARRY_NOT_UPDATED:
             self.active = active & last
         elif self._bug == m.LOOP_LAST_TURN_LOST:
@@ -171,11 +171,11 @@ class Flow(Generic[V]):
         return zeros
 
     def _condition(self, instruction: If) -> Active:
-        turns = self._operands.turns
+        iterations = self._operands.iterations
         if self._decided_once():
-            self._operands.turns = [0] * len(turns)
+            self._operands.iterations = [0] * len(iterations)
         values = self._operands.evaluate((instruction.condition,))[:, 0]
-        self._operands.turns = turns
+        self._operands.iterations = iterations
         if self._bug == m.IF_LOWEST_BIT:
             values &= 1
         elif self._bug == m.IF_FIRST_WORKGROUP:

@@ -26,7 +26,7 @@ class Operands:
         self._bug = bug
         self._previous_word: int | None = None
         #: Indices of the loops around the instruction, innermost last.
-        self.turns: list[int] = []
+        self.iterations: list[int] = []
         #: Workgroup x, y and z, subgroup, invocation; one of the last two is 0 for all.
         self._ids = np.zeros((self.subgroups, 5), np.int64)
         rest = np.arange(self.subgroups)
@@ -56,7 +56,7 @@ class Operands:
 
     def _indices(self) -> tuple[int, int]:
         """The iterations of the innermost loop around the instruction, and of the loop around that."""
-        outer, inner = [0, 0, *self.turns][-2:]
+        outer, inner = [0, 0, *self.iterations][-2:]
         if self._bug == m.LOOP_INDEX_FROM_ONE:
             return inner + 1, outer + 1
         if self._bug == m.LOOP_INDEX_FROZEN:

@@ -109,7 +109,7 @@ def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
     inits = [pool[-1 - choices.between(0, len(pool) - 1)] for _ in range(count)]
     kind = choices.between(0, 9)
 
-    def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+    def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         inner = (*pool, *carried)
         if kind == 9 and depth == 0:
             step: Matrix | None = places.exchange(c, carried[0], again=True)
@@ -118,7 +118,7 @@ def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
         first = step or carried[0]
         return [*carried[1:], first]
 
-    return draw_loop(choices, places.kernel, inits, turn, uniform=kind == 9)[-1]
+    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind == 9)[-1]
 
 
 def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:

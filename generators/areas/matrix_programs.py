@@ -228,13 +228,13 @@ class _Flow:
         inner = choices.between(0, 9)
         inits = [replace(m, known=self.known) for m in (matrix, *(self.load(choices) for _ in range(count - 1)))]
 
-        def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+        def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
             found = [carried[(n + 1 + moved) % count] for n in range(count)]
             if at < count:
                 found[at] = self._grown(c, carried[0], depth, inner)
             return found
 
-        return draw_loop(choices, self.kernel, inits, turn)[result]
+        return draw_loop(choices, self.kernel, inits, iteration)[result]
 
     def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: int) -> Matrix:
         """What an iteration makes of a matrix: a sum, perhaps under a condition or in a loop of its own."""

@@ -20,7 +20,7 @@ from cts.generators.build.value_ranges import within as holds
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts.flow import CARRIED
-from cts.generators.parts.vector_flow import MAX_TURNS, draw_if, draw_loop
+from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop
 from cts.generators.parts.vector_operations import ARITHMETIC, components_of, draw_operation
 from cts.generators.parts.vector_parts import (
     draw_bitcast,
@@ -171,11 +171,11 @@ class _Steps:
             # Whatever an iteration makes of it, an iteration can begin with it.
             grown = Vector(vector.id, vector.component, vector.length, _grown(vector), vector.fresh and integers)
 
-        def turn(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
+        def iteration(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
             inner = (*pool, carried[0])
 
             def body(c: Choices) -> Vector:
-                return c.group(partial(self._draw_turn, pool=inner, carried=carried[0], depth=depth + 1))
+                return c.group(partial(self._draw_iteration, pool=inner, carried=carried[0], depth=depth + 1))
 
             step = draw_if(c, self.kernel, body, lambda _: carried[0]) if guarded else body(c)
             assert step is not None
@@ -183,9 +183,9 @@ class _Steps:
                 self.kernel.store(c, step)
             return [*carried[1:], step]
 
-        return draw_loop(choices, self.kernel, [grown] * count, turn)[-1]
+        return draw_loop(choices, self.kernel, [grown] * count, iteration)[-1]
 
-    def _draw_turn(self, choices: Choices, pool: Sequence[Vector], carried: Vector, depth: int) -> Vector:
+    def _draw_iteration(self, choices: Choices, pool: Sequence[Vector], carried: Vector, depth: int) -> Vector:
         """What an iteration makes of what it carries, or another vector of the type, within what is known of it."""
         found = self.draw(choices, pool, depth)
         alike = found is not None and (found.component, found.length) == (carried.component, carried.length)
@@ -235,7 +235,7 @@ def _grown(vector: Vector) -> Known:
     component, known = vector.component, vector.range
     if not component.is_float:
         return anything(component)
-    for _ in range(MAX_TURNS):
+    for _ in range(MAX_ITERATIONS):
         more = added(component, known, Known(-16, 16, -1))
         known = more if holds(component, more) else known
     return known

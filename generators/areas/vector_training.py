@@ -15,7 +15,7 @@ from cts.generators.build.memory import Region
 from cts.generators.build.supports import draw_length
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, tiles, written
-from cts.generators.parts.vector_flow import MAX_TURNS, draw_condition, draw_loop
+from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_condition, draw_loop
 from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, interpreted
 from cts.model import (
     Case,
@@ -83,20 +83,20 @@ def _draw_around(choices: Choices, kernel: VectorKernel, around: int, body: part
     """An accumulation, alone, or in a loop, or where a condition holds, or in both branches of one."""
     if around in (6, 7):
 
-        def turn(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
-            body(c, turns=MAX_TURNS)
+        def iteration(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
+            body(c, iterations=MAX_ITERATIONS)
             return carried
 
-        draw_loop(choices, kernel, [], turn)
+        draw_loop(choices, kernel, [], iteration)
     elif around >= 8:
         kernel.program.begin_if(written(kernel.constness, draw_condition(choices, kernel)))
-        body(choices, turns=1)
+        body(choices, iterations=1)
         if around == 9:
             kernel.program.begin_else()
-            body(choices, turns=1)
+            body(choices, iterations=1)
         kernel.program.end_if()
     else:
-        body(choices, turns=1)
+        body(choices, iterations=1)
 
 
 class _Training:
@@ -109,17 +109,17 @@ class _Training:
         self._matrices: dict[str, int] = {}
         self._sums: list[tuple[Region, int]] = []
 
-    def _room(self, component: ComponentType, turns: int) -> int:
+    def _room(self, component: ComponentType, iterations: int) -> int:
         """How large the terms that are added to one location may be, for a sum exact in any order."""
-        met = self.kernel.lanes.instances * turns * _MEETING
+        met = self.kernel.lanes.instances * iterations * _MEETING
         return max((1 << (component.format.precision - 1)) // met, 1)
 
-    def draw_outer(self, choices: Choices, shape: tuple[int, int], turns: int) -> None:
+    def draw_outer(self, choices: Choices, shape: tuple[int, int], iterations: int) -> None:
         """An outer product added to a matrix: a new one, or one that an earlier outer product added to."""
         kernel = self.kernel
         again, which = choices.chance(3), choices.between(0, 3)
         component = choices.pick(self.accumulators)
-        room = self._room(component, turns)
+        room = self._room(component, iterations)
         a = self._draw_factor(choices, shape[0], room)
         # The other factor's numbers are as large as the first one's leave room for.
         left = max(int(room / max(a.range.size, 1)), 1)
@@ -172,13 +172,13 @@ class _Training:
         )
         return name
 
-    def draw_sum(self, choices: Choices, shape: tuple[int, int], turns: int) -> None:
+    def draw_sum(self, choices: Choices, shape: tuple[int, int], iterations: int) -> None:
         """A vector added to memory: everywhere the same place, one for each, a few, or places that overlap."""
         kernel = self.kernel
         again, kind, period, base = choices.record(3, 9, 2, 9)
         component = choices.pick(self.accumulators)
         length = shape[0]
-        room = self._room(component, turns)
+        room = self._room(component, iterations)
         extent = length * component.size
         tile = -(-extent // ALIGNMENT) * ALIGNMENT
         overlapping = kind == 9
@@ -194,13 +194,13 @@ class _Training:
             at = At(0, Factors(inv=tile, wg_x=tile if kernel.lanes.x > 1 else 0), tile * (2 + period))
         elif overlapping and kernel.lanes.inv > 1:
             at = At(start, Factors(inv=ALIGNMENT))
-        region = self._draw_region(choices, component, turns, again=again == 3 and not overlapping)
+        region = self._draw_region(choices, component, iterations, again=again == 3 and not overlapping)
         region.size = max(region.size, at.most(kernel.lanes) + extent)
         kernel.program.emit(
             VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=written(kernel.constness, at))
         )
 
-    def _draw_region(self, choices: Choices, component: ComponentType, turns: int, *, again: bool) -> Region:
+    def _draw_region(self, choices: Choices, component: ComponentType, iterations: int, *, again: bool) -> Region:
         """A buffer of sums: small numbers before."""
         storage = self.kernel.storage(choices)
         if again and self._sums and self._sums[-1][0].type is component and self._sums[-1][1] < _MEETING:

@@ -54,12 +54,12 @@ class Grid:
     def instances(self) -> int:
         return self.x * self.y * self.z * self.sg
 
-    def within(self, turns: int) -> Grid:
+    def within(self, iterations: int) -> Grid:
         """The same instances in a loop of so many iterations at most."""
-        return replace(self, loop=max(turns, 1), loop_outer=self.loop)
+        return replace(self, loop=max(iterations, 1), loop_outer=self.loop)
 
     def tiles(self, step: int, *, skip_x: bool = False) -> Factors:
-        """Factors that give every instance and turn its own multiple of `step`; with `skip_x`, all but along x."""
+        """Factors that give every instance and iteration its own multiple of `step`; with `skip_x`, all but along x."""
         factors = []
         for axis, extent in enumerate((*self.extents, self.loop, self.loop_outer)):
             used = extent > 1 and not (skip_x and axis == 0)

@@ -147,9 +147,9 @@ class VectorKernel:
 
     def _bytes_of_a_part(self, extent: int) -> int:
         """What the places of one workgroup may take, however they are drawn."""
-        turns = self.lanes.loop * self.lanes.loop_outer
+        iterations = self.lanes.loop * self.lanes.loop_outer
         tile = -(-extent // ALIGNMENT) * ALIGNMENT + ALIGNMENT
-        return (self.lanes.inv * turns + 1) * tile + 260 * ALIGNMENT
+        return (self.lanes.inv * iterations + 1) * tile + 260 * ALIGNMENT
 
     def load_from(
         self, choices: Choices, region: VectorSource | PartSource, length: int, declared: ComponentType

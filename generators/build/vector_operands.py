@@ -39,9 +39,9 @@ class Lanes:
     def instances(self) -> int:
         return self.x * self.y * self.z * self.inv
 
-    def within(self, turns: int) -> Lanes:
+    def within(self, iterations: int) -> Lanes:
         """The same invocations in a loop of so many iterations at most."""
-        return replace(self, loop=max(turns, 1), loop_outer=self.loop)
+        return replace(self, loop=max(iterations, 1), loop_outer=self.loop)
 
     def of_a_workgroup(self) -> Lanes:
         """What shares a workgroup's memory."""
@@ -53,7 +53,7 @@ _NEAREST_FIRST = (6, 0, 1, 2, 3, 4, 5)
 
 
 def tiles(lanes: Lanes, step: int) -> Factors:
-    """Factors that give every invocation and turn its own multiple of `step`."""
+    """Factors that give every invocation and iteration its own multiple of `step`."""
     factors = [0] * len(lanes.extents)
     for axis in _NEAREST_FIRST:
         if lanes.extents[axis] > 1:

@@ -53,21 +53,21 @@ def _draw_factors(choices: Choices, kernel: Kernel, *, uniform: bool) -> Factors
 
 
 def draw_loop(
-    choices: Choices, kernel: Kernel, inits: Sequence[Matrix], turn: Turn, *, uniform: bool = False
+    choices: Choices, kernel: Kernel, inits: Sequence[Matrix], iteration: Turn, *, uniform: bool = False
 ) -> list[Matrix]:
-    """A loop that carries matrices: what is known of them holds in every iteration, which `turn` must see to."""
+    """A loop that carries matrices: what is known of them holds in every iteration, which `iteration` must see to."""
     count = draw_count(choices, kernel, uniform=uniform)
     carried = [replace(m, id=kernel.name("l")) for m in inits]
     written_count = kernel.constness.scalars([count])[0]
     kernel.program.begin_loop(written_count, ((c.id, m.id) for c, m in zip(carried, inits, strict=True)))
-    with _turns(kernel, int(count.range(kernel.grid)[1])):
-        results = turn(choices, carried)
+    with _iterations(kernel, int(count.range(kernel.grid)[1])):
+        results = iteration(choices, carried)
     kernel.program.end_loop(m.id for m in results)
     return [replace(c, known=c.known.union(r.known)) for c, r in zip(carried, results, strict=True)]
 
 
 @contextmanager
-def _turns(kernel: Kernel, most: int) -> Iterator[None]:
+def _iterations(kernel: Kernel, most: int) -> Iterator[None]:
     """Within, places of loads and stores may differ by iteration."""
     outside = kernel.grid
     kernel.grid = outside.within(most)

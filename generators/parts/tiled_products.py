@@ -72,11 +72,11 @@ def draw_tiled_product(
 
     count = choices.pick((1, 1, 1, 1, 2, 3, 4))
 
-    def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+    def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         x = load_a(c)
         return [replace(draw_mul_add(c, kernel, row, x, load_b(c), m), known=bound) for m in carried]
 
-    first, *others = draw_loop(choices, kernel, [start] * count, turn)
+    first, *others = draw_loop(choices, kernel, [start] * count, iteration)
     for other in others:
         kernel.store(choices, other)
     return first

@@ -16,7 +16,7 @@ COUNTS = (2, 1, 0, 3, 2, 4)
 CONDITIONS = (1, 0, 2, 0, 3)
 
 #: The most iterations of any loop.
-MAX_TURNS = 4
+MAX_ITERATIONS = 4
 
 #: A part of a program: from the vectors that a loop carries into an iteration to those that it carries out of it.
 Turn = Callable[[Choices, Sequence[Vector]], Sequence[Vector]]
@@ -46,14 +46,14 @@ def _draw_varying(choices: Choices, kernel: VectorKernel, base: int, periods: Se
     return At(base)
 
 
-def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], turn: Turn) -> list[Vector]:
-    """A loop that carries vectors: what is known of them holds in every iteration, which `turn` must see to."""
+def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], iteration: Turn) -> list[Vector]:
+    """A loop that carries vectors: what is known of them holds in every iteration, which `iteration` must see to."""
     count = draw_count(choices, kernel)
     carried = [replace(v, id=kernel.name("l")) for v in inits]
     written_count = written(kernel.constness, count)
     kernel.program.begin_loop(written_count, ((c.id, v.id) for c, v in zip(carried, inits, strict=True)))
-    with _turns(kernel, count.most(kernel.lanes)):
-        results = turn(choices, carried)
+    with _iterations(kernel, count.most(kernel.lanes)):
+        results = iteration(choices, carried)
     kernel.program.end_loop(v.id for v in results)
     return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]
 
@@ -65,7 +65,7 @@ def either(a: Vector, b: Vector, name: str) -> Vector:
 
 
 @contextmanager
-def _turns(kernel: VectorKernel, most: int) -> Iterator[None]:
+def _iterations(kernel: VectorKernel, most: int) -> Iterator[None]:
     """Within, places of loads and stores may differ by iteration."""
     outside = kernel.lanes
     kernel.lanes = outside.within(most)

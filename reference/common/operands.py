@@ -3,7 +3,7 @@
 Arrays have leading axes (sets, instances): parameter sets of a batch, and subgroups of the dispatch
 (workgroup index major, x fastest, subgroup minor), or in programs of cooperative vectors its invocations.
 An axis an operand does not vary over has extent 1.
-`turns` are the indices of the loops around the instruction, innermost last.
+`iterations` are the indices of the loops around the instruction, innermost last.
 """
 
 from __future__ import annotations
@@ -29,30 +29,34 @@ class Operands:
         self._dispatch = case.dispatch
         self._grid: U32 | None = None
 
-    def vector(self, instruction: int, field: str, operands: Sequence[Operand], turns: tuple[int, ...] = ()) -> U32:
+    def vector(
+        self, instruction: int, field: str, operands: Sequence[Operand], iterations: tuple[int, ...] = ()
+    ) -> U32:
         """The operands of a tuple field, (sets, instances, len(operands))."""
         if all(isinstance(o, int) for o in operands):
             return np.array([[[int(str(o)) & _MASK for o in operands]]], np.uint32)
-        values = [self._value(o, (instruction, f"{field}[{i}]"), turns) for i, o in enumerate(operands)]
+        values = [self._value(o, (instruction, f"{field}[{i}]"), iterations) for i, o in enumerate(operands)]
         return np.stack(np.broadcast_arrays(*values), axis=-1)
 
-    def scalar(self, instruction: int, field: str, operand: Operand, turns: tuple[int, ...] = ()) -> U32:
+    def scalar(self, instruction: int, field: str, operand: Operand, iterations: tuple[int, ...] = ()) -> U32:
         """A single operand, (sets, instances)."""
-        return self._value(operand, (instruction, field), turns)
+        return self._value(operand, (instruction, field), iterations)
 
     def word(self, instruction: int, field: str) -> U32:
         """The dynamic operand's own 32-bit words, (sets, 1)."""
         return self._sets[:, self._column[instruction, field], None]
 
-    def _value(self, operand: Operand, place: tuple[int, str], turns: tuple[int, ...]) -> U32:
+    def _value(self, operand: Operand, place: tuple[int, str], iterations: tuple[int, ...]) -> U32:
         if isinstance(operand, int):
             return np.array([[operand & _MASK]], np.uint32)
         base = self.word(*place) if operand.dynamic is not None else np.array([[operand.base & _MASK]], np.uint32)
         factors, modulus = factors_of(operand), modulus_of(operand)
         total = base
         if factors.any_set:
-            of_turns = sum(f * t for f, t in zip((factors.loop, factors.loop_outer), reversed(turns), strict=False))
-            total = base + np.array(of_turns & _MASK, np.uint32)
+            of_iterations = sum(
+                f * t for f, t in zip((factors.loop, factors.loop_outer), reversed(iterations), strict=False)
+            )
+            total = base + np.array(of_iterations & _MASK, np.uint32)
             if any(_grid_factors(factors)):
                 total = total + self._gained(factors)
         return total if modulus is None else total % np.uint32(modulus)

@@ -203,7 +203,7 @@ class _Machine:
     def _of_vector(self, step: Step, instruction: VectorInstruction) -> Iterator[tuple[str, Value]]:
         match instruction:
             case VectorExtract() | VectorInsert():
-                index = self.evaluation.operands.scalar(step.index, "index", instruction.index, step.taken.turns)
+                index = self.evaluation.operands.scalar(step.index, "index", instruction.index, step.taken.iterations)
                 yield "index", Value(ComponentType.uint32, index[..., None, None])
             case VectorMatrixMul():
                 if step.access is None:

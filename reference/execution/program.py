@@ -157,7 +157,7 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
         evaluation.steps.append(step)
         for access in step.accesses:
             elements += access.byte.size
-            if elements > MAX_ELEMENTS and taken.turns:
+            if elements > MAX_ELEMENTS and taken.iterations:
                 raise BadInput(
                     "case-too-large-to-judge",
                     f"loads and stores of more than {MAX_ELEMENTS} elements",
@@ -182,10 +182,10 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
             view = evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
             return Step(taken, view_before=seen, view_after=view)
         case Pointer():
-            offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns)
+            offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations)
             evaluation.pointers[instruction.id] = offset.astype(np.int64)
         case PointerSelect():
-            condition = evaluation.operands.scalar(taken.index, "condition", instruction.condition, taken.turns)
+            condition = evaluation.operands.scalar(taken.index, "condition", instruction.condition, taken.iterations)
             a, b = evaluation.pointers[instruction.a], evaluation.pointers[instruction.b]
             evaluation.pointers[instruction.id] = np.where(condition != 0, a, b)
         case _ if isinstance(instruction, LayoutInstruction):
@@ -199,41 +199,43 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
 
 def _layout(evaluation: Evaluation, taken: Taken, instruction: LayoutInstruction) -> TensorLayoutState:
     """TA-012..TA-017."""
-    known, operands, i, turns = evaluation.layouts, evaluation.operands, taken.index, taken.turns
+    known, operands, i, iterations = evaluation.layouts, evaluation.operands, taken.index, taken.iterations
     match instruction:
         case TensorLayout():
             layout_type = evaluation.types[instruction.id]
             assert isinstance(layout_type, LayoutType)
             return layouts.create_tensor_layout(layout_type)
         case TensorLayoutSetBlockSize(of=of):
-            return layouts.set_block_size(known[of], operands.vector(i, "block_size", instruction.block_size, turns))
+            return layouts.set_block_size(
+                known[of], operands.vector(i, "block_size", instruction.block_size, iterations)
+            )
         case TensorLayoutSetDimension(of=of):
-            return layouts.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, turns))
+            return layouts.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, iterations))
         case TensorLayoutSetStride(of=of):
-            return layouts.set_stride(known[of], operands.vector(i, "strides", instruction.strides, turns))
+            return layouts.set_stride(known[of], operands.vector(i, "strides", instruction.strides, iterations))
         case TensorLayoutSlice(of=of):
-            offset = operands.vector(i, "offset", instruction.offset, turns)
-            return layouts.slice_(known[of], offset, operands.vector(i, "span", instruction.span, turns))
+            offset = operands.vector(i, "offset", instruction.offset, iterations)
+            return layouts.slice_(known[of], offset, operands.vector(i, "span", instruction.span, iterations))
         case TensorLayoutSetClampValue(of=of):
-            value = operands.scalar(i, "value", instruction.value, turns)
+            value = operands.scalar(i, "value", instruction.value, iterations)
             return layouts.set_clamp_value(known[of], value[..., None])
 
 
 def _view(evaluation: Evaluation, taken: Taken, instruction: ViewInstruction) -> TensorViewState:
     """TA-018..TA-021."""
-    known, operands, i, turns = evaluation.views, evaluation.operands, taken.index, taken.turns
+    known, operands, i, iterations = evaluation.views, evaluation.operands, taken.index, taken.iterations
     match instruction:
         case TensorView():
             view_type = evaluation.types[instruction.id]
             assert isinstance(view_type, ViewType)
             return views.create_tensor_view(view_type)
         case TensorViewSetDimension(of=of):
-            return views.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, turns))
+            return views.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, iterations))
         case TensorViewSetStride(of=of):
-            return views.set_stride(known[of], operands.vector(i, "strides", instruction.strides, turns))
+            return views.set_stride(known[of], operands.vector(i, "strides", instruction.strides, iterations))
         case TensorViewSetClip(of=of):
             row_offset, row_span, col_offset, col_span = (
-                operands.scalar(i, name, getattr(instruction, name), turns)[..., None]
+                operands.scalar(i, name, getattr(instruction, name), iterations)[..., None]
                 for name in ("row_offset", "row_span", "col_offset", "col_span")
             )
             return views.set_clip(known[of], row_offset, row_span, col_offset, col_span)
@@ -247,7 +249,7 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction
     buffer, offset = _pointer(evaluation, taken, instruction)
     offset = evaluation.at_scope(offset, scope)
     if isinstance(instruction, StridedInstruction):
-        stride = evaluation.operands.scalar(i, "stride", instruction.stride, taken.turns)
+        stride = evaluation.operands.scalar(i, "stride", instruction.stride, taken.iterations)
         place = InstructionOperands(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
         access = strided_access(case, instruction, place)
     else:
@@ -262,7 +264,7 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction
 def _vector_access(
     evaluation: Evaluation, taken: Taken, instruction: VectorLoad | VectorStore | VectorReduceSumAccumulate
 ) -> Access:
-    offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns)
+    offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations)
     name = instruction.id if isinstance(instruction, VectorLoad) else instruction.vector
     grid = evaluation.shape_of(name)
     assert isinstance(grid, Grid)
@@ -275,7 +277,7 @@ def _operand_accesses(
     """What a multiplication reads of buffers: its matrix, unless it is opaque, and its bias, if there is one."""
     case, matrix, bias = evaluation.case, None, None
     offset, stride, start = (
-        evaluation.operands.scalar(taken.index, name, getattr(instruction, name), taken.turns)
+        evaluation.operands.scalar(taken.index, name, getattr(instruction, name), taken.iterations)
         for name in ("matrix_offset", "stride", "bias_offset")
     )
     if instruction.matrix not in case.opaque:
@@ -304,7 +306,7 @@ def _shape(result: ResultType) -> Shape | None:
 
 def _pointer(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction) -> tuple[str, I64]:
     """The buffer, and the Pointer operand's offset in elements, (sets, subgroups)."""
-    offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.turns).astype(np.int64)
+    offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations).astype(np.int64)
     pointer = evaluation.types.get(instruction.buffer)
     if isinstance(pointer, PointerType):
         return pointer.buffer, offset + evaluation.pointers[instruction.buffer]

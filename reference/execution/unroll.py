@@ -15,7 +15,7 @@ from cts.reference.common.operands import Operands
 from cts.reference.numeric.arrays import Mask
 
 #: The most iterations of all loops together, each iteration of an inner loop counted.
-MAX_TURNS = 4096
+MAX_ITERATIONS = 4096
 #: The most steps of a program.
 MAX_STEPS = 1 << 15
 
@@ -29,7 +29,7 @@ class Taken:
     """
 
     index: int
-    turns: tuple[int, ...] = ()
+    iterations: tuple[int, ...] = ()
     active: Mask | None = None
     condition: Mask | None = None
 
@@ -45,54 +45,54 @@ class _Unrolling:
     def __init__(self, case: Case, operands: Operands) -> None:
         self.program = case.program
         self.operands = operands
-        self.turns = self.steps = 0
+        self.iterations = self.steps = 0
         self.ends, self.elses = _blocks(case)
 
-    def block(self, start: int, end: int, turns: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
+    def block(self, start: int, end: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
         i = start
         while i < end:
             self._count(i)
             match self.program[i]:
                 case Loop():
-                    yield from self._loop(i, turns, active)
+                    yield from self._loop(i, iterations, active)
                     i = self.ends[i]
                 case If():
-                    yield from self._if(i, turns, active)
+                    yield from self._if(i, iterations, active)
                     i = self.ends[i]
                 case _:
-                    yield Taken(i, turns, active)
+                    yield Taken(i, iterations, active)
             i += 1
 
-    def _loop(self, i: int, turns: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
+    def _loop(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
         loop = self.program[i]
         assert isinstance(loop, Loop)
-        yield Taken(i, turns, active)
-        count = self.operands.scalar(i, "count", loop.count, turns)
-        turn = 0
-        while (now := _both(active, count > turn)) is None or now.any():
-            self.turns += 1
-            if self.turns > MAX_TURNS:
+        yield Taken(i, iterations, active)
+        count = self.operands.scalar(i, "count", loop.count, iterations)
+        iteration = 0
+        while (now := _both(active, count > iteration)) is None or now.any():
+            self.iterations += 1
+            if self.iterations > MAX_ITERATIONS:
                 raise BadInput(
                     "case-too-large-to-judge",
-                    f"loops of more than {MAX_TURNS} iterations in all",
+                    f"loops of more than {MAX_ITERATIONS} iterations in all",
                     f"program[{i}].count",
-                    f"at most {MAX_TURNS} iterations",
+                    f"at most {MAX_ITERATIONS} iterations",
                 )
-            yield from self.block(i + 1, self.ends[i], (*turns, turn), now)
-            yield Taken(self.ends[i], (*turns, turn), now)
-            turn += 1
+            yield from self.block(i + 1, self.ends[i], (*iterations, iteration), now)
+            yield Taken(self.ends[i], (*iterations, iteration), now)
+            iteration += 1
 
-    def _if(self, i: int, turns: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
+    def _if(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
         instruction = self.program[i]
         assert isinstance(instruction, If)
-        condition = self.operands.scalar(i, "condition", instruction.condition, turns) != 0
+        condition = self.operands.scalar(i, "condition", instruction.condition, iterations) != 0
         end = self.ends[i]
         middle = self.elses.get(i, end)
         for start, stop, mask in ((i + 1, middle, condition), (middle + 1, end, ~condition)):
             now = _both(active, mask)
             if now is None or now.any():
-                yield from self.block(start, stop, turns, now)
-        yield Taken(end, turns, active, condition)
+                yield from self.block(start, stop, iterations, now)
+        yield Taken(end, iterations, active, condition)
 
     def _count(self, i: int) -> None:
         self.steps += 1

@@ -56,12 +56,12 @@ def trace_element(
     result: str,
     element: Element,
     *,
-    turns: tuple[int, ...] | None = None,
+    iterations: tuple[int, ...] | None = None,
     depth: int | None = None,
 ) -> Trace:
-    """Every step, in detail, behind an element of a matrix or vector: after the program, or after a turn of loops."""
+    """Every step, in detail, behind an element of a matrix or vector, after the program or an iteration of loops."""
     history = History(evaluation, recording, detail=True, depth=depth)
-    number = history.defined(result, element, turns)
+    number = history.defined(result, element, iterations)
     if number is None:
         return Trace(None, None, None, None, ())
     steps = tuple(history.of(result, number + 1, element))

@@ -77,12 +77,12 @@ class History:
         """The steps, as those of an instruction where they are not yet another's."""
         return (s if s.instruction is not None else structs.replace(s, instruction=instruction) for s in steps)
 
-    def defined(self, matrix: str, element: Element, turns: tuple[int, ...] | None) -> int | None:
-        """The last step, or that of some turns, that defines a matrix for an instance."""
+    def defined(self, matrix: str, element: Element, iterations: tuple[int, ...] | None) -> int | None:
+        """The last step, or that of some iterations, that defines a matrix for an instance."""
         before = len(self.evaluation.steps)
         while (number := self._definition(matrix, before, element)) is not None:
             taken = self.evaluation.steps[number].taken
-            if turns is None or taken.turns == turns:
+            if iterations is None or taken.iterations == iterations:
                 return number
             before = number
         return None
@@ -97,7 +97,7 @@ class History:
             step.index,
             self.place(matrix, element),
             {"op": type(instruction).__name__, **unit},
-            {"turns": step.taken.turns, **numbers},
+            {"iterations": step.taken.iterations, **numbers},
             idle=True,
         )
 

@@ -96,7 +96,7 @@ def _indexed(
     history: History, i: VectorExtract | VectorInsert, number: int, element: Element, result: ElementValue | None
 ) -> Iterator[TraceStep]:
     step = history.evaluation.steps[number]
-    index = history.evaluation.operands.scalar(step.index, "index", i.index, step.taken.turns)
+    index = history.evaluation.operands.scalar(step.index, "index", i.index, step.taken.iterations)
     at = int(at_element(index[..., None, None], element))
     if isinstance(i, VectorExtract):
         source = Element(element.instance, 0, at)

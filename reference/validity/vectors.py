@@ -64,7 +64,7 @@ def of_step(evaluation: Evaluation, step: Step) -> Iterator[Violation]:
 def _operand(evaluation: Evaluation, step: Step, field: str) -> U32:
     """The operand's values in the invocations that take the step, of the only parameter set."""
     operand = getattr(evaluation.case.program[step.index], field)
-    values = evaluation.operands.scalar(step.index, field, operand, step.taken.turns)
+    values = evaluation.operands.scalar(step.index, field, operand, step.taken.iterations)
     active = step.taken.active
     if active is None:
         return values

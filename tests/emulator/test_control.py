@@ -43,9 +43,9 @@ SUMS = """
 """
 
 
-def test_every_workgroup_runs_its_own_number_of_turns() -> None:
+def test_every_workgroup_runs_its_own_number_of_iterations() -> None:
     case = case_of(SUMS, "{workgroups: [3, 1, 1]}")
-    two, four = (np.arange(16).reshape(4, 4)[:turns].sum(0).tolist() for turns in (2, 4))
+    two, four = (np.arange(16).reshape(4, 4)[:iterations].sum(0).tolist() for iterations in (2, 4))
     assert stored(case) == [0] * 4 + two + four + [238] * 4
 
 

@@ -123,10 +123,10 @@ def test_a_product_lists_its_terms() -> None:
     assert found.as_if[0].what == "program[3] did not have MatrixASigned"
 
 
-def test_a_loop_names_its_turn() -> None:
+def test_a_loop_names_its_iteration() -> None:
     found = explained("matrix_programs.loop.multiply_add", "emulator:mutant=k-last-dropped")
-    assert (found.op, found.how, found.turns) == ("MatrixMulAdd", INSTRUMENTED, (0,))
-    assert "turn 0" in text(found)
+    assert (found.op, found.how, found.iterations) == ("MatrixMulAdd", INSTRUMENTED, (0,))
+    assert "iteration 0" in text(found)
 
 
 # Devices that show nothing but memory.
@@ -183,7 +183,7 @@ def test_a_case_with_every_result_stored_is_valid_and_passes(name: str, driver: 
     assert not any(r.wrong.any() for r in results)
 
 
-def test_a_result_in_a_loop_of_many_turns_is_left_out() -> None:
+def test_a_result_in_a_loop_of_many_iterations_is_left_out() -> None:
     text_ = """
 schema: 1
 name: x
@@ -196,7 +196,7 @@ program:
   - {op: MatrixStore, matrix: a, buffer: d, stride: 16}
 """
     every, left = points(loads_case(text_))
-    assert "'b' is not stored: it is in a loop of more than 64 turns" in left
+    assert "'b' is not stored: it is in a loop of more than 64 iterations" in left
     assert {p.name for p in every} == {"z", "a"}
 
 

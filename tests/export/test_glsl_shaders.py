@@ -148,8 +148,8 @@ def test_what_cannot_be_said_is_named(name: str) -> None:
 
 #: Names that mean something in GLSL, to its preprocessor or to the shader around them, or are no identifiers there.
 _ODD = """
-float half main vector lane VULKAN GL_core_profile gl_WorkGroupID __LINE__ defined parameters words data addresses turn
-workgroup identity matrix f16vec4 fe4m3vec4 mat4x3 sampler2D uint8_t coopmat length precise Matrix_float_8x8_A
+float half main vector lane VULKAN GL_core_profile gl_WorkGroupID __LINE__ defined parameters words data addresses
+iteration workgroup identity matrix f16vec4 fe4m3vec4 mat4x3 sampler2D uint8_t coopmat length precise Matrix_float_8x8_A
 Layout_2D_Undefined workgroupBarrier component block Holder größe a__b _ 0 x-y result table lanes min
 """
 ODD = _ODD.split()

@@ -51,10 +51,10 @@ def _of_loops(case: m.Case) -> Iterator[str]:
             if factors_of(i.count).loop:
                 yield "iterations by iteration"
         if isinstance(i, m.If):
-            yield from (f"condition by {t}" for t, factor in _turns(i.condition) if factor)
+            yield from (f"condition by {t}" for t, factor in _iterations(i.condition) if factor)
 
 
-def _turns(operand: int | m.Scalar) -> tuple[tuple[str, int], ...]:
+def _iterations(operand: int | m.Scalar) -> tuple[tuple[str, int], ...]:
     f = factors_of(operand)
     return ("iteration", f.loop), ("outer iteration", f.loop_outer), ("iteration and invocation", f.loop and f.inv)
 

@@ -63,7 +63,7 @@ OpDecorate %count Binding 2
 
 
 @pytest.mark.parametrize("op", OPERATIONS)
-def test_colliding_lanes_take_turns(op: str) -> None:
+def test_colliding_lanes_take_iterations(op: str) -> None:
     found = counters(f"%old = {op} %uint %counter %u1 %u0 %x\nOpStore %slot %old", X, [100, 6])
     now, before = [100, 6], []
     for x in X:
@@ -181,7 +181,7 @@ OpStore %slot %total
     assert run_kernel(text, [1, 2, 3, 4, 5, 6, 7, 8], workgroups=2, interface="%shared").tolist() == [10] * 4 + [26] * 4
 
 
-def _turns(addresses: Array, values: Array, change: Any, start: Array) -> tuple[list[int], list[int]]:
+def _iterations(addresses: Array, values: Array, change: Any, start: Array) -> tuple[list[int], list[int]]:
     now, before = start.tolist(), []
     for a, v in zip(addresses.tolist(), values.tolist(), strict=True):
         before.append(now[a])
@@ -192,7 +192,7 @@ def _turns(addresses: Array, values: Array, change: Any, start: Array) -> tuple[
 @pytest.mark.parametrize("places", [1, 2, 31, 40, 400])
 @pytest.mark.parametrize("change", [Change(subtract, np.subtract), Change(subtract)])
 def test_rounds_and_rows_agree(places: int, change: Change) -> None:
-    """Many places are changed all at once, few are walked one by one: the same turns either way."""
+    """Many places are changed all at once, few are walked one by one: the same iterations either way."""
     draw = np.random.default_rng(places)
     at = draw.integers(0, places, 500)
     values = draw.integers(0, 2**32, 500).astype(np.uint32)
@@ -200,4 +200,4 @@ def test_rounds_and_rows_agree(places: int, change: Change) -> None:
     space, data = AddressSpace(), start.copy().view(np.uint8)
     base = space.add("data", data)
     found = serial(space, base + 4 * at, [values], np.dtype(np.uint32), change)
-    assert (found.tolist(), data.view(np.uint32).tolist()) == _turns(at, values, lambda now, v: now - v, start)
+    assert (found.tolist(), data.view(np.uint32).tolist()) == _iterations(at, values, lambda now, v: now - v, start)

@@ -44,7 +44,7 @@ def accumulated(body: str, kind: str, a: Any, b: Any, *, offset: int = 0, **opti
     return rows[:, : n * np.dtype(kind).itemsize].view(kind)
 
 
-def in_turn(kind: str, a: Any, b: Any) -> Any:
+def in_iteration(kind: str, a: Any, b: Any) -> Any:
     """Outer products added lane by lane, products and sums rounded to the type."""
     total = np.zeros((a.shape[1], b.shape[1]), kind)
     for x, y in zip(a.astype(kind), b.astype(kind), strict=True):
@@ -64,7 +64,7 @@ def test_outer_products_of_all_lanes(m: int, n: int, kind: str, workgroups: int)
     """Rounded at each addition, in lane order."""
     a, b = vectors(m, LANES * workgroups, m, n)
     found = accumulated(OUTER.format("%n64", NUMBERS[kind]), kind, a, b, offset=64)
-    assert np.array_equal(found, in_turn(kind, a, b))
+    assert np.array_equal(found, in_iteration(kind, a, b))
 
 
 def test_equal_vectors_count_once_for_every_lane() -> None:
@@ -86,7 +86,7 @@ OpBranch %join
 %join = OpLabel
 """
     a, b = vectors(7, LANES, 3, 3)
-    assert np.array_equal(accumulated(body, "float32", a, b), in_turn("float32", a[::3], b[::3]))
+    assert np.array_equal(accumulated(body, "float32", a, b), in_iteration("float32", a[::3], b[::3]))
 
 
 def test_lanes_choose_their_matrix() -> None:
@@ -123,7 +123,7 @@ def test_lanes_choose_their_matrix() -> None:
     )
     found = contents(outcome, "back", np.float32).reshape(2, 4, 4)
     for n in (0, 1):
-        assert np.array_equal(found[n], in_turn(kind, a[n::2], b[n::2]))
+        assert np.array_equal(found[n], in_iteration(kind, a[n::2], b[n::2]))
 
 
 def summed(component: str, values: Any, spacing: int, head: str = "", tail: str = "", base: Any = None) -> Any:
@@ -142,7 +142,7 @@ OpCooperativeVectorReduceSumAccumulateNV %sums %o %a
     return contents(outcome, "sums", t.dtype)
 
 
-def sums_in_turn(values: Any, spacing: int, total: Any, lanes: Any) -> Any:
+def sums_in_iteration(values: Any, spacing: int, total: Any, lanes: Any) -> Any:
     for lane in lanes:
         first = lane % 3 * spacing // values.dtype.itemsize
         total[first : first + values.shape[1]] += values[lane]
@@ -157,7 +157,7 @@ def test_sums(component: str, count: int, spacing: int) -> None:
     dtype = Vec(component, 1).dtype
     values = np.random.default_rng(count).normal(size=(LANES * 2, count)).astype(dtype)
     base = np.arange(count + 256, dtype=dtype)
-    expected = sums_in_turn(values, spacing, base.copy(), range(len(values)))
+    expected = sums_in_iteration(values, spacing, base.copy(), range(len(values)))
     assert np.array_equal(summed(component, values, spacing, base=base), expected)
 
 
@@ -170,7 +170,7 @@ OpSelectionMerge %join None
 OpBranchConditional %odd %then %join
 %then = OpLabel
 """
-    expected = sums_in_turn(values, 64, np.zeros(5 + 32, np.float32), range(1, LANES, 2))
+    expected = sums_in_iteration(values, 64, np.zeros(5 + 32, np.float32), range(1, LANES, 2))
     found = summed("float", values, 64, head, "OpBranch %join\n%join = OpLabel")
     assert np.array_equal(found, expected)
 

@@ -116,7 +116,7 @@ def test_a_loop_that_is_needed_stays_with_what_it_carries() -> None:
     assert len(smallest.program) <= 5
 
 
-def test_a_loop_becomes_its_first_turn() -> None:
+def test_a_loop_becomes_its_first_iteration() -> None:
     once = next(
         c for c in candidates(PROGRAM) if left(c).count("Loop") == 1 and has(c, "MatrixArithmetic", "MatrixReduce") and
         isinstance(c.program[5], MatrixLoad)

@@ -64,7 +64,7 @@ class Subgroup:
         self.views: dict[str, V] = {}
         self.pointers: dict[str, tuple[str, int]] = {}
         self.matrices: dict[str, Matrix] = {}
-        self.turns: list[int] = []
+        self.iterations: list[int] = []
 
     def run(self) -> Iterator[str]:
         yield from self.block(0, len(self.case.program))
@@ -111,13 +111,13 @@ class Subgroup:
         assert isinstance(end, m.EndLoop)
         for carry in loop.carry:
             self.matrices[carry.id] = self.matrices[carry.init]
-        for turn in range(self.value(loop.count)):
-            self.turns.append(turn)
+        for iteration in range(self.value(loop.count)):
+            self.iterations.append(iteration)
             yield from self.block(start + 1, close)
             carried = [self.matrices[n] for n in end.next]
             for carry, matrix in zip(loop.carry, carried, strict=True):
                 self.matrices[carry.id] = matrix
-            self.turns.pop()
+            self.iterations.pop()
 
     def condition(self, instruction: m.If, start: int, close: int) -> Iterator[str]:
         end = self.case.program[close]
@@ -138,10 +138,10 @@ class Subgroup:
             return u32(operand)
         total = operand.base + (operand.sg + operand.inv) * self.subgroup
         total += sum(f * i for f, i in zip((operand.wg_x, operand.wg_y, operand.wg_z), self.workgroup, strict=True))
-        if self.turns:
-            total += operand.loop * self.turns[-1]
-        if len(self.turns) > 1:
-            total += operand.loop_outer * self.turns[-2]
+        if self.iterations:
+            total += operand.loop * self.iterations[-1]
+        if len(self.iterations) > 1:
+            total += operand.loop_outer * self.iterations[-2]
         return u32(total) if operand.mod is None else u32(total) % operand.mod
 
     def values(self, operands: Sequence[Any]) -> list[int]:

@@ -56,13 +56,13 @@ def test_counts_vary_by_workgroup_and_subgroup() -> None:
     found = expect(case)
     acc = numbers(found, "acc")
     data = np.arange(256) % 9 + 1
-    for instance, turns in enumerate((2, 4, 3, 5)):
-        tiles = data.reshape(8, 4, 8)[:turns]
+    for instance, iterations in enumerate((2, 4, 3, 5)):
+        tiles = data.reshape(8, 4, 8)[:iterations]
         np.testing.assert_array_equal(acc[instance], tiles.sum(0))
         np.testing.assert_array_equal(numbers(found, "last")[instance], tiles[:-1].sum(0))
 
 
-def test_a_loop_of_no_turns_gives_what_it_began_with() -> None:
+def test_a_loop_of_no_iterations_gives_what_it_began_with() -> None:
     case = case_of(LOOP.replace("{dynamic: 2, wg.x: 1, sg: 2}", "{dynamic: 0}"), "{}", BUFFERS, SMALL)
     found = expect(case)
     assert (numbers(found, "acc") == 0).all()
@@ -249,6 +249,6 @@ op: MatrixStore, matrix: k, buffer: out, stride: 8
         "op: Loop, count: 65\nop: Loop, count: 64\nop: EndLoop\nop: EndLoop",
     ],
 )
-def test_programs_of_too_many_turns_are_refused(program: str) -> None:
+def test_programs_of_too_many_iterations_are_refused(program: str) -> None:
     with pytest.raises(BadInput, match="more than 4096 iterations"):
         ORACLE.violations(case_of(program))

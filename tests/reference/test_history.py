@@ -29,7 +29,7 @@ BUFFERS = """
 """
 
 
-def test_products_show_their_terms_and_the_loop_their_turns() -> None:
+def test_products_show_their_terms_and_the_loop_their_iterations() -> None:
     case = case_of(
         f"""
 op: MatrixNull, id: z, type: {matrix("Accumulator")}
@@ -55,7 +55,7 @@ op: MatrixStore, matrix: acc, buffer: out, stride: 8
         "carried from 'd' as it is",
         "carried from 'z' as it is",
     ]
-    assert "turn 1" in next(what for what, _ in map(step_parts, trace) if "MatrixMulAdd" in what)
+    assert "iteration 1" in next(what for what, _ in map(step_parts, trace) if "MatrixMulAdd" in what)
     assert step_parts(trace[-1])[1] == "0x40"
 
 

@@ -205,7 +205,7 @@ BREAKING: dict[str, tuple[Case, str, str]] = {
         "TA-044",
         "program[2].buffer",
     ),
-    "the next turn's store meets this turn's load": (
+    "the next iteration's store meets this iteration's load": (
         case_of(
             "op: MatrixNull, id: z, type: MATRIX\nop: Loop, count: 2\n"
             "op: MatrixStore, matrix: z, buffer: src, stride: 32\nop: EndLoop"
@@ -238,7 +238,7 @@ BREAKING: dict[str, tuple[Case, str, str]] = {
         "VK-040",
         "program[1].offset",
     ),
-    "out of bounds in the last turn": (
+    "out of bounds in the last iteration": (
         case_of(
             "op: Loop, count: 4\nop: MatrixLoad, id: m, type: MATRIX, buffer: src, stride: 32, "
             "offset: {literal: 0, loop: 256}\nop: EndLoop"
@@ -272,7 +272,7 @@ VALID: dict[str, Case] = {
     "count varies around subgroup matrices": varying(VARYING, 1, TILE),
     "pointer varies for subgroup matrices": varying(POINTED, 8, TILE),
     "barrier between load and store": case_of(SYNCHRONISED.format(barrier="ControlBarrier")),
-    "barrier in the turn": case_of(
+    "barrier in the iteration": case_of(
         "op: MatrixNull, id: z, type: MATRIX\nop: Loop, count: 3\nop: ControlBarrier\n"
         "op: MatrixStore, matrix: z, buffer: src, stride: 32\nop: EndLoop"
     ),

@@ -230,8 +230,8 @@ def test_loops_and_conditions_of_single_invocations() -> None:
     got = contents(expected(case), "y", "int32").reshape(-1, 64)
     for n in range(N):
         value = x[n, :4].copy()
-        for turn in range((5 + 3 * n) % 4):
-            value += x[n, :4] if (n + turn) % 2 else -x[n, :4]
+        for iteration in range((5 + 3 * n) % 4):
+            value += x[n, :4] if (n + iteration) % 2 else -x[n, :4]
         assert got[n, :4].tolist() == value.tolist()
 
 

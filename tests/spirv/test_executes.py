@@ -86,9 +86,9 @@ def elements(s: Values) -> Values:
 
 def looped(s: Values) -> Values:
     x = y = s
-    for turn in range(3):
+    for iteration in range(3):
         n = x + s
-        x, y = y, n if turn == 1 else n + s
+        x, y = y, n if iteration == 1 else n + s
     return 3 * y - x
 
 

@@ -112,7 +112,7 @@ CHAINS: dict[str, tuple[tuple[str, ...], Expected]] = {
         lambda v: v * v[:, 3:4] * -0.5,
     ),
     "step": ((binary("Step", "r", "w", "v"),), lambda v: (v >= 9).astype(v.dtype)),
-    "differing turns": (
+    "differing iterations": (
         (
             "Loop, count: {literal: 0, inv: 1, mod: 5}, carry: [{id: x, init: v}, {id: y, init: w}]",
             "If, condition: {literal: 0, loop: 1, inv: 1, mod: 2}",
@@ -139,9 +139,9 @@ def inserted(v: Values) -> Values:
 
 def turned(v: Values) -> Values:
     x, y = v.copy(), np.full_like(v, 9)
-    for turn in range(4):
-        more = turn < INV % 5
-        z = np.where((turn + INV) % 2, x + y, x - y)
+    for iteration in range(4):
+        more = iteration < INV % 5
+        z = np.where((iteration + INV) % 2, x + y, x - y)
         x, y = np.where(more, z, x), np.where(more, x, y)
     return x + y
 

@@ -74,7 +74,7 @@ def test_a_wrong_choice_lists_the_devices(wish: str, words: str) -> None:
     assert "2: llvmpipe" in caught.value.remedy
 
 
-def test_xdist_workers_take_the_best_devices_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_xdist_workers_take_the_best_devices_in_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
     for number in range(4):
         monkeypatch.setenv("PYTEST_XDIST_WORKER", f"gw{number}")

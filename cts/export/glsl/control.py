@@ -33,10 +33,10 @@ def loop(instruction: Loop, shader: Shader) -> None:
     for carry in instruction.carry:
         shader.define(carry.id, shader.declared[carry.init], shader.results[carry.init])
     count = shader.operand("count", instruction.count)
-    turn = shader.names.fresh("turn")
+    iteration = shader.names.fresh("iteration")
     shader.opened.append(_OpenLoop(instruction))
-    shader.loops.append(turn)
-    shader.open(f"for (uint {turn} = 0; {turn} < {count}; ++{turn})")
+    shader.loops.append(iteration)
+    shader.open(f"for (uint {iteration} = 0; {iteration} < {count}; ++{iteration})")
 
 
 @write_instruction.register

@@ -109,8 +109,8 @@ def _instance(step: TraceStep) -> str:
 
 
 def _begins(step: TraceStep) -> str:
-    turns = "".join(f", turn {turn}" for turn in _tuple(step, "turns"))
-    return f"program[{step.instruction}] {step.names['op']}{turns}, {_instance(step)}"
+    iterations = "".join(f", iteration {iteration}" for iteration in _tuple(step, "iterations"))
+    return f"program[{step.instruction}] {step.names['op']}{iterations}, {_instance(step)}"
 
 
 def _addition(step: TraceStep) -> str:

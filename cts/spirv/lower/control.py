@@ -23,8 +23,8 @@ class OpenLoop(NamedTuple):
     header: Id
     continues: Id
     merge: Id
-    turn: Id
-    next_turn: Id
+    iteration: Id
+    next_iteration: Id
 
 
 class OpenIf:
@@ -72,7 +72,7 @@ def counted_loop(lowering: Lowering, count: Id) -> Iterator[Id]:
     """A loop of the lowering's own around what is written inside; gives the index of the iteration."""
     opened = _begin_loop(lowering)
     _test(lowering, opened, count)
-    yield opened.turn
+    yield opened.iteration
     _end_loop(lowering, opened)
 
 
@@ -84,14 +84,14 @@ def _begin_loop(lowering: Lowering) -> OpenLoop:
     op("OpBranch", opened.header)
     lowering.label(opened.header)
     zero = lowering.constant(0)
-    op("OpPhi", lowering.uint, zero, before, opened.next_turn, opened.continues, result=opened.turn)
-    lowering.loops.append(opened.turn)
+    op("OpPhi", lowering.uint, zero, before, opened.next_iteration, opened.continues, result=opened.iteration)
+    lowering.loops.append(opened.iteration)
     return opened
 
 
 def _test(lowering: Lowering, opened: OpenLoop, count: Id) -> None:
     op = lowering.module.op
-    more = op("OpULessThan", op("OpTypeBool"), opened.turn, count)
+    more = op("OpULessThan", op("OpTypeBool"), opened.iteration, count)
     op("OpLoopMerge", opened.merge, opened.continues, "None")
     body = lowering.module.id()
     op("OpBranchConditional", more, body, opened.merge)
@@ -102,7 +102,7 @@ def _end_loop(lowering: Lowering, opened: OpenLoop) -> None:
     op = lowering.module.op
     op("OpBranch", opened.continues)
     lowering.label(opened.continues)
-    op("OpIAdd", lowering.uint, opened.turn, lowering.constant(1), result=opened.next_turn)
+    op("OpIAdd", lowering.uint, opened.iteration, lowering.constant(1), result=opened.next_iteration)
     op("OpBranch", opened.header)
     lowering.label(opened.merge)
     lowering.loops.pop()

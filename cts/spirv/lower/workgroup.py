@@ -38,10 +38,10 @@ def _copy(lowering: Lowering, buffer: BufferStructure, *, into: bool) -> None:
     base = op("OpIMul", uint, _workgroup_index(lowering), constant(buffer.part))
     # The iterations of this invocation: (part - first + invocations - 1) / invocations, where first < invocations.
     left = op("OpISub", uint, constant(buffer.part + invocations - 1), first)
-    turns = op("OpUDiv", uint, left, constant(invocations))
+    iterations = op("OpUDiv", uint, left, constant(invocations))
     type_ = shared(lowering.module, buffer.type, buffer.components)
-    with counted_loop(lowering, turns) as turn:
-        index = op("OpIAdd", uint, first, op("OpIMul", uint, turn, constant(invocations)))
+    with counted_loop(lowering, iterations) as iteration:
+        index = op("OpIAdd", uint, first, op("OpIMul", uint, iteration, constant(invocations)))
         in_part = element(lowering, buffer, index)
         in_buffer = stored_element(lowering, buffer, op("OpIAdd", uint, base, index))
         if into:

@@ -141,8 +141,8 @@ class Machine:
 
     def _hoisted(self, name: str) -> bool:
         """Whether a bug leaves a load in a loop to its first iteration."""
-        turns = self._operands.turns
-        return self._bug == m.LOOP_LOAD_HOISTED and bool(turns) and turns[-1] > 0
+        iterations = self._operands.iterations
+        return self._bug == m.LOOP_LOAD_HOISTED and bool(iterations) and iterations[-1] > 0
 
     def _only_active(self, action: Actions) -> None:
         """Nothing is done in instances that are not active."""

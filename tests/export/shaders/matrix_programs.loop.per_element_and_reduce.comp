@@ -27,7 +27,7 @@ void main() {
     Matrix_float_16x16_Accumulator x0;
     coopMatLoad(x0, x.data, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
     Matrix_float_16x16_Accumulator s = x0;
-    for (uint turn = 0; turn < parameters.words[0]; ++turn) {
+    for (uint iteration = 0; iteration < parameters.words[0]; ++iteration) {
         Matrix_float_16x16_Accumulator m;
         coopMatReduceNV(m, s, gl_CooperativeMatrixReduceRowNV, most);
         Matrix_float_16x16_Accumulator t;

@@ -22,7 +22,7 @@ void main() {
     coopMatLoad(y0, y.data, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
     Matrix_float_16x16_Accumulator a = x0;
     Matrix_float_16x16_Accumulator b = y0;
-    for (uint turn = 0; turn < parameters.words[0]; ++turn) {
+    for (uint iteration = 0; iteration < parameters.words[0]; ++iteration) {
         Matrix_float_16x16_Accumulator next_a = b;
         Matrix_float_16x16_Accumulator next_b = a;
         a = next_a;
