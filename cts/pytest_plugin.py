@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--cts-driver"):
         from cts.pytest_cases.items import Session
 
-        session = Session.of(config)
+        session = Session.from_config(config)
         config.stash[_SESSION] = session
         config.pluginmanager.register(session, "cts-session")
 

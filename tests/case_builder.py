@@ -47,7 +47,7 @@ def yaml_case(
 
 def corpus_case(name: str) -> Case:
     """The case of the corpus, which is valid."""
-    return corpus.read(corpus.one(name), registry.oracle())
+    return corpus.read(corpus.find_one(name), registry.oracle())
 
 
 def built_case(

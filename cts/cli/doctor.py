@@ -97,7 +97,7 @@ def _known(opened: OpenDriver, oracle: Oracle) -> int:
         name, attempt = _first(opened, oracle, names)
         seen.append(attempt.verdict)
         if attempt.verdict is Verdict.UNSUPPORTED:
-            first, *others = opened.capabilities.missing(corpus.read(corpus.one(name), oracle))
+            first, *others = opened.capabilities.missing(corpus.read(corpus.find_one(name), oracle))
             more = f", and {len(others)} more" if others else ""
             _row("-", f"{what}: the device lacks {first}{more}")
             continue
@@ -127,7 +127,7 @@ def _first(opened: OpenDriver, oracle: Oracle, names: tuple[str, ...]) -> tuple[
     from cts.running import corpus
 
     for name in names:
-        case = corpus.read(corpus.one(name), oracle)
+        case = corpus.read(corpus.find_one(name), oracle)
         refused = unsupported(opened, case)
         if refused is None:
             expectation = oracle.expect(case)

@@ -137,7 +137,7 @@ def run(
             )
             plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
             plan = replace(_with_baseline(plan, baseline), reruns=reruns)
-            folder = store.create(save_dir, store.Manifest.of(plan, "cts run", ["cts", *sys.argv[1:]]))
+            folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
         stack.callback(folder.close)
         try:
             status = _run(plan, json, folder, (bundle_dir, bundle_seconds), stack)

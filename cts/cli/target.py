@@ -19,7 +19,7 @@ def read(target: str, oracle: Oracle) -> Case:
 
     if target.endswith(".jsonl"):
         return _of_journal(Path(target), oracle)
-    return corpus.read(corpus.one(target), oracle)
+    return corpus.read(corpus.find_one(target), oracle)
 
 
 def _of_journal(path: Path, oracle: Oracle) -> Case:

@@ -69,11 +69,11 @@ class _Loader:
 
     def load(self) -> Dispatch:
         file = self.file
-        words = load_words(self.folder / file.module, self.text.at(("module",)))
+        words = load_words(self.folder / file.module, self.text.position(("module",)))
         try:
             module = interface(words)
         except DecodeError as e:
-            where = f"{self.folder / file.module}, named at {self.text.at(('module',))}"
+            where = f"{self.folder / file.module}, named at {self.text.position(('module',))}"
             raise BadInput("module-invalid", str(e), where, "a whole, valid SPIR-V module") from e
         entry = self.entry(module)
         initial = {name: self.contents(("buffers", name), buffer) for name, buffer in file.buffers.items()}
@@ -162,7 +162,7 @@ class _Loader:
             self.check_buffer(name, steps)
             resource = resources.get((set_, binding))
             if resource is None:
-                self.remarks.append(f"{self.text.at(steps)}: the module uses no buffer at {set_}.{binding}")
+                self.remarks.append(f"{self.text.position(steps)}: the module uses no buffer at {set_}.{binding}")
             elif resource.length is None and index is not None:
                 what = f"{resource.name} is one descriptor, no array"
                 raise self.text.bad(what, steps, f'"{set_}.{binding}"')

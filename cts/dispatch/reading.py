@@ -29,9 +29,9 @@ class Text:
 
     def bad(self, what: str, steps: Steps, remedy: str, code: str = "dispatch-file") -> BadInput:
         """An error at a place."""
-        return BadInput(code, what, self.at(steps), remedy)
+        return BadInput(code, what, self.position(steps), remedy)
 
-    def at(self, steps: Steps) -> str:
+    def position(self, steps: Steps) -> str:
         """`file:line: path`, with the line of the deepest part of the path that exists."""
         node = yaml.compose(self.text, Loader=yaml.SafeLoader)
         line = node.start_mark.line + 1 if node is not None else 1

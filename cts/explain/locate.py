@@ -68,7 +68,7 @@ class _Search:
     shown: dict[str, Result]
     notes: list[str] = field(default_factory=list)
 
-    def found(self, how: str, result: Result) -> Located:
+    def located(self, how: str, result: Result) -> Located:
         instruction = self.case.program[result.index]
         if isinstance(instruction, VectorMatrixMul):
             trace = wrongly_converted(self.case, self.driver, self.oracle, instruction.matrix)
@@ -88,7 +88,7 @@ class _Search:
             kind = type(self.case.program[result.after]).__name__
             self.notes.append(f"{name} is right at first and wrong behind program[{result.after}], which only reads it")
             return Located(result.after, model.INSTRUMENTED, result, tuple(self.notes))
-        return self.found(model.INSTRUMENTED, result)
+        return self.located(model.INSTRUMENTED, result)
 
 
 def locate(case: Case, driver: OpenDriver, oracle: Oracle, expectation: Expectation, attempt: Attempt) -> Located:
@@ -108,7 +108,7 @@ def locate(case: Case, driver: OpenDriver, oracle: Oracle, expectation: Expectat
         elif every_right:
             how = model.INSTRUMENTED
     if first is not None:
-        return search.found(model.SHOWN, first)
+        return search.located(model.SHOWN, first)
     return _in_memory(search, expectation, attempt.divergence, attempt.outcome.memory, how)
 
 

@@ -29,22 +29,22 @@ class Baseline:
 
     rules: tuple[Rule, ...] = ()
 
-    def on(self, *names: str) -> Baseline:
+    def for_driver(self, *names: str) -> Baseline:
         """Those of a driver with any of these names; the last of several is its reported identity."""
-        return Baseline(tuple(r for r in self.rules if r.match.on(names)))
+        return Baseline(tuple(r for r in self.rules if r.match.is_for_driver(names)))
 
     def matching(self, case: Case) -> tuple[int, ...]:
         """The places of the entries that match a case, whatever becomes of it."""
-        return tuple(place for place, rule in enumerate(self.rules) if rule.match.of(case))
+        return tuple(place for place, rule in enumerate(self.rules) if rule.match.matches_case(case))
 
     def known(self, case: Case, verdict: Verdict) -> Rule | None:
         """The entry that lists this failure, or None."""
-        return next((r for r in self.rules if verdict.value in r.verdicts and r.match.of(case)), None)
+        return next((r for r in self.rules if verdict.value in r.verdicts and r.match.matches_case(case)), None)
 
     def known_by_condition(self, case: Case, verdict: Verdict) -> Rule | None:
         """The entry that lists failures of this kind of case, whatever its name or hash, or None."""
         listing = (r for r in self.rules if r.match.cases is None and verdict.value in r.verdicts)
-        return next((r for r in listing if r.match.of(case)), None)
+        return next((r for r in listing if r.match.matches_case(case)), None)
 
     def unexpected(self, case: Case) -> Rule | None:
         """The entry by which a case that passes should fail, or None.
@@ -53,7 +53,7 @@ class Baseline:
         known to be flaky may pass.
         """
         naming = (r for r in self.rules if r.match.cases is not None and Verdict.FLAKY.value not in r.verdicts)
-        return next((r for r in naming if r.match.of(case)), None)
+        return next((r for r in naming if r.match.matches_case(case)), None)
 
 
 NO_BASELINE = Baseline()

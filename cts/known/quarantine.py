@@ -55,7 +55,7 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("give `cases`, `condition` or both")
         comparisons(self.version)
 
-    def on(self, names: Sequence[str]) -> bool:
+    def is_for_driver(self, names: Sequence[str]) -> bool:
         """Whether a driver with these names is meant; the last is its reported identity."""
         if not any(fnmatchcase(n, self.driver) for n in names):
             return False
@@ -66,7 +66,7 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether cases are named by content hash: in a list, or by what a generated case is called."""
         return isinstance(self.cases, tuple) or bool(self.cases and _HASHED.search(self.cases))
 
-    def of(self, case: Case) -> bool:
+    def matches_case(self, case: Case) -> bool:
         """Whether cases and condition hold of a case."""
         if isinstance(self.cases, str) and not fnmatchcase(case.name, self.cases):
             return False
@@ -115,13 +115,13 @@ class Quarantine:
 
     rules: tuple[Rule, ...] = ()
 
-    def on(self, *names: str) -> Quarantine:
+    def for_driver(self, *names: str) -> Quarantine:
         """The rules for a driver with any of these names; the last of several is its reported identity."""
-        return Quarantine(tuple(r for r in self.rules if r.match.on(names)))
+        return Quarantine(tuple(r for r in self.rules if r.match.is_for_driver(names)))
 
     def find(self, case: Case) -> Rule | None:
         """The strictest rule that a case falls under, or None."""
-        found = [r for r in self.rules if r.match.of(case)]
+        found = [r for r in self.rules if r.match.matches_case(case)]
         return min(found, key=lambda r: _STRICTEST.index(r.when or "alone"), default=None)
 
     def last(self, case: Case) -> bool:

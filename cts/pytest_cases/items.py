@@ -88,7 +88,7 @@ class Session:
         self._ended = False
 
     @classmethod
-    def of(cls, config: pytest.Config) -> Session:
+    def from_config(cls, config: pytest.Config) -> Session:
         """The session that the options ask for. Raises pytest.UsageError where they are wrong."""
         options: Any = config.option
         specs = tuple(dict.fromkeys(options.cts_driver))
@@ -154,7 +154,7 @@ class Session:
 
     def _new_folder(self) -> RunFolder:
         command = ["pytest", *self.config.invocation_params.args]
-        folder = store.create(self.save_dir, store.Manifest.of(self.plan, "pytest", list(map(str, command))))
+        folder = store.create(self.save_dir, store.Manifest.from_plan(self.plan, "pytest", list(map(str, command))))
         folder(self.header)
         return folder
 

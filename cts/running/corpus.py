@@ -163,7 +163,7 @@ def _duplicates(chosen: list[Entry]) -> list[BadInput]:
     return errors
 
 
-def one(target: str) -> Entry:
+def find_one(target: str) -> Entry:
     """The single entry of a path or a full name. Raises BadInput for none or several."""
     found, errors = select([target])
     if errors:

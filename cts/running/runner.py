@@ -106,7 +106,9 @@ def open_driver(spec: str, quarantine: Quarantine = NO_RULES, baseline: Baseline
     try:
         driver = registry.driver(spec)
         names = (spec, driver.identity()) if isinstance(driver, NamedDriver) else (spec,)
-        return OpenDriver(spec, driver, driver.capabilities(), quarantine.on(*names), baseline=baseline.on(*names))
+        return OpenDriver(
+            spec, driver, driver.capabilities(), quarantine.for_driver(*names), baseline=baseline.for_driver(*names)
+        )
     except (BadInput, HarnessTrouble):
         raise
     except Exception as e:

@@ -33,7 +33,7 @@ class BaselineUsage:
         match event:
             case DriverOpened():
                 names = (event.driver, event.identity) if event.identity else (event.driver,)
-                self._of_driver[event.driver] = self._baseline.on(*names).rules
+                self._of_driver[event.driver] = self._baseline.for_driver(*names).rules
             case CaseJudged():
                 self._judged(event)
             case Result():
@@ -86,7 +86,12 @@ class BaselineUsage:
             if rule.text in (r.unexpected, *r.known_examples):
                 return True
             found = r.finding
-            if r.known and found is not None and r.verdict.value in rule.verdicts and rule.match.of(found.case):
+            if (
+                r.known
+                and found is not None
+                and r.verdict.value in rule.verdicts
+                and rule.match.matches_case(found.case)
+            ):
                 return True
         return False
 

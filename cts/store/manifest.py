@@ -69,7 +69,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     hashes: int = 1
 
     @classmethod
-    def of(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:
+    def from_plan(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:
         """The manifest of a plan that is about to run here."""
         assert plan.profile.seed is not None, "profile() settles the seed"
         return cls(

@@ -74,7 +74,7 @@ class Interpreter:
         if not 1 <= size <= MAX_SUBGROUP_SIZE:
             raise Unsupported(f"subgroup size {size} (1 to {MAX_SUBGROUP_SIZE})")
         digest = hashlib.blake2b(job.words.tobytes(), digest_size=16).digest()
-        target = Target.of(self.options, size)
+        target = Target.from_options(self.options, size)
         key = (digest, job.entry, tuple(sorted(job.spec_constants.items())), target)
         module = _remember(self._modules, digest, lambda: parse(job.words))
         return _remember(self._programs, key, lambda: compile_module(module, job.entry, job.spec_constants, target))

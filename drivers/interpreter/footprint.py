@@ -22,13 +22,13 @@ class Footprint:
     subgroup: int = 0
     workgroup: int = 0
 
-    def of(self, invocations: int, subgroups: int) -> int:
+    def bytes_for(self, invocations: int, subgroups: int) -> int:
         """Bytes of one workgroup."""
         return self.lane * invocations + self.subgroup * subgroups + self.workgroup
 
     def workgroups(self, invocations: int, subgroups: int, available: int) -> int:
         """How many workgroups fit into so many bytes. Raises OutOfMemory where none does."""
-        one = self.of(invocations, subgroups)
+        one = self.bytes_for(invocations, subgroups)
         if one > available:
             raise OutOfMemory(f"a workgroup needs up to {one} bytes, and {max(available, 0)} are left")
         return available // max(one, 1)

@@ -30,7 +30,7 @@ class Target:
     trace: str = ""
 
     @classmethod
-    def of(cls, options: Options, subgroup_size: int) -> Target:
+    def from_options(cls, options: Options, subgroup_size: int) -> Target:
         """What of the options a compiled module depends on."""
         o = options
         return cls(subgroup_size, o.vector_decode, o.rounds_fp8_input, o.max_memory, o.check, o.trace)

@@ -29,7 +29,7 @@ _MATRIX_DIMENSION = 256
 
 def capabilities(description: Description, subgroup_size: int | None = None) -> Capabilities:
     """What cases may use on this device, with its own subgroup size or the one asked for."""
-    limits = Limits.of(description)
+    limits = Limits.from_description(description)
     size = subgroup_size or limits.subgroup_size
     p = description.properties
     device = p["VkPhysicalDeviceLimits"]
@@ -106,7 +106,7 @@ def _terms(row: MatrixRow, description: Description, subgroup_size: int) -> _Ter
     scope = _SCOPES.get(row.scope)
     if scope is None or not description.features.get("cooperativeMatrix"):
         return None
-    limits = Limits.of(description)
+    limits = Limits.from_description(description)
     required = subgroup_size if limits.smallest_subgroup != limits.largest_subgroup else 0
     queried = row.subgroup_size is not None
     if queried and row.subgroup_size != required:

@@ -10,7 +10,7 @@ from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
 
 def table(description: Description) -> list[tuple[str, str]]:
     """Everything worth showing of a device, as rows of name and value."""
-    device, limits = description.device, Limits.of(description)
+    device, limits = description.device, Limits.from_description(description)
     rows = [
         ("device", f"{device.name} ({device.type})"),
         ("driver", device.driver),

@@ -35,7 +35,7 @@ class Limits:
     reserved_shared: int
 
     @classmethod
-    def of(cls, description: Description) -> Limits:
+    def from_description(cls, description: Description) -> Limits:
         """The limits that a device reports (VK-003, VK-023b, VK-025)."""
         p = description.properties
         v13, matrix2 = p["VkPhysicalDeviceVulkan13Properties"], p.get(_MATRIX2, {})
@@ -86,7 +86,7 @@ class _Check:
         self.description = description
         self.facts = facts
         self.job = job
-        self.limits = Limits.of(description)
+        self.limits = Limits.from_description(description)
         self.device_limits: dict[str, Any] = description.properties["VkPhysicalDeviceLimits"]
         varies = self.limits.smallest_subgroup != self.limits.largest_subgroup
         wanted = job.subgroup_size or (self.limits.subgroup_size if varies else None)

@@ -204,7 +204,7 @@ class Kernel:
         self, choices: Choices, region: Region, order: Order, rows: int, cols: int, pads: Sequence[int]
     ) -> tuple[int, int, int]:
         """Stride in elements, bytes from the first to behind the last component, alignment of lines (VK-040)."""
-        lines = Lines.of(region, order, region.type, rows, cols)
+        lines = Lines.for_matrix(region, order, region.type, rows, cols)
         stride = lines.unit * (lines.dense + choices.pick(pads))
         return stride, lines.extent(stride), lines.alignment
 

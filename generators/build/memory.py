@@ -125,7 +125,7 @@ class Lines:
     size: int
 
     @classmethod
-    def of(cls, region: Region, order: Order, component: ComponentType, rows: int, cols: int) -> Lines:
+    def for_matrix(cls, region: Region, order: Order, component: ComponentType, rows: int, cols: int) -> Lines:
         """The lines of a matrix of this component type that is loaded or stored in this order."""
         count, length = (rows, cols) if order is Order.RowMajor else (cols, rows)
         return cls(region, count, length * component.size)

@@ -48,7 +48,9 @@ class Supports:
         for row in self.rows:
             self._by_type.setdefault((row.component, row.use, row.scope), []).append(row)
 
-    def of(self, component: ComponentType, use: Use, scope: Scope, subgroups: int | None = None) -> list[MatrixSupport]:
+    def rows_for(
+        self, component: ComponentType, use: Use, scope: Scope, subgroups: int | None = None
+    ) -> list[MatrixSupport]:
         """The rows for a type; with `subgroups`, those that a workgroup of so many admits."""
         rows = self._by_type.get((component, use, scope), [])
         if subgroups is None or scope is Scope.Subgroup:
@@ -61,7 +63,7 @@ class Supports:
         """Whether a matrix of this type and shape can run, and is small enough."""
         if max(shape) > self.capabilities.max_dimension or shape[0] * shape[1] > MAX_ELEMENTS:
             return False
-        return any(fits(row, shape) for row in self.of(component, use, scope, subgroups))
+        return any(fits(row, shape) for row in self.rows_for(component, use, scope, subgroups))
 
 
 Row = TypeVar("Row", MatrixSupport, MulAddSupport)

@@ -67,7 +67,7 @@ def _draw_free(choices: Choices, kernel: Kernel, matrix: Matrix, free: tuple[boo
     """The result's shape: the source's, or with other extents in the free dimensions (CM-021)."""
     if not choices.chance(5):
         return matrix.rows, matrix.cols
-    rows = kernel.supports.of(matrix.component, Use.Accumulator, kernel.scope, kernel.dispatch.subgroups)
+    rows = kernel.supports.rows_for(matrix.component, Use.Accumulator, kernel.scope, kernel.dispatch.subgroups)
     granules = [(row.rows, row.cols) for row in rows if not row.exact]
     factors = choices.record(11, 11)
     shape = [matrix.rows, matrix.cols]

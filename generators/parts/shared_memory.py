@@ -82,7 +82,7 @@ class RegionAllocator:
     def lines(self, choices: Choices, region: Region, pads: Sequence[int]) -> tuple[Order, int, int, int]:
         """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040)."""
         order = choices.pick(tuple(Order)) if choices.chance(4) else Order.RowMajor
-        lines = Lines.of(region, order, self.tile.component, self.tile.rows, self.tile.cols)
+        lines = Lines.for_matrix(region, order, self.tile.component, self.tile.rows, self.tile.cols)
         pad = choices.pick(pads)
         stride = lines.unit * (0 if pad == -99 else max(lines.dense + pad, 1))
         if isinstance(region, Part):

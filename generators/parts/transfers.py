@@ -97,4 +97,4 @@ class Transfers:
         )
 
     def _lines(self, region: Region, order: Order) -> Lines:
-        return Lines.of(region, order, self.tile.component, self.tile.rows, self.tile.cols)
+        return Lines.for_matrix(region, order, self.tile.component, self.tile.rows, self.tile.cols)

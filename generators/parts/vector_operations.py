@@ -108,10 +108,10 @@ class Operands:
             self.found.append(self.others[-1 - self.choices.between(0, len(self.others) - 1)])
         else:
             wanted = Wanted(exact=self.exact)
-            return self.of(draw_numbers(self.choices, a.component, wanted, ieee=self.kernel.ieee))
+            return self.load_operand(draw_numbers(self.choices, a.component, wanted, ieee=self.kernel.ieee))
         return self.found[-1].range
 
-    def of(self, contents: Contents) -> Known:
+    def load_operand(self, contents: Contents) -> Known:
         """One more operand, with these contents."""
         a = self.found[0]
         self.found.append(self.kernel.load(self.choices, a.component, a.length, contents))
@@ -119,7 +119,7 @@ class Operands:
 
     def wanted(self, wanted: Wanted) -> Known:
         """One more operand, with contents as wanted."""
-        return self.of(draw_contents(self.choices, self.component, wanted))
+        return self.load_operand(draw_contents(self.choices, self.component, wanted))
 
     def instead(self, wanted: Wanted) -> None:
         """Another first operand, with contents as wanted."""
@@ -173,7 +173,7 @@ def _bits(o: Operands) -> Known:
 
 def _shift(o: Operands) -> Known:
     """By fewer bits than the components have: more is undefined (NU-004)."""
-    o.of(consecutive(0, 8 * o.component.size))
+    o.load_operand(consecutive(0, 8 * o.component.size))
     return anything(o.component)
 
 
@@ -181,7 +181,7 @@ def _divide(o: Operands) -> Known:
     """By numbers that are not 0, nor -1, read with either sign (NU-004)."""
     if o.component.is_signed and o.choices.chance(5):
         period = o.choices.pick((5, 3, 61, 7, 31))
-        o.of(consecutive(-1 - period, period))
+        o.load_operand(consecutive(-1 - period, period))
     else:
         size = min((1 << (8 * o.component.size - 1)) - 1, 4093)
         o.wanted(Wanted(size=size, sign="positive", full=False))

@@ -34,8 +34,8 @@ def call(body: ast.Body, arguments: Arguments, floats: Floats, watch: Watch) -> 
     """The function's result for every element of its arguments; what is undefined is reported to `watch`."""
     evaluation = _Evaluation(arguments, floats, watch)
     for name, expression in body.assignments:
-        evaluation.names[name] = evaluation.of(expression)
-    return evaluation.of(body.result)
+        evaluation.names[name] = evaluation.evaluated(expression)
+    return evaluation.evaluated(body.result)
 
 
 class _Evaluation:
@@ -45,7 +45,7 @@ class _Evaluation:
         self.floats = floats
         self.watch = watch
 
-    def of(self, e: ast.Expression) -> Value:
+    def evaluated(self, e: ast.Expression) -> Value:
         match e:
             case ast.Number():
                 return _constant(e)
@@ -54,19 +54,19 @@ class _Evaluation:
             case ast.Coordinate():
                 return self.arguments.coordinates[e.array, e.dimension]
             case ast.Member(name=name, index=index):
-                return self._member(e, name, None if index is None else self.of(index))
+                return self._member(e, name, None if index is None else self.evaluated(index))
             case ast.Unary():
-                return self._unary(e.operation, self.of(e.a))
+                return self._unary(e.operation, self.evaluated(e.a))
             case ast.Binary():
-                return self._binary(e.operation, self.of(e.a), self.of(e.b))
+                return self._binary(e.operation, self.evaluated(e.a), self.evaluated(e.b))
             case ast.Select():
-                return chosen(self.of(e.condition), self.of(e.a), self.of(e.b), self.floats.ieee)
+                return chosen(self.evaluated(e.condition), self.evaluated(e.a), self.evaluated(e.b), self.floats.ieee)
             case ast.Convert():
-                return conversions.converted(self.of(e.a), _component(e), self.watch, ieee=self.floats.ieee)
+                return conversions.converted(self.evaluated(e.a), _component(e), self.watch, ieee=self.floats.ieee)
             case ast.Bitcast():
-                return conversions.bitcast(self.of(e.a), _component(e))
+                return conversions.bitcast(self.evaluated(e.a), _component(e))
             case ast.Lookup():
-                return self._lookup(e, self.of(e.index))
+                return self._lookup(e, self.evaluated(e.index))
             case _:
                 assert_never(e)
 

@@ -64,7 +64,7 @@ def trace_element(
     number = history.defined(result, element, iterations)
     if number is None:
         return Trace(None, None, None, None, ())
-    steps = tuple(history.of(result, number + 1, element))
+    steps = tuple(history.steps_behind(result, number + 1, element))
     return Trace(evaluation.steps[number].index, element.instance, element.row, element.col, steps)
 
 
@@ -117,7 +117,7 @@ def _of_byte(history: History, number: int, access: Access, element: Element, of
     name = instruction.stored
     yield history.begin(number, name, element)
     yield from history.marked(access.instruction, history.address(access, element, number))
-    yield from history.of(name, number, element)
+    yield from history.steps_behind(name, number, element)
     value = history.value(name, number, element)
     assert value is not None, "the matrix of the store is among the last that were recorded"
     bits, part = int(value.bits.item()), offset - int(at_element(access.byte, element))

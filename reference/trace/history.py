@@ -60,7 +60,7 @@ class History:
             for name in names:
                 self.defines[name].add(i)
 
-    def of(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]:
+    def steps_behind(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]:
         """The steps behind an element of a matrix, as it is before step number `before`."""
         number = self._definition(matrix, before, element)
         if number is None or self.left == 0:
@@ -179,7 +179,7 @@ class History:
             case BlockStart() | BlockEnd():
                 source = self._source(instruction, matrix, number, element)
                 yield TraceStep(StepKind.CARRIED, "NU-014", names={"source": source}, result=result)
-                yield from self.of(source, number, element)
+                yield from self.steps_behind(source, number, element)
             case _:
                 yield from matrix_history.explained(self, instruction, matrix, number, element, result)
 

@@ -44,20 +44,20 @@ def explained(
             yield from _loaded(history, instruction, number, element, result)
         case MatrixMulAdd():
             yield from _product(history, instruction, number, element, result)
-            yield from history.of(instruction.c, number, element)
+            yield from history.steps_behind(instruction.c, number, element)
         case MatrixReduce():
             yield from _reduction(history, instruction, number, element, result)
         case MatrixTranspose():
             source_element = Element(element.instance, element.col, element.row)
             place = matrix_place(instruction.matrix, source_element)
             yield TraceStep(StepKind.SOURCE_ELEMENT, "CM-052", place=place, result=result)
-            yield from history.of(instruction.matrix, number, source_element)
+            yield from history.steps_behind(instruction.matrix, number, source_element)
         case MatrixPerElement() | MatrixComponents():
             yield _call(history, instruction, number, element, result)
             if history.detail:
                 yield from details.called(history.evaluation.case.functions[instruction.function], element)
             for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
-                yield from history.of(name, number, element)
+                yield from history.steps_behind(name, number, element)
         case _:
             operands = [n for n in _operands(instruction) if n is not None]
             yield TraceStep(
@@ -70,7 +70,7 @@ def explained(
             if history.detail and isinstance(instruction, MatrixConvert):
                 yield from _conversion(history, instruction, number, element)
             for name in operands:
-                yield from history.of(name, number, element)
+                yield from history.steps_behind(name, number, element)
 
 
 def _loaded(
@@ -99,7 +99,7 @@ def _loaded(
         assert isinstance(instruction, MatrixLoadTensor)
         names = {"object": instruction.object}
         yield TraceStep(StepKind.OBJECT_ELEMENT, "TA-038", names=names, result=result)
-        yield from history.of(instruction.object, number, element)
+        yield from history.steps_behind(instruction.object, number, element)
 
 
 def _decode(

@@ -38,7 +38,7 @@ class History(Protocol):
 
     detail: bool
 
-    def of(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]: ...
+    def steps_behind(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]: ...
 
     def value(self, matrix: str, before: int, element: Element) -> Value | None: ...
 
@@ -65,7 +65,7 @@ def explained(
             name, col = _part(history, instruction, element.col)
             source = Element(element.instance, 0, col)
             yield TraceStep(StepKind.SOURCE_ELEMENT, rule, place=vector_place(name, source), result=result)
-            yield from history.of(name, number, source)
+            yield from history.steps_behind(name, number, source)
         case VectorExtract() | VectorInsert():
             yield from _indexed(history, instruction, number, element, result)
         case VectorMatrixMul():
@@ -101,15 +101,15 @@ def _indexed(
     if isinstance(i, VectorExtract):
         source = Element(element.instance, 0, at)
         yield TraceStep(StepKind.SOURCE_ELEMENT, "CV-011", place=vector_place(i.vector, source), result=result)
-        yield from history.of(i.vector, number, source)
+        yield from history.steps_behind(i.vector, number, source)
     elif element.col == at:
         names, numbers = {"scalar": i.scalar}, {"index": at}
         yield TraceStep(StepKind.INSERTED_SCALAR, "CV-011", names=names, numbers=numbers, result=result)
-        yield from history.of(i.scalar, number, Element(element.instance, 0, 0))
+        yield from history.steps_behind(i.scalar, number, Element(element.instance, 0, 0))
     else:
         place, numbers = vector_place(i.vector, element), {"index": at}
         yield TraceStep(StepKind.KEPT_COMPONENT, "CV-011", place=place, numbers=numbers, result=result)
-        yield from history.of(i.vector, number, element)
+        yield from history.steps_behind(i.vector, number, element)
 
 
 def _computed(
@@ -126,7 +126,7 @@ def _computed(
         result=result,
     )
     for name, at in operands:
-        yield from history.of(name, number, at)
+        yield from history.steps_behind(name, number, at)
 
 
 def _product(

@@ -24,7 +24,7 @@ def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 def test_ten_cases_that_a_person_can_check() -> None:
     assert len(doctor.KNOWN) == 10 and len(set(NAMES)) == len(NAMES)
     for name in NAMES:
-        case = load_case(corpus.one(name).path)
+        case = load_case(corpus.find_one(name).path)
         assert len(case.program) <= 6, name
         assert all(b.size <= 16384 for b in case.buffers.values()), name
 

@@ -132,7 +132,7 @@ NEIGHBOURS = [
 
 @pytest.mark.parametrize(("name", "case", "old", "new"), NEIGHBOURS)
 def test_a_condition_holds_for_a_case_and_not_for_its_neighbour(name: str, case: str, old: str, new: str) -> None:
-    text = corpus.one(case).path.read_text(encoding="utf-8")
+    text = corpus.find_one(case).path.read_text(encoding="utf-8")
     assert old in text
     holds = conditions.find(name)
     assert holds(loads_case(text))

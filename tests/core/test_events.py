@@ -18,7 +18,7 @@ def lines(fakes: ModuleType) -> tuple[list[Event], list[bytes]]:
     plan = Plan(
         ("fake:wrong", "fake:right", "fake:nope"),
         Profile("default", 5, 1),
-        (corpus.one("tensor_addressing.clamp.edge_low_load"),),
+        (corpus.find_one("tensor_addressing.clamp.edge_low_load"),),
         ("fake_area",),
     )
     events: list[Event] = []

@@ -25,7 +25,7 @@ Memory = dict[str, npt.NDArray[np.uint8]]
 
 @lru_cache
 def expected(name: str) -> tuple[Case, Expectation]:
-    case = load_case(corpus.one(name).path)
+    case = load_case(corpus.find_one(name).path)
     return case, registry.oracle().expect(case)
 
 

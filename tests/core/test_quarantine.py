@@ -45,7 +45,7 @@ def results(plan: Plan) -> tuple[int, list[Result]]:
 
 
 def on_corpus(given: Quarantine, *drivers: str) -> tuple[int, list[Result]]:
-    entries = tuple(corpus.one(name) for name in NAMES)
+    entries = tuple(corpus.find_one(name) for name in NAMES)
     return results(Plan(drivers, PROFILE, entries, quarantine=given))
 
 
@@ -79,7 +79,7 @@ def test_the_driver_goes_by_device_or_spec(fakes: ModuleType, driver: str, conce
 
 def test_last_runs_after_everything_else(fakes: ModuleType) -> None:
     given = rules(rule(f"cases: {NAMES[0]}", "last"), rule(f"cases: {NAMES[2]}", "last"))
-    entries = tuple(corpus.one(name) for name in NAMES)
+    entries = tuple(corpus.find_one(name) for name in NAMES)
     for driver in ("fake:right", "fake:right,batch=well"):
         _, found = results(Plan((driver,), PROFILE, entries, ("fake_area",), quarantine=given))
         assert [r.name for r in found] == [NAMES[1], NAMES[3], "generated.fake_area", NAMES[0], NAMES[2]]
@@ -88,7 +88,7 @@ def test_last_runs_after_everything_else(fakes: ModuleType) -> None:
 
 def test_last_is_not_run_after_a_stop(fakes: ModuleType) -> None:
     given = rules(rule(f"cases: {NAMES[1]}", "last"))
-    entries = tuple(corpus.one(name) for name in NAMES)
+    entries = tuple(corpus.find_one(name) for name in NAMES)
     _, found = results(Plan(("fake:wrong",), PROFILE, entries, stop_at_first=True, quarantine=given))
     assert [(r.name, r.verdict) for r in found][:1] == [(NAMES[0], Verdict.FAIL)]
     assert {r.verdict for r in found[1:]} == {Verdict.NOT_RUN}
@@ -98,7 +98,7 @@ def test_last_is_not_run_after_a_stop(fakes: ModuleType) -> None:
 def test_alone_stays_out_of_batches(fakes: ModuleType) -> None:
     given = rules(rule(f"cases: {NAMES[1]}", "alone"))
     opened = open_driver("fake:right,batch=well", given)
-    cases = [loads_case(corpus.one(name).path.read_text()) for name in NAMES]
+    cases = [loads_case(corpus.find_one(name).path.read_text()) for name in NAMES]
     judged = judge_all(cases, [opened], oracle().expect)
     assert [j.attempts[0].verdict for j in judged] == [Verdict.PASS] * 4
     assert opened.driver.blocks == [[NAMES[0], NAMES[2], NAMES[3]]]  # type: ignore[attr-defined]
@@ -250,7 +250,7 @@ def test_cases_that_a_shipped_baseline_names_must_fail_as_its_condition_says(nam
     named = {r.match.cases: r for r in known.rules if r.match.cases is not None}
     assert named
     for case_name, rule in named.items():
-        found = known.known_by_condition(load_case(corpus.one(str(case_name)).path), Verdict(*rule.verdicts))
+        found = known.known_by_condition(load_case(corpus.find_one(str(case_name)).path), Verdict(*rule.verdicts))
         assert found is not None
         assert found.reason == rule.reason
     if of_each:
@@ -260,10 +260,10 @@ def test_cases_that_a_shipped_baseline_names_must_fail_as_its_condition_says(nam
 def test_the_shipped_file_for_nvidia_concerns_that_driver_and_case() -> None:
     given = quarantine.load(ROOT / "docs" / "quarantine" / "nvidia-580.yaml")
     mirrored = case()
-    found = given.on("vulkan", "NVIDIA H200, NVIDIA 580.159.04").find(mirrored)
+    found = given.for_driver("vulkan", "NVIDIA H200, NVIDIA 580.159.04").find(mirrored)
     assert found is not None and found.when == "never"
-    assert not given.on("vulkan", "NVIDIA H200, NVIDIA 590.10").rules
-    assert not given.on("vulkan", "llvmpipe (LLVM 20.1.8, 256 bits), llvmpipe Mesa 26.1.0").rules
+    assert not given.for_driver("vulkan", "NVIDIA H200, NVIDIA 590.10").rules
+    assert not given.for_driver("vulkan", "llvmpipe (LLVM 20.1.8, 256 bits), llvmpipe Mesa 26.1.0").rules
 
 
 @pytest.mark.parametrize("version", ["26.1.6-1", "26.2.6-1"])
@@ -271,12 +271,12 @@ def test_the_shipped_baseline_of_mesa_concerns_both_versions(version: str) -> No
     """All of it, but for what 26.2 has mended; and none of it a Mesa in which nobody has looked."""
     known, kept = baseline.load(ROOT / "docs" / "baseline" / "mesa-26.yaml")
     device = f"llvmpipe (LLVM 21.1.8, 256 bits), llvmpipe Mesa {version} (LLVM 21.1.8)"
-    assert known.on("vulkan", device) == known and known.rules
+    assert known.for_driver("vulkan", device) == known and known.rules
     mended = {"matrix-extent-256"} if version.startswith("26.2.") else set()
     left_out = {r.match.condition for r in kept.rules}
-    assert mended < left_out == mended | {r.match.condition for r in kept.on("vulkan", device).rules}
-    assert not known.on("vulkan", device.replace(version, "26.3.0-1")).rules
-    assert not known.on("vulkan", device.replace("llvmpipe", "AMD")).rules
+    assert mended < left_out == mended | {r.match.condition for r in kept.for_driver("vulkan", device).rules}
+    assert not known.for_driver("vulkan", device.replace(version, "26.3.0-1")).rules
+    assert not known.for_driver("vulkan", device.replace("llvmpipe", "AMD")).rules
 
 
 def test_every_condition_is_documented() -> None:

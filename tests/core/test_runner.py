@@ -63,7 +63,7 @@ def results_of(plan: Plan) -> list[Result]:
 
 
 def one_case(*drivers: str) -> Plan:
-    return Plan(drivers, PROFILE, (corpus.one(CORPUS_CASE),))
+    return Plan(drivers, PROFILE, (corpus.find_one(CORPUS_CASE),))
 
 
 @pytest.mark.parametrize("kind", VERDICTS)
@@ -180,7 +180,7 @@ def test_finding_has_the_difference_and_the_steps(fakes: ModuleType) -> None:
     (result,) = results_of(one_case("fake:wrong"))
     found = result.finding
     assert found is not None
-    assert found.case == load_case(corpus.one(CORPUS_CASE).path)
+    assert found.case == load_case(corpus.find_one(CORPUS_CASE).path)
     assert [(c.buffer, c.guard, c.differing, c.total) for c in found.counts] == [("dst", False, 1, 256)]
     (first,) = found.listed
     assert (first.offset, first.element, first.coordinates) == (0, 0, (0, 0))
@@ -190,7 +190,7 @@ def test_finding_has_the_difference_and_the_steps(fakes: ModuleType) -> None:
 
 
 def test_header_and_footer(fakes: ModuleType) -> None:
-    plan = Plan(("fake:right", "fake:wrong"), PROFILE, (corpus.one(CORPUS_CASE),), ("fake_area",))
+    plan = Plan(("fake:right", "fake:wrong"), PROFILE, (corpus.find_one(CORPUS_CASE),), ("fake_area",))
     status, events = events_of(plan)
     header, footer = events[0], events[-1]
     assert isinstance(header, RunStarted) and isinstance(footer, RunFinished)
@@ -238,7 +238,7 @@ def test_nothing_tested_is_trouble(fakes: ModuleType) -> None:
 def test_other_cases_run_where_one_is_bad(fakes: ModuleType, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text("schema: 1\n")
-    plan = Plan(("fake:right",), PROFILE, (corpus.of_path(bad), corpus.one(CORPUS_CASE)))
+    plan = Plan(("fake:right",), PROFILE, (corpus.of_path(bad), corpus.find_one(CORPUS_CASE)))
     status, events = events_of(plan)
     assert status == 2
     assert [e.code for e in events if isinstance(e, Rejected)] == ["not-a-case"]
@@ -246,7 +246,7 @@ def test_other_cases_run_where_one_is_bad(fakes: ModuleType, tmp_path: Path) -> 
 
 
 def test_undefined_behaviour_is_refused_with_its_rule(fakes: ModuleType, tmp_path: Path) -> None:
-    text = corpus.one(CORPUS_CASE).path.read_text().replace("ClampToEdge}", "Undefined}")
+    text = corpus.find_one(CORPUS_CASE).path.read_text().replace("ClampToEdge}", "Undefined}")
     path = tmp_path / "ub.yaml"
     path.write_text(text)
     status, events = events_of(Plan(("fake:right",), PROFILE, (corpus.of_path(path),)))
@@ -272,7 +272,7 @@ def test_a_failing_oracle_is_our_error(fakes: ModuleType, monkeypatch: pytest.Mo
 
 
 def test_duplicate_names_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = corpus.one(CORPUS_CASE).path.read_text()
+    text = corpus.find_one(CORPUS_CASE).path.read_text()
     monkeypatch.setattr(corpus, "root", lambda: tmp_path)
     for name in ("a.yaml", "a.yml", "b.yaml"):
         (tmp_path / name).write_text(text)
@@ -284,7 +284,7 @@ def test_duplicate_names_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_target_given_twice_runs_once() -> None:
     name = "tensor_addressing.clamp"
     once, _ = corpus.select([name])
-    twice, errors = corpus.select([name, CORPUS_CASE, str(corpus.one(CORPUS_CASE).path)])
+    twice, errors = corpus.select([name, CORPUS_CASE, str(corpus.find_one(CORPUS_CASE).path)])
     assert once == twice
     assert errors == []
 

@@ -133,7 +133,7 @@ def steps() -> dict[StepKind, list[TraceStep]]:
     """Steps of every kind that cases have."""
     found: dict[StepKind, list[TraceStep]] = defaultdict(list)
     for name in CASES:
-        case = load_case(corpus.one(name).path)
+        case = load_case(corpus.find_one(name).path)
         for buffer, contents in case.buffers.items():
             for offset in (0, contents.size // 2, -1):
                 for step in registry.oracle().trace(case, buffer, offset, detail=True).steps:
@@ -232,7 +232,7 @@ def test_every_guess_and_writer_has_words_and_is_documented() -> None:
 
 
 def test_events_have_the_words_beside_the_data() -> None:
-    case = load_case(corpus.one("tensor_addressing.clip.width_beyond_the_columns").path)
+    case = load_case(corpus.find_one("tensor_addressing.clip.width_beyond_the_columns").path)
     oracle = registry.oracle()
     expectation = oracle.expect(case)
     attempt = judge(open_driver("emulator:mutant=clip-width-remaining"), case, expectation)

@@ -39,7 +39,7 @@ def files() -> dict[str, bytes]:
 
 def failing() -> Subject:
     case, _ = case_of(NAME)
-    return run(corpus.one(NAME), case, MUTANT, registry.oracle())
+    return run(corpus.find_one(NAME), case, MUTANT, registry.oracle())
 
 
 def unseen(name: str) -> Subject:

@@ -32,14 +32,14 @@ PARTS = 8
 
 @pytest.mark.parametrize("name", NAMES)
 def test_text(name: str) -> None:
-    written = glsl(load_case(corpus.one(name).path), SUBGROUP_SIZE)
+    written = glsl(load_case(corpus.find_one(name).path), SUBGROUP_SIZE)
     assert written == (SHADERS / f"{name}.comp").read_text(), "tests/export/shaders/write.py writes it again"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_module_of_glslang_does_what_is_allowed(name: str) -> None:
     words = np.fromfile(SHADERS / f"{name}.spv", np.uint32)
-    assert not wrong(load_case(corpus.one(name).path), words)
+    assert not wrong(load_case(corpus.find_one(name).path), words)
 
 
 @pytest.mark.skipif(GLSLANG is None, reason="no glslang: set CTS_TEST_GLSLANG to a command that runs it")

@@ -71,7 +71,7 @@ def test_a_store_goes_to_an_earlier_buffer_but_not_in_workgroup_memory(storage: 
 )
 def test_lines_of_a_matrix(order: Order, components: int, expected: tuple[int, ...]) -> None:
     region = Region("src", T.float16, components, StorageClass.StorageBuffer, Data(fill=0))
-    lines = Lines.of(region, order, T.float16, rows=3, cols=5)
+    lines = Lines.for_matrix(region, order, T.float16, rows=3, cols=5)
     stride = lines.unit * lines.dense
     found = (lines.count, lines.size, lines.alignment, lines.unit, lines.dense, lines.extent(stride))
     assert found == expected
@@ -79,7 +79,7 @@ def test_lines_of_a_matrix(order: Order, components: int, expected: tuple[int, .
 
 def test_lines_are_aligned_to_16_bytes_at_most() -> None:
     region = Region("src", T.float32, 1, StorageClass.StorageBuffer, Data(fill=0))
-    lines = Lines.of(region, Order.RowMajor, T.float32, rows=2, cols=9)
+    lines = Lines.for_matrix(region, Order.RowMajor, T.float32, rows=2, cols=9)
     assert (lines.size, lines.alignment, lines.unit, lines.dense) == (36, 16, 4, 3)
 
 

@@ -22,7 +22,7 @@ def shown(case: Case, mutant: str) -> Evidence:
 
 
 def minimal(name: str, mutant: str) -> tuple[Case, Minimized]:
-    case = corpus.read(corpus.one(name), ORACLE)
+    case = corpus.read(corpus.find_one(name), ORACLE)
     return case, minimize(case, open_driver(f"emulator:mutant={mutant}"), ORACLE)
 
 

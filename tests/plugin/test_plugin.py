@@ -12,12 +12,12 @@ import cts
 from cts.cli import main
 from cts.judging.events import Unused
 from cts.plugins import registry
-from cts.running.corpus import entries, one
+from cts.running.corpus import entries, find_one
 from cts.store import load
 from cts.store.journal import read
 
 CASE = "tensor_addressing.clamp.edge_low_load"
-GOOD = one(CASE).path.read_text(encoding="utf-8")
+GOOD = find_one(CASE).path.read_text(encoding="utf-8")
 
 #: The areas of a session: those of the suite, and that of the fake drivers.
 AREAS = sorted({*registry.names("cts.running.areas"), "fake_area"})

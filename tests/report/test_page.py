@@ -57,9 +57,11 @@ def two_runs(folder_of_runs: Path) -> tuple[Run, Run]:
     names = (WIDTH, EDGE, "reductions.add.row_f32")
     found = []
     for chosen in (names[1:2], names):
-        entries = tuple(map(corpus.one, chosen))
+        entries = tuple(map(corpus.find_one, chosen))
         plan = Plan(drivers, Profile("default", 5, 1), entries, ("fake_area",), baseline=Baseline(loads_rules(KNOWN)))
-        folder = create(folder_of_runs, Manifest.of(plan, "cts run", ["cts", "run", "<script>alert(1)</script>"]))
+        folder = create(
+            folder_of_runs, Manifest.from_plan(plan, "cts run", ["cts", "run", "<script>alert(1)</script>"])
+        )
         run(plan, folder)
         folder.close()
         found.append(load(folder.path))
@@ -180,7 +182,7 @@ def test_the_numbers_are_those_of_the_run(runs: tuple[Run, Run], text: str) -> N
 def test_pictures_of_what_a_run_lists() -> None:
     """Without an explanation: wrong where it is listed, unknown after the last that is, else right."""
     opened = open_driver(MUTANT)
-    case = load_case(corpus.one(WIDTH).path)
+    case = load_case(corpus.find_one(WIDTH).path)
     from cts.judging.finding import finding
     from cts.judging.judge import judge
 

@@ -54,7 +54,7 @@ class Runs:
     ) -> Path:
         """The folder of a new run, which dies at the run of a case that `dies_at` counts."""
         plan = Plan(tuple(drivers), profile, tuple(corpus.select([cases])[0][:12]) if cases else (), ("fake_area",))
-        folder = create(self.folder, Manifest.of(plan, "cts run", ["cts", "run"]))
+        folder = create(self.folder, Manifest.from_plan(plan, "cts run", ["cts", "run"]))
         self._run(plan, folder, dies_at)
         return folder.path
 
@@ -190,8 +190,8 @@ def test_what_takes_the_run_along_each_time_is_a_crash(runs: Runs, batch: str) -
 
 def test_a_run_that_is_left_in_order_blames_no_case(runs: Runs) -> None:
     """Interrupted again and again while a case runs, as whoever waits for a slow one may do."""
-    plan = Plan(("fake:interrupts",), PROFILE, (corpus.one(f"{FOLDER}.outside"),))
-    folder = create(runs.folder, Manifest.of(plan, "cts run", ["cts", "run"]))
+    plan = Plan(("fake:interrupts",), PROFILE, (corpus.find_one(f"{FOLDER}.outside"),))
+    folder = create(runs.folder, Manifest.from_plan(plan, "cts run", ["cts", "run"]))
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             run(plan, folder)
@@ -335,9 +335,9 @@ def _explained_in_words(explanation: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def one(tmp_path: Path, fakes: ModuleType) -> Path:
     """The folder of a run of two cases that has ended."""
-    entries = (corpus.one(f"{FOLDER}.outside"), corpus.one("tensor_addressing.clamp.edge_low_load"))
+    entries = (corpus.find_one(f"{FOLDER}.outside"), corpus.find_one("tensor_addressing.clamp.edge_low_load"))
     plan = Plan(("fake:right",), Profile("default", 5, 1), entries)
-    folder = create(tmp_path / "cts-run", Manifest.of(plan, "cts run", ["cts", "run"]))
+    folder = create(tmp_path / "cts-run", Manifest.from_plan(plan, "cts run", ["cts", "run"]))
     run(plan, folder)
     folder.close()
     return folder.path

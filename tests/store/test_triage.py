@@ -61,7 +61,7 @@ def passed(name: str = "a.b.c", driver: str = "gpu") -> Result:
 
 def a_run(*results: Result) -> Run:
     plan = Plan(("gpu",), Profile("default", 5, 1))
-    return Run(Path("cts-run/001"), Manifest.of(plan, "cts run", ["cts", "run"]), results)
+    return Run(Path("cts-run/001"), Manifest.from_plan(plan, "cts run", ["cts", "run"]), results)
 
 
 def explained(op: str, *facts: str, driver: str = "gpu", of: Case | None = None) -> dict[tuple[str, str], Explanation]:

@@ -89,7 +89,7 @@ class Context:
         return result.holding(*self.scalars.run(program, parameters))
 
 
-def of(matrix: Matrix) -> Elements:
+def elements_of(matrix: Matrix) -> Elements:
     """A matrix's elements, in the order of work."""
     return matrix.in_order(), matrix.wide_in_order()
 
@@ -166,7 +166,7 @@ def _mul_add(i: MatrixMulAdd, context: Context) -> Matrix:
 def _arithmetic(i: MatrixArithmetic, context: Context) -> Matrix:
     """KM-017."""
     a = context.matrices[i.a]
-    operands = [of(a)] if i.b is None else [of(a), of(context.matrices[i.b])]
+    operands = [elements_of(a)] if i.b is None else [elements_of(a), elements_of(context.matrices[i.b])]
     return context.mapped(elements.arithmetic(i.operation, a.component, len(operands)), a, *operands)
 
 
@@ -181,7 +181,7 @@ def _times_scalar(i: MatrixTimesScalar, context: Context) -> Matrix:
         with np.errstate(over="ignore", invalid="ignore"):
             value = scalar.view(component.dtype).astype(narrow.dtype)
             scalar = value.astype(component.dtype).view(component.bits_dtype)
-    bits, wide = of(matrix)
+    bits, wide = elements_of(matrix)
     return context.mapped(elements.times_scalar(component), matrix, (bits, wide), (np.full_like(bits, scalar[0]), None))
 
 
@@ -195,7 +195,7 @@ def _convert(i: MatrixConvert, context: Context) -> Matrix:
     return context.mapped(
         elements.conversion(i.operation, source.component, i.component, context.bug, saturate=i.saturate),
         made,
-        of(source),
+        elements_of(source),
     )
 
 
@@ -204,7 +204,7 @@ def _bitcast(i: MatrixBitcast, context: Context) -> Matrix:
     """KM-018."""
     source = context.matrices[i.matrix]
     return context.mapped(
-        elements.bitcast(source.component, i.component), replace(source, component=i.component), of(source)
+        elements.bitcast(source.component, i.component), replace(source, component=i.component), elements_of(source)
     )
 
 
@@ -300,7 +300,7 @@ def _per_element(i: MatrixPerElement, context: Context) -> Matrix:
     coordinates = [np.broadcast_to(x, bits.shape) for x in _coordinates(matrix, context.bug)]
     parameters = [(x.astype(np.uint32), None) for x in coordinates]
     extras = list(_extras(i, function, matrix, context))
-    made = context.mapped(compiled(function, context.bug), matrix, *parameters, of(matrix), *extras)
+    made = context.mapped(compiled(function, context.bug), matrix, *parameters, elements_of(matrix), *extras)
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.PER_ELEMENT_TAIL_SKIPPED:
         skipped[:, :, -1] = matrix.owned.slots > 1
@@ -323,7 +323,9 @@ def _coordinates(matrix: Matrix, bug: int) -> tuple[Registers, Registers]:
 
 def _extras(i: MatrixPerElement, function: PerElement, matrix: Matrix, context: Context) -> Iterator[Elements]:
     """The extra operands in the order of the function's parameters, for each element."""
-    matrices = [of(matrix if context.bug == m.EXTRA_MATRIX_IS_MATRIX else context.matrices[n]) for n in i.matrices]
+    matrices = [
+        elements_of(matrix if context.bug == m.EXTRA_MATRIX_IS_MATRIX else context.matrices[n]) for n in i.matrices
+    ]
     types = [e.type for e in function.extras if e.type is not None]
     scalars = [int(encode(t, [number_of(v)])[0]) for t, v in zip(types, i.scalars, strict=True)]
     if context.bug == m.EXTRA_MATRICES_SWAPPED:
@@ -350,7 +352,7 @@ def _components(i: MatrixComponents, context: Context) -> Matrix:
     """KM-011, KM-015."""
     matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
     assert isinstance(function, Component)
-    made = context.mapped(compiled(function, context.bug), matrix, of(matrix))
+    made = context.mapped(compiled(function, context.bug), matrix, elements_of(matrix))
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.LENGTH_ONE_SHORT:
         skipped[:, :, -1] = True

@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--glslang", metavar="COMMAND")
     given = parser.parse_args()
     for path in sorted(HERE.glob("*.comp")):
-        path.write_text(glsl(load_case(corpus.one(path.stem).path), SUBGROUP_SIZE))
+        path.write_text(glsl(load_case(corpus.find_one(path.stem).path), SUBGROUP_SIZE))
         if given.glslang:
             (result,) = compiled(given.glslang, [path.read_text()])
             if result.words is None:
