@@ -22,7 +22,7 @@ from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
 from cts.drivers.interpreter.target import Target
 from cts.drivers.interpreter.trace import traced, traced_ids
 from cts.drivers.interpreter.values import Value, VariablePath
-from cts.drivers.interpreter.vectors import check_on_vectors
+from cts.drivers.interpreter.vectors.opcodes import check_on_vectors
 
 #: Instructions that only pass values on, of whatever type.
 _PASSING = frozenset(

@@ -15,12 +15,12 @@ from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import BUILTINS, Batch
 from cts.drivers.interpreter.compile import Program
 from cts.drivers.interpreter.machine import Budget, Machine, Run
-from cts.drivers.interpreter.matrix_conversions import allocate, convert
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.options import UNINITIALISED, Options
 from cts.drivers.interpreter.places import Variables
 from cts.drivers.interpreter.problems import Malformed, OutOfMemory, Unsupported
 from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, topology
+from cts.drivers.interpreter.vectors.layout_conversions import allocate, convert
 from cts.drivers.interpreter.watch import WatchedSpace, WatchedVariables
 from cts.job import Address, ModuleJob
 

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.drivers.interpreter import components
 from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.matrices import components
 from cts.drivers.interpreter.problems import OutOfBounds
 from cts.drivers.interpreter.values import Array, Lanes, Layout, Matrix, Value, VariablePath, View, merge, zero
 

@@ -9,7 +9,7 @@ import pytest
 
 from cts.driver import Outcome, Status
 from cts.drivers.interpreter import Interpreter
-from cts.drivers.interpreter.addressing import elements
+from cts.drivers.interpreter.matrices.addressing import elements
 from cts.drivers.interpreter.types import TensorLayout, TensorView
 from cts.drivers.interpreter.values import Layout, View, zero
 from cts.spirv import tools

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cts.driver import Outcome
-from cts.drivers.interpreter import opaque
+from cts.drivers.interpreter.vectors import opaque
 from cts.job import Address, LayoutConversion, MatrixRegion, OpaqueMemory
 from cts.spirv import tools
 from tests.interpreter.modules import contents, dispatch, memory

@@ -8,7 +8,7 @@ from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Unsupported
 from cts.drivers.interpreter.registry import Step, lookup, step
-from cts.drivers.interpreter.vectors import check_on_vectors
+from cts.drivers.interpreter.vectors.opcodes import check_on_vectors
 from cts.spirv.grammar import extended_instructions
 
 GLSL = "GLSL.std.450"

@@ -8,9 +8,9 @@ from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.handlers.matrices.strided import matrix_type
 from cts.drivers.interpreter.machine import Machine, matrix_of
+from cts.drivers.interpreter.matrices.products import Signs, multiply_add_floats, multiply_add_integers
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
-from cts.drivers.interpreter.products import Signs, multiply_add_floats, multiply_add_integers
 from cts.drivers.interpreter.registry import Step, lookup, on_matrices, step
 from cts.drivers.interpreter.values import Matrix
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.drivers.interpreter import components
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.declare import Declarations
 from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.matrices import components
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Pure, Step, lookup, on_matrices, typed

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from cts.drivers.interpreter import types as ty
-from cts.drivers.interpreter.addressing import Elements, elements
 from cts.drivers.interpreter.compile import Compiler
-from cts.drivers.interpreter.decode import Decoder
 from cts.drivers.interpreter.handlers.matrices.strided import matrix_type, require_address
 from cts.drivers.interpreter.machine import Machine, matrix_of
+from cts.drivers.interpreter.matrices.addressing import Elements, elements
+from cts.drivers.interpreter.matrices.decode import Decoder
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Step, step

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.drivers.interpreter import opaque
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.handlers.vectors.memory import (
@@ -22,14 +21,15 @@ from cts.drivers.interpreter.handlers.vectors.memory import (
     scalars_only,
     vector_type,
 )
-from cts.drivers.interpreter.interpretations import Interpretation, interpretation, reading
 from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.matrices.products import Signs, multiply_add_floats, multiply_add_integers
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed, Unsupported
-from cts.drivers.interpreter.products import Signs, multiply_add_floats, multiply_add_integers
 from cts.drivers.interpreter.registry import Step, step
 from cts.drivers.interpreter.values import Array
+from cts.drivers.interpreter.vectors import opaque
+from cts.drivers.interpreter.vectors.interpretations import Interpretation, interpretation, reading
 from cts.spirv.encode import Id
 
 _MATRIX = ("input", "input_interpretation", "matrix", "matrix_offset", "matrix_interpretation")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.drivers.interpreter import opaque
 from cts.drivers.interpreter import types as ty
-from cts.drivers.interpreter.accumulation import Terms, accumulate
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.handlers.vectors.memory import number_type, place, scalars_only, vector_type
-from cts.drivers.interpreter.interpretations import interpretation
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Step, step
 from cts.drivers.interpreter.values import Array
+from cts.drivers.interpreter.vectors import opaque
+from cts.drivers.interpreter.vectors.accumulation import Terms, accumulate
+from cts.drivers.interpreter.vectors.interpretations import interpretation
 
 _HALF, _FLOAT = ty.Float(16), ty.Float(32)
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from cts.drivers.interpreter import layout as memory_layout
 from cts.drivers.interpreter import types as ty
-from cts.drivers.interpreter.addressing import Elements
-from cts.drivers.interpreter.callbacks import Callback, signature
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.matrices.addressing import Elements
+from cts.drivers.interpreter.matrices.callbacks import Callback, signature
 from cts.drivers.interpreter.problems import Malformed, Misuse
 from cts.drivers.interpreter.values import Array, Instances, Layout
 

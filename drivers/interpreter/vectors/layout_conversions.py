@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.interpreter import opaque
-from cts.drivers.interpreter.interpretations import Interpretation, interpretation
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.problems import Malformed, Problem
 from cts.drivers.interpreter.rounding import rounded
 from cts.drivers.interpreter.values import Array
+from cts.drivers.interpreter.vectors import opaque
+from cts.drivers.interpreter.vectors.interpretations import Interpretation, interpretation
 from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
 
 

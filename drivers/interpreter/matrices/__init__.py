@@ -1,0 +1,1 @@
+"""What instructions of cooperative matrices do with whole matrices."""

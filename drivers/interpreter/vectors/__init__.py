@@ -1,0 +1,1 @@
+"""What cooperative vectors need besides ordinary values: matrices in memory, readings, accumulations."""
