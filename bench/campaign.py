@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing after so long")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    areas, left_out = drawable(options.area or registry.names("cts.running.areas"), options.driver)
+    areas, left_out = drawable(options.area or registry.names("cts.areas"), options.driver)
     options.out.mkdir(parents=True, exist_ok=True)
     quarantine = load(options.quarantine) if options.quarantine else NO_RULES
     known, kept = baseline.load(options.baseline) if options.baseline else (NO_BASELINE, NO_RULES)

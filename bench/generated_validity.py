@@ -109,7 +109,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=40, metavar="N")
     parser.add_argument("--first-seed", type=int, default=1, metavar="N", help="the others follow it")
     parser.add_argument("--examples", type=int, default=5000, metavar="N", help="of each seed in each area")
-    parser.add_argument("--area", action="append", choices=registry.names("cts.running.areas"), help="default: all")
+    parser.add_argument("--area", action="append", choices=registry.names("cts.areas"), help="default: all")
     parser.add_argument("--driver", action="append", default=[], metavar="SPEC", help="draw for what it can do")
     parser.add_argument("--device", action="append", default=[], choices=["all", *DEVICES], help="draw for this one")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
@@ -122,7 +122,7 @@ def main() -> int:
         for seed, (name, is_driver), area in itertools.product(
             range(given.first_seed, given.first_seed + given.seeds),
             subjects,
-            given.area or registry.names("cts.running.areas"),
+            given.area or registry.names("cts.areas"),
         )
     ]
     begin = time.perf_counter()

@@ -60,7 +60,7 @@ def sampled(examples: int) -> dict[str, list[Case]]:
     from cts.running.profiles import Profile
 
     profile = Profile("coverage", examples, 0)
-    return {area: drawn(registry.area(area)(everything()), profile) for area in registry.names("cts.running.areas")}
+    return {area: drawn(registry.area(area)(everything()), profile) for area in registry.names("cts.areas")}
 
 
 def _print(

@@ -179,7 +179,7 @@ def _plan(
     entries = [e for e in entries if corpus.has_words(e.name, words)]
     chosen: list[str] = []
     if generate or (generate is None and (areas or not targets)):
-        for name in areas or registry.names("cts.running.areas"):
+        for name in areas or registry.names("cts.areas"):
             try:
                 registry.area(name)
             except BadInput as e:

@@ -28,7 +28,7 @@ _EMBEDDED = {
         "interpreter": "cts.drivers.interpreter:create",
         "vulkan": "cts.drivers.vulkan:create",
     },
-    "cts.running.areas": {
+    "cts.areas": {
         "block_loads": "cts.generators.areas.block_loads:cases",
         "conversions": "cts.generators.areas.conversions:cases",
         "matrix_arithmetic": "cts.generators.areas.matrix_arithmetic:cases",
@@ -43,12 +43,12 @@ _EMBEDDED = {
         "vector_training": "cts.generators.areas.vector_training:cases",
     },
     "cts.oracles": {"reference": "cts.reference:ORACLE"},
-    "cts.plugins.needs": {"vulkan": "cts.drivers.vulkan.needs:needs"},
+    "cts.needs": {"vulkan": "cts.drivers.vulkan.needs:needs"},
 }
 
 
 class Area(Protocol):
-    """What a `cts.running.areas` entry point names: a strategy of valid cases that such a driver can run.
+    """What a `cts.areas` entry point names: a strategy of valid cases that such a driver can run.
 
     Raises `cts.errors.NothingToGenerate` where there is no such case.
     """
@@ -153,7 +153,7 @@ def _takes(spec: str) -> frozenset[str]:
 
 def area(name: str) -> Area:
     """The generator of an area by name."""
-    found: Area = _load("cts.running.areas", name, "area")
+    found: Area = _load("cts.areas", name, "area")
     return found
 
 
@@ -165,5 +165,5 @@ def oracle() -> Oracle:
 
 def needs() -> ModuleNeeds:
     """What says which features, types and limits a module asks of a Vulkan device."""
-    found: ModuleNeeds = _load("cts.plugins.needs", "vulkan", "needs")
+    found: ModuleNeeds = _load("cts.needs", "vulkan", "needs")
     return found

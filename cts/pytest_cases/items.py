@@ -106,7 +106,7 @@ class Session:
                 raise BadInput("reruns", f"{options.cts_reruns} runs more", "--cts-reruns", "0 or more")
         except BadInput as e:
             raise pytest.UsageError(str(e)) from None
-        areas = tuple(registry.names("cts.running.areas"))
+        areas = tuple(registry.names("cts.areas"))
         plan = Plan(specs, settings, areas=areas, quarantine=quarantine, baseline=known, reruns=options.cts_reruns)
         run = getattr(config, "workerinput", {}).get("cts_run")
         try:

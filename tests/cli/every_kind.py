@@ -41,7 +41,7 @@ def traits(area: str, case: Case) -> Iterator[str]:
 def possible() -> set[str]:
     """What there must be a case of, as the registry and the model say."""
     return {
-        *(f"area {name}" for name in registry.names("cts.running.areas")),
+        *(f"area {name}" for name in registry.names("cts.areas")),
         *(f"buffer in {storage.value}" for storage in StorageClass),
         *(f"pointees of {n}" for n in (1, 2, 4)),
         *(f"contents by {source}" for source in Data.__struct_fields__),

@@ -124,7 +124,7 @@ def run(world: World) -> None:
     passed = [(r["driver"], r["name"]) for r in results if r["event"] == "result" and r["verdict"] == "pass"]
     assert sorted(passed) == sorted((d, n) for d in ("emulator", MODULES) for n in world.cases)
     generated = world.cts("run", "--no-corpus", "--max-examples", "1", "--seed", "0", "-d", "fake:right").out
-    for area in registry.names("cts.running.areas"):
+    for area in registry.names("cts.areas"):
         assert area in generated
     world.cts("run", "--resume", world.wrong, "--html", "run.html", "--junit", "run.xml", status=1)
     bundles = world.cts("run", *world.cases, "-d", WRONG, "--bundle-dir", "bundles", "--bundle-seconds", "0", status=1)

@@ -42,7 +42,7 @@ def agrees(case: Case, expected: Expectation, outcome: Outcome) -> None:
         np.testing.assert_array_equal(bits[certain], expected.matrices[name][certain], name)
 
 
-@pytest.mark.parametrize("area", registry.names("cts.running.areas"))
+@pytest.mark.parametrize("area", registry.names("cts.areas"))
 def test_variants_agree_with_the_oracle(area: str) -> None:
     @settings(max_examples=100, derandomize=True, deadline=None)
     @given(case=registry.area(area)(everything()), options=OPTIONS)

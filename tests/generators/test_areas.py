@@ -25,7 +25,7 @@ IMPOSSIBLE = {
 }
 
 #: Areas of cooperative vectors, which these devices lack, have a test of their own.
-MATRIX_AREAS = [area for area in registry.names("cts.running.areas") if not area.startswith("vector_")]
+MATRIX_AREAS = [area for area in registry.names("cts.areas") if not area.startswith("vector_")]
 
 PAIRS = [(area, device) for area in MATRIX_AREAS for device in DEVICES]
 

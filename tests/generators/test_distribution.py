@@ -25,9 +25,9 @@ EXAMPLES = 2000
 
 #: Of each of the other areas.
 AREA_EXAMPLES = 1000
-VECTOR_AREAS = [area for area in registry.names("cts.running.areas") if area.startswith("vector_")]
+VECTOR_AREAS = [area for area in registry.names("cts.areas") if area.startswith("vector_")]
 MATRIX_AREAS = [
-    area for area in registry.names("cts.running.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)
+    area for area in registry.names("cts.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)
 ]
 
 ROW = re.compile(r"^\| `(?P<pattern>[^`]+)` \| (?:(?P<once>once)|(?P<percent>\d+) %) \|$", re.MULTILINE)
@@ -133,7 +133,7 @@ def test_every_promised_situation_of_an_area_of_vectors_occurs_often_enough(area
 
 
 def test_every_area_has_a_section() -> None:
-    assert sorted(sections()) == registry.names("cts.running.areas")
+    assert sorted(sections()) == registry.names("cts.areas")
 
 
 def test_clamp_modes_are_promised_by_side_dimension_and_access() -> None:

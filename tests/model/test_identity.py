@@ -172,7 +172,7 @@ def test_cases_written_otherwise(path: Path) -> None:
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
-@given(st.sampled_from(registry.names("cts.running.areas")).flatmap(lambda area: registry.area(area)(everything())))
+@given(st.sampled_from(registry.names("cts.areas")).flatmap(lambda area: registry.area(area)(everything())))
 def test_generated_cases_written_otherwise(case: Case) -> None:
     assert loads_case(rewritten(case)).content_hash == case.content_hash
     assert loads_case(dumps_case(case)).content_hash == case.content_hash

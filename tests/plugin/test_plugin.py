@@ -20,7 +20,7 @@ CASE = "tensor_addressing.clamp.edge_low_load"
 GOOD = find_one(CASE).path.read_text(encoding="utf-8")
 
 #: The areas of a session: those of the suite, and that of the fake drivers.
-AREAS = sorted({*registry.names("cts.running.areas"), "fake_area"})
+AREAS = sorted({*registry.names("cts.areas"), "fake_area"})
 
 #: What a session needs to find `cts`, the fake drivers and, in a checkout, the plugin.
 CONFTEST = 'pytest_plugins = ["cts.pytest_plugin"]\n'
@@ -30,7 +30,7 @@ CONFTEST = 'pytest_plugins = ["cts.pytest_plugin"]\n'
 def imported() -> None:
     """All that a session in this process imports: what is first imported there would be imported by each again."""
     registry.oracle()
-    for name in registry.names("cts.running.areas"):
+    for name in registry.names("cts.areas"):
         registry.area(name)
 
 

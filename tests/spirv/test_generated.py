@@ -10,7 +10,7 @@ from cts.plugins.registry import area, names
 from cts.spirv.lower import PARAMETERS, module_job
 
 
-@pytest.mark.parametrize("name", names("cts.running.areas"))
+@pytest.mark.parametrize("name", names("cts.areas"))
 def test_generated_cases_validate(name: str) -> None:
     @settings(max_examples=100, derandomize=True, deadline=None, database=None)
     @given(st.data())
