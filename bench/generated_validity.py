@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "generators"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the tests' devices
 
 from cts.capabilities import Capabilities, everything
 from cts.errors import NothingToGenerate

@@ -195,8 +195,8 @@ def _product(terms: Value) -> Value:
     exact = (odd <= 2.0**fmt.precision) & point.all(axis=-1) & within
     unknown = wild.any(axis=-1) | ~within | ~point.all(axis=-1)
     unit = count * fmt.unit
-    slack = np.where(exact, 0.0, np.abs(product) * (unit / (1 - unit) if unit < 0.5 else np.inf))
-    slack = np.where(unknown, 0.0, slack)
+    growth = unit / (1 - unit) if unit < 0.5 else np.inf
+    slack = np.multiply(np.abs(product), growth, out=np.zeros(product.shape), where=~(exact | unknown))
     product = np.where(unknown, 0.0, product)
     reason = Policy(f"the order of combining is free (CM-023), gamma_{count} at {component.value}")
     return rounded(component, (product - slack, product + slack), unknown, (*terms.reasons, reason))

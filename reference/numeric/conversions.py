@@ -68,7 +68,9 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
         elif value.free is not None and value.free.step is not None and _holds(target, source):
             result = stepped(result, step_of(value))
     if ieee and wild.any():
-        result = specials.recomputed(result, _converted(target, saturate), (value,))
+        recomputed = specials.recomputed(result, _converted(target, saturate), (value,))
+        # Between an end that overflows and one that does not, numbers become more than what the ends become.
+        result = where(_overflows_in_part(target, saturate, value.core), result, recomputed)
     if value.history is None:
         return result
     h, (low, high) = value.history, result.interval
@@ -193,6 +195,16 @@ def _converted(target: ComponentType, saturate: bool) -> specials.Function:
         return specials.unless(~around, np.where(np.abs(x) >= fmt.beyond, beyond, x))
 
     return of
+
+
+def _overflows_in_part(target: ComponentType, saturate: bool, bounds: Interval) -> Mask:
+    """Where some numbers of an interval may overflow in a float8 type, and others do not."""
+    low, high = bounds
+    fmt = target.format
+    if saturate or not target.is_float8:
+        return np.zeros(low.shape, bool)
+    over = (high > fmt.greatest) | (low < -fmt.greatest)
+    return over & (low != high) & ~(low >= fmt.beyond) & ~(high <= -fmt.beyond)
 
 
 def _overflowed(target: ComponentType, negative: Mask) -> Value:
