@@ -23,7 +23,7 @@ def files(subject: Subject) -> Iterator[tuple[str, bytes]]:
     Where elements have more than one allowed value, `expected/NAME.K.npy` has an allowed interval for each: a
     structured array of their byte offset, the bits `lo` and `hi`, `flags` (1 any, 2 or NaN, 4 or either zero), and
     the `step` whose multiples alone are allowed, 0 for none. `expected/NAME.same.K.npy` has the byte offset and the
-    group of elements that must hold equal bits.
+    group of elements that must hold equal bits, or NaNs all of them.
     """
     for name, buffer in subject.case.buffers.items():
         stem = file_name(name)

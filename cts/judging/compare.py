@@ -226,13 +226,13 @@ def _differing(
 
 
 def _unlike(name: str, identical: Identical, actual: Bytes) -> Iterator[Differing]:
-    """The elements that hold other bits than the first of their group."""
+    """The elements that hold other bits than the first of their group; NaNs are alike, whatever bits (NU-020)."""
     component = identical.component
     at = identical.offsets[:, None] + np.arange(component.size)
     found = np.ascontiguousarray(actual[at]).view(component.bits_dtype).reshape(-1)
     _, first, group = np.unique(identical.group, return_index=True, return_inverse=True)
     wanted = found[first][group.reshape(-1)]
-    bad = np.flatnonzero(found != wanted)
+    bad = np.flatnonzero((found != wanted) & ~(is_nan(component, found) & is_nan(component, wanted)))
     if bad.size:
         bad = bad[np.argsort(identical.offsets[bad], kind="stable")]
         flags = np.zeros(bad.size, np.uint8)

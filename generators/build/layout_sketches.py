@@ -201,3 +201,12 @@ def _lengthened(sketch: LayoutSketch, d: int, more: int) -> LayoutSketch:
     axes = [replace(axis, extent=min(axis.extent, 2)) for axis in sketch.axes]
     axes[d] = replace(axes[d], extent=LONG_EXTENT + more, offset=OVER_THE_END)
     return replace(sketch, axes=tuple(axes), sliced=True, focus=sketch.dim - 1 - d, long=d)
+
+
+def shortened(sketch: LayoutSketch) -> LayoutSketch:
+    """A sketch with no long dimension: for tensors that would otherwise be too large."""
+    if sketch.long is None:
+        return sketch
+    axes = list(sketch.axes)
+    axes[sketch.long] = replace(axes[sketch.long], extent=2)
+    return replace(sketch, axes=tuple(axes), long=None)

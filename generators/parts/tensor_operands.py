@@ -9,7 +9,7 @@ from cts.capabilities import Feature
 from cts.generators.build.choices import Choices
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.layout_plans import Purpose, plan
-from cts.generators.build.layout_sketches import draw_layout
+from cts.generators.build.layout_sketches import draw_layout, shortened
 from cts.generators.build.memory import LARGE_BYTES, MARGIN, MAX_BYTES, Region
 from cts.generators.build.views import draw_view
 
@@ -40,10 +40,14 @@ def draw_tensor_operands(
     purpose = Purpose(store, shape, needed, kernel.grid, blocks)
     planned = plan(sketch, start.state, replace(purpose, distant=_may_be_distant(kernel, tile, region, store)))
     size = tile.component.size
-    if planned.state.end(kernel.grid) * size > MAX_BYTES - MARGIN - (region.size if store else 0):
+    room = MAX_BYTES - MARGIN - (region.size if store else 0)
+    if planned.state.end(kernel.grid) * size > room:
         # Offsets of layouts that continue one another add up, and far strides with them.
         start = program.create_layout(sketch.dim, sketch.clamp)
         planned = plan(sketch, start.state, purpose)
+    if planned.state.end(kernel.grid) * size > room:
+        # A store needs as many places as the matrix has elements, in another dimension than the long one.
+        planned = plan(shortened(sketch), start.state, purpose)
     layout = program.place_layout(start, planned)
     view_id = program.place_view(view) if view else None
     return TensorOperands(layout, view_id, planned.state.end(kernel.grid) * size, planned.tiled_x)

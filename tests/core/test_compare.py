@@ -12,7 +12,7 @@ import pytest
 from cts.errors import HarnessTrouble
 from cts.judging.compare import Differing, Divergence, compare, is_nan, ordinals, ulps
 from cts.model import GUARD_BYTES, Case, ComponentType, encode, initial_memory, loads_case
-from cts.oracle.expectation import Allowed, Expectation, Freedom, Intervals
+from cts.oracle.expectation import Allowed, Expectation, Freedom, Identical, Intervals
 
 CASE = loads_case("""
 schema: 1
@@ -159,6 +159,22 @@ def test_interval_of_another_type_at_an_odd_place() -> None:
     assert judged(memory, interval(one, one, component=ComponentType.float32)) is None
     group = only(judged(memory, interval(one + 1, one + 1, component=ComponentType.float32)))
     assert (group.component, group.offsets.tolist()) == (ComponentType.float32, [4])
+
+
+@pytest.mark.parametrize(
+    ("bits", "wrong"),
+    [((ONE, ONE), []), ((ONE, TWO), [6]), ((NAN, NAN ^ 0x8001), []), ((NAN, ONE), [6]), ((ONE, NAN), [6])],
+)
+def test_elements_equal_by_definition_have_equal_bits_or_are_nans(bits: tuple[int, int], wrong: list[int]) -> None:
+    memory = initial_memory(CASE)
+    memory["dst"][GUARD_BYTES + 4 : GUARD_BYTES + 8] = np.array(bits, np.uint16).view(np.uint8)
+    buffers = allowed(CASE)
+    at = np.array([4, 6])
+    anything = Intervals(F16, at, *np.full((2, 2), ONE, np.uint16), np.full(2, Freedom.ANY, np.uint8))
+    same = Identical(F16, at, np.array([1, 1]))
+    buffers["dst"] = Allowed(buffers["dst"].exact, (anything,), (same,))
+    divergence = compare(CASE, Expectation(buffers), memory)
+    assert ([] if divergence is None else only(divergence).offsets.tolist()) == wrong
 
 
 def test_an_interval_leaves_other_bytes_exact() -> None:

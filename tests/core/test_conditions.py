@@ -53,6 +53,10 @@ NEIGHBOURS = [
     ("matrix-zero-folded", "matrix_arithmetic.environment.plus_constant_zero", "value: 0", "value: {dynamic: 0}"),
     ("matrix-zero-folded", "matrix_arithmetic.environment.less_itself", "FSub", "FAdd"),
     ("matrix-zero-folded", "matrix_arithmetic.environment.times_scalar_zero", "scalar: '0x8000'", "scalar: '0x8001'"),
+    ("callback-zero-product", "per_element.body.minimum_of_zero_product", "min(float16(col),", "(float16(col) +"),
+    ("callback-zero-product", "per_element.body.minimum_of_zero_product", "0 * float16(row - 4)", "value"),
+    ("callback-zero-product", "per_element.body.minimum_of_zero_product", "FastMathNone", "NoContraction"),
+    ("mul-add-large", "matrix_arithmetic.mul_add.rectangle", "48", "16"),
     ("integer-negations", "matrix_arithmetic.elements.negated_quotient", "operation: SDiv", "operation: ISub"),
     ("integer-negations", "matrix_arithmetic.elements.subtracted_quotient", "ISub, a: z", "IAdd, a: z"),
     (

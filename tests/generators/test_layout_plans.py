@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from cts.generators.build.layout_plans import Purpose, plan
-from cts.generators.build.layout_sketches import Axis, LayoutSketch
+from cts.generators.build.layout_sketches import Axis, LayoutSketch, shortened
 from cts.generators.build.layouts import LayoutState, SetDimension, Slice
 from cts.generators.build.operands import Grid, Varying
 from cts.model import ClampMode
@@ -79,3 +80,12 @@ def test_what_goes_on_from_a_varying_slice_still_moves_in_the_room_that_is_left(
     begin = start(8, Varying(0, Factors(wg_y=2)))
     places = {plan(kept((Axis(1, 1, 0, 0), Axis(3, 1, i, 0))), begin, purpose).state.offset[1].base for i in range(4)}
     assert places == {0, 1, 2, 3}
+
+
+def test_a_store_of_many_elements_is_short_where_the_long_dimension_would_make_it_too_large() -> None:
+    axes = (Axis(3, 5, 3, 0), Axis(4, 5, 3, 0), Axis(1, 271, 1, 0), Axis(2, 5, 2, 0), Axis(3, 4, 2, 0))
+    sketch = replace(kept(axes), keep=False, reuse=None, long=2)
+    purpose = Purpose(store=True, shape=(64, 64), needed=8400, grid=Grid(), blocks=False)
+    begin = LayoutState.fresh(5, ClampMode.Undefined)
+    long, short = (plan(s, begin, purpose).state.end(Grid()) for s in (sketch, shortened(sketch)))
+    assert long > 1 << 24 > 1 << 20 > short

@@ -45,7 +45,7 @@ struct data { size_t count; const void *elements; const struct run *runs; };
    4 or either zero. */
 struct interval { size_t offset; uint32_t lo, hi, flags; double step; };
 struct intervals { const struct type *type; size_t count; const struct interval *elements; };
-/* Elements whose bits must be those of the first of their group. */
+/* Elements whose bits must be those of the first of their group, or NaNs like it. */
 struct member { size_t offset, first; };
 struct identical { const struct type *type; size_t count; const struct member *members; };
 struct buffer {

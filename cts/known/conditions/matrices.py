@@ -67,6 +67,19 @@ def matrix_extent_256(case: Case) -> bool:
     return any(max(s.rows, s.cols) >= 256 for s in _matrices(case))
 
 
+@condition("mul-add-large")
+def mul_add_large(case: Case) -> bool:
+    """The products of the program have more than 16,384 multiply-adds of elements together."""
+    types = types_of(case)
+    count = 0
+    for i in case.program:
+        if isinstance(i, MatrixMulAdd):
+            a, b = types[i.a], types[i.b]
+            assert isinstance(a, MatrixShape) and isinstance(b, MatrixShape)
+            count += a.rows * a.cols * b.cols
+    return count > 16384
+
+
 @condition("if-literal-condition")
 def if_literal_condition(case: Case) -> bool:
     """The condition of an If is a literal: compilers remove one branch."""

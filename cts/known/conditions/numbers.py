@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import get_args
 
 from cts.known.conditions.registry import condition
 from cts.model import (
@@ -27,12 +28,14 @@ from cts.model import (
     VectorConvert,
     VectorOperation,
     VectorShape,
+    body_of,
     encode,
     initial_bits,
     number_of,
     references,
     types_of,
 )
+from cts.model import expression
 
 _C = ComponentType
 
@@ -153,6 +156,42 @@ def convert_nan_to_bfloat16(case: Case) -> bool:
         return False
     contents = (initial_bits(b) for b in case.buffers.values() if b.type is _C.float32)
     return any(((bits & 0x7FFF0000 == 0x7F800000) & (bits & 0xFFFF != 0)).any() for bits in contents)
+
+
+@condition("callback-zero-product")
+def callback_zero_product(case: Case) -> bool:
+    """No fast math, and a callback takes a minimum or maximum of a product of floats that were integers."""
+    return case.float_controls is FloatControls.FastMathNone and any(
+        isinstance(choice, expression.Binary)
+        and choice.operation in ("min", "max")
+        and any(isinstance(e, expression.Binary) and e.operation == "mul" and _from_integers(e) for e in _within(choice))
+        for function in case.functions.values()
+        for choice in _expressions(body_of(function))
+    )
+
+
+def _expressions(body: expression.Body) -> Iterator[expression.Expression]:
+    """All expressions of a body, outer ones first."""
+    for outermost in (*(e for _, e in body.assignments), body.result):
+        yield from _within(outermost)
+
+
+def _within(outer: expression.Expression) -> Iterator[expression.Expression]:
+    """An expression, and all that it has inside."""
+    yield outer
+    for part in vars(outer).values():
+        if isinstance(part, get_args(expression.Expression)):
+            yield from _within(part)
+
+
+def _is_float(type_: expression.ValueType) -> bool:
+    return isinstance(type_, ComponentType) and type_.is_float
+
+
+def _from_integers(outer: expression.Expression) -> bool:
+    """Whether integers are converted to floats somewhere within."""
+    converts = (e for e in _within(outer) if isinstance(e, expression.Convert))
+    return any(_is_float(e.type) and not _is_float(e.a.type) for e in converts)
 
 
 def _is_zero(value: int | float | str | SpecNumber, component: ComponentType) -> bool:

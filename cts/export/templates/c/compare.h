@@ -130,7 +130,7 @@ static void compare_contents(const struct buffer *b, const unsigned char *actual
         for (size_t i = 0; i < group->count; i++) {
             uint64_t bits = load(actual + group->members[i].offset, group->type->size);
             uint64_t first = load(actual + group->members[i].first, group->type->size);
-            if (bits != first)
+            if (bits != first && !(is_nan(group->type, bits) && is_nan(group->type, first)))
                 add((struct wrong){b, group->type, (int64_t)group->members[i].offset, bits, first, first, 0, false,
                                    EQUAL});
         }
