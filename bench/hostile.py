@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "dispatch"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the tests' modules
 
 from tests.dispatch.fuzzing import fuzz, seeds
 

@@ -8,9 +8,6 @@ from cts.model import AnyFunction, AnyInstruction, Buffer, Case, Dispatch, Float
 from cts.plugins import registry
 from cts.running import corpus
 
-#: Undecorated, as where a case says nothing.
-UNDECORATED = FloatControls.Undecorated
-
 
 def yaml_case(
     program: str,
@@ -53,7 +50,7 @@ def corpus_case(name: str) -> Case:
 def built_case(
     *program: AnyInstruction,
     functions: Mapping[str, AnyFunction] | None = None,
-    float_controls: FloatControls = UNDECORATED,
+    float_controls: FloatControls = FloatControls.Undecorated,
     opaque: Mapping[str, OpaqueMatrix] | None = None,
     invocations: int | None = None,
     **buffers: Buffer,

@@ -115,7 +115,7 @@ def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
         yield from _ranges(intervals)
     for identical in allowed.identical:
         groups = len(set(identical.group.tolist()))
-        yield f"# of it {len(identical.offsets)} elements in {groups} groups have the same bits within their group, or are NaNs"
+        yield f"# of it {len(identical.offsets)} elements in {groups} groups: one bit pattern, or NaNs, in each"
 
 
 def _ranges(intervals: Intervals) -> Iterator[str]:

@@ -117,11 +117,6 @@ def fits(row: MatrixSupport, shape: tuple[int, int]) -> bool:
     return rows % row.rows == 0 and cols % row.cols == 0
 
 
-def draw_extent(choices: Choices, granule: int, exact: bool, most: int) -> int:
-    """A multiple of `granule` up to `most`, but for `granule` itself where `exact`."""
-    return granule if exact else granule * choices.between(1, max(most // granule, 1))
-
-
 def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> tuple[int, int]:
     """Mostly up to 16 rows and columns, sometimes `LONG` in one of them.
 

@@ -7,7 +7,7 @@ component type exactly.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -142,8 +142,3 @@ def lowest_bit(numbers: F64) -> F64:
     whole = np.ldexp(mantissa, 53).astype(np.int64)
     lowest: F64 = np.ldexp((whole & -whole).astype(np.float64), exponent - 53)
     return np.where(usable, lowest, np.inf)
-
-
-def as_f64(values: Any) -> F64:
-    """Any real array as float64."""
-    return np.asarray(values, np.float64)

@@ -8,8 +8,7 @@ from types import ModuleType
 import pytest
 
 from cts.cli import doctor
-from cts.model import load_case
-from cts.running import corpus
+from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts
 
 NAMES = [name for _, names in doctor.KNOWN for name in names]
@@ -24,7 +23,7 @@ def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 def test_ten_cases_that_a_person_can_check() -> None:
     assert len(doctor.KNOWN) == 10 and len(set(NAMES)) == len(NAMES)
     for name in NAMES:
-        case = load_case(corpus.find_one(name).path)
+        case = corpus_case(name)
         assert len(case.program) <= 6, name
         assert all(b.size <= 16384 for b in case.buffers.values()), name
 

@@ -13,7 +13,7 @@ from cts.explain import Explanation
 from cts.judging.reduction_record import Reduction, Stopped
 from cts.model import load_case, loads_case
 from cts.reduction.cost import size
-from cts.running.corpus import find_one
+from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts
 
 CASE = "tensor_addressing.clamp.mirrored_two_rows"
@@ -60,7 +60,7 @@ def test_minimize_as_json(cts: Cts) -> None:
 
 @pytest.mark.parametrize("verb", ["minimize", "explain"])
 def test_a_journal_is_a_case(cts: Cts, fakes: ModuleType, verb: str) -> None:
-    good, bad = (load_case(find_one(name).path) for name in ("matrix_memory.constants.null", CASE))
+    good, bad = (corpus_case(name) for name in ("matrix_memory.constants.null", CASE))
     entries: list[dict[str, object]] = [
         {"begin": 1, "case": good}, {"end": 1, "status": "done"}, {"begin": 2, "case": bad},
     ]  # fmt: skip

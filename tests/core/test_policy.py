@@ -13,19 +13,19 @@ from cts.judging.compare import compare, ordinals
 from cts.judging.finding import finding
 from cts.judging.judge import Attempt
 from cts.judging.policy import EXACT, policy_of
-from cts.model import GUARD_BYTES, Case, initial_memory, load_case
+from cts.model import GUARD_BYTES, Case, initial_memory
 from cts.oracle.expectation import Expectation
 from cts.plugins import registry
 from cts.report.failure import difference
-from cts.running import corpus
 from cts.verdict import Verdict
+from tests.case_builder import corpus_case
 
 Memory = dict[str, npt.NDArray[np.uint8]]
 
 
 @lru_cache
 def expected(name: str) -> tuple[Case, Expectation]:
-    case = load_case(corpus.find_one(name).path)
+    case = corpus_case(name)
     return case, registry.oracle().expect(case)
 
 

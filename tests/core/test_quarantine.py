@@ -14,7 +14,7 @@ from cts.judging.events import Event, Result
 from cts.judging.judge import Attempt, OpenDriver, judge
 from cts.known import baseline, conditions, quarantine
 from cts.known.quarantine import Quarantine
-from cts.model import Case, load_case, loads_case
+from cts.model import Case, loads_case
 from cts.oracle.expectation import Expectation
 from cts.plugins.registry import oracle
 from cts.report.failure import failure
@@ -23,6 +23,7 @@ from cts.running.profiles import Profile
 from cts.running.runner import Plan, open_driver, run
 from cts.running.tally import CLEAN, FINDINGS, TROUBLE
 from cts.verdict import Verdict
+from tests.case_builder import corpus_case
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = Profile("default", 30, 1)
@@ -250,7 +251,7 @@ def test_cases_that_a_shipped_baseline_names_must_fail_as_its_condition_says(nam
     named = {r.match.cases: r for r in known.rules if r.match.cases is not None}
     assert named
     for case_name, rule in named.items():
-        found = known.known_by_condition(load_case(corpus.find_one(str(case_name)).path), Verdict(*rule.verdicts))
+        found = known.known_by_condition(corpus_case(str(case_name)), Verdict(*rule.verdicts))
         assert found is not None
         assert found.reason == rule.reason
     if of_each:

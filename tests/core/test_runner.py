@@ -13,7 +13,7 @@ from cts.driver import Job
 from cts.errors import BadInput
 from cts.judging.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble, decode, encode
 from cts.judging.reduction_record import Stopped
-from cts.model import Case, load_case
+from cts.model import Case
 from cts.oracle.trace import ElementPlace, WrittenByInstruction
 from cts.plugins import registry
 from cts.reduction.cost import size
@@ -23,6 +23,7 @@ from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.running.tally import exit_status
 from cts.verdict import Verdict
+from tests.case_builder import corpus_case
 
 Memory = dict[str, npt.NDArray[np.uint8]]
 
@@ -180,7 +181,7 @@ def test_finding_has_the_difference_and_the_steps(fakes: ModuleType) -> None:
     (result,) = results_of(one_case("fake:wrong"))
     found = result.finding
     assert found is not None
-    assert found.case == load_case(corpus.find_one(CORPUS_CASE).path)
+    assert found.case == corpus_case(CORPUS_CASE)
     assert [(c.buffer, c.guard, c.differing, c.total) for c in found.counts] == [("dst", False, 1, 256)]
     (first,) = found.listed
     assert (first.offset, first.element, first.coordinates) == (0, 0, (0, 0))

@@ -31,7 +31,7 @@ from cts.judging.guesses import (
 )
 from cts.judging.judge import judge
 from cts.judging.sentences import guess_text, step_parts, step_text, to_json, writer_text
-from cts.model import ComponentType, load_case
+from cts.model import ComponentType
 from cts.oracle.expectation import Freedom
 from cts.oracle.trace import (
     ElementPlace,
@@ -45,9 +45,9 @@ from cts.oracle.trace import (
     WrittenByNone,
 )
 from cts.plugins import registry
-from cts.running import corpus
 from cts.running.runner import open_driver
 from cts.verdict import Verdict
+from tests.case_builder import corpus_case
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "structured-findings.md").read_text(encoding="utf-8")
 
@@ -133,7 +133,7 @@ def steps() -> dict[StepKind, list[TraceStep]]:
     """Steps of every kind that cases have."""
     found: dict[StepKind, list[TraceStep]] = defaultdict(list)
     for name in CASES:
-        case = load_case(corpus.find_one(name).path)
+        case = corpus_case(name)
         for buffer, contents in case.buffers.items():
             for offset in (0, contents.size // 2, -1):
                 for step in registry.oracle().trace(case, buffer, offset, detail=True).steps:
@@ -232,7 +232,7 @@ def test_every_guess_and_writer_has_words_and_is_documented() -> None:
 
 
 def test_events_have_the_words_beside_the_data() -> None:
-    case = load_case(corpus.find_one("tensor_addressing.clip.width_beyond_the_columns").path)
+    case = corpus_case("tensor_addressing.clip.width_beyond_the_columns")
     oracle = registry.oracle()
     expectation = oracle.expect(case)
     attempt = judge(open_driver("emulator:mutant=clip-width-remaining"), case, expectation)

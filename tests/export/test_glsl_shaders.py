@@ -14,8 +14,8 @@ from cts.export import CannotExpress
 from cts.export.glsl import glsl
 from cts.export.glsl.compiler import compiled
 from cts.export.glsl.instruction import write_instruction
-from cts.model import AnyInstruction, load_case, loads_case
-from cts.running import corpus
+from cts.model import AnyInstruction, loads_case
+from tests.case_builder import corpus_case
 from tests.export.glsl_cases import SUBGROUP_SIZE, representative, wrong
 
 SHADERS = Path(__file__).parent / "shaders"
@@ -32,14 +32,14 @@ PARTS = 8
 
 @pytest.mark.parametrize("name", NAMES)
 def test_text(name: str) -> None:
-    written = glsl(load_case(corpus.find_one(name).path), SUBGROUP_SIZE)
+    written = glsl(corpus_case(name), SUBGROUP_SIZE)
     assert written == (SHADERS / f"{name}.comp").read_text(), "tests/export/shaders/write.py writes it again"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_module_of_glslang_does_what_is_allowed(name: str) -> None:
     words = np.fromfile(SHADERS / f"{name}.spv", np.uint32)
-    assert not wrong(load_case(corpus.find_one(name).path), words)
+    assert not wrong(corpus_case(name), words)
 
 
 @pytest.mark.skipif(GLSLANG is None, reason="no glslang: set CTS_TEST_GLSLANG to a command that runs it")

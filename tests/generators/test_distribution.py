@@ -26,9 +26,7 @@ EXAMPLES = 2000
 #: Of each of the other areas.
 AREA_EXAMPLES = 1000
 VECTOR_AREAS = [area for area in registry.names("cts.areas") if area.startswith("vector_")]
-MATRIX_AREAS = [
-    area for area in registry.names("cts.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)
-]
+MATRIX_AREAS = [area for area in registry.names("cts.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)]
 
 ROW = re.compile(r"^\| `(?P<pattern>[^`]+)` \| (?:(?P<once>once)|(?P<percent>\d+) %) \|$", re.MULTILINE)
 

@@ -9,8 +9,8 @@ from cts.model import Case
 from cts.plugins import registry
 from cts.reduction.evidence import Evidence, evidence, is_weaker
 from cts.reduction.minimize import Minimized, minimize
-from cts.running import corpus
 from cts.running.runner import open_driver
+from tests.case_builder import corpus_case
 
 ORACLE = registry.oracle()
 
@@ -22,7 +22,7 @@ def shown(case: Case, mutant: str) -> Evidence:
 
 
 def minimal(name: str, mutant: str) -> tuple[Case, Minimized]:
-    case = corpus.read(corpus.find_one(name), ORACLE)
+    case = corpus_case(name)
     return case, minimize(case, open_driver(f"emulator:mutant={mutant}"), ORACLE)
 
 

@@ -20,7 +20,6 @@ from cts.explain import explain
 from cts.judging.events import Finding, Result
 from cts.known.baseline import Baseline
 from cts.known.quarantine import loads_rules
-from cts.model import load_case
 from cts.plugins import registry
 from cts.report.html import page
 from cts.report.html.picture import of_finding
@@ -30,6 +29,7 @@ from cts.running.profiles import Profile
 from cts.running.runner import Plan, open_driver, run
 from cts.store import Manifest, Run, create, load
 from cts.store.explanations import complete
+from tests.case_builder import corpus_case
 
 WIDTH = "tensor_addressing.clip.width_beyond_the_columns"
 EDGE = "tensor_addressing.clamp.edge_low_load"
@@ -182,7 +182,7 @@ def test_the_numbers_are_those_of_the_run(runs: tuple[Run, Run], text: str) -> N
 def test_pictures_of_what_a_run_lists() -> None:
     """Without an explanation: wrong where it is listed, unknown after the last that is, else right."""
     opened = open_driver(MUTANT)
-    case = load_case(corpus.find_one(WIDTH).path)
+    case = corpus_case(WIDTH)
     from cts.judging.finding import finding
     from cts.judging.judge import judge
 

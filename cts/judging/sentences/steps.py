@@ -206,19 +206,19 @@ def _vector_product(step: TraceStep) -> str:
     return f"{text.format_map(_words(step))}{_terms(step)} + {step.numbers['bias']}"
 
 
-def _more(step: TraceStep) -> str:
-    return ", ..." if step.numbers["count"] != len(_tuple(step, "elements")) else ""
+def _more(step: TraceStep, listed: str = "elements") -> str:
+    return ", ..." if step.numbers["count"] != len(_tuple(step, listed)) else ""
 
 
 def _vector_input(step: TraceStep) -> str:
-    more = ", ..." if step.numbers["count"] != len(_tuple(step, "as_read")) else ""
-    return "input {input!r}, {component} as {interpretation}: {elements:,}".format_map(_words(step)) + more
+    text = "input {input!r}, {component} as {interpretation}: {elements:,}"
+    return text.format_map(_words(step)) + _more(step, "as_read")
 
 
 def _vector_readings(step: TraceStep) -> str:
     """Each way to read the input that is allowed."""
     readings = [name for name in ("as_read", "or_as_read") if name in step.numbers]
-    more = ", ..." if step.numbers["count"] != len(_tuple(step, "as_read")) else ""
+    more = _more(step, "as_read")
     return " or ".join(f"{_Numbers(_tuple(step, name))}{more}" for name in readings)
 
 

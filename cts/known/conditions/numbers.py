@@ -30,12 +30,12 @@ from cts.model import (
     VectorShape,
     body_of,
     encode,
+    expression,
     initial_bits,
     number_of,
     references,
     types_of,
 )
-from cts.model import expression
 
 _C = ComponentType
 
@@ -164,7 +164,9 @@ def callback_zero_product(case: Case) -> bool:
     return case.float_controls is FloatControls.FastMathNone and any(
         isinstance(choice, expression.Binary)
         and choice.operation in ("min", "max")
-        and any(isinstance(e, expression.Binary) and e.operation == "mul" and _from_integers(e) for e in _within(choice))
+        and any(
+            isinstance(e, expression.Binary) and e.operation == "mul" and _from_integers(e) for e in _within(choice)
+        )
         for function in case.functions.values()
         for choice in _expressions(body_of(function))
     )
