@@ -74,7 +74,7 @@ def buffer(component: ComponentType, storage: StorageClass = StorageClass.Storag
     return Buffer(component, (1, 1024), Data(fill=0), components, storage)
 
 
-#: A case of which the number of invocations is that of no subgroups.
+#: Builds a case with a number of invocations that no number of whole subgroups has.
 case = partial(built_case, invocations=33)
 
 
