@@ -184,7 +184,7 @@ def _converted(target: ComponentType, saturate: bool) -> specials.Function:
     """Infinities, and the numbers and NaNs that an operand may be beside them, as a float type (NU-033)."""
     fmt = target.format
 
-    def of(x: F64) -> list[Interval]:
+    def convert(x: F64) -> list[Interval]:
         if not target.is_float8:
             return [(x, x)]
         if saturate:
@@ -194,7 +194,7 @@ def _converted(target: ComponentType, saturate: bool) -> specials.Function:
         around = (np.abs(x) > fmt.greatest) & (np.abs(x) < fmt.beyond)
         return specials.unless(~around, np.where(np.abs(x) >= fmt.beyond, beyond, x))
 
-    return of
+    return convert
 
 
 def _overflows_in_part(target: ComponentType, saturate: bool, bounds: Interval) -> Mask:
