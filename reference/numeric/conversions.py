@@ -203,8 +203,9 @@ def _overflows_in_part(target: ComponentType, saturate: bool, bounds: Interval) 
     fmt = target.format
     if saturate or not target.is_float8:
         return np.zeros(low.shape, bool)
-    over = (high > fmt.greatest) | (low < -fmt.greatest)
-    return over & (low != high) & ~(low >= fmt.beyond) & ~(high <= -fmt.beyond)
+    over: Mask = (high > fmt.greatest) | (low < -fmt.greatest)
+    over &= (low != high) & ~(low >= fmt.beyond) & ~(high <= -fmt.beyond)
+    return over
 
 
 def _overflowed(target: ComponentType, negative: Mask) -> Value:
