@@ -49,24 +49,24 @@ def construct(parts: list[Vector], bug: int) -> Vector:
 
 def extract(vector: Vector, index: Ints) -> Vector:
     """The component `index` (invocations,) of each invocation's vector; the last one beyond it (undefined)."""
-    at = np.minimum(index, vector.length - 1)[:, None]
-    registers = np.take_along_axis(vector.registers, at, 1)
-    wide = None if vector.wide is None else np.take_along_axis(vector.wide, at, 1)
+    indices = np.minimum(index, vector.length - 1)[:, None]
+    registers = np.take_along_axis(vector.registers, indices, 1)
+    wide = None if vector.wide is None else np.take_along_axis(vector.wide, indices, 1)
     return replace(vector, registers=registers, wide=wide, is_scalar=True)
 
 
 def insert(vector: Vector, scalar: Vector, index: Ints, bug: int) -> Vector:
     """The vector with the component `index` (invocations,) replaced."""
-    at = np.minimum(index, vector.length - 1)[:, None]
+    indices = np.minimum(index, vector.length - 1)[:, None]
     registers = vector.registers if bug == v.VECTOR_INSERT_IN_PLACE else vector.registers.copy()
     added = scalar.registers
     if bug == v.VECTOR_INSERT_FOUR:
-        added = np.where(at < FEW, added, np.take_along_axis(registers, at, 1))
-    np.put_along_axis(registers, at, added, 1)
+        added = np.where(indices < FEW, added, np.take_along_axis(registers, indices, 1))
+    np.put_along_axis(registers, indices, added, 1)
     wide = None
     if vector.wide is not None or scalar.wide is not None:
         wide = vector.floats().copy()
-        np.put_along_axis(wide, at, scalar.floats(), 1)
+        np.put_along_axis(wide, indices, scalar.floats(), 1)
     return replace(vector, registers=registers, wide=wide)
 
 
