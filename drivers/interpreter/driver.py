@@ -100,10 +100,10 @@ def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[],
     if key in cache:
         cache.move_to_end(key)
         return cache[key]
-    cache[key] = made = make()
+    cache[key] = value = make()
     if len(cache) > _REMEMBERED:
         cache.popitem(last=False)
-    return made
+    return value
 
 
 class Factory:
