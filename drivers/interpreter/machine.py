@@ -215,7 +215,7 @@ class Machine:
         self._access(active, lambda: layout.store(plan, addresses, value, self._scatter(active)))
 
     def _access(self, active: Array | None, access: Callable[[], Value]) -> Value:
-        """Do it; what goes wrong says which lane did it."""
+        """Perform an access; OutOfBounds then names the lane that made it."""
         try:
             return access()
         except OutOfBounds as problem:

@@ -34,7 +34,7 @@ def traced_ids(module: Module, name: str) -> tuple[int | None, int | None]:
 
 
 def traced(declared: Declarations, i: Instruction, step: Step) -> Step:
-    """The step, which also records what came of it: the result, or the operands where there is none."""
+    """The step, which also records its result, or its operands where it has no result."""
     ids = (i.result,) if i.result else tuple(id_ for id_ in i.ids if id_ in declared.type_of)
     label = declared.module.describe(i)
 

@@ -250,7 +250,7 @@ class WatchedVariables(Variables):
         self._stored.store(tracked, _invert(zero(t)), mask)
 
     def _cut(self, place: VariablePath) -> VariablePath:
-        """The place of a shadow: without the indices into what has no parts there."""
+        """The place in the shadow: without indices into types whose parts are not tracked."""
         self.check(place.variable)
         t: Any = self._stored.types[place.variable]
         path: Path = ()
@@ -287,7 +287,7 @@ def _invert(value: Value) -> Value:
 
 
 def _missing(known: Value, mask: Array | None) -> int | None:
-    """The first active lane with a part that is not known."""
+    """The first active lane with a part that was never stored."""
     if isinstance(known, tuple):
         return next((lane for part in known if (lane := _missing(part, mask)) is not None), None)
     every = known.reshape(len(known), -1).all(axis=1)

@@ -110,7 +110,7 @@ def _end_loop(lowering: Lowering, opened: OpenLoop) -> None:
 
 @lower_instruction.register
 def condition(instruction: If, lowering: Lowering) -> None:
-    """Without an Else, what is not done is nothing: the merge block follows at once."""
+    """Without an Else, a false condition branches straight to the merge block."""
     op = lowering.module.op
     value = lowering.condition("condition", instruction.condition)
     lowering.opened.append(opened := OpenIf(lowering))

@@ -1,4 +1,4 @@
-"""Instructions that make a matrix of matrices: `result` of each, for every scope instance."""
+"""Instructions that compute a matrix from matrices: `result` for each of them, in every scope instance."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def overwritten(i: Instruction, context: Context) -> Matrix | None:
 
 @singledispatch
 def result(instruction: Instruction, context: Context) -> Matrix:
-    """The matrix that an instruction makes."""
+    """The matrix that an instruction computes."""
     raise AssertionError(f"the emulator does not know {type(instruction).__name__}")
 
 

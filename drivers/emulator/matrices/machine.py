@@ -121,7 +121,7 @@ class Machine:
                 self._compute(i)
 
     def _compute(self, i: Instruction) -> None:
-        """Define what an instruction makes of matrices."""
+        """Define the matrix that an instruction computes."""
         matrix = result(i, self._context)
         operand = overwritten(i, self._context)
         if operand is not None:

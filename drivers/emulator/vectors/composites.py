@@ -1,4 +1,4 @@
-"""Constants, and components put together and taken apart (CV-011)."""
+"""Constants, and construction, extraction and insertion of components (CV-011)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEW, SOME = 4, 16
 
 
 def length_of(declared: VectorType) -> int:
-    """How many components a type has, however that is delivered."""
+    """How many components a type has, whether a literal or a specialization constant says so."""
     length = constant_of(declared.length)
     assert isinstance(length, int)
     return length

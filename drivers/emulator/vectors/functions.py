@@ -67,7 +67,7 @@ def step(edge: Floats, x: Floats, bug: int) -> Floats:
 
 
 def result(operation: VectorOperation, given: Sequence[Floats], component: ComponentType, bug: int) -> Floats:
-    """Operations that round (NU-011), before they do."""
+    """Results of operations that round (NU-011), not yet rounded."""
     x, *rest = given
     match operation:
         case _O.FAdd:

@@ -25,7 +25,7 @@ class Lanes:
         self.last_of_partial: Active = (within == per_workgroup - 1) & (self.lane != subgroup_size - 1)
 
     def first_active(self, active: Active) -> Ints:
-        """(count,): the first active invocation of the own subgroup, or oneself in subgroups without any."""
+        """(count,): the first active invocation of its subgroup; without any, the invocation itself."""
         own = np.arange(self.count)
         chosen = np.flatnonzero(active)[::-1]
         leaders = np.full(self.count, -1)
@@ -34,11 +34,11 @@ class Lanes:
         return np.where(of_subgroup >= 0, of_subgroup, own)
 
     def uniform(self, values: npt.NDArray[np.int64], active: Active) -> Ints:
-        """What a subgroup's first active invocation has, for all of its invocations."""
+        """The value of a subgroup's first active invocation, for all of its invocations."""
         return values[self.first_active(active)]
 
     def of_lane(self, values: Ints, lane: int, active: Active) -> Ints:
-        """What one lane of a subgroup has, for all of its invocations; 0 where that lane is not active."""
+        """The value of one lane of a subgroup, for all of its invocations; 0 where that lane is not active."""
         of_subgroup = np.zeros(self.count, np.int64)
         chosen = np.flatnonzero(active & (self.lane == lane))
         of_subgroup[self.first[chosen]] = values[chosen]

@@ -54,7 +54,7 @@ def _columns(row: Ints, col: Ints, rows: int, cols: int, size: int, training: bo
 
 
 def _swizzled(row: Ints, col: Ints, rows: int, cols: int, size: int, training: bool) -> Ints:
-    """Rows of whole groups of four chunks, exchanged within a group as the row number says."""
+    """Rows padded to groups of four chunks; the row number permutes the chunks of a group."""
     chunk, within = col * size // CHUNK, col * size % CHUNK
     pitch = -(-cols * size // (4 * CHUNK)) * 4 * CHUNK + 2 * CHUNK
     return row * pitch + (chunk ^ ((row >> 1 if training else row) & 3)) * CHUNK + within

@@ -75,7 +75,7 @@ class Accumulator:
     def _add(
         self, name: str, addresses: Ints, component: ComponentType, values: Floats, active: Active, other_bug: int
     ) -> None:
-        """Add values (invocations, n) at byte addresses of the same shape; `other_bug` is none of this instruction."""
+        """Add values (invocations, n) at byte addresses of the same shape; `other_bug` does not apply to it."""
         order = np.flatnonzero(active)
         if self._options.atomics == "reversed":
             order = order[::-1]

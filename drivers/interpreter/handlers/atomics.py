@@ -24,7 +24,8 @@ from cts.drivers.interpreter.problems import Unsupported
 from cts.drivers.interpreter.registry import Step, step
 from cts.drivers.interpreter.values import Array
 
-#: Places that many lanes share are walked one by one when so few are left, and all at once before.
+#: Each iteration does one lane of every address. When at most so many addresses have lanes left, each is finished
+#: by itself.
 _FEW = 32
 
 

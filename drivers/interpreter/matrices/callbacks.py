@@ -51,7 +51,7 @@ class Callback:
         """Call it once for every lane; the result (lanes,) or, for vectors, (lanes, n).
 
         `instance` (lanes,) is the instance whose element it is called for. `arguments` have that
-        many lanes, or 1. Raises what the function runs into.
+        many lanes, or 1. Raises the problems of its execution.
         """
         parts = []
         for start in range(0, len(instance), LANES):

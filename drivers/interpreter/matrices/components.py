@@ -2,7 +2,7 @@
 
 Element (row, col) has the number row * cols + col. Invocation p of an instance of n holds the elements
 p, p + n, p + 2n, ...: component k of it is element k * n + p. Every invocation has equally many
-components (KM-015); those behind the last element read as zero and keep nothing.
+components (KM-015); those behind the last element read as zero and ignore writes.
 """
 
 from __future__ import annotations

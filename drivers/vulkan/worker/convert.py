@@ -38,7 +38,7 @@ class Unsupported(Exception):
 
 
 class Refused(Exception):
-    """The device does not do a conversion."""
+    """The device refuses a conversion."""
 
 
 class TooSmall(Exception):

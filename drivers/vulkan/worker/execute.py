@@ -49,7 +49,7 @@ class _Placed(NamedTuple):
 def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...]:
     """All parameter sets of a run in one submission; per set and buffer the memory after it, None where unchanged.
 
-    Conversions on the host part the submission. Raises Hung, vulkan's VkError, and what convert.Converter does.
+    Conversions on the host split the submission. Raises Hung, vulkan's VkError, and what convert.Converter does.
     """
     device = pipeline.device
     deadline = time.monotonic() + run.timeout

@@ -84,7 +84,7 @@ class Instance:
         )
 
     def _message(self, severity: int, types: int, data: Any, _user: Any) -> int:
-        """Called in the thread that called Vulkan. The layer speaks of validation, drivers and the loader do not."""
+        """Called in the thread that called Vulkan. Only the layer's messages are of type validation."""
         text = vk.ffi.string(data.pMessage).decode(errors="replace")
         if not types & vk.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT:
             self._remarks.__dict__.setdefault("lines", deque(maxlen=_REMARKS)).append(text)
