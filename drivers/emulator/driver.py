@@ -45,7 +45,7 @@ class Emulator:
         return Outcome(Status.DONE, memory, matrices=matrices)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to release."""
 
 
 class Factory:
