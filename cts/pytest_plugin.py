@@ -47,6 +47,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--cts-reruns", type=int, default=1, metavar="N", help="how often a finding is run again, to find flaky ones"
     )
     group.addoption(
+        "--cts-shard", default="1/1", metavar="I/N", help="only this part of all cases, by their content, such as 2/3"
+    )
+    group.addoption("--cts-max-time", type=float, metavar="S", help="begin no case after so many seconds")
+    group.addoption(
         "--cts-validation", action="store_true", help="load validation layers: a case that one rejects is an error"
     )
 

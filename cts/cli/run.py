@@ -15,11 +15,12 @@ from cts.cli.paths import written
 
 if TYPE_CHECKING:
     from cts.judging.events import Emit, Event
+    from cts.running.profiles import Profile
     from cts.running.runner import Plan
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
-WITH_RESUME = ("resume", "json", "junit", "html", "bundle_dir", "bundle_seconds")
+WITH_RESUME = ("resume", "max_time", "json", "junit", "html", "bundle_dir", "bundle_seconds")
 
 
 def run(
@@ -54,6 +55,13 @@ def run(
     keyword: Annotated[
         list[str] | None,
         typer.Option("-k", help="Only cases whose name has this text. Repeatable: all must match.", metavar="TEXT"),
+    ] = None,
+    shard: Annotated[
+        str,
+        typer.Option("--shard", help="Only this part of all cases, by their content: 2/3 is the second of three."),
+    ] = "1/1",
+    max_time: Annotated[
+        float | None, typer.Option("--max-time", help="Begin nothing after so many seconds.", metavar="S", min=0)
     ] = None,
     stop: Annotated[bool, typer.Option("-x", "--exitfirst", help="Stop at the first finding.")] = False,
     quarantine: Annotated[
@@ -133,11 +141,20 @@ def run(
             folder, plan = _resumed(resume, _given(context))
         else:
             plan = _plan(
-                targets or [], driver or [], area, corpus, generate, profile, max_examples, seed, keyword or [], stop
+                targets or [],
+                driver or [],
+                area,
+                corpus,
+                generate,
+                _profile(profile, max_examples, seed, shard),
+                keyword or [],
+                stop,
             )
+            _check_seed(plan, profile, seed)
             plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
             plan = replace(_with_baseline(plan, baseline), reruns=reruns)
             folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
+        plan = replace(plan, max_seconds=max_time)
         stack.callback(folder.close)
         try:
             status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds)
@@ -156,16 +173,13 @@ def _plan(
     areas: list[str] | None,
     with_corpus: bool | None,
     generate: bool | None,
-    profile_name: str,
-    max_examples: int | None,
-    seed: int | None,
+    settings: Profile,
     words: list[str],
     stop: bool,
 ) -> Plan:
     from cts.errors import BadInput
     from cts.plugins import registry
     from cts.running import corpus
-    from cts.running.profiles import profile
     from cts.running.runner import Plan
 
     if not drivers:
@@ -177,6 +191,7 @@ def _plan(
         entries += [e for e in every if e.path.resolve() not in known]
         rejected += errors
     entries = [e for e in entries if corpus.has_words(e.name, words)]
+    entries = corpus.of_shard(entries, settings.shard)
     chosen: list[str] = []
     if generate or (generate is None and (areas or not targets)):
         for name in areas or registry.names("cts.areas"):
@@ -189,8 +204,25 @@ def _plan(
                 chosen.append(name)
     if not entries and not chosen and not rejected:
         raise BadInput("nothing-selected", "no case and no area is selected", "cts run", "other text for -k")
-    settings = profile(profile_name, max_examples, seed)
     return Plan(tuple(drivers), settings, tuple(entries), tuple(chosen), stop, tuple(rejected))
+
+
+def _profile(name: str, max_examples: int | None, seed: int | None, shard: str) -> Profile:
+    from cts.running.profiles import profile
+    from cts.running.shard import parse
+
+    return profile(name, max_examples, seed, parse(shard))
+
+
+def _check_seed(plan: Plan, profile_name: str, seed: int | None) -> None:
+    """Raises BadInput where each shard would draw a seed of its own."""
+    from cts.errors import BadInput
+    from cts.running.profiles import PROFILES
+
+    shard = plan.profile.shard
+    if plan.areas and shard.count > 1 and seed is None and PROFILES[profile_name].seed is None:
+        what = "each shard would draw a seed of its own"
+        raise BadInput("shard-seed", what, f"--shard {shard}", "--seed N, the same for all shards")
 
 
 def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool, transforms: list[str]) -> Plan:

@@ -26,8 +26,10 @@ from cts.report.save import Saver
 from cts.running import corpus
 from cts.running.archive import is_bundle
 from cts.running.areas import run_area
-from cts.running.profiles import profile
+from cts.running.profiles import PROFILES, profile
+from cts.running.results import TIME_IS_UP
 from cts.running.runner import Plan, described, open_driver, run_entries
+from cts.running.shard import parse as parse_shard
 from cts.running.tally import CLEAN, Tally
 from cts.store import RunFolder
 from cts.verdict import Verdict
@@ -96,7 +98,13 @@ class Session:
         try:
             for spec in specs:
                 registry.driver_factory(spec.partition(":")[0])
-            settings = profile(options.cts_profile, options.cts_max_examples, given)
+            shard = parse_shard(options.cts_shard, "--cts-shard")
+            settings = profile(options.cts_profile, options.cts_max_examples, given, shard)
+            if shard.count > 1 and given is None and PROFILES[settings.name].seed is None:
+                what, where = "each shard would draw a seed of its own", f"--cts-shard {shard}"
+                raise BadInput("shard-seed", what, where, "--cts-seed N, the same for all shards")
+            if options.cts_max_time is not None and options.cts_max_time < 0:
+                raise BadInput("max-time", f"{options.cts_max_time:g} seconds", "--cts-max-time", "0 or more")
             if options.cts_validation:
                 specs = registry.validated(specs)
             quarantine = load(Path(options.cts_quarantine)) if options.cts_quarantine else NO_RULES
@@ -107,7 +115,15 @@ class Session:
         except BadInput as e:
             raise pytest.UsageError(str(e)) from None
         areas = tuple(registry.names("cts.areas"))
-        plan = Plan(specs, settings, areas=areas, quarantine=quarantine, baseline=known, reruns=options.cts_reruns)
+        plan = Plan(
+            specs,
+            settings,
+            areas=areas,
+            quarantine=quarantine,
+            baseline=known,
+            reruns=options.cts_reruns,
+            max_seconds=options.cts_max_time,
+        )
         run = getattr(config, "workerinput", {}).get("cts_run")
         try:
             session = cls(config, plan, Path(options.cts_save_dir), Path(run) if run else None)
@@ -151,6 +167,13 @@ class Session:
         self.bundles.written.clear()
         self.bundles.troubles.clear()
         return said
+
+    def time_is_up(self) -> str:
+        """Why no case is begun, "" while there is time."""
+        limit = self.plan.max_seconds
+        if limit is None or time.perf_counter() - self._start < limit:
+            return ""
+        return f"{TIME_IS_UP} (--cts-max-time {limit:g})"
 
     def _new_folder(self) -> RunFolder:
         command = ["pytest", *self.config.invocation_params.args]
@@ -267,12 +290,15 @@ class CaseFile(pytest.File):
     session_of_cts: Session
 
     def collect(self) -> Iterator[pytest.Item]:
+        shard = self.session_of_cts.settings.shard
+        if shard.count > 1 and not corpus.in_shard(self.path, shard):
+            return
         for spec in self.session_of_cts.drivers:
             yield CaseItem.for_driver(self, self.session_of_cts, spec, spec)
 
 
 class Areas(pytest.File):
-    """The generated cases: an item per area and driver."""
+    """The generated cases: an item per area and driver, in each shard with its part of the cases."""
 
     session_of_cts: Session
 
@@ -307,6 +333,8 @@ class _Item(pytest.Item):
 
     def runtest(self) -> None:
         ours = self.session_of_cts
+        if why := ours.time_is_up():
+            pytest.skip(f"not run on {self.spec}: {why}")
         result = self.result(ours.driver(self.spec))
         ours.emit(result)
         if result.known:
@@ -356,7 +384,9 @@ class AreaItem(_Item):
     def result(self, driver: OpenDriver) -> Result:
         ours = self.session_of_cts
         known = ours.faults.setdefault(self.area, set())
-        ran = run_area(self.area, [driver], registry.oracle(), ours.settings, ours.emit, ours.plan.reruns, known)
+        ran = run_area(
+            self.area, [driver], registry.oracle(), ours.settings, ours.emit, ours.plan.reruns, known, ours.time_is_up
+        )
         known |= set(ran.faults)
         for fault in ran.faults.values():
             ours.emit(fault)

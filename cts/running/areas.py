@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from cts.capabilities import Capabilities
@@ -12,7 +12,7 @@ from cts.judging.judge import Attempt, OpenDriver
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.running.drawing import Fault, Faulty
-from cts.running.explore import Exploration, Explored, explore
+from cts.running.explore import Exploration, Explored, explore, in_time
 from cts.running.profiles import Profile
 from cts.running.results import RERUNS, check_command, of_area, of_fault
 from cts.verdict import Verdict
@@ -34,10 +34,12 @@ def run_area(
     emit: Emit = ignore,
     reruns: int = RERUNS,
     known: Set[str] = frozenset(),
+    time_is_up: Callable[[], str] = in_time,
 ) -> Ran:
     """Generated cases of one area on several drivers, those of equal capabilities together.
 
-    Faults of the generator whose kind is `known` are not reported again.
+    Faults of the generator whose kind is `known` are not reported again. No example is begun once
+    `time_is_up` says why.
     """
     results: dict[str, Result] = {}
     faults: dict[str, tuple[str, Faulty]] = {}
@@ -45,7 +47,7 @@ def run_area(
         found: Exploration
         try:
             strategy = registry.area(area)(capabilities)
-            found = explore(strategy, group, oracle, profile, emit, area, {*known, *faults})
+            found = explore(strategy, group, oracle, profile, emit, area, {*known, *faults}, time_is_up)
         except CtsError:
             raise
         except NothingToGenerate as e:

@@ -8,7 +8,7 @@ driver: the next one follows, and of faults of one kind the first is shrunk.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -23,10 +23,16 @@ from cts.oracle.expectation import Expectation, Oracle
 from cts.reduction.minimize import Budget, minimize
 from cts.running.drawing import Example, Fault, Faults, Faulty, Flaky, Stop, Undrawn, checked_expectation, for_each
 from cts.running.profiles import Profile
+from cts.running.shard import Shard
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
+
+def in_time() -> str:
+    """The time is not up."""
+    return ""
 
 
 @dataclass(eq=False)
@@ -67,14 +73,16 @@ def explore(
     emit: Emit = ignore,
     area: str = "",
     known: Set[str] = frozenset(),
+    time_is_up: Callable[[], str] = in_time,
 ) -> Exploration:
-    """Run `profile.max_examples` cases of the strategy on each driver.
+    """Run the cases of the profile's shard, of `profile.max_examples` of the strategy, on each driver.
 
     Drivers that can take many cases at once get blocks of them, so that cases after a finding may have run, too.
     `emit` is told of every example that has run, as soon as it is judged, of progress, and of shrinking, in events of
-    this `area`. A fault whose kind is in `known` already is counted, not shrunk.
+    this `area`. A fault whose kind is in `known` already is counted, not shrunk. No example is begun once `time_is_up`
+    says why; what was found is still made smaller.
     """
-    survey = _Survey(drivers, oracle, emit, area)
+    survey = _Survey(drivers, oracle, emit, area, profile.shard, time_is_up)
     faults, ended = survey.faults, ""
     try:
         for_each(strategy, profile, survey.add)
@@ -83,6 +91,7 @@ def explore(
         ended = "the generator fails"
     survey.flush()
     survey.quarantined()
+    ended = ended or survey.late
     if faults.too_many and survey.drawn < profile.max_examples:
         ended = f"{faults.total} of the first {survey.drawn} examples are faults of the generator"
     if set(faults.by_kind) - known:
@@ -96,19 +105,32 @@ def explore(
             emit(Shrinking(driver.spec, area))
             _shrink(strategy, driver, oracle, profile, explored, survey.passed[driver.spec], emit)
         if explored.attempt.verdict is Verdict.PASS and not explored.examples:
-            explored.attempt = _nothing_ran(explored, faults)
+            explored.attempt = _nothing_ran(explored, faults, survey.of_other_shards)
     return Exploration(survey.results, faults.by_kind)
 
 
 class _Survey:
     """The examples of an area on several drivers, each until its first finding."""
 
-    def __init__(self, drivers: Sequence[OpenDriver], oracle: Oracle, emit: Emit, area: str) -> None:
+    def __init__(
+        self,
+        drivers: Sequence[OpenDriver],
+        oracle: Oracle,
+        emit: Emit,
+        area: str,
+        shard: Shard,
+        time_is_up: Callable[[], str],
+    ) -> None:
         self.results = {d.spec: Explored() for d in drivers}
         self.faults = Faults()
         self.alive = list(drivers)
         self.passed: dict[str, set[str]] = {d.spec: set() for d in drivers}
         self.drawn = 0
+        self.of_other_shards = 0
+        #: Why no more examples are begun, where that is for lack of time.
+        self.late = ""
+        self._shard = shard
+        self._time_is_up = time_is_up
         self._oracle = oracle
         self._emit = emit
         self._area = area
@@ -119,12 +141,17 @@ class _Survey:
         self._kept: list[tuple[int, Case]] = []
 
     def add(self, example: Example) -> None:
-        """Take one example. Raises Stop when no driver is left, or the generator fails too often."""
-        if not self.alive or self.faults.too_many:
+        """Take one example. Raises Stop when no driver is left, the time is up, or the generator fails too often."""
+        self.late = self._time_is_up()
+        if not self.alive or self.faults.too_many or self.late:
             raise Stop
         self.drawn += 1
         if isinstance(example, Undrawn):
             self.faults.add(example.fault, None, self.drawn)
+        elif not self._shard.has(example):
+            self.of_other_shards += 1
+            for driver in self.alive:
+                self._emit(Progress(driver.spec, self._area, 1))
         elif any(d.quarantine.last(example) for d in self.alive):
             self._kept.append((self.drawn, example))
         else:
@@ -189,13 +216,15 @@ class _Survey:
                 self.alive.remove(driver)
 
 
-def _nothing_ran(explored: Explored, faults: Faults) -> Attempt:
+def _nothing_ran(explored: Explored, faults: Faults, of_other_shards: int) -> Attempt:
     if faults.total:
         return Attempt(Verdict.NOT_RUN, "the generator has faults, and no case for this driver beside them")
     if explored.not_run:
         return Attempt(Verdict.NOT_RUN, "; ".join(explored.not_run))
     if explored.unsupported:
         return Attempt(Verdict.UNSUPPORTED, f"the driver supports none of {explored.unsupported} generated cases")
+    if of_other_shards:
+        return Attempt(Verdict.NOT_RUN, f"all {of_other_shards} generated cases are of other shards")
     return Attempt(Verdict.ERROR, "the area generated no case for this driver")
 
 
@@ -238,7 +267,10 @@ def _shrink(
         return True
 
     def test(example: Example) -> None:
-        if not isinstance(example, Undrawn) and example.content_hash not in passed and fails(example):
+        if isinstance(example, Undrawn) or example.content_hash in passed:
+            return
+        # Smaller examples than the first one that fails are of any shard.
+        if (found or profile.shard.has(example)) and fails(example):
             raise Stop
 
     try:

@@ -7,6 +7,7 @@ import secrets
 from dataclasses import dataclass
 
 from cts.errors import BadInput
+from cts.running.shard import WHOLE, Shard
 
 
 @dataclass(frozen=True)
@@ -14,12 +15,14 @@ class Profile:
     """`max_examples` per area and driver; `seed` None means a new one for each run.
 
     `reductions` bounds the runs in which a shrunk finding is reduced further: smaller cases that a driver is given.
+    All examples are drawn, and those of the `shard` run.
     """
 
     name: str
     max_examples: int
     seed: int | None
     reductions: int = 2000
+    shard: Shard = WHOLE
 
 
 PROFILES = {
@@ -32,7 +35,7 @@ PROFILES = {
 }
 
 
-def profile(name: str, max_examples: int | None = None, seed: int | None = None) -> Profile:
+def profile(name: str, max_examples: int | None = None, seed: int | None = None, shard: Shard = WHOLE) -> Profile:
     """A profile by name with overrides; the seed of the result is always a number.
 
     Raises BadInput for an unknown name, a number of examples below 1 or a negative seed.
@@ -48,4 +51,4 @@ def profile(name: str, max_examples: int | None = None, seed: int | None = None)
     base = PROFILES[name]
     if seed is None:
         seed = base.seed if base.seed is not None else secrets.randbelow(1 << 32)
-    return Profile(name, max_examples or base.max_examples, seed, base.reductions)
+    return Profile(name, max_examples or base.max_examples, seed, base.reductions, shard)

@@ -15,7 +15,7 @@ The life of a run:
 7. The cases that a quarantine leaves for last, one by one.
 8. Each driver is closed.
 9. Drivers on which nothing was tested are a `Trouble`, entries of the baseline that were not needed are `Unused`. A run
-   that has stopped at its first finding does not know either.
+   that has stopped at its first finding, or whose time was up, does not know either.
 10. `RunFinished`: the footer, with what the run's `cts.running.tally.Tally` has counted, and the exit status.
 
 A session of pytest lives in the same way (`cts.pytest_cases.items`), with items in the place of 5 to 7. An exception
@@ -54,7 +54,7 @@ from cts.plugins import registry
 from cts.running.areas import run_area
 from cts.running.corpus import Entry, read
 from cts.running.profiles import Profile
-from cts.running.results import RERUNS, not_run, of_case, rerun_findings
+from cts.running.results import RERUNS, STOPPED, TIME_IS_UP, not_run, of_case, rerun_findings
 from cts.running.tally import Tally
 
 
@@ -77,7 +77,8 @@ NOT_RESUMED = ResumedRun()
 class Plan:
     """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
 
-    What is in `resumed` is reported first and not run again; findings are run `reruns` times more.
+    What is in `resumed` is reported first and not run again; findings are run `reruns` times more. Nothing is begun
+    after `max_seconds`.
     """
 
     drivers: tuple[str, ...]
@@ -90,6 +91,7 @@ class Plan:
     resumed: ResumedRun = NOT_RESUMED
     baseline: Baseline = NO_BASELINE
     reruns: int = RERUNS
+    max_seconds: float | None = None
 
 
 def run(plan: Plan, emit: Emit) -> int:
@@ -153,7 +155,9 @@ class _Run:
     def __init__(self, plan: Plan, emit: Emit) -> None:
         self.plan = plan
         self.tally = Tally(plan.baseline)
-        self.stopped = False
+        #: Why nothing more is begun.
+        self.stopped = ""
+        self.started = time.perf_counter()
         self.done: set[tuple[str, str]] = set()
         self.kept: list[tuple[Entry, Case]] = []
         self._emit = emit
@@ -164,7 +168,7 @@ class _Run:
         self._emit(event)
 
     def run(self) -> int:
-        plan, start = self.plan, time.perf_counter()
+        plan = self.plan
         self.emit(
             RunStarted(
                 cts.__version__,
@@ -188,10 +192,10 @@ class _Run:
         finally:
             for driver in drivers:
                 self._close(driver)
-        if not self.stopped:
-            for event in self.tally.closing():
+        if self.stopped != STOPPED:
+            for event in self.tally.closing(complete=not self.stopped):
                 self.emit(event)
-        footer = self.tally.footer(time.perf_counter() - start)
+        footer = self.tally.footer(time.perf_counter() - self.started)
         self.emit(footer)
         return footer.exit_status
 
@@ -257,9 +261,9 @@ class _Run:
             self._block([(entry, case)], self._open_questions(entry.name, drivers), registry.oracle())
 
     def _block(self, block: Sequence[tuple[Entry, Case]], drivers: Sequence[OpenDriver], oracle: Oracle) -> None:
-        if self.stopped:
+        if why := self._stopping():
             for entry, _ in block:
-                self._add([not_run(d, entry.area, entry.name, generated=False) for d in drivers])
+                self._add([not_run(d, entry.area, entry.name, why, generated=False) for d in drivers])
             return
         for results in run_entries(block, drivers, oracle, self.emit, self.plan.reruns):
             self._add(results)
@@ -280,11 +284,14 @@ class _Run:
     def _areas(self, drivers: Sequence[OpenDriver]) -> None:
         for area in self.plan.areas:
             some = self._open_questions(f"generated.{area}", drivers)
-            if self.stopped:
-                self._add([not_run(d, area, f"generated.{area}", generated=True) for d in some])
+            if why := self._stopping():
+                self._add([not_run(d, area, f"generated.{area}", why, generated=True) for d in some])
                 continue
+            plan = self.plan
             try:
-                ran = run_area(area, some, registry.oracle(), self.plan.profile, self.emit, self.plan.reruns)
+                ran = run_area(
+                    area, some, registry.oracle(), plan.profile, self.emit, plan.reruns, time_is_up=self._time_is_up
+                )
             except BadInput as e:
                 self._problem(e)
             else:
@@ -294,12 +301,25 @@ class _Run:
     def _add(self, results: list[Result]) -> None:
         for result in results:
             self.emit(result)
-            self.stopped = self.stopped or (self.plan.stop_at_first and result.fails_run)
+            if self.plan.stop_at_first and result.fails_run:
+                self.stopped = self.stopped or STOPPED
 
     def _faults(self, faults: Iterable[GeneratorFault]) -> None:
         for fault in faults:
             self.emit(fault)
-            self.stopped = self.stopped or self.plan.stop_at_first
+            if self.plan.stop_at_first:
+                self.stopped = self.stopped or STOPPED
+
+    def _stopping(self) -> str:
+        """Why nothing more is begun, "" where the run goes on."""
+        self.stopped = self.stopped or self._time_is_up()
+        return self.stopped
+
+    def _time_is_up(self) -> str:
+        limit = self.plan.max_seconds
+        if limit is None or time.perf_counter() - self.started < limit:
+            return ""
+        return f"{TIME_IS_UP} (--max-time {limit:g})"
 
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
         self.emit(problem(error))

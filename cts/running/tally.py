@@ -111,8 +111,8 @@ class Tally:
             judged[driver] += row.judged
         return [driver for driver, count in judged.items() if not count]
 
-    def closing(self) -> Iterator[Event]:
-        """What there is to say when all has run: drivers on which nothing was tested, and unused entries."""
+    def closing(self, *, complete: bool = True) -> Iterator[Event]:
+        """What there is to say at the end: drivers on which nothing was tested; when all has run, unused entries."""
         for driver in self.untested():
             yield problem(
                 HarnessTrouble(
@@ -121,7 +121,8 @@ class Tally:
                     remedy="cases that exist, and that the driver supports: `cts list` and `cts drivers` show both",
                 )
             )
-        yield from self._usage.unused()
+        if complete:
+            yield from self._usage.unused()
 
     def footer(self, seconds: float) -> RunFinished:
         """The last event of a run that took so long."""

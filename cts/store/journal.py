@@ -17,6 +17,7 @@ import msgspec
 
 from cts.errors import BadInput, HarnessTrouble
 from cts.judging.events import Event, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
+from cts.running.results import lacks_time
 
 NAME = "results.jsonl"
 
@@ -87,7 +88,7 @@ def _key(event: Event) -> object:
     """The key of an event that a resumed run emits again; None for those that it does not."""
     match event:
         case Result():
-            return event.driver, event.name
+            return event.driver, event.name, lacks_time(event)
         case Rejected() | Trouble():
             return event
         case RunStarted():

@@ -23,12 +23,14 @@ from cts.running.corpus import Entry
 from cts.running.profiles import profile
 from cts.running.results import RERUNS
 from cts.running.runner import Plan
+from cts.running.shard import WHOLE
+from cts.running.shard import parse as parse_shard
 
 #: 1 did not say how content hashes were computed; up to 2, guesses and steps of findings were sentences alone.
 FORMAT = 3
 
 #: Distributions whose version decides which cases a seed generates, or what is expected of them.
-_VERSIONS = ("hypothesis", "ml_dtypes", "msgspec", "numba", "numpy")
+_VERSIONS = ("hypothesis", "ml_dtypes", "msgspec", "numpy")
 
 
 class EntryRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,6 +69,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     baseline: tuple[Rule, ...] = ()
     drivers: tuple[DriverOpened, ...] = ()
     hashes: int = 1
+    shard: str = str(WHOLE)
 
     @classmethod
     def from_plan(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:
@@ -92,6 +95,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             plan.quarantine.rules,
             plan.baseline.rules,
             hashes=HASHES,
+            shard=str(plan.profile.shard),
         )
 
     def plan(self) -> Plan:
@@ -101,7 +105,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
         installed = {e.name: e.path for e in corpus.entries()} if any(r.in_corpus for r in self.entries) else {}
         return Plan(
             self.specs,
-            profile(self.profile, self.max_examples, self.seed),
+            profile(self.profile, self.max_examples, self.seed, parse_shard(self.shard, "shard")),
             tuple(_entry(r, installed) for r in self.entries),
             self.areas,
             self.stop_at_first,

@@ -22,6 +22,7 @@ from cts.judging.events import (
 )
 from cts.judging.judge import ResumeState
 from cts.model.identity import HASHES
+from cts.running.results import lacks_time
 from cts.running.runner import Plan, ResumedRun
 from cts.store import journal, older_format
 from cts.store.folder import MANIFEST, RunFolder, locate
@@ -100,7 +101,9 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
     for event in events:
         match event:
             case Result():
-                results.setdefault((event.driver, event.name), event)
+                key = event.driver, event.name
+                if key not in results or lacks_time(results[key]):
+                    results[key] = event
             case CaseJudged():
                 judged.append(event)
             case Rejected() | Trouble():
@@ -125,7 +128,8 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
         run = load(path)
         faults = tuple(p for p in run.problems if isinstance(p, GeneratorFault))
         states = resume_states(run.judged, run.died)
-        plan = replace(run.manifest.plan(), resumed=ResumedRun(run.results, faults, run.judged, states))
+        ended = tuple(r for r in run.results if not lacks_time(r))
+        plan = replace(run.manifest.plan(), resumed=ResumedRun(ended, faults, run.judged, states))
     except BaseException:
         writer.close()
         raise

@@ -186,6 +186,9 @@ def test_other_yaml_is_left_alone_unless_it_is_named(session: pytest.Pytester) -
         (["--cts-driver", "fake", "--cts-profile", "smok"], "did you mean 'smoke'?"),
         (["--cts-driver", "fake", "--cts-max-examples", "0"], "at least 1"),
         (["--cts-driver", "fake", "--cts-reruns", "-1"], "0 or more"),
+        (["--cts-driver", "fake", "--cts-shard", "4/3"], "such as 2/3"),
+        (["--cts-driver", "fake", "--cts-shard", "2/3"], "--cts-seed N"),
+        (["--cts-driver", "fake", "--cts-max-time", "-1"], "0 or more"),
         (["--cts-driver", "fake", "--cts-baseline", "nowhere.yaml"], "nowhere.yaml"),
     ],
 )
@@ -193,6 +196,23 @@ def test_wrong_options_are_usage_errors(session: pytest.Pytester, arguments: lis
     result = run(session, *arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert words in result.stderr.str()
+
+
+def test_shards_are_disjoint_and_complete(session: pytest.Pytester) -> None:
+    arguments = ["--pyargs", "cts.cases", "--cts-driver", "fake:right", "--cts-seed", "1"]
+    parts = [collected(session, *arguments, "--cts-shard", f"{i}/3") for i in (1, 2, 3)]
+    areas = {item for item in parts[0] if "::generated." in item}
+    assert len(areas) == len(AREAS), "each shard generates all cases and runs its part"
+    files = [set(part) - areas for part in parts]
+    assert set.union(*files) | areas == set(collected(session, *arguments))
+    assert sum(map(len, files)) == len(set.union(*files))
+
+
+def test_nothing_begins_when_the_time_is_up(session: pytest.Pytester) -> None:
+    path = case_file(session)
+    result = run(session, str(path), "--cts-driver", "fake:right", "--cts-max-time", "0", "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*the time of the run was up (--cts-max-time 0)*"])
 
 
 def test_generated_cases(session: pytest.Pytester) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,7 @@ from cts.judging.events import CaseJudged, Event, GeneratorFault, Result, encode
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
+from cts.running.shard import Shard
 from cts.store import Manifest, Run, RunFolder, create, explanations, latest, load, locate, resume
 from cts.store.diff import Change, diff
 from cts.store.journal import Journal, read
@@ -199,6 +201,27 @@ def test_a_run_that_is_left_in_order_blames_no_case(runs: Runs) -> None:
         assert load(folder.path).died == {}
         folder, plan = resume(folder.path)
     folder.close()
+
+
+def test_what_there_was_no_time_for_is_run_when_the_run_is_resumed(runs: Runs) -> None:
+    entries = tuple(corpus.select([FOLDER])[0])
+    plan = Plan(("fake:right",), PROFILE, entries, ("fake_area",), max_seconds=0)
+    folder = create(runs.folder, Manifest.from_plan(plan, "cts run", ["cts", "run"]))
+    run(plan, folder)
+    folder.close()
+    assert {r.verdict for r in load(folder.path).results} == {Verdict.NOT_RUN}
+    after = runs.again(folder.path)
+    assert {r.verdict for r in after.results} == {Verdict.PASS}
+    assert len(after.results) == len(entries) + 1
+
+
+def test_a_resumed_run_is_of_the_same_shard(runs: Runs) -> None:
+    plan = Plan(("fake:right",), replace(PROFILE, shard=Shard(2, 3)), areas=("fake_area",))
+    folder = create(runs.folder, Manifest.from_plan(plan, "cts run", ["cts", "run"]))
+    folder.close()
+    resumed, again = resume(folder.path)
+    resumed.close()
+    assert again.profile.shard == Shard(2, 3)
 
 
 def test_a_failure_from_before_is_not_lost(runs: Runs) -> None:
