@@ -26,9 +26,9 @@ class Reference:
     def violations(self, case: Case) -> list[Violation]:
         """Every rule the well-formed case breaks; empty when it may be run and judged."""
         judged = self._judged(case)
-        found = violations(judged.evaluation)
+        broken = violations(judged.evaluation)
         # Values mean something only where addresses do, and only some programs can break rules by values.
-        return found if found or not computes(case) else judged.execution.violations
+        return broken if broken or not computes(case) else judged.execution.violations
 
     def expect(self, case: Case) -> Expectation:
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""

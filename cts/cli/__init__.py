@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import traceback
+
+
+class _Notices(logging.Handler):
+    """What takes long, as it begins: on stderr as it is now, which a progress bar may have redirected."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -11,6 +19,9 @@ def main() -> None:
     from cts.cli.app import app
     from cts.errors import BadInput, CtsError
 
+    notices = logging.getLogger("cts")
+    notices.addHandler(_Notices())
+    notices.setLevel(logging.INFO)
     try:
         app(prog_name="cts")
     except CtsError as e:

@@ -11,6 +11,7 @@ from cts.cli import (
     baseline,
     check,
     coverage,
+    demo,
     diff,
     dispatch,
     doctor,
@@ -54,6 +55,7 @@ def _options(
     pass
 
 
+app.command("demo", epilog=EXIT_STATUS)(demo.demo)
 app.command("run", epilog=EXIT_STATUS)(run.run)
 app.command("diff")(diff.diff)
 app.command("baseline")(baseline.baseline)

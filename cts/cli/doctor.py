@@ -49,6 +49,11 @@ def doctor(
 
     Each case runs twice, and all memory is compared, with 1024 guard bytes around each buffer.
     """
+    raise typer.Exit(check_driver(driver))
+
+
+def check_driver(driver: str) -> int:
+    """Print what `cts doctor` prints of a driver; returns the exit status."""
     from contextlib import closing
 
     from cts.errors import BadInput, CtsError
@@ -62,13 +67,13 @@ def doctor(
     except CtsError as e:
         typer.echo(str(e), err=True)
         typer.echo(f"no: {driver} does not start")
-        raise typer.Exit(BAD_INPUT if isinstance(e, BadInput) else TROUBLE) from None
+        return BAD_INPUT if isinstance(e, BadInput) else TROUBLE
     with closing(opened.driver):
         typer.echo(driver)
         _row("starts", f"in {time.perf_counter() - start:.1f} s")
         for label, text in _reported(opened):
             _row(label, text)
-        raise typer.Exit(_known(opened, registry.oracle()))
+        return _known(opened, registry.oracle())
 
 
 def _row(label: str, text: str) -> None:

@@ -140,7 +140,7 @@ def run(
             folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
         stack.callback(folder.close)
         try:
-            status = _run(plan, json, folder, (bundle_dir, bundle_seconds), stack)
+            status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds)
         except KeyboardInterrupt:
             remedy = f"cts run --resume {folder.path}"
             raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
@@ -245,9 +245,18 @@ def _resumed(path: Path, given: list[str]) -> tuple[RunFolder, Plan]:
     return store.resume(path)
 
 
-def _run(
-    plan: Plan, json: Path | None, folder: RunFolder, bundling: tuple[Path | None, float], stack: ExitStack
+def run_and_report(
+    plan: Plan,
+    folder: RunFolder,
+    stack: ExitStack,
+    json: Path | None = None,
+    bundle_dir: Path | None = None,
+    bundle_seconds: float = 0,
 ) -> int:
+    """Run a plan with a report on the terminal; what it keeps goes to `folder`. Returns the exit status.
+
+    `json` and `bundle_dir` are those of `cts run`; `stack` closes what is opened here.
+    """
     from hypothesis.configuration import set_hypothesis_home_dir
     from rich.console import Console
 
@@ -273,11 +282,10 @@ def _run(
         consumers.append(JsonLines(lines))
 
     bundles = None
-    bundle_dir, seconds = bundling
     if bundle_dir is not None:
         from cts.export.bundles import Bundles
 
-        bundles = Bundles(bundle_dir, plan.quarantine, seconds)
+        bundles = Bundles(bundle_dir, plan.quarantine, bundle_seconds)
         stack.callback(bundles.close)
         consumers.append(bundles)
 

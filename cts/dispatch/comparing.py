@@ -52,14 +52,14 @@ def judge(dispatch: Dispatch, memory: Memory) -> Iterator[Difference]:
     for name, initial in dispatch.initial.items():
         yield from _guards(name, memory[name], initial.array.nbytes)
         if name not in dispatch.outputs and name not in dispatch.ignore:
-            found = values(dispatch, memory, name)
-            wrong = found.view(initial.type.bits) != initial.array.view(initial.type.bits)
-            yield from _difference(name, "its contents before the run", wrong, initial, initial.array, found)
+            actual = values(dispatch, memory, name)
+            wrong = actual.view(initial.type.bits) != initial.array.view(initial.type.bits)
+            yield from _difference(name, "its contents before the run", wrong, initial, initial.array, actual)
     for name, wanted in dispatch.expected.items():
-        found, initial = values(dispatch, memory, name), dispatch.initial[name]
-        expected = wanted.contents.array.reshape(found.shape)
-        wrong = unequal(expected, found, wanted.atol, wanted.rtol)
-        yield from _difference(name, "expected", wrong, initial, expected, found)
+        actual, initial = values(dispatch, memory, name), dispatch.initial[name]
+        expected = wanted.contents.array.reshape(actual.shape)
+        wrong = unequal(expected, actual, wanted.atol, wanted.rtol)
+        yield from _difference(name, "expected", wrong, initial, expected, actual)
 
 
 def between(dispatch: Dispatch, reference: str, first: Memory, second: Memory) -> Iterator[Difference]:
@@ -67,17 +67,17 @@ def between(dispatch: Dispatch, reference: str, first: Memory, second: Memory) -
     for name in dispatch.outputs:
         wanted = dispatch.expected.get(name)
         atol, rtol = (wanted.atol, wanted.rtol) if wanted else (0.0, 0.0)
-        expected, found = values(dispatch, first, name), values(dispatch, second, name)
-        wrong = unequal(expected, found, atol, rtol)
-        yield from _difference(name, reference, wrong, dispatch.initial[name], expected, found)
+        expected, actual = values(dispatch, first, name), values(dispatch, second, name)
+        wrong = unequal(expected, actual, atol, rtol)
+        yield from _difference(name, reference, wrong, dispatch.initial[name], expected, actual)
 
 
-def unequal(expected: Array, found: Array, atol: float, rtol: float) -> npt.NDArray[np.bool_]:
+def unequal(expected: Array, actual: Array, atol: float, rtol: float) -> npt.NDArray[np.bool_]:
     """Which elements are not numerically equal within atol + rtol * |expected|. A NaN equals every NaN."""
-    if expected.dtype.kind in "iu" and found.dtype.kind in "iu" and not atol and not rtol:
-        return np.asarray(expected != found)
+    if expected.dtype.kind in "iu" and actual.dtype.kind in "iu" and not atol and not rtol:
+        return np.asarray(expected != actual)
     with np.errstate(all="ignore"):
-        a, b = expected.astype(np.longdouble), found.astype(np.longdouble)
+        a, b = expected.astype(np.longdouble), actual.astype(np.longdouble)
         close = (a == b) | (np.abs(a - b) <= atol + rtol * np.abs(a)) & np.isfinite(a)
     return np.asarray(~(close | np.isnan(a) & np.isnan(b)))
 
@@ -96,7 +96,7 @@ def _guards(name: str, memory: npt.NDArray[np.uint8], size: int) -> Iterator[Dif
 
 
 def _difference(
-    name: str, against: str, wrong: npt.NDArray[np.bool_], buffer: Contents, expected: Array, found: Array
+    name: str, against: str, wrong: npt.NDArray[np.bool_], buffer: Contents, expected: Array, actual: Array
 ) -> Iterator[Difference]:
     places = np.flatnonzero(wrong)
     if not places.size:
@@ -104,10 +104,10 @@ def _difference(
     kind = _type_of(expected, buffer.type)
     first = tuple(
         Element(
-            tuple(int(k) for k in np.unravel_index(place, found.shape)),
+            tuple(int(k) for k in np.unravel_index(place, actual.shape)),
             place * buffer.type.size,
             shown(expected.reshape(-1)[place : place + 1], kind),
-            shown(found.reshape(-1)[place : place + 1], buffer.type),
+            shown(actual.reshape(-1)[place : place + 1], buffer.type),
         )
         for place in places[:SHOWN].tolist()
     )
@@ -118,9 +118,9 @@ def _type_of(array: Array, default: ElementType) -> ElementType:
     return next((t for t in ElementType if t.dtype == array.dtype), default)
 
 
-def shown(one: Array, element: ElementType) -> str:
+def shown(value: Array, element: ElementType) -> str:
     """An element as text: `0x3c00 (1.0)`; integers as they are."""
     if not element.is_float:
-        return str(one[0])
-    bits = int(one.view(element.bits)[0])
-    return f"{bits:#0{element.size * 2 + 2}x} ({float(one[0])})"
+        return str(value[0])
+    bits = int(value.view(element.bits)[0])
+    return f"{bits:#0{element.size * 2 + 2}x} ({float(value[0])})"

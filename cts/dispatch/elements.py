@@ -104,12 +104,12 @@ def whole(element: ElementType, numbers: Array) -> Array:
     """Integers (int64) as an array of the type. Raises ValueError where one is not exactly representable."""
     if element.is_float:
         with np.errstate(over="ignore"):
-            found = numbers.astype(np.float64).astype(element.dtype)
-        wrong = found.astype(np.float64) != numbers
+            converted = numbers.astype(np.float64).astype(element.dtype)
+        wrong = converted.astype(np.float64) != numbers
     else:
         info = np.iinfo(element.dtype)
-        found = numbers.astype(element.dtype)
+        converted = numbers.astype(element.dtype)
         wrong = (numbers < int(info.min)) | (numbers > min(int(info.max), 2**63 - 1))
     if wrong.any():
         raise ValueError(f"{numbers[wrong][0]} is not exactly representable as {element.value}")
-    return found
+    return converted

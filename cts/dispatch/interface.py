@@ -78,7 +78,7 @@ def interface(words: npt.NDArray[np.uint32]) -> Interface:
 
 class _Reader:
     def __init__(self) -> None:
-        self.found = Interface()
+        self.interface = Interface()
         self.function: Id | None = None
         self.names: dict[Id, str] = {}
         self.decorations: dict[Id, dict[str, int]] = {}
@@ -95,19 +95,19 @@ class _Reader:
     def read(self, i: Decoded) -> None:
         v = i.values
         if self.function is not None and i.name != "OpFunctionEnd":
-            self.found.used[self.function].update(o for o in v if isinstance(o, Id))
+            self.interface.used[self.function].update(o for o in v if isinstance(o, Id))
             return
         match i.name:
             case "OpFunction" if i.result is not None:
                 self.function = i.result
-                self.found.used[i.result] = set()
+                self.interface.used[i.result] = set()
             case "OpFunctionEnd":
                 self.function = None
             case "OpEntryPoint" if v[0] == "GLCompute" and isinstance(v[1], Id):
-                self.found.entry_points.setdefault(str(v[2]), v[1])
+                self.interface.entry_points.setdefault(str(v[2]), v[1])
             case "OpName" if isinstance(v[0], Id):
                 self.names.setdefault(v[0], str(v[1]))
-                self.found.names.add(str(v[1]))
+                self.interface.names.add(str(v[1]))
             case "OpDecorate" | "OpMemberDecorate":
                 self.decorate(i)
             case "OpVariable":
@@ -150,27 +150,27 @@ class _Reader:
     def finished(self) -> Interface:
         for id_, constant in self.constants:
             if "SpecId" in self.decorations.get(id_, {}):
-                self.found.spec_constants[self.decorations[id_]["SpecId"]] = constant
+                self.interface.spec_constants[self.decorations[id_]["SpecId"]] = constant
         for i in self.variables:
             pointer = self.types.get(_id(i.values[0]))
             if pointer is None or pointer.name != "OpTypePointer" or i.result is None:
                 continue
             pointee = _id(pointer.values[1])
             if i.values[1] == "PushConstant":
-                self.found.push_bytes[i.result] = self.size(pointee)
+                self.interface.push_bytes[i.result] = self.size(pointee)
             elif i.values[1] in ("StorageBuffer", "Uniform"):
                 self.resource(i.result, pointee)
-        return self.found
+        return self.interface
 
     def resource(self, variable: Id, pointee: Id) -> None:
         places = self.decorations.get(variable, {})
         if "DescriptorSet" in places and "Binding" in places:
-            self.found.places[variable] = places["DescriptorSet"], places["Binding"]
+            self.interface.places[variable] = places["DescriptorSet"], places["Binding"]
         declared, length = self.types.get(pointee), None
         if declared is not None and declared.name in ("OpTypeArray", "OpTypeRuntimeArray"):
             length = self.numbers.get(_id(declared.values[1]), 0) if declared.name == "OpTypeArray" else 0
         name = self.names.get(variable, "")
-        self.found.resources[variable] = Resource(f'{variable!r} "{name}"' if name else repr(variable), length)
+        self.interface.resources[variable] = Resource(f'{variable!r} "{name}"' if name else repr(variable), length)
 
     def size(self, id_: Id, stride: int = 0, row_major: bool = False, depth: int = 0) -> int:
         """Bytes from the start of a value to its end, 0 where that is not known."""

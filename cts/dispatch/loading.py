@@ -134,14 +134,14 @@ class _Loader:
 
     def addresses(self, addresses: Iterable[Address], size: int, steps: Steps) -> tuple[JobAddress, ...]:
         """Addresses to write into at most `size` bytes."""
-        found = []
+        job_addresses = []
         for n, address in enumerate(addresses):
             self.check_buffer(address.of, (*steps, "addresses", n, "of"))
             if address.at + 8 > size:
                 what = f"an address at byte {address.at} of {size}"
                 raise self.text.bad(what, (*steps, "addresses", n, "at"), f"at most {size - 8}: an address has 8 bytes")
-            found.append(JobAddress(address.at, address.of, address.offset))
-        return tuple(found)
+            job_addresses.append(JobAddress(address.at, address.of, address.offset))
+        return tuple(job_addresses)
 
     def memory(self, name: str, contents: Contents) -> Memory:
         data, guard = contents.array.reshape(-1).view(np.uint8), guard_pattern()
@@ -184,7 +184,7 @@ class _Loader:
         return plain, arrays
 
     def spec_constants(self, known: dict[int, SpecConstant]) -> dict[int, bytes]:
-        found = {}
+        constants = {}
         for id_, value in self.file.spec_constants.items():
             steps: Steps = ("spec_constants", id_)
             if id_ not in known:
@@ -194,15 +194,15 @@ class _Loader:
             if constant.kind == "bool":
                 if value not in (False, True) or isinstance(value, (float, str)):
                     raise self.text.bad(f"{value!r} for a bool", steps, "true or false")
-                found[id_] = int(value).to_bytes(4, "little")
+                constants[id_] = int(value).to_bytes(4, "little")
                 continue
             if isinstance(value, bool):
                 raise self.text.bad(f"{value} for a constant of type {constant}", steps, "a number")
             try:
-                found[id_] = encode(ElementType(str(constant)), [value]).tobytes()
+                constants[id_] = encode(ElementType(str(constant)), [value]).tobytes()
             except ValueError as e:
                 raise self.text.bad(str(e), steps, f"a number that {constant} holds") from e
-        return found
+        return constants
 
     def push_constants(self, needed: int) -> tuple[bytes, tuple[JobAddress, ...]]:
         given = self.file.push_constants or PushConstants()

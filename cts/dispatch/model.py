@@ -71,8 +71,8 @@ class Source(_Data, frozen=True):
     def __post_init__(self) -> None:
         given = [f for f in ("file", "fill", "values", "iota", "random") if getattr(self, f) is not None]
         if len(given) != 1:
-            got = " and ".join(given) or "none"
-            raise ValueError(f"give exactly one of file, fill, values, iota and random; got {got}")
+            listed = " and ".join(given) or "none"
+            raise ValueError(f"give exactly one of file, fill, values, iota and random; got {listed}")
         if self.file is None and self.type is None:
             raise ValueError(f"{given[0]} needs a type, for example `type: float32`")
         if self.file is None and self.values is None and self.shape is None:
@@ -139,7 +139,7 @@ _BINDING = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\[(\d{1,9})\])?")
 
 def binding_of(text: str) -> tuple[int, int, int | None]:
     """Set, binding and index of a key of `bindings`. Raises ValueError."""
-    found = _BINDING.fullmatch(text)
-    if found is None:
+    match = _BINDING.fullmatch(text)
+    if match is None:
         raise ValueError(f'{text!r} is no binding: "set.binding" or, in an array of descriptors, "set.binding[index]"')
-    return int(found[1]), int(found[2]), None if found[3] is None else int(found[3])
+    return int(match[1]), int(match[2]), None if match[3] is None else int(match[3])

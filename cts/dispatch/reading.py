@@ -45,8 +45,8 @@ class Text:
 
 def _below(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        found: yaml.Node = node.value[step]
-        return found
+        child: yaml.Node = node.value[step]
+        return child
     if isinstance(node, yaml.MappingNode):
         return next((value for key, value in node.value if key.value == str(step)), None)
     return None
@@ -78,15 +78,15 @@ def read(path: Path) -> tuple[DispatchFile, Text]:
     try:
         return msgspec.convert(data, DispatchFile), text
     except msgspec.ValidationError as e:
-        message, _, found = str(e).partition(" - at `")
-        steps = _named(_steps(found), found.startswith("key"), data)
-        raise text.bad(*_told(message, steps)) from e
+        message, _, location = str(e).partition(" - at `")
+        steps = _named(_steps(location), location.startswith("key"), data)
+        raise text.bad(*_in_plain_words(message, steps)) from e
 
 
-def _steps(found: str) -> Steps:
+def _steps(location: str) -> Steps:
     """The path of a msgspec error: `$.buffers[...].values[0]` or `key` in `$.spec_constants`."""
     steps: list[str | int] = []
-    for name, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", found):
+    for name, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", location):
         steps.append(name or (int(index) if index.isdigit() else "..."))
     return tuple(steps)
 
@@ -127,7 +127,7 @@ def _fields(steps: Steps) -> tuple[str, ...]:
     return next((_PARTS[step] for step in reversed(path) if step in _PARTS), DispatchFile).__struct_fields__
 
 
-def _told(message: str, steps: Steps) -> tuple[str, Steps, str]:
+def _in_plain_words(message: str, steps: Steps) -> tuple[str, Steps, str]:
     """An error of msgspec in plain words: what is wrong, where, and what would be right."""
     if "matching regex" in message:
         if steps[-1:] == ("bytes",):

@@ -55,7 +55,7 @@ class Result:
 
     @property
     def status(self) -> int:
-        """0 clean, 1 findings, 3 where a driver could not do its part: it lacks something, or refuses the module."""
+        """0 clean, 1 findings, 3 where a driver could not run it: it lacks something, or refuses the module."""
         verdicts = [r.verdict for r in self.runs]
         return exit_status(verdicts, troubled=Verdict.UNSUPPORTED in verdicts)
 

@@ -49,8 +49,8 @@ def _made(source: Source) -> tuple[ElementType, Array]:
             raise BadSource(what, "values", f"{count} values, or another shape")
         return element, _checked("values", lambda: encode(element, source.values or ())).reshape(shape)
     if source.fill is not None:
-        one = _checked("fill", lambda: encode(element, [source.fill or 0]))
-        return element, np.repeat(one, count).reshape(shape)
+        filler = _checked("fill", lambda: encode(element, [source.fill or 0]))
+        return element, np.repeat(filler, count).reshape(shape)
     if source.iota is not None:
         iota = source.iota
         return element, _checked("iota", lambda: _iota(element, iota, count)).reshape(shape)

@@ -38,7 +38,7 @@ def explain(
 ) -> Explanation:
     """What a valid case shows of a driver: of a failure or a crash, where it begins.
 
-    `elements` are the rows and columns to tell of; without them, the worst_elements. The driver runs the case,
+    `elements` are the rows and columns to describe; without them, those of `worst_elements`. The driver runs the case,
     and where it does not show its intermediate results versions of it that store them. Raises BadInput
     where the driver cannot run the case, or `elements` are outside the result.
     """
@@ -82,9 +82,9 @@ def _of_failure(
     as_if = explaining(case, oracle, result, result.index, attempt.outcome.memory)
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
-    found = suspects(case, located.index, as_if, result, steps_of(case, oracle, result), steps)
+    suspected = suspects(case, located.index, as_if, result, steps_of(case, oracle, result), steps)
     if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
-        found = prioritised(skipped_by_addressing(reached), found)
+        suspected = prioritised(skipped_by_addressing(reached), suspected)
     return structs.replace(
         known,
         result=result.name,
@@ -92,8 +92,8 @@ def _of_failure(
         wrong=int(result.wrong.sum()),
         total=result.wrong.size,
         elements=tuple(describe_elements(case, oracle, expectation, located, places)),
-        facts=tuple(s.fact for s in found),
-        suspects=found,
+        facts=tuple(s.fact for s in suspected),
+        suspects=suspected,
         as_if=as_if,
         picture=lines,
         picture_of=f"instance {instance} of {len(result.wrong)}",
@@ -107,12 +107,12 @@ def ranked(
     """An explanation without wrong elements, with the facts of its instruction."""
     index = known.instruction
     result = None if index is None else correct_result(case, expectation, index)
-    found = suspects(case, index, (), result, steps_of(case, oracle, result), steps)
-    return structs.replace(known, facts=tuple(s.fact for s in found), suspects=found)
+    suspected = suspects(case, index, (), result, steps_of(case, oracle, result), steps)
+    return structs.replace(known, facts=tuple(s.fact for s in suspected), suspects=suspected)
 
 
 def steps_of(case: Case, oracle: Oracle, result: Result | None) -> Callable[[ElementIndex], Sequence[TraceStep]]:
-    """Tells the steps of a result's own instruction, for one element."""
+    """The function from an element to the steps of the result's own instruction."""
     reached = None if result is None else oracle.reached(case, result.index)
 
     def steps(place: ElementIndex) -> Sequence[TraceStep]:

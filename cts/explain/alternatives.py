@@ -1,4 +1,4 @@
-"""What a driver may take an instruction for that is of its kind: by each of its fields, what else that may say."""
+"""What a driver may take an instruction for, of the same kind: for each of its fields, the other values it may have."""
 
 from __future__ import annotations
 

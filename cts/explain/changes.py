@@ -70,17 +70,17 @@ def _with(case: Case, index: int, instruction: AnyInstruction) -> Case:
 def _behind(case: Case, index: int) -> list[int]:
     """The instructions that made the layout, the view and the pointer of an instruction, latest first."""
     places = {getattr(i, "id", None): n for n, i in enumerate(case.program)}
-    found: list[int] = []
+    indices: list[int] = []
     instruction: Any = case.program[index]
     left = [getattr(instruction, f, None) for f in ("layout", "view", "buffer")]
     while left:
-        at = places.get(left.pop(0))
-        if at is None or at in found:
+        position = places.get(left.pop(0))
+        if position is None or position in indices:
             continue
-        if isinstance(case.program[at], LayoutInstruction | ViewInstruction | PointerInstruction):
-            found.append(at)
-            left += [getattr(case.program[at], f, None) for f in ("of", "a", "b", "buffer")]
-    return sorted(found, reverse=True)
+        if isinstance(case.program[position], LayoutInstruction | ViewInstruction | PointerInstruction):
+            indices.append(position)
+            left += [getattr(case.program[position], f, None) for f in ("of", "a", "b", "buffer")]
+    return sorted(indices, reverse=True)
 
 
 #: Fields that are no numbers an address or a sum is made of.
@@ -96,11 +96,11 @@ def _numbers(case: Case, j: int) -> Iterator[Change]:
             continue
         items = value if isinstance(value, tuple) else (value,)
         for n, item in enumerate(items):
-            at = f"{field}[{n}]" if isinstance(value, tuple) else field
+            path = f"{field}[{n}]" if isinstance(value, tuple) else field
             for text, other in _others(item):
                 new = (*items[:n], other, *items[n + 1 :]) if isinstance(value, tuple) else other
                 changed = _with(case, j, structs.replace(instruction, **{field: new}))
-                yield Change(f"program[{j}].{at} were {text}", instruction.explained_by, changed)
+                yield Change(f"program[{j}].{path} were {text}", instruction.explained_by, changed)
         if isinstance(value, tuple) and len(value) > 1 and all(isinstance(v, (int, Scalar)) for v in value):
             for text, new in (("all 0", (0,) * len(value)), ("in reverse order", value[::-1])):
                 changed = _with(case, j, structs.replace(instruction, **{field: new}))

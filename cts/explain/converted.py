@@ -20,10 +20,10 @@ def wrongly_converted(case: Case, driver: OpenDriver, oracle: Oracle, matrix: st
 
     Its `conversion` is the one that made the matrix.
     """
-    made = [n for n, c in enumerate(case.conversions) if c.destination.of == matrix and not c.after]
-    if not made or matrix not in case.opaque:
+    writers = [n for n, c in enumerate(case.conversions) if c.destination.of == matrix and not c.after]
+    if not writers or matrix not in case.opaque:
         return None
-    back = _back(case, matrix, made[-1])
+    back = _back(case, matrix, writers[-1])
     try:
         if oracle.violations(back) or refusal(driver, back) is not None:
             return None
@@ -32,12 +32,12 @@ def wrongly_converted(case: Case, driver: OpenDriver, oracle: Oracle, matrix: st
         wrong = next((int(g.offsets[0]) for g in groups if g.buffer == BACK and not g.guard), None)
         if wrong is None:
             return None
-        return replace(oracle.trace(back, BACK, wrong, detail=True), conversion=made[-1])
+        return replace(oracle.trace(back, BACK, wrong, detail=True), conversion=writers[-1])
     except BadInput:
         return None
 
 
-def _back(case: Case, matrix: str, made: int) -> Case:
+def _back(case: Case, matrix: str, index: int) -> Case:
     """The case with the matrix converted back, at once, to rows."""
     opaque = case.opaque[matrix]
     # Rows of float8 are no destination (VK-051); float16 holds all of its numbers.
@@ -51,5 +51,5 @@ def _back(case: Case, matrix: str, made: int) -> Case:
     return structs.replace(
         case,
         buffers={**case.buffers, BACK: buffer},
-        conversions=(*case.conversions[: made + 1], conversion, *case.conversions[made + 1 :]),
+        conversions=(*case.conversions[: index + 1], conversion, *case.conversions[index + 1 :]),
     )

@@ -24,10 +24,10 @@ def shortest(plain: Explanation, case: Case, driver: OpenDriver, oracle: Oracle,
     if fault is not None and fault.where:
         notes.append(f"the driver says where: {fault.where}")
     for index, beginning in _beginnings(case):
-        made = _stored(beginning, oracle, driver)
-        if made is None:
+        storing = _stored(beginning, oracle, driver)
+        if storing is None:
             continue
-        again = judge(driver, made, oracle.expect(made))
+        again = judge(driver, storing, oracle.expect(storing))
         if again.verdict is attempt.verdict:
             op = type(case.program[index]).__name__
             notes.append(f"the program up to program[{index}], with its results stored, ends the same way")
@@ -53,7 +53,7 @@ def _stored(case: Case, oracle: Oracle, driver: OpenDriver) -> Case | None:
     """The program with its results stored, as far as it may and can be run."""
     try:
         every, _ = points(case)
-        made = instrumented(case, every).case
-        return made if not oracle.violations(made) and refusal(driver, made) is None else None
+        stored = instrumented(case, every).case
+        return stored if not oracle.violations(stored) and refusal(driver, stored) is None else None
     except (BadInput, ValueError):
         return None

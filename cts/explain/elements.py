@@ -30,12 +30,12 @@ ElementIndex = tuple[int, int, int]
 
 _NAMES = {Reach.MEMORY: "memory", Reach.CLIPPED: "clipped", Reach.CLAMPED: "clamped", Reach.INACTIVE: "not reached"}
 
-#: Elements that are looked at unless others are requested_elements for.
+#: Elements that are looked at unless others are requested.
 MOST = 3
 
 
 def correct_result(case: Case, expectation: Expectation, index: int) -> Result | None:
-    """What an instruction gives, or stores, with nothing wrong in it: for instructions that harm elsewhere."""
+    """What an instruction gives, or stores, with no wrong element: for instructions whose error shows elsewhere."""
     instruction: Any = case.program[index]
     fields = ("matrix", "vector") if isinstance(instruction, STORES) else ("id",)
     name = next((n for n in (getattr(instruction, f, None) for f in fields) if n in expectation.matrices), None)
@@ -103,7 +103,7 @@ def describe_elements(
     for instance, row, col in places:
         place = (instance, row, col)
         trace = trace_of(case, oracle, result, reached, place, depth=None)
-        met = (
+        reach = (
             ""
             if reached is None or reached.status.shape != result.wrong.shape
             else _NAMES[Reach(reached.status[place])]
@@ -116,7 +116,7 @@ def describe_elements(
             not wrong,
             expected_text(result, place),
             value_text(result.component, int(result.actual[place])),
-            met,
+            reach,
             read_instead(case, expectation, result, reached, place) if wrong else "",
             trace.steps,
         )
@@ -164,15 +164,15 @@ def read_instead(
     instruction: Any = case.program[result.index]
     plain = isinstance(instruction, Load) and getattr(instruction, "decode", None) is None
     if plain and reached is not None:
-        found = _in_buffer(case, reached.buffer, result.component, actual)
-        if found:
-            return found
+        element = _in_buffer(case, reached.buffer, result.component, actual)
+        if element:
+            return element
     names = dict.fromkeys((*references(instruction), result.name))
     for name in instruction.addends if isinstance(instruction, Product) else names:
         if name in expectation.matrices and (name != result.name or isinstance(instruction, STORES)):
-            found = _in_result(case, expectation, name, result.component, actual, place[0])
-            if found:
-                return found
+            element = _in_result(case, expectation, name, result.component, actual, place[0])
+            if element:
+                return element
     return ""
 
 
@@ -182,13 +182,13 @@ def _in_buffer(case: Case, name: str, component: ComponentType, actual: int) -> 
     if contents.size % component.size:
         return ""
     values = contents.view(component.bits_dtype)
-    at = np.flatnonzero(values == actual)
-    if len(at) != 1 or len(values) < 2:
+    matches = np.flatnonzero(values == actual)
+    if len(matches) != 1 or len(values) < 2:
         return ""
-    byte = int(at[0]) * component.size
+    byte = int(matches[0]) * component.size
     if component.size != buffer.type.size:
         return f"byte {byte} of {name!r}"
-    element, rest = divmod(int(at[0]), buffer.components)
+    element, rest = divmod(int(matches[0]), buffer.components)
     coordinates = [int(c) for c in np.unravel_index(element, buffer.shape)] + ([rest] if buffer.components > 1 else [])
     return f"{name}[{', '.join(map(str, coordinates))}], byte {byte}"
 
@@ -201,7 +201,7 @@ def _in_result(
         return ""
     every = expectation.matrices[name]
     values = every[min(instance, len(every) - 1)]
-    at = np.argwhere(values == actual)
-    if len(at) != 1 or values.size < 2:
+    matches = np.argwhere(values == actual)
+    if len(matches) != 1 or values.size < 2:
         return ""
-    return f"{name}[{', '.join(str(int(n)) for n in at[0])}]"
+    return f"{name}[{', '.join(str(int(n)) for n in matches[0])}]"

@@ -47,8 +47,8 @@ from cts.model.instructions import defined_ids
 from cts.model.operand import Operand
 from cts.oracle.expectation import Expectation, Spread
 
-#: Turns of one loop that get slots, and bytes of all slots together.
-MOST_TURNS = 64
+#: Iterations of one loop that get slots, and bytes of all slots together.
+MOST_ITERATIONS = 64
 MOST_BYTES = 1 << 26
 
 #: What slots hold before: a number of every component type.
@@ -111,8 +111,8 @@ class Instrumented:
     slots: tuple[Slots, ...]
 
     def results(self, expectation: Expectation, memory: dict[str, npt.NDArray[np.uint8]]) -> list[Result]:
-        """Every result in the order in which the program comes to it, as memory has it after a run."""
-        found: list[tuple[tuple[int, ...], Result]] = []
+        """Every result in the order in which the program computes it, as memory has it after a run."""
+        ordered: list[tuple[tuple[int, ...], Result]] = []
         for slots in self.slots:
             point, component = slots.point, slots.point.shape.component
             allowed = expectation.buffers[slots.buffer]
@@ -120,18 +120,18 @@ class Instrumented:
             wide = _spread_of(allowed.exact, allowed.intervals, component)
             for iteration in range(slots.iterations):
                 iterations = _iterations(iteration, point.loops)
-                at = slots.places(iteration) // component.size
-                arrays = [a.view(component.bits_dtype)[at] for a in (allowed.exact, actual)]
-                spread = None if wide is None else Spread(wide.lo[at], wide.hi[at], wide.flags[at])
+                indices = slots.places(iteration) // component.size
+                arrays = [a.view(component.bits_dtype)[indices] for a in (allowed.exact, actual)]
+                spread = None if wide is None else Spread(wide.lo[indices], wide.hi[indices], wide.flags[indices])
                 result = compared(point.index, point.name, component, arrays[0], arrays[1], spread, iterations)
                 after = point.after if point.kept else None
                 block = point.block if _otherwise_taken(result) else None
-                found.append((_moment(point, iterations), replace(result, after=after, block=block)))
-        return [result for _, result in sorted(found, key=lambda f: f[0])]
+                ordered.append((_moment(point, iterations), replace(result, after=after, block=block)))
+        return [result for _, result in sorted(ordered, key=lambda f: f[0])]
 
 
 def _otherwise_taken(result: Result) -> bool:
-    """Whether an instance stored what it should not have come to, or did not store what it should have."""
+    """Whether an instance stored a result that it should not have reached, or did not store one that it should have."""
     before = encode(result.component, [BEFORE])[0]
     stored = [(a != before).any(axis=(1, 2)) for a in (result.expected, result.actual)]
     return bool((stored[0] != stored[1]).any())
@@ -144,22 +144,22 @@ def _spread_of(exact: npt.NDArray[np.uint8], intervals: Sequence[Any], component
     plain = exact.view(component.bits_dtype)
     lo, hi, flags = plain.copy(), plain.copy(), np.zeros(plain.shape, np.uint8)
     for group in intervals:
-        at = group.offsets // component.size
-        lo[at], hi[at], flags[at] = group.lo, group.hi, group.flags
+        indices = group.offsets // component.size
+        lo[indices], hi[indices], flags[indices] = group.lo, group.hi, group.flags
     return Spread(lo, hi, flags)
 
 
 def _iterations(iteration: int, loops: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     """The index of each loop, outermost first."""
-    found: list[int] = []
+    indices: list[int] = []
     for _, count in reversed(loops):
         iteration, index = divmod(iteration, count)
-        found.insert(0, index)
-    return tuple(found)
+        indices.insert(0, index)
+    return tuple(indices)
 
 
 def _moment(point: Point, iterations: tuple[int, ...]) -> tuple[int, ...]:
-    """What orders results as they come about: loop, iteration, loop, iteration, ..., place."""
+    """The key that orders results as they are computed: loop, iteration, loop, iteration, ..., place."""
     around = [n for (loop, _), iteration in zip(point.loops, iterations, strict=True) for n in (loop, iteration)]
     return (*around, point.after)
 
@@ -169,7 +169,7 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
     types = types_of(case)
     loops: list[tuple[int, int]] = []
     opened: list[int] = []
-    found: list[Point] = []
+    storable: list[Point] = []
     left: list[str] = []
     defined: dict[str, int] = {}
 
@@ -179,12 +179,12 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
             if not isinstance(shape, (MatrixShape, VectorShape, ScalarType)):
                 continue
             defined.setdefault(name, index)
-            if len(loops) > 2 or any(count > MOST_TURNS for _, count in loops):
-                why = "more than two loops" if len(loops) > 2 else f"a loop of more than {MOST_TURNS} iterations"
+            if len(loops) > 2 or any(count > MOST_ITERATIONS for _, count in loops):
+                why = "more than two loops" if len(loops) > 2 else f"a loop of more than {MOST_ITERATIONS} iterations"
                 left.append(f"{name!r} is not stored: it is in {why}")
             else:
                 block = opened[-1] if opened else None
-                found.append(Point(index, name, after, shape, tuple(loops), block, kept))
+                storable.append(Point(index, name, after, shape, tuple(loops), block, kept))
 
     for index, (instruction, names) in enumerate(zip(case.program, defined_ids(case.program), strict=True)):
         match instruction:
@@ -202,7 +202,7 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
                     if name in defined and (in_next_iteration or _again(case, name, index)):
                         add(defined[name], [name], index, kept=True)
         add(index, names, index)
-    return found, left
+    return storable, left
 
 
 def _again(case: Case, name: str, index: int) -> bool:
@@ -277,8 +277,8 @@ def _stores(case: Case, slots: Slots) -> list[AnyInstruction]:
     if isinstance(point.shape, VectorShape):
         return [store]
     name = f"debug_{point.name}_{point.after}"
-    made = VectorConstruct(id=name, type=VectorType(point.shape.component, 1), parts=(point.name,))
-    return [made, structs.replace(store, vector=name)]
+    vector = VectorConstruct(id=name, type=VectorType(point.shape.component, 1), parts=(point.name,))
+    return [vector, structs.replace(store, vector=name)]
 
 
 def _offset(case: Case, slots: Slots, unit: int) -> Operand:
@@ -286,11 +286,11 @@ def _offset(case: Case, slots: Slots, unit: int) -> Operand:
     x, y, _ = case.dispatch.workgroups
     vector = not isinstance(slots.point.shape, MatrixShape)
     each = case.dispatch.invocations or (case.dispatch.subgroups if _by_subgroup(slots.point.shape) else 1)
-    one = slots.rows * slots.pitch // unit
+    slot = slots.rows * slots.pitch // unit
     iteration = slots.bytes_per_iteration // unit
     counts = [count for _, count in slots.point.loops]
-    factors = {"wg_x": each * one, "wg_y": each * one * x, "wg_z": each * one * x * y}
-    factors["inv" if vector else "sg"] = one if vector or _by_subgroup(slots.point.shape) else 0
+    factors = {"wg_x": each * slot, "wg_y": each * slot * x, "wg_z": each * slot * x * y}
+    factors["inv" if vector else "sg"] = slot if vector or _by_subgroup(slots.point.shape) else 0
     if counts:
         factors["loop"] = iteration
     if len(counts) == 2:

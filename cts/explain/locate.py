@@ -78,7 +78,7 @@ class _Search:
         return Located(result.index, how, result, tuple(self.notes))
 
     def stored(self, result: Result) -> Located:
-        """Where the first wrong one of the results that were stored speaks of."""
+        """The instruction that the first wrong one of the stored results points to."""
         name = f"{result.name!r}, of program[{result.index}],"
         if result.block is not None:
             kind = type(self.case.program[result.block]).__name__
@@ -193,28 +193,28 @@ def _refused(search: _Search, case: Case) -> str:
 def _run(search: _Search, chosen: Sequence[Point]) -> tuple[list[Result], bool]:
     """What was stored, and whether the buffers of the case itself are wrong as well."""
     try:
-        made: Instrumented = instrumented(search.case, chosen)
+        storing: Instrumented = instrumented(search.case, chosen)
     except ValueError as e:
         search.notes.append(str(e))
         return [], False
-    why = _refused(search, made.case)
+    why = _refused(search, storing.case)
     if why:
         search.notes.append(f"{len(chosen)} results cannot be stored at once: {why}")
         return [], False
-    expectation = search.oracle.expect(made.case)
-    attempt = judge(search.driver, made.case, expectation)
+    expectation = search.oracle.expect(storing.case)
+    attempt = judge(search.driver, storing.case, expectation)
     if attempt.verdict not in (Verdict.PASS, Verdict.FAIL) or attempt.outcome is None:
         search.notes.append(f"{attempt.verdict.value} where {len(chosen)} results are stored: {attempt.detail}")
         return [], False
     groups = () if attempt.divergence is None else attempt.divergence.groups
     fails = any(g.buffer in search.case.buffers for g in groups)
-    return made.results(expectation, attempt.outcome.memory), fails
+    return storing.results(expectation, attempt.outcome.memory), fails
 
 
 def _in_memory(
     search: _Search, expectation: Expectation, divergence: Divergence, memory: dict[str, Any], how: str
 ) -> Located:
-    """The store that memory speaks of, as every intermediate result is right or unknown."""
+    """The store that memory points to, as every intermediate result is right or unknown."""
     first = divergence.groups[0]
     offset = int(first.offsets[0])
     trace = search.oracle.trace(search.case, first.buffer, offset, detail=True, depth=0)
@@ -282,7 +282,7 @@ def _as_shown(store: AnyInstruction, stored: Result, known: Result) -> bool:
 
 
 def _converted(search: _Search, trace: Trace) -> Located:
-    """A conversion wrote what is wrong: it is to blame, or what accumulates into the matrix that it reads."""
+    """A conversion wrote what is wrong: the conversion is, or what accumulates into the matrix that it reads."""
     assert trace.conversion is not None
     source = search.case.conversions[trace.conversion].source.of
     adding = [
@@ -302,13 +302,13 @@ def _nearest(search: _Search, first: Differing, offset: int, kinds: tuple[type, 
     for n, instruction in enumerate(search.case.program):
         reached = search.oracle.reached(search.case, n) if isinstance(instruction, kinds) else None
         if reached is not None and reached.buffer == first.buffer:
-            met = reached.byte[reached.status == Reach.MEMORY]
-            distances.append((int(np.abs(met - offset).min()) if met.size else 1 << 40, n))
+            addresses = reached.byte[reached.status == Reach.MEMORY]
+            distances.append((int(np.abs(addresses - offset).min()) if addresses.size else 1 << 40, n))
     return min(distances)[1] if distances else None
 
 
 def _passed_over(search: _Search, buffer: str) -> tuple[int, int] | None:
-    """The block around the first store to a buffer that is not come to, and that store."""
+    """The block around the first store to a buffer that is not reached, and that store."""
     roots = {name: name for name in search.case.buffers}
     opened: list[int] = []
     for n, instruction in enumerate(search.case.program):
@@ -339,15 +339,15 @@ def _stored(
     component = shape.component
     allowed = expectation.buffers[reached.buffer].exact
     actual = memory[reached.buffer][GUARD_BYTES:-GUARD_BYTES]
-    met = reached.status == Reach.MEMORY
-    at = np.where(met, reached.byte, 0)[..., None] + np.arange(component.size)
-    wanted, have = (np.ascontiguousarray(a[at]).view(component.bits_dtype)[..., 0] for a in (allowed, actual))
+    in_memory = reached.status == Reach.MEMORY
+    places = np.where(in_memory, reached.byte, 0)[..., None] + np.arange(component.size)
+    wanted, have = (np.ascontiguousarray(a[places]).view(component.bits_dtype)[..., 0] for a in (allowed, actual))
     differing = np.zeros(allowed.shape, bool)
     for group in divergence.groups:
         if group.buffer == reached.buffer and not group.guard:
             differing[(group.offsets[:, None] + np.arange(group.component.size)).ravel()] = True
-    wrong = differing[at].any(axis=-1) & met
-    return Result(index, str(name), component, wanted, np.where(met, have, wanted), wrong)
+    wrong = differing[places].any(axis=-1) & in_memory
+    return Result(index, str(name), component, wanted, np.where(in_memory, have, wanted), wrong)
 
 
 def untouched(case: Case, located: Located, reached: Reached | None) -> Any:
@@ -359,6 +359,6 @@ def untouched(case: Case, located: Located, reached: Reached | None) -> Any:
     if reached is None or not isinstance(case.program[result.index], STORES):
         return None
     contents = initial_bits(case.buffers[reached.buffer]).view(np.uint8)
-    at = np.where(reached.status == Reach.MEMORY, reached.byte, 0)[..., None] + np.arange(result.component.size)
-    before = np.ascontiguousarray(contents[at]).view(result.component.bits_dtype)[..., 0]
+    places = np.where(reached.status == Reach.MEMORY, reached.byte, 0)[..., None] + np.arange(result.component.size)
+    before = np.ascontiguousarray(contents[places]).view(result.component.bits_dtype)[..., 0]
     return result.actual == before

@@ -1,4 +1,4 @@
-"""What is known of a divergence: where it begins, which elements are wrong, and which rules they speak of."""
+"""What is known of a divergence: where it begins, which elements are wrong, and which rules they suggest are broken."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHORTENED = "by shorter programs"
 class Element(Struct, frozen=True):
     """One element of the first result that differs, or of the matrix that a store writes.
 
-    `reached` is `memory`, `clipped`, `clamped`, or empty where no memory is met. `read_instead` says
+    `reached` is `memory`, `clipped`, `clamped`, or empty where no memory is accessed. `read_instead` says
     which element has the actual value, where the data tell. `steps` are how the expected value comes
     about, that of the instruction first.
     """
@@ -47,7 +47,7 @@ class AsIf(Struct, frozen=True):
 
 
 class Suspect(Struct, frozen=True):
-    """A fact that may be broken, and what speaks for it."""
+    """A fact that may be broken, and the evidence for it."""
 
     fact: str
     why: str

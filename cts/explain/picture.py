@@ -42,11 +42,11 @@ def picture(
 def characters(result: Result, reached: Reached | None, untouched: Mask | None) -> npt.NDArray[np.str_]:
     """The character of every element, (instances, rows, cols)."""
     wrong = result.wrong
-    found = np.where(wrong, "X", ".")
+    symbols = np.where(wrong, "X", ".")
     if reached is not None and reached.status.shape == wrong.shape:
         for kind, right, bad in ((Reach.CLIPPED, "c", "C"), (Reach.CLAMPED, "k", "K")):
             here = reached.status == kind
-            found = np.where(here, np.where(wrong, bad, right), found)
+            symbols = np.where(here, np.where(wrong, bad, right), symbols)
     if untouched is not None:
-        found = np.where(wrong & untouched, "U", found)
-    return found
+        symbols = np.where(wrong & untouched, "U", symbols)
+    return symbols

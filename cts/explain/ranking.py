@@ -42,7 +42,7 @@ def explaining(
 
     Of a result within a loop and of a store, memory is compared instead.
     """
-    found: list[AsIf] = []
+    explanations: list[AsIf] = []
     free = _free(oracle.expect(case))
     in_memory = bool(result.iterations) or result.name not in _defined(case, index)
     wrong = int(result.wrong.sum())
@@ -51,17 +51,17 @@ def explaining(
         if expectation is None:
             continue
         if in_memory:
-            # Where more may be anything than before, that nothing differs says nothing.
+            # Where more elements may be anything than before, a comparison without differences proves nothing.
             judged = set(change.case.buffers) == set(memory) and _free(expectation) <= free
             same = judged and compare(change.case, expectation, memory) is None
             given, exact = (wrong, True) if same else (0, False)
         else:
             given, exact = _given(case, expectation, result)
         if given:
-            found.append(AsIf(change.what, change.facts, given, wrong, exact))
-    best = [a for a in found if a.exact]
+            explanations.append(AsIf(change.what, change.facts, given, wrong, exact))
+    best = [a for a in explanations if a.exact]
     if not best:
-        best = sorted((a for a in found if 2 * a.given > a.wrong), key=lambda a: -a.given)[:1]
+        best = sorted((a for a in explanations if 2 * a.given > a.wrong), key=lambda a: -a.given)[:1]
     return tuple(best[:LISTED])
 
 
@@ -107,8 +107,8 @@ def _anything(result: Result) -> Mask:
     """The elements that may have any value."""
     if result.spread is None:
         return np.zeros(result.wrong.shape, bool)
-    found: Mask = (result.spread.flags & np.uint8(Freedom.ANY)) != 0
-    return found
+    anything: Mask = (result.spread.flags & np.uint8(Freedom.ANY)) != 0
+    return anything
 
 
 @dataclass(frozen=True)
@@ -129,32 +129,32 @@ def suspects(
     steps_of: Callable[[ElementIndex], Iterable[TraceStep]],
     steps: Iterable[TraceStep] = (),
 ) -> tuple[Suspect, ...]:
-    """Facts in the order of suspicion, each once, with what speaks for it.
+    """Facts in the order of suspicion, each once, with the evidence for it.
 
     First those of changes that explain every element, and those of program[`index`] where another
     instruction gave the result; then by Ochiai's measure: the steps that do something in the wrong
     elements and not in the right ones. Last `steps`, and facts that only take part.
     """
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     own = () if index is None else case.program[index].explained_by
     kind = "" if index is None else f"what program[{index}] {type(case.program[index]).__name__} does"
     if result is None or result.index != index:
-        found |= dict.fromkeys(own, kind)
+        reasons |= dict.fromkeys(own, kind)
     for change in as_if:
         if change.exact:
             for fact in change.facts:
-                found.setdefault(fact, f"all {change.wrong} wrong elements are as if {change.what}")
+                reasons.setdefault(fact, f"all {change.wrong} wrong elements are as if {change.what}")
     if result is not None:
         for fact, seen in _by_elements(result, steps_of):
-            found.setdefault(fact, _why(seen) if result.wrong.any() else _takes_part(seen.example))
+            reasons.setdefault(fact, _why(seen) if result.wrong.any() else _takes_part(seen.example))
     for step in steps:
-        found.setdefault(step.fact, _takes_part(step))
+        reasons.setdefault(step.fact, _takes_part(step))
     for change in as_if:
         for fact in change.facts:
-            found.setdefault(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}")
+            reasons.setdefault(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}")
     for fact in own:
-        found.setdefault(fact, kind)
-    return tuple(Suspect(fact, why) for fact, why in found.items())
+        reasons.setdefault(fact, kind)
+    return tuple(Suspect(fact, why) for fact, why in reasons.items())
 
 
 def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect, ...]:
@@ -177,7 +177,7 @@ def _takes_part(step: TraceStep) -> str:
 def _by_elements(result: Result, steps_of: Callable[[ElementIndex], Iterable[TraceStep]]) -> list[tuple[str, _Seen]]:
     wrong, right = sample(result.wrong), sample(_beside(result))
     if not wrong:
-        # Harm is done elsewhere: every element takes part in it as well as any other.
+        # What is wrong is elsewhere: no element is more suspect than another.
         wrong, right = sample(np.ones(result.wrong.shape, bool)), []
     weight = (~result.wrong).sum() / max(1, len(right)) / max(1.0, result.wrong.sum() / max(1, len(wrong)))
     does: dict[Hashable, list[int]] = defaultdict(lambda: [0, 0])

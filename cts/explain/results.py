@@ -31,7 +31,7 @@ class Result:
     Arrays are (instances, rows, cols); a vector is one row. `expected` holds one allowed value of each
     element, `actual` what a driver has; `wrong` says where that is not allowed. Of a result that was
     stored again behind an instruction which uses it, `after` is the index of that one. Where an instance
-    came to it that should not have, or one did not that should, `block` is the innermost Loop or If
+    reached it that should not have, or one did not that should, `block` is the innermost Loop or If
     around it.
     """
 
@@ -61,7 +61,7 @@ def definitions(case: Case) -> Iterator[tuple[int, str]]:
 def shown(case: Case, expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> list[Result]:
     """The results that a driver shows, in the order of the program: in loops, those of the last iteration."""
     types = types_of(case)
-    found = []
+    results = []
     for index, name in definitions(case):
         wanted, actual = expectation.matrices.get(name), matrices.get(name)
         if wanted is None or actual is None or actual.shape != wanted.shape:
@@ -69,8 +69,8 @@ def shown(case: Case, expectation: Expectation, matrices: Mapping[str, npt.NDArr
         shape = types[name]
         assert isinstance(shape, (MatrixShape, VectorShape))
         spread = expectation.spreads.get(name)
-        found.append(compared(index, name, shape.component, wanted, actual, spread))
-    return found
+        results.append(compared(index, name, shape.component, wanted, actual, spread))
+    return results
 
 
 def compared(

@@ -25,7 +25,7 @@ _FACT_WIDTH = 7
 #: Steps shown of one element; `--json` has all.
 STEPS = 40
 
-#: Facts told of with what speaks for them.
+#: Facts shown with the evidence for them.
 SUSPECTS = 8
 
 
@@ -58,9 +58,9 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "facts, the most likely broken first:", ""
         for suspect in x.suspects[:SUSPECTS]:
             yield f"  {suspect.fact:<{_FACT_WIDTH}} {suspect.why}", ""
-        more = x.suspects[SUSPECTS:]
-        if more:
-            yield f"  and {', '.join(s.fact for s in more)}", ""
+        remaining = x.suspects[SUSPECTS:]
+        if remaining:
+            yield f"  and {', '.join(s.fact for s in remaining)}", ""
 
 
 def _where(x: Explanation) -> Iterator[str]:

@@ -76,20 +76,20 @@ def bundle(subject: Subject) -> dict[str, bytes]:
 
 
 def _where_possible(subject: Subject, files: dict[str, bytes]) -> dict[str, str]:
-    """Add the formats that cannot say everything; returns why those are left out that cannot say this."""
+    """Add the formats that cannot express every case; returns why each that is left out cannot express this one."""
     left_out = {}
     for format_name, name, folder in (("glsl", SHADER, ""), ("dispatch", DISPATCH, "dispatch/"), ("amber", AMBER, "")):
         try:
-            found = export(subject, format_name)
+            exported = export(subject, format_name)
         except CannotExpress as e:
             left_out[name] = e.what + (f" ({e.where})" if e.where and e.where != subject.case.name else "")
         else:
-            files |= {folder + file: data for file, data in found.items()}
+            files |= {folder + file: data for file, data in exported.items()}
     return left_out
 
 
 def about(subject: Subject) -> str:
-    """What repro.c says of the failure."""
+    """What repro.c says about the failure."""
     seen = subject.seen
     if seen is None:
         return ""

@@ -20,14 +20,14 @@ from cts.running.archive import write_folder
 from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
-#: How long the case of a finding is made smaller.
+#: How long the case of a finding is minimised, in seconds.
 SECONDS = 20.0
 
 
 class Bundles:
     """Consumes events. A finding is minimised, for `seconds`, and explained on a driver of its own.
 
-    Generated cases are minimised when they are found, those that a quarantine leaves for last never.
+    Generated cases are minimised when they are found, but not those that a quarantine runs last.
 
     `written` are the folders, `troubles` what kept others from being written. Raises HarnessTrouble where
     the folder cannot be written.
@@ -66,15 +66,15 @@ class Bundles:
         if result.driver not in self._open:
             self._open[result.driver] = open_driver(result.driver, self.quarantine)
         driver = self._open[result.driver]
-        found, detail, original = result.finding, result.detail, None
+        reported, detail, original = result.finding, result.detail, None
         smaller = self._smaller(result, driver, oracle)
         if smaller is not None:
-            original, detail = found.case, smaller.attempt.detail
-            found = _finding(smaller, oracle)
-        seen = Seen(result.driver, described.identity, result.verdict, detail, found)
-        said = explanation(found.case, driver, oracle, result.verdict)
+            original, detail = reported.case, smaller.attempt.detail
+            reported = _finding(smaller, oracle)
+        seen = Seen(result.driver, described.identity, result.verdict, detail, reported)
+        said = explanation(reported.case, driver, oracle, result.verdict)
         size = described.capabilities["subgroup_size"]
-        return Subject(found.case, oracle.expect(found.case), size, seen, said, original)
+        return Subject(reported.case, oracle.expect(reported.case), size, seen, said, original)
 
     def _smaller(self, result: Result, driver: OpenDriver, oracle: Oracle) -> Minimized | None:
         """A smaller case that ends as the finding does. Raises KeyboardInterrupt."""

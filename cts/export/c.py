@@ -194,10 +194,10 @@ class _Program:
         if job.spec_constants:
             joined = b"".join(job.spec_constants.values())
             yield words("constant_data", "unsigned char", np.frombuffer(joined, np.uint8))
-            rows, at = [], 0
+            rows, start = [], 0
             for spec_id, value in job.spec_constants.items():
-                rows.append(f"{spec_id}, {at}, {len(value)}")
-                at += len(value)
+                rows.append(f"{spec_id}, {start}, {len(value)}")
+                start += len(value)
             yield table("constants", "struct constant", rows)
 
     def _conversions(self) -> Iterator[str]:

@@ -51,7 +51,7 @@ def words(name: str, kind: str, values: npt.NDArray[Any], row: int = 1) -> str:
     digits = 2 * values.dtype.itemsize
     per_line = _per_line(row, WIDTH // (digits + 4))
     items = [f"0x{int(v):0{digits}x}," for v in values]
-    lines = (" ".join(items[at : at + per_line]) for at in range(0, len(items), per_line))
+    lines = (" ".join(items[start : start + per_line]) for start in range(0, len(items), per_line))
     return f"static const {kind} {name}[] = {{\n" + "\n".join(f"    {line}" for line in lines) + "\n};"
 
 
@@ -75,7 +75,7 @@ def data(name: str, bits: npt.NDArray[Any], row: int = 1) -> tuple[str, str]:
     starts = np.flatnonzero(np.concatenate([[True], bits[1:] != bits[:-1]]))
     if len(starts) * _RUNS <= max(len(bits), 2 * _RUNS):
         lengths = np.diff(np.append(starts, len(bits)))
-        runs = [f"{n}, 0x{int(bits[at]):x}" for at, n in zip(starts, lengths, strict=True)]
+        runs = [f"{n}, 0x{int(bits[start]):x}" for start, n in zip(starts, lengths, strict=True)]
         return table(f"{name}_runs", "struct run", [*runs, "0, 0"]), f"{{{len(bits)}, NULL, {name}_runs}}"
     return words(name, f"uint{8 * bits.dtype.itemsize}_t", bits, row), f"{{{len(bits)}, {name}, NULL}}"
 

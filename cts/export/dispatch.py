@@ -62,27 +62,27 @@ def _names(job: ModuleJob) -> dict[str, str]:
     names: dict[str, str] = {}
     for name in job.buffers:
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name.removeprefix("$")).lstrip(".-") or "buffer"
-        found, n = plain, 1
-        while found.lower() in (taken.lower() for taken in names.values()):
+        candidate, n = plain, 1
+        while candidate.lower() in (taken.lower() for taken in names.values()):
             n += 1
-            found = f"{plain}_{n}"
-        names[name] = found
+            candidate = f"{plain}_{n}"
+        names[name] = candidate
     return names
 
 
 def _spec_constants(job: ModuleJob, lowered: Lowered) -> dict[int, bool | int | str]:
     """Numbers as they are, component values of float types as their bits."""
-    found: dict[int, bool | int | str] = {}
+    constants: dict[int, bool | int | str] = {}
     for slot in lowered.spec_slots:
         data = job.spec_constants[slot.spec_id]
         number = int.from_bytes(data, "little")
         if slot.component is not None and slot.component.is_float:
-            found[slot.spec_id] = f"0x{number:0{2 * len(data)}x}"
+            constants[slot.spec_id] = f"0x{number:0{2 * len(data)}x}"
         elif slot.component is not None and slot.component.is_signed:
-            found[slot.spec_id] = int.from_bytes(data, "little", signed=True)
+            constants[slot.spec_id] = int.from_bytes(data, "little", signed=True)
         else:
-            found[slot.spec_id] = bool(number) if slot.path[-1] in _BOOLEANS else number
-    return found
+            constants[slot.spec_id] = bool(number) if slot.path[-1] in _BOOLEANS else number
+    return constants
 
 
 #: The fields that hold a boolean.

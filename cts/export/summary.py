@@ -24,12 +24,12 @@ def summary(x: Explanation) -> Summary:
     lines = [("Instruction", _instruction(x))]
     wrong = next((e for e in x.elements if not e.right), None)
     if wrong is not None:
-        at = f"({wrong.row}, {wrong.col}) of `{x.result}`, instance {wrong.instance}"
-        lines.append(("Wrong element", f"{at}: expected {wrong.expected}, actual {wrong.actual}"))
+        element = f"({wrong.row}, {wrong.col}) of `{x.result}`, instance {wrong.instance}"
+        lines.append(("Wrong element", f"{element}: expected {wrong.expected}, actual {wrong.actual}"))
     instead = next((e for e in x.elements if e.read_instead), None)
     if instead is not None:
-        at = "" if instead is wrong else f", at ({instead.row}, {instead.col})"
-        lines.append(("Read instead", f"{instead.read_instead}{at}"))
+        where = "" if instead is wrong else f", at ({instead.row}, {instead.col})"
+        lines.append(("Read instead", f"{instead.read_instead}{where}"))
     exact = next((a for a in x.as_if if a.exact), None)
     if exact is not None:
         lines.append(("As if", exact.what))

@@ -30,7 +30,7 @@ from cts.model.expression import (
     ValueType,
 )
 
-#: The most nodes of one body, and the deepest nesting, so that no callback is absurd.
+#: The most nodes of one body, and the deepest nesting: far more than a callback needs.
 MAX_NODES = 256
 MAX_DEPTH = 64
 
@@ -55,9 +55,9 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 if name in typing.names or name in RESERVED:
                     raise ExpressionError(f"{name!r} already has a meaning", "a fresh name for every assignment")
-                found = typing.typed(value)
-                assignments.append((name, found))
-                typing.names[name] = found.type
+                expression = typing.typed(value)
+                assignments.append((name, expression))
+                typing.names[name] = expression.type
             case _:
                 raise ExpressionError(f"`{ast.unparse(line)}` is not an assignment", "`name = expression`")
     result = typing.typed(lines[-1].value, returns)
@@ -165,10 +165,10 @@ class _Typing:
                 return Binary("bool", _COMPARISONS[type(op)], a, b)
             case ast.BoolOp(op=op, values=values):
                 conditions = [self._condition(v) for v in values]
-                found = conditions[0]
+                joined = conditions[0]
                 for other in conditions[1:]:
-                    found = Binary("bool", "both" if isinstance(op, ast.And) else "either", found, other)
-                return found
+                    joined = Binary("bool", "both" if isinstance(op, ast.And) else "either", joined, other)
+                return joined
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 condition = self._condition(test)
                 a, b = self._pair(body, orelse, wanted, ast.unparse(node))
@@ -243,10 +243,10 @@ class _Typing:
         return Binary(a.type, operation, a, b)
 
     def _condition(self, node: ast.expr) -> Expression:
-        found = self.typed(node)
-        if found.type != "bool":
-            raise ExpressionError(f"`{ast.unparse(node)}` is of type {_text(found.type)}", "a comparison")
-        return found
+        condition = self.typed(node)
+        if condition.type != "bool":
+            raise ExpressionError(f"`{ast.unparse(node)}` is of type {_text(condition.type)}", "a comparison")
+        return condition
 
     def _access(self, node: ast.expr) -> Expression:
         match node:
@@ -278,15 +278,15 @@ class _Typing:
             raise ExpressionError(f"`{where}` is not how the field is declared", right)
         if index is None or count is None:
             return Member(component, name, None)
-        at = self.typed(index, ComponentType.uint32)
-        self._require_index(at, where)
-        if isinstance(at, Number) and at.bits >= count:
+        typed_index = self.typed(index, ComponentType.uint32)
+        self._require_index(typed_index, where)
+        if isinstance(typed_index, Number) and typed_index.bits >= count:
             raise ExpressionError(f"`{where}` is outside the array", f"0 to {count - 1} (TA-073)")
-        return Member(component, name, at)
+        return Member(component, name, typed_index)
 
-    def _require_index(self, at: Expression, where: str) -> None:
-        if at.type not in (ComponentType.int32, ComponentType.uint32):
-            raise ExpressionError(f"`{where}`: the index is of type {_text(at.type)}", "int32 or uint32")
+    def _require_index(self, index: Expression, where: str) -> None:
+        if index.type not in (ComponentType.int32, ComponentType.uint32):
+            raise ExpressionError(f"`{where}`: the index is of type {_text(index.type)}", "int32 or uint32")
 
     def _call(self, name: str, arguments: list[ast.expr], wanted: ValueType | None, where: str) -> Expression:
         if name in _COMPONENTS and len(arguments) == 1:
@@ -326,14 +326,14 @@ class _Typing:
         return a if a.type is target else Convert(target, a)
 
     def _lookup(self, arguments: list[ast.expr], wanted: ValueType | None, where: str) -> Expression:
-        at = self.typed(arguments[0], ComponentType.uint32)
-        self._require_index(at, where)
+        index = self.typed(arguments[0], ComponentType.uint32)
+        self._require_index(index, where)
         values = [self.typed(a, wanted) for a in arguments[1:]]
-        if isinstance(at, Number) and at.bits >= len(values):
-            raise ExpressionError(f"`{where}`: index {at.bits} is outside", f"0 to {len(values) - 1} (TA-073)")
+        if isinstance(index, Number) and index.bits >= len(values):
+            raise ExpressionError(f"`{where}`: index {index.bits} is outside", f"0 to {len(values) - 1} (TA-073)")
         types = {v.type for v in values}
         if len(types) != 1 or not all(isinstance(v, Number) for v in values):
             raise ExpressionError(
                 f"`{where}`: the elements are not numbers of one type", "lookup(i, int8(-3), int8(5))"
             )
-        return Lookup(values[0].type, at, tuple(v.bits for v in values if isinstance(v, Number)))
+        return Lookup(values[0].type, index, tuple(v.bits for v in values if isinstance(v, Number)))

@@ -31,13 +31,13 @@ class Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="op", tag=True):
     """Base of all instructions.
 
-    `opcode` is the SPIR-V instruction the case speaks of; where the fields decide that, `spirv` knows.
+    `opcode` is the SPIR-V instruction the case names; where the fields decide that, `spirv` gives it.
     `refers` are the fields that hold ids of earlier results, one or a tuple; `stands_for` those of them whose
     result may take the place of the instruction's own (None: all), as where a case is reduced.
 
     `facts` define the instruction; the first is the one that a step of an explanation names. `effects` say
     where its operands take effect, if in another place. `exercises` are the facts that every case with the
-    instruction puts to the test besides `facts`.
+    instruction exercises besides `facts`.
 
     `needs` are the features that the instruction needs whatever its fields are; `component_values` its fields
     of component values, one or a tuple.
@@ -66,12 +66,12 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
     @property
     def exercised(self) -> tuple[str, ...]:
-        """The facts that the instruction as it is puts to the test, whatever its operands are of."""
+        """The facts that the instruction exercises with its fields as they are, whatever the types of its operands."""
         return (*self.facts, *self.exercises)
 
     @property
     def explained_by(self) -> tuple[str, ...]:
-        """The facts behind the instruction and its operands, the one that says most first."""
+        """The facts behind the instruction and its operands, the most specific one first."""
         return (*self.effects, *self.facts)
 
     @property

@@ -49,9 +49,9 @@ class TensorLayout(Instruction, frozen=True):
     @property
     def exercised(self) -> tuple[str, ...]:
         clamp = constant_of(self.clamp)
-        found = ("TA-002", "TA-060" if clamp is ClampMode.Undefined else "TA-086")
+        by_clamp = ("TA-002", "TA-060" if clamp is ClampMode.Undefined else "TA-086")
         repeats = clamp in (ClampMode.Repeat, ClampMode.RepeatMirrored)
-        return (*super().exercised, *found, *(("TA-087",) if repeats else ()))
+        return (*super().exercised, *by_clamp, *(("TA-087",) if repeats else ()))
 
     def check(self, names: Names) -> Iterator[Problem]:
         """TA-010."""
@@ -130,8 +130,8 @@ class TensorView(Instruction, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         permutation = tuple(int(str(constant_of(p))) for p in self.permutation)
         ordered = permutation == tuple(range(len(permutation))) and not constant_of(self.has_dimensions)
-        found = {(1, 0): ("TA-083",), (0, 2, 1, 3, 4): ("TA-089",)}.get(permutation, ())
-        return (*super().exercised, *found, *(("TA-080",) if ordered else ()))
+        by_permutation = {(1, 0): ("TA-083",), (0, 2, 1, 3, 4): ("TA-089",)}.get(permutation, ())
+        return (*super().exercised, *by_permutation, *(("TA-080",) if ordered else ()))
 
     def check(self, names: Names) -> Iterator[Problem]:
         """TA-011."""
@@ -185,7 +185,7 @@ class TensorViewSetClip(ViewSetter, frozen=True):
 
     @property
     def explained_by(self) -> tuple[str, ...]:
-        """How the clip counts says more than that it is set."""
+        """The facts of how clipping works are more specific than that of setting the clip."""
         return (*self.effects, *self.facts)
 
 
@@ -225,7 +225,7 @@ def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | S
 
 def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
     """The ids that each instruction of a well-formed program gives a value: a loop and its end what it carries."""
-    found: list[tuple[str, ...]] = []
+    ids: list[tuple[str, ...]] = []
     opened: list[tuple[str, ...]] = []
     for instruction in program:
         given = instruction.defines
@@ -233,5 +233,5 @@ def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
             opened.append(given)
         elif isinstance(instruction, BlockEnd):
             given = (*opened.pop(), *given)
-        found.append(given)
-    return found
+        ids.append(given)
+    return ids

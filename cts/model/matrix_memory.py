@@ -39,11 +39,11 @@ class MatrixLoadTensor(Load, frozen=True):
 
     @property
     def features(self) -> frozenset[Feature]:
-        found = self.needs
+        features = self.needs
         if self.decode is not None:
             # The functions take a physical pointer, whatever the load's own (VK-011).
-            found |= {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS}
-        return found if self.decode_vector is None else found | {Feature.DECODE_VECTOR}
+            features |= {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS}
+        return features if self.decode_vector is None else features | {Feature.DECODE_VECTOR}
 
     @property
     def exercised(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cts.model.instruction import Instruction
     from cts.model.opaque import OpaqueMatrix
 
-#: Limits that keep a hand-written case from being absurd; generators stay far below.
+#: Limits for hand-written cases; generators stay far below.
 MAX_MATRIX_DIMENSION = 4096
 MAX_VECTOR_LENGTH = 4096
 
@@ -50,38 +50,40 @@ class Operands:
 
     def matrix(self, name: str) -> MatrixShape:
         """The type of a result that is known to be a matrix."""
-        found = self.types[name]
-        assert isinstance(found, MatrixShape)
-        return found
+        shape = self.types[name]
+        assert isinstance(shape, MatrixShape)
+        return shape
 
     def vector(self, name: str) -> VectorShape:
         """The type of a result that is known to be a cooperative vector."""
-        found = self.types[name]
-        assert isinstance(found, VectorShape)
-        return found
+        shape = self.types[name]
+        assert isinstance(shape, VectorShape)
+        return shape
 
     def scalar(self, name: str) -> ScalarType:
         """The type of a result that is known to be a scalar."""
-        found = self.types[name]
-        assert isinstance(found, ScalarType)
-        return found
+        scalar_type = self.types[name]
+        assert isinstance(scalar_type, ScalarType)
+        return scalar_type
 
     def is_scalar(self, field: str, name: str, component: ComponentType) -> Iterator[Problem]:
         """The problem of a scalar of another type than a vector's components (CV-011)."""
-        found = self.scalar(name).component
-        if found is not component:
-            yield Problem(field, f"{name!r} is of type {found.value}", f"type {component.value}", "CV-011")
+        actual = self.scalar(name).component
+        if actual is not component:
+            yield Problem(field, f"{name!r} is of type {actual.value}", f"type {component.value}", "CV-011")
 
     def function(self, field: str, name: str, kind: type[Function], component: ComponentType) -> Iterator[Problem]:
         """Problems of a reference to a callback of a kind, for matrices of a component type."""
-        found = self.functions.get(name)
-        if found is None:
+        function = self.functions.get(name)
+        if function is None:
             known = ", ".join(sorted(self.functions)) or "none is defined"
             yield Problem(field, f"no function {name!r}", f"a function of the case: {known}")
-        elif not isinstance(found, kind):
-            yield Problem(field, f"{name!r} is of kind {type(found).__name__}", f"a function of kind {kind.__name__}")
-        elif isinstance(found, (Combine, PerElement, Component)) and found.type is not component:
-            yield Problem(field, f"{name!r} is of type {found.type.value}", f"a function of type {component.value}")
+        elif not isinstance(function, kind):
+            yield Problem(
+                field, f"{name!r} is of kind {type(function).__name__}", f"a function of kind {kind.__name__}"
+            )
+        elif isinstance(function, (Combine, PerElement, Component)) and function.type is not component:
+            yield Problem(field, f"{name!r} is of type {function.type.value}", f"a function of type {component.value}")
 
 
 class Names:
@@ -99,11 +101,11 @@ class Names:
 
     def refer(self, field: str, name: str, kind: type[ResultType], within: set[str] | None = None) -> Iterator[Problem]:
         """The problem of a reference to a result of a kind, visible here or among the ids of a closed block."""
-        found = self.types.get(name)
-        if found is None:
+        result_type = self.types.get(name)
+        if result_type is None:
             defined = {n: t for n, t in self.types.items() if isinstance(t, kind)}
             yield Problem(field, f"{name!r} is not defined before this instruction", nearest(name, defined))
-        elif not isinstance(found, kind):
+        elif not isinstance(result_type, kind):
             noun = _NOUNS[kind]
             yield Problem(field, f"{name!r} is not a {noun}", f"the id of a {noun}")
         elif not (within and name in within) and not any(name in block for block in self._visible):
@@ -134,16 +136,16 @@ class Names:
     def conclude(self, instruction: Instruction) -> Iterator[Problem]:
         """Ask the typing rule of an instruction whose references are sound, and add the result it gives."""
         operands = Operands(self.types, self.case.functions, self.case.opaque)
-        for found in instruction.typed(operands):
-            match found:
+        for outcome in instruction.typed(operands):
+            match outcome:
                 case Problem():
-                    yield found
+                    yield outcome
                 case MatrixType():
-                    yield from self.define_matrix(getattr(instruction, "id"), found)  # noqa: B009 - it has a result
+                    yield from self.define_matrix(getattr(instruction, "id"), outcome)  # noqa: B009 - it has a result
                 case VectorType():
-                    yield from self._define_vector(getattr(instruction, "id"), found)  # noqa: B009
+                    yield from self._define_vector(getattr(instruction, "id"), outcome)  # noqa: B009
                 case ScalarType():
-                    yield from self.define(getattr(instruction, "id"), found)  # noqa: B009
+                    yield from self.define(getattr(instruction, "id"), outcome)  # noqa: B009
 
     def define_matrix(self, name: str, declared: MatrixType) -> Iterator[Problem]:
         """Add a matrix of a declared type (KM-010)."""
@@ -182,9 +184,9 @@ class Names:
 
     def buffer_of(self, name: str) -> str | None:
         """The buffer behind the name of a buffer or pointer."""
-        found = self.types.get(name)
-        if isinstance(found, PointerType):
-            return found.buffer
+        result_type = self.types.get(name)
+        if isinstance(result_type, PointerType):
+            return result_type.buffer
         return name if name in self.case.buffers else None
 
     def enter(self, block: Instruction) -> None:

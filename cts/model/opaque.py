@@ -17,7 +17,7 @@ Bytes = Annotated[int, Meta(ge=0, le=1 << 28)]
 class OpaqueMatrix(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A matrix in an optimal layout, in memory of its own that begins `offset` bytes before it.
 
-    What its memory holds, and how large it is, is the device's secret: only conversions say what the
+    Only the device knows what its memory holds, and how large it is: only conversions say what the
     matrix is. It begins as zeros where `zero` (CV-038), else as nothing that may be read.
     """
 

@@ -18,12 +18,12 @@ def plain(value: Any) -> Any:
     match value:
         case Struct():
             config = type(value).__struct_config__
-            found = {config.tag_field: config.tag} if config.tag_field is not None else {}
+            fields = {config.tag_field: config.tag} if config.tag_field is not None else {}
             for name, encoded, default in _fields(type(value)):
                 item = getattr(value, name)
                 if type(item) is not type(default) or item != default:
-                    found[encoded] = plain(item)
-            return found
+                    fields[encoded] = plain(item)
+            return fields
         case enum.Enum():
             return value.value
         case tuple() | list():

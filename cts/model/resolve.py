@@ -17,7 +17,7 @@ from cts.model.names import Names, nearest
 from cts.model.operand import Scalar, StorageClass, factors_of
 from cts.model.types import Problem, ResultType
 
-#: A limit that keeps a hand-written case from being absurd; generators stay far below.
+#: A limit for hand-written cases; generators stay far below.
 MAX_INSTRUCTIONS = 512
 
 
@@ -27,11 +27,11 @@ def resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
     A program without problems can be given to the oracle, the drivers and the lowering.
     """
     global _recent
-    found = next((r for r in _recent if r.case is case), None)
-    if found is None:
-        found = _Resolved(case, *_resolve(case))
-        _recent = (found, *_recent[:3])
-    return dict(found.types), list(found.problems)
+    resolved = next((r for r in _recent if r.case is case), None)
+    if resolved is None:
+        resolved = _Resolved(case, *_resolve(case))
+        _recent = (resolved, *_recent[:3])
+    return dict(resolved.types), list(resolved.problems)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class _Resolved:
     problems: list[Problem]
 
 
-#: The last cases: every room asks for the types of a case, one after the other.
+#: The last cases: several modules ask for the types of a case, one after the other.
 _recent: tuple[_Resolved, ...] = ()
 
 
@@ -53,8 +53,8 @@ def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
         )
     names = Names(case)
     for i, instruction in enumerate(case.program[:MAX_INSTRUCTIONS]):
-        found = (*_factor_problems(instruction, names), *instruction.check(names))
-        problems += (replace(p, path=f"program[{i}].{p.path}".rstrip(".")) for p in found)
+        own = (*_factor_problems(instruction, names), *instruction.check(names))
+        problems += (replace(p, path=f"program[{i}].{p.path}".rstrip(".")) for p in own)
     if names.open:
         what = f"{type(names.open[-1]).__name__} is not closed"
         problems.append(Problem("program", what, "EndLoop after Loop, EndIf after If"))

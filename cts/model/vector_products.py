@@ -177,13 +177,13 @@ class VectorMatrixMul(VectorInstructionBase, Product, frozen=True):
 
 def _is_opaque(field: str, name: str, layout: MatrixLayout, operands: Operands) -> Iterator[Problem]:
     """An optimal layout goes with an opaque matrix of that layout, others with a buffer."""
-    found = operands.opaque.get(name)
-    if layout.optimal and found is None:
+    matrix = operands.opaque.get(name)
+    if layout.optimal and matrix is None:
         yield Problem(
             field, f"{name!r} is not an opaque matrix", f"one of {', '.join(sorted(operands.opaque)) or 'none'}"
         )
-    elif found is not None and found.layout is not layout:
-        yield Problem("layout", f"{layout.value} of a matrix in {found.layout.value}", found.layout.value)
+    elif matrix is not None and matrix.layout is not layout:
+        yield Problem("layout", f"{layout.value} of a matrix in {matrix.layout.value}", matrix.layout.value)
 
 
 class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=True):

@@ -200,10 +200,10 @@ def _steps(path: str, root: yaml.Node) -> Iterator[yaml.Node]:
         if isinstance(node, yaml.SequenceNode) and index is not None and int(index) < len(node.value):
             node = node.value[int(index)]
         elif isinstance(node, yaml.MappingNode) and key is not None:
-            found = [v for k, v in node.value if k.value == key]
-            if not found:
+            values = [v for k, v in node.value if k.value == key]
+            if not values:
                 return
-            node = found[0]
+            node = values[0]
         else:
             return
         yield node

@@ -51,22 +51,22 @@ def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
     decode_header(words)
     plain: list[int] = words.tolist()
     numbers: dict[Id, NumberType] = {}
-    at = 5
-    while at < len(plain):
-        count, opcode = plain[at] >> 16, plain[at] & 0xFFFF
+    start = 5
+    while start < len(plain):
+        count, opcode = plain[start] >> 16, plain[start] & 0xFFFF
         rule = grammar().by_opcode.get(opcode)
         if rule is None:
-            raise DecodeError(f"word {at}: opcode {opcode} is unknown to the grammar")
-        if count == 0 or at + count > len(plain):
-            raise DecodeError(f"word {at}: {rule.name} claims {count} words; {len(plain) - at} are left")
-        reader = _Reader(rule, plain[at + 1 : at + count], numbers, at)
+            raise DecodeError(f"word {start}: opcode {opcode} is unknown to the grammar")
+        if count == 0 or start + count > len(plain):
+            raise DecodeError(f"word {start}: {rule.name} claims {count} words; {len(plain) - start} are left")
+        reader = _Reader(rule, plain[start + 1 : start + count], numbers, start)
         values = tuple(reader.operands(rule.operands))
-        if reader.more():
-            raise DecodeError(f"word {at}: {rule.name} has {count} words, {reader.position + 1} expected")
-        decoded = Decoded(rule, reader.result, values, at)
+        if reader.has_more():
+            raise DecodeError(f"word {start}: {rule.name} has {count} words, {reader.position + 1} expected")
+        decoded = Decoded(rule, reader.result, values, start)
         note_number_type(numbers, rule, reader.result, values)
         yield decoded
-        at += count
+        start += count
 
 
 def note_number_type(
@@ -86,24 +86,24 @@ def note_number_type(
 class _Reader:
     """The words of one instruction after its first, consumed from left to right."""
 
-    def __init__(self, rule: Instruction, words: list[int], numbers: dict[Id, NumberType], at: int) -> None:
+    def __init__(self, rule: Instruction, words: list[int], numbers: dict[Id, NumberType], start: int) -> None:
         self.rule = rule
         self.words = words
         self.numbers = numbers
-        self.at = at
+        self.start = start
         self.position = 0
         self.result: Id | None = None
         self.type: Id | None = None
         self.kinds = grammar().kinds
 
-    def more(self) -> bool:
+    def has_more(self) -> bool:
         return self.position < len(self.words)
 
     def error(self, what: str) -> DecodeError:
-        return DecodeError(f"word {self.at + 1 + self.position}: {self.rule.name}: {what}")
+        return DecodeError(f"word {self.start + 1 + self.position}: {self.rule.name}: {what}")
 
     def take(self, kind: str) -> int:
-        if not self.more():
+        if not self.has_more():
             raise self.error(f"a {kind} is missing")
         self.position += 1
         return self.words[self.position - 1]
@@ -116,9 +116,9 @@ class _Reader:
                 self.type = Id(self.take("IdResultType"))
                 yield self.type
             elif operand.quantifier == "*":
-                while self.more():
+                while self.has_more():
                     yield from self.operand(operand.kind)
-            elif operand.quantifier == "" or self.more():
+            elif operand.quantifier == "" or self.has_more():
                 yield from self.operand(operand.kind)
 
     def operand(self, kind: str) -> Iterator[Value]:
@@ -137,11 +137,11 @@ class _Reader:
 
     def value_enum(self, kind: str) -> Iterator[Value]:
         number = self.take(kind)
-        found = self.kinds[kind].by_number.get(number)
-        if found is None:
+        entry = self.kinds[kind].by_number.get(number)
+        if entry is None:
             raise self.error(f"{number} is not a {kind} of the grammar")
-        yield found.enumerant
-        for parameter in found.parameters:
+        yield entry.enumerant
+        for parameter in entry.parameters:
             yield from self.operand(parameter.kind)
 
     def mask(self, kind: str) -> Iterator[Value]:

@@ -48,7 +48,7 @@ def encode(instruction: Instruction, result: Id | None, values: Sequence[Value],
     """
     call = _Call(instruction, result, values, numbers)
     words = [0, *call.operands(instruction.operands)]
-    if call.more():
+    if call.has_more():
         raise call.error(f"{len(values)} operands given, {call.position} expected; the first extra: {call.next()!r}")
     if len(words) > 0xFFFF:
         raise call.error(f"{len(words)} words; an instruction has at most 65535")
@@ -69,7 +69,7 @@ class _Call:
         self.position = 0
         self.kinds = grammar().kinds
 
-    def more(self) -> bool:
+    def has_more(self) -> bool:
         return self.position < len(self.values)
 
     def next(self) -> Value:
@@ -81,7 +81,7 @@ class _Call:
 
     def take(self, kind: str, name: str) -> Value:
         where = f"operand {self.position + 1} ({name or kind})"
-        if not self.more():
+        if not self.has_more():
             raise self.error(f"{where} is missing")
         value = self.values[self.position]
         self.position += 1
@@ -97,9 +97,9 @@ class _Call:
                     raise self.error("the instruction has a result: give it an id")
                 yield self.result
             elif operand.quantifier == "*":
-                while self.more():
+                while self.has_more():
                     yield from self.operand(operand.kind, operand.name)
-            elif operand.quantifier == "" or self.more():
+            elif operand.quantifier == "" or self.has_more():
                 yield from self.operand(operand.kind, operand.name)
 
     def operand(self, kind: str, name: str) -> Iterator[int]:
@@ -124,12 +124,12 @@ class _Call:
 
     def value_enum(self, kind: OperandKind, name: str) -> Iterator[int]:
         value = self.take(kind.name, name)
-        found = kind.by_name.get(value) if isinstance(value, str) else None
-        if found is None:
+        entry = kind.by_name.get(value) if isinstance(value, str) else None
+        if entry is None:
             raise self.wrong(kind.name, name, value, f"the name of a {kind.name}")
-        yield found.number
-        for parameter in found.parameters:
-            yield from self.operand(parameter.kind, parameter.name or found.enumerant)
+        yield entry.number
+        for parameter in entry.parameters:
+            yield from self.operand(parameter.kind, parameter.name or entry.enumerant)
 
     def mask(self, kind: OperandKind, name: str) -> Iterator[int]:
         value = self.take(kind.name, name)

@@ -213,10 +213,10 @@ def parse_grammar(text: bytes) -> Grammar:
         OperandKind(k.kind, k.category, (*k.enumerants, *_OVERLAY.get(k.kind, ())), k.bases)
         for k in parsed.operand_kinds
     ]
-    found = Grammar(parsed.instructions, kinds)
-    _alias(found.by_name, _OPCODE_ALIASES)
-    _alias(found.kinds["Capability"].by_name, _CAPABILITY_ALIASES)
-    return found
+    extended = Grammar(parsed.instructions, kinds)
+    _alias(extended.by_name, _OPCODE_ALIASES)
+    _alias(extended.kinds["Capability"].by_name, _CAPABILITY_ALIASES)
+    return extended
 
 
 def _alias(table: dict[str, T], pairs: Iterable[tuple[str, str]]) -> None:

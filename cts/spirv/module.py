@@ -129,13 +129,13 @@ class ModuleBuilder:
     def capability(self, *names: str) -> None:
         """Declare capabilities together with the extensions they come from, where the core lacks them."""
         for name in names:
-            found = grammar().kinds["Capability"].by_name.get(name)
-            if found is None:
+            entry = grammar().kinds["Capability"].by_name.get(name)
+            if entry is None:
                 raise EmitError(f"{name} is not a capability of the grammar")
             self.op("OpCapability", name)
-            in_core = found.version != "None" and tuple(map(int, found.version.split("."))) <= self._version
-            if found.extensions and not in_core:
-                self.extension(found.extensions[0])
+            in_core = entry.version != "None" and tuple(map(int, entry.version.split("."))) <= self._version
+            if entry.extensions and not in_core:
+                self.extension(entry.extensions[0])
 
     def extension(self, name: str) -> None:
         """Declare an extension and those it depends on."""

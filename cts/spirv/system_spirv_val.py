@@ -42,6 +42,6 @@ def newer_validator() -> Validator | None:
     if path is None:
         return None
     done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
-    found = re.search(r"v(\d+)\.(\d+)", done.stdout)
-    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    numbers = re.search(r"v(\d+)\.(\d+)", done.stdout)
+    version = (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
     return Validator(path, version) if version >= NEEDED else None

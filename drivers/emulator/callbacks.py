@@ -137,12 +137,12 @@ class _Writer:
 
     def _member(self, t: int, name: str, index: e.Expression | None) -> None:
         assert isinstance(self.function, (Decode, DecodeVector))
-        at = block_offsets(self.function.block)[0][name]
+        offset = block_offsets(self.function.block)[0][name]
         fields = {f.name: f for f in self.function.block}
         size = fields[name].type.size
         if self.bug == m.DECODE_FIELDS_PACKED:
             names = list(fields)
-            at = sum(f.type.size * (f.count or 1) for f in self.function.block[: names.index(name)])
+            offset = sum(f.type.size * (f.count or 1) for f in self.function.block[: names.index(name)])
         if index is not None:
             self.write(index)
-        self.rows.append((vm.MEMBER, t, at, 0 if index is None else size))
+        self.rows.append((vm.MEMBER, t, offset, 0 if index is None else size))

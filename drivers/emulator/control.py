@@ -47,14 +47,14 @@ class Steps(Protocol[V]):
 
 def closings(program: Sequence[Instruction]) -> dict[int, int]:
     """Where each Loop, If and Else ends: at its EndLoop, Else or EndIf."""
-    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     opened: list[int] = []
     for index, instruction in enumerate(program):
         if isinstance(instruction, (EndLoop, Else, EndIf)):
-            found[opened.pop()] = index
+            ends[opened.pop()] = index
         if isinstance(instruction, (Loop, If, Else)):
             opened.append(index)
-    return found
+    return ends
 
 
 class Flow(Generic[V]):
@@ -142,10 +142,10 @@ class Flow(Generic[V]):
         outer = self.active
         condition = self._condition(instruction)
         middle = end = self._ends[index]
-        self._arm(outer & condition, index + 1, middle)
+        self._branch(outer & condition, index + 1, middle)
         if isinstance(self._program[middle], Else):
             end = self._ends[middle]
-            self._arm(outer if self._bug == m.ELSE_ALWAYS_RUNS else outer & ~condition, middle + 1, end)
+            self._branch(outer if self._bug == m.ELSE_ALWAYS_RUNS else outer & ~condition, middle + 1, end)
         closing = self._program[end]
         assert isinstance(closing, EndIf)
         self.active = outer
@@ -183,7 +183,7 @@ class Flow(Generic[V]):
         condition: Active = values != 0
         return ~condition if self._bug == m.IF_INVERTED else condition
 
-    def _arm(self, active: Active, start: int, stop: int) -> None:
+    def _branch(self, active: Active, start: int, stop: int) -> None:
         self.active = active
         if active.any():
             self._block(start, stop)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from cts.capabilities import Capabilities, everything
 from cts.driver import Described, Job, Outcome, Status
 from cts.drivers.emulator import options as opt
 from cts.drivers.emulator.mutants import catalogue
+from cts.errors import BadInput
 
 #: Subgroups (in programs of vectors, invocations) of one dispatch that fit into this emulator.
 MAX_INSTANCES = 1 << 16
@@ -42,7 +45,7 @@ class Emulator:
         return Outcome(Status.DONE, memory, matrices=matrices)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to release."""
 
 
 class Factory:
@@ -52,7 +55,17 @@ class Factory:
     """
 
     def __call__(self, options: dict[str, str]) -> Emulator:
-        return Emulator(opt.parse(options))
+        """An emulator. Raises BadInput for an option that is wrong, and where what it needs is not installed."""
+        parsed = opt.parse(options)
+        missing = [name for name in ("numba", "filelock") if find_spec(name) is None]
+        if missing:
+            raise BadInput(
+                "emulator-extra",
+                f"the emulator needs {' and '.join(missing)}, not installed here",
+                "--driver emulator",
+                "pip install 'coopmat-cts[emulator]' (in a checkout -e '.[emulator]'), or --driver interpreter",
+            )
+        return Emulator(parsed)
 
     def variants(self) -> list[Described]:
         return opt.variants()

@@ -1,4 +1,4 @@
-"""The bugs of `number_mutants`: each function computes the right number unless its bug is chosen."""
+"""The bugs of `mutants.numbers`: each function computes the right number unless its bug is chosen."""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ def _run(case: Case, memory: dict[str, Bytes], options: Options) -> dict[str, np
     if case.dispatch.invocations is None:
         machine = Machine(case, memory, options)
         machine.run()
-        found = {name: matrix.elements() for name, matrix in machine.matrices.items()}
+        matrices = {name: matrix.elements() for name, matrix in machine.matrices.items()}
     else:
         vectors = VectorMachine(case, spaces, lanes, options)
         vectors.run()
-        found = {name: vector.elements() for name, vector in vectors.matrices.items() if not vector.is_scalar}
+        matrices = {name: vector.elements() for name, vector in vectors.matrices.items() if not vector.is_scalar}
     conversions.run(after=True)
-    return found
+    return matrices

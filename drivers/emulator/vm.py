@@ -275,14 +275,14 @@ def binary(operation: int, ints: Ints, floats: Floats, top: int, t: int, b: int,
 
 
 @device
-def push(bits: int, t: int, ints: Ints, floats: Floats, at: int, bug: int) -> None:
+def push(bits: int, t: int, ints: Ints, floats: Floats, slot: int, bug: int) -> None:
     """The value behind a bit pattern."""
     if t < UINT8:
-        floats[at] = number(bits, t, bug)
+        floats[slot] = number(bits, t, bug)
     elif t <= INT32:
-        ints[at] = wrapped(bits, t)
+        ints[slot] = wrapped(bits, t)
     else:
-        ints[at] = bits
+        ints[slot] = bits
 
 
 @device
@@ -347,14 +347,14 @@ def call(
                 ints[size] = wrapped(coordinates[n, b, a], t)
                 size += 1
             elif operation == MEMBER:
-                at = blocks[n] + a
+                address = blocks[n] + a
                 if b:
                     size -= 1
-                    at += ints[size] * b
+                    address += ints[size] * b
                 width = width_of(t) // 8
-                if not inside(memory, at, width):
+                if not inside(memory, address, width):
                     return n
-                push(read(memory, at, width), t, ints, floats, size, bug)
+                push(read(memory, address, width), t, ints, floats, size, bug)
                 if bug == m.DECODE_BYTES_UNSIGNED and t == INT8:
                     ints[size] &= 0xFF
                 size += 1

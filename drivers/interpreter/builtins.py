@@ -64,7 +64,7 @@ def _global_id(b: Batch) -> Array:
 
 
 def _lane_mask(compare: Callable[[Array, Array], Array]) -> Callable[[Batch], Array]:
-    """One bit per invocation of the subgroup, set where its number compares so with one's own: (lanes, 4)."""
+    """One bit per invocation of the subgroup, set where its number so compares with that of the lane: (lanes, 4)."""
 
     def mask(b: Batch) -> Array:
         numbers = np.arange(128, dtype=np.uint32)

@@ -24,7 +24,7 @@ from cts.drivers.interpreter.trace import traced, traced_ids
 from cts.drivers.interpreter.values import Value, VariablePath
 from cts.drivers.interpreter.vectors.opcodes import check_on_vectors
 
-#: Instructions that only pass values on, of whatever type.
+#: Instructions that only copy values, whatever their type.
 _PASSING = frozenset(
     {"OpCopyObject", "OpCopyLogical", "OpUndef", "OpSelect", "OpCompositeExtract", "OpCompositeInsert"}
 )

@@ -39,10 +39,10 @@ class Declarations:
 
     def type(self, id_: int) -> ty.Type:
         """The type of a value."""
-        found = self.type_of.get(id_)
-        if found is None:
+        t = self.type_of.get(id_)
+        if t is None:
             raise Malformed(f"{self.module.label(id_)} is not a value of a known type")
-        return found
+        return t
 
     def result_type(self, i: Instruction) -> ty.Type:
         """The type that an instruction's result type names."""
@@ -90,10 +90,10 @@ class Declarations:
 
     def type_by_id(self, id_: int) -> ty.Type:
         """The type that a declaration before this one gave an id. Raises Malformed."""
-        found = self.types.get(id_)
-        if found is None:
+        t = self.types.get(id_)
+        if t is None:
             raise Malformed(f"{self.module.label(id_)} is not a type declared before its use")
-        return found
+        return t
 
     def specialized(self, i: Instruction) -> bytes | None:
         """The value that a spec constant is given; None where it keeps its default."""

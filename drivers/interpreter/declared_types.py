@@ -39,9 +39,9 @@ def _struct(d: Declarations, i: Instruction) -> ty.Type:
 
 
 def _float(d: Declarations, i: Instruction) -> ty.Type:
-    found = ty.Float(i.number(0), str(i.operands[1]) if len(i.operands) > 1 else "")
-    _ = found.dtype  # refuses unknown encodings
-    return found
+    t = ty.Float(i.number(0), str(i.operands[1]) if len(i.operands) > 1 else "")
+    _ = t.dtype  # refuses unknown encodings
+    return t
 
 
 def _int(d: Declarations, i: Instruction) -> ty.Type:
@@ -88,11 +88,11 @@ def _matrix(d: Declarations, i: Instruction) -> ty.Type:
     return ty.Matrix(column, _count(i.number(1), "a matrix", "columns"))
 
 
-def _count(count: int, what: str, of: str) -> int:
+def _count(count: int, what: str, parts: str) -> int:
     if count < 1:
-        raise Malformed(f"{what} of {count} {of}")
+        raise Malformed(f"{what} of {count} {parts}")
     if count > ty.MAX_COMPONENTS:
-        raise Unsupported(f"{what} of {count} {of} (at most {ty.MAX_COMPONENTS})")
+        raise Unsupported(f"{what} of {count} {parts} (at most {ty.MAX_COMPONENTS})")
     return count
 
 

@@ -86,9 +86,9 @@ def _failed(problem: Problem, trace: list[str]) -> Outcome:
 
 
 def _explained(problem: Internal, job: ModuleJob) -> Problem:
-    """What was unexpected: a bug of ours, or a module that breaks a rule which was not checked before.
+    """An unexpected error: a bug of the interpreter, or a module that breaks a rule which is not checked before a run.
 
-    Valid modules are not validated, which takes time; after the fact it is worth it.
+    Modules are validated only after such an error, because validation takes time.
     """
     said = validate_apart(job.words)
     if not said or any(capability in said for capability in _UNKNOWN_TO_VALIDATOR):
@@ -100,10 +100,10 @@ def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[],
     if key in cache:
         cache.move_to_end(key)
         return cache[key]
-    cache[key] = made = make()
+    cache[key] = value = make()
     if len(cache) > _REMEMBERED:
         cache.popitem(last=False)
-    return made
+    return value
 
 
 class Factory:

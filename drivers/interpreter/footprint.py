@@ -28,10 +28,10 @@ class Footprint:
 
     def workgroups(self, invocations: int, subgroups: int, available: int) -> int:
         """How many workgroups fit into so many bytes. Raises OutOfMemory where none does."""
-        one = self.bytes_for(invocations, subgroups)
-        if one > available:
-            raise OutOfMemory(f"a workgroup needs up to {one} bytes, and {max(available, 0)} are left")
-        return available // max(one, 1)
+        per_workgroup = self.bytes_for(invocations, subgroups)
+        if per_workgroup > available:
+            raise OutOfMemory(f"a workgroup needs up to {per_workgroup} bytes, and {max(available, 0)} are left")
+        return available // max(per_workgroup, 1)
 
 
 def footprint(results: Iterable[ty.Type], variables: Iterable[ty.Type], shared: Iterable[ty.Type]) -> Footprint:
@@ -58,11 +58,11 @@ def value_bytes(t: ty.Type) -> dict[str, int]:
     if isinstance(t, ty.CooperativeMatrix):
         return {"subgroup" if t.scope == SUBGROUP else "workgroup": t.rows * t.cols * t.component.size}
     if isinstance(t, ty.Struct):
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for member in t.members:
             for owner, size in value_bytes(member).items():
-                found[owner] = found.get(owner, 0) + size
-        return found
+                sizes[owner] = sizes.get(owner, 0) + size
+        return sizes
     if isinstance(t, ty.Array):
         length = t.length or 0
         return {owner: size * length for owner, size in value_bytes(t.element).items()}

@@ -77,7 +77,7 @@ class _Declaring:
         self.declared.constants[i.result] = CONSTANTS[i.name](self.declared, i)
 
     def _check_size(self, i: Instruction) -> None:
-        """Refuse types that are nested deeper, or have more members, than anybody means. Raises Malformed."""
+        """Refuse types that are nested deeper, or have more members, than any real module needs. Raises Malformed."""
         inner = () if i.name == "OpTypePointer" else i.ids
         self._nesting[i.result] = 1 + max((self._nesting.get(id_, 0) for id_ in inner), default=0)
         if self._nesting[i.result] > MAX_NESTING:

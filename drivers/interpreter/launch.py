@@ -204,7 +204,7 @@ def _capture(program: Program, registers: list[Value], lanes: Topology, captured
     for name, t in program.matrices.items():
         value = registers[program.matrix_ids[name]]
         if isinstance(t, ty.CooperativeVector):
-            # Where no lane of the batch got there, zeros keep the lanes of the others in their places.
+            # Where no lane of the batch reached the definition, zeros keep the lanes of the others in their places.
             bits = (
                 np.zeros((1, t.count), f"u{t.component.size}") if value is None else value.view(f"u{t.component.size}")
             )

@@ -99,10 +99,10 @@ def offset_of(t: ty.Struct, member: int) -> int:
         raise Malformed(f"member {member} of a struct of {len(t.members)}")
     if t.offsets is not None:
         return t.offsets[member]
-    at = 0
+    offset = 0
     for i in range(member):
-        at = _aligned(at, _alignment(t.members[i])) + size_of(t.members[i])
-    return _aligned(at, _alignment(t.members[member]))
+        offset = _aligned(offset, _alignment(t.members[i])) + size_of(t.members[i])
+    return _aligned(offset, _alignment(t.members[member]))
 
 
 def _alignment(t: ty.Type) -> int:

@@ -135,30 +135,32 @@ class Machine:
     def _run(self, block: Block, mask: Array | None) -> Exit:
         registers = self.registers
         self.mask = mask
-        at = 0
+        position = 0
         try:
             if mask is None or not block.keep:
                 for step in block.steps:
                     step(self)
-                    at += 1
+                    position += 1
             else:
                 before = [registers[id_] for id_ in block.keep]
                 for step in block.steps:
                     step(self)
-                    at += 1
+                    position += 1
                 for id_, old in zip(block.keep, before, strict=True):
                     registers[id_] = merge(mask, registers[id_], old, self.topology)
             return block.end(self)
         except Problem as problem:
             if not problem.where:
-                problem.where = self.module.describe(block.instructions[at])
+                problem.where = self.module.describe(block.instructions[position])
                 if problem.lane is not None and self.run.name is not None:
                     problem.what += f", by {self.run.name(problem.lane)}"
             raise
         except MemoryError:
-            raise OutOfMemory("the system has no more memory", self.module.describe(block.instructions[at])) from None
+            raise OutOfMemory(
+                "the system has no more memory", self.module.describe(block.instructions[position])
+            ) from None
         except Exception as e:
-            instruction = block.instructions[at]
+            instruction = block.instructions[position]
             where = self.module.describe(instruction)
             for id_ in instruction.ids:
                 if self.registers[id_] is None and id_ not in self.module.valueless:
@@ -195,8 +197,8 @@ class Machine:
         if self.mask is None or len(addresses) == 1:
             return self._access(None, lambda: layout.load(plan, addresses, self._gather(None)))
         active = np.flatnonzero(self.mask)
-        found = self._access(active, lambda: layout.load(plan, addresses[active], self._gather(active)))
-        return _spread(found, active, len(self.mask))
+        values = self._access(active, lambda: layout.load(plan, addresses[active], self._gather(active)))
+        return _spread(values, active, len(self.mask))
 
     def store(self, plan: layout.Plan, addresses: Array, value: Value) -> None:
         """Store the active lanes' values; where lanes share an address the last one's stays."""
@@ -213,7 +215,7 @@ class Machine:
         self._access(active, lambda: layout.store(plan, addresses, value, self._scatter(active)))
 
     def _access(self, active: Array | None, access: Callable[[], Value]) -> Value:
-        """Do it; what goes wrong says which lane did it."""
+        """Perform an access; OutOfBounds then names the lane that made it."""
         try:
             return access()
         except OutOfBounds as problem:
@@ -294,6 +296,6 @@ def _spread(value: Value, active: Array, lanes: int) -> Value:
 
 def matrix_of(machine: Machine, id_: int) -> Matrix:
     """The cooperative matrix in a register."""
-    found = machine.registers[id_]
-    assert isinstance(found, Matrix)
-    return found
+    matrix = machine.registers[id_]
+    assert isinstance(matrix, Matrix)
+    return matrix

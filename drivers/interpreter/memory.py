@@ -37,11 +37,11 @@ class Segment:
 
     def view(self, dtype: DType) -> Array:
         """The whole elements of the memory."""
-        found = self._views.get(dtype)
-        if found is None:
+        elements = self._views.get(dtype)
+        if elements is None:
             whole = len(self.data) // dtype.itemsize * dtype.itemsize
-            found = self._views[dtype] = self.data[:whole].view(dtype)
-        return found
+            elements = self._views[dtype] = self.data[:whole].view(dtype)
+        return elements
 
     def within(self, inside: Array, size: int, low: int, high: int) -> tuple[Array, Array | None]:
         """Places in `data` of addresses relative to the first window, and which of them are wrong for `size` bytes.
@@ -94,8 +94,8 @@ class AddressSpace:
         """The values at addresses (any shape). Raises OutOfBounds."""
         if not addresses.size:
             return np.empty(addresses.shape, dtype)
-        found = self.locate(addresses, dtype.itemsize)
-        if found is None:
+        located = self.locate(addresses, dtype.itemsize)
+        if located is None:
             every = np.empty(addresses.shape, dtype)
 
             def read(chosen: Array) -> None:
@@ -103,7 +103,7 @@ class AddressSpace:
 
             for_each_segment(addresses, read)
             return every
-        segment, places, wrong = found
+        segment, places, wrong = located
         if wrong is not None:
             out = np.zeros(addresses.shape, dtype)
             right = ~wrong
@@ -122,12 +122,12 @@ class AddressSpace:
         if not addresses.size:
             return
         dtype = values.dtype
-        found = self.locate(addresses, dtype.itemsize)
-        if found is None:
+        located = self.locate(addresses, dtype.itemsize)
+        if located is None:
             every = np.broadcast_to(values, addresses.shape)
             for_each_segment(addresses, lambda chosen: self.scatter(addresses[chosen], every[chosen]))
             return
-        segment, places, wrong = found
+        segment, places, wrong = located
         if wrong is not None:
             right = ~wrong
             self.scatter(addresses[right], np.broadcast_to(values, addresses.shape)[right])

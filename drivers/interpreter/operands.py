@@ -34,8 +34,8 @@ def _all(kind: type[ty.Int] | type[ty.Float] | type[ty.Bool]) -> _Rule:
     """Result and operands are alike: numbers of one kind and width, or as many of them."""
 
     def holds(result: ty.Type, operands: list[ty.Type]) -> bool:
-        found = _numbers(kind, result)
-        return found is not None and all(_numbers(kind, o) == found for o in operands)
+        numbers = _numbers(kind, result)
+        return numbers is not None and all(_numbers(kind, o) == numbers for o in operands)
 
     return holds
 
@@ -44,10 +44,10 @@ def _comparison(kind: type[ty.Int] | type[ty.Float] | type[ty.Bool]) -> _Rule:
     """Operands are alike, and there are as many booleans."""
 
     def holds(result: ty.Type, operands: list[ty.Type]) -> bool:
-        bools, found = _numbers(ty.Bool, result), _numbers(kind, operands[0])
-        if bools is None or found is None or bools[1] != found[1]:
+        bools, numbers = _numbers(ty.Bool, result), _numbers(kind, operands[0])
+        if bools is None or numbers is None or bools[1] != numbers[1]:
             return False
-        return all(_numbers(kind, o) == found for o in operands)
+        return all(_numbers(kind, o) == numbers for o in operands)
 
     return holds
 

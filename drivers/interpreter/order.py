@@ -39,15 +39,15 @@ class Order(Generic[Node]):
 
 def order(entry: Node, successors: Mapping[Node, Sequence[Node]]) -> Order[Node]:
     """The running order of the blocks reachable from `entry`."""
-    found = {node: number for number, node in enumerate(_preorder(entry, successors))}
+    preorder = {node: number for number, node in enumerate(_preorder(entry, successors))}
     blocks: list[Node] = []
     last: dict[int, int] = {}
     cyclic: set[int] = set()
 
     def place(nodes: Iterable[Node]) -> None:
         inside = set(nodes)
-        for component in _components(sorted(inside, key=found.__getitem__), inside, successors):
-            head = min(component, key=found.__getitem__)
+        for component in _components(sorted(inside, key=preorder.__getitem__), inside, successors):
+            head = min(component, key=preorder.__getitem__)
             start = len(blocks)
             blocks.append(head)
             is_loop = len(component) > 1 or head in successors[head]
@@ -57,7 +57,7 @@ def order(entry: Node, successors: Mapping[Node, Sequence[Node]]) -> Order[Node]
             if is_loop:
                 cyclic.update(range(start, len(blocks)))
 
-    place(found)
+    place(preorder)
     return Order(tuple(blocks), tuple(last[i] for i in range(len(blocks))), frozenset(cyclic))
 
 
@@ -107,9 +107,9 @@ def _components(
                     parent = work[-1][0]
                     low[parent] = min(low[parent], low[node])
                 if low[node] == number[node]:
-                    at = stack.index(node)
-                    component = stack[at:]
-                    del stack[at:]
+                    start = stack.index(node)
+                    component = stack[start:]
+                    del stack[start:]
                     on_stack.difference_update(component)
                     components.append(component)
     components.reverse()

@@ -245,24 +245,24 @@ class _Parser:
                 return False
         return True
 
-    def place(self, i: Instruction, at: int) -> None:
+    def place(self, i: Instruction, word: int) -> None:
         if i.name == "OpFunction":
             if self.function is not None:
-                raise Malformed(f"word {at}: OpFunction inside function {self.module.label(self.function.id)}")
+                raise Malformed(f"word {word}: OpFunction inside function {self.module.label(self.function.id)}")
             self.function = Function(i.result, _int(i.operands[1]))
         elif self.function is None:
             self.module.globals.append(i)
         elif i.name == "OpFunctionEnd":
-            self.end_function(at)
+            self.end_function(word)
         elif i.name == "OpFunctionParameter":
             self.function.parameters.append(i)
         elif i.name == "OpLabel":
             if self.block is not None:
-                raise Malformed(f"word {at}: block {self.module.label(self.block.label)} has no terminator")
+                raise Malformed(f"word {word}: block {self.module.label(self.block.label)} has no terminator")
             self.block = Block(i.result)
             self.function.blocks.append(self.block)
         elif self.block is None:
-            raise Malformed(f"word {at}: {i.name} is not in a block")
+            raise Malformed(f"word {word}: {i.name} is not in a block")
         elif i.name in TERMINATORS:
             self.block.terminator = i
             self.block = None
@@ -271,10 +271,10 @@ class _Parser:
         else:
             self.block.body.append(i)
 
-    def end_function(self, at: int) -> None:
+    def end_function(self, word: int) -> None:
         assert self.function is not None
         if self.block is not None:
-            raise Malformed(f"word {at}: block {self.module.label(self.block.label)} has no terminator")
+            raise Malformed(f"word {word}: block {self.module.label(self.block.label)} has no terminator")
         self.module.functions[self.function.id] = self.function
         self.function = None
 

@@ -89,12 +89,12 @@ class Variables:
             _check_static(index, len(whole))
             return self._take(whole[index], rest, mask)
         checked(index, len(whole), mask)
-        found = None
+        merged = None
         for k, part in enumerate(whole):
-            found = merge(
-                np.broadcast_to(index == k, self.topology.lanes), self._take(part, rest, mask), found, self.topology
+            merged = merge(
+                np.broadcast_to(index == k, self.topology.lanes), self._take(part, rest, mask), merged, self.topology
             )
-        return found
+        return merged
 
     def _component(self, whole: Matrix, index: int | Array, mask: Array | None) -> int | Array:
         """The index, checked against the length of a matrix."""
@@ -150,8 +150,8 @@ class Variables:
                 _check_static(index, whole.shape[axis])
                 indices.append(index)
             else:
-                found = checked(index, whole.shape[axis], mask)
-                indices.append(found if len(found) == 1 else found[lanes])
+                per_lane = checked(index, whole.shape[axis], mask)
+                indices.append(per_lane if len(per_lane) == 1 else per_lane[lanes])
         whole[(lanes, *indices)] = value if value.shape[0] == 1 else value[lanes]
 
 

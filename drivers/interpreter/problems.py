@@ -8,7 +8,7 @@ from cts.driver import Status
 
 
 class Problem(Exception):
-    """Ends a run with `status`. `where` names the instruction, `lane` is who executed it, once they are known."""
+    """Ends a run with `status`. `where` names the instruction, `lane` is the lane that executed it, once known."""
 
     status: ClassVar[Status] = Status.ERROR
     code: ClassVar[str] = "error"
@@ -30,7 +30,7 @@ class Malformed(Problem):
 
 
 class Misuse(Problem):
-    """The module did at run time what leaves its behaviour undefined, and we noticed."""
+    """The module did at run time what leaves its behaviour undefined, and this was detected."""
 
     code = "misuse"
 

@@ -31,7 +31,7 @@ class Edge(NamedTuple):
     copies: tuple[tuple[int, int], ...]
 
 
-#: Where control goes: everybody along one edge, groups of lanes along several, or nowhere (return).
+#: Where control goes: all lanes along one edge, groups of lanes along several, or nowhere (return).
 Exit: TypeAlias = Edge | list[tuple[Edge, Array]] | None
 
 # The machine, the compiler and the declarations are Any here: they call handlers, so they import this module.

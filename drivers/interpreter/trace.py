@@ -22,19 +22,19 @@ _SHOWN = 8
 def traced_ids(module: Module, name: str) -> tuple[int | None, int | None]:
     """The function, or else the result, that a trace is of: `main`, `%12` or `12`. Raises Malformed."""
     text = name.removeprefix("%")
-    found = module.ids.get(text, int(text) if text.isascii() and text.isdigit() else 0)
+    id_ = module.ids.get(text, int(text) if text.isascii() and text.isdigit() else 0)
     functions = [f for point in module.entry_points if point.name == name for f in [point.function]]
-    if functions and found not in module.functions:
+    if functions and id_ not in module.functions:
         return functions[0], None
-    if found in module.functions:
-        return found, None
-    if not 0 < found < module.bound:
+    if id_ in module.functions:
+        return id_, None
+    if not 0 < id_ < module.bound:
         raise Malformed(f"nothing to trace is named {name!r}: give the name or the id of a function or a result")
-    return None, found
+    return None, id_
 
 
 def traced(declared: Declarations, i: Instruction, step: Step) -> Step:
-    """The step, which also records what came of it: the result, or the operands where there is none."""
+    """The step, which also records its result, or its operands where it has no result."""
     ids = (i.result,) if i.result else tuple(id_ for id_ in i.ids if id_ in declared.type_of)
     label = declared.module.describe(i)
 
@@ -70,8 +70,10 @@ def _shown(value: Value, declared: Declarations, id_: int, m: Machine) -> str:
         return _matrix(value, t)
     if isinstance(value, tuple):
         parts = value[:_SHOWN]
-        more = ", ..." if len(value) > _SHOWN else ""
-        return "{" + ", ".join(_array(p, None, m) if isinstance(p, np.ndarray) else "..." for p in parts) + more + "}"
+        ellipsis = ", ..." if len(value) > _SHOWN else ""
+        return (
+            "{" + ", ".join(_array(p, None, m) if isinstance(p, np.ndarray) else "..." for p in parts) + ellipsis + "}"
+        )
     if isinstance(value, VariablePath):
         return f"a pointer to {declared.module.label(value.variable)}"
     return _array(value, t, m)
@@ -86,8 +88,8 @@ def _array(value: Array, t: ty.Type | None, m: Machine) -> str:
     if len(value) == 1:
         return f"{_plain(value[0])} everywhere"
     lanes = np.arange(len(value)) if m.mask is None else np.flatnonzero(m.mask)
-    more = ", ..." if len(lanes) > _SHOWN else ""
-    return "[" + ", ".join(_plain(value[k]) for k in lanes[:_SHOWN].tolist()) + more + "]"
+    ellipsis = ", ..." if len(lanes) > _SHOWN else ""
+    return "[" + ", ".join(_plain(value[k]) for k in lanes[:_SHOWN].tolist()) + ellipsis + "]"
 
 
 def _plain(value: Array) -> str:
@@ -106,5 +108,5 @@ def _matrix(value: Matrix, t: ty.Type | None) -> str:
         signed = isinstance(t.component, ty.Int) and t.component.signed
         numbers = bits.view(f"i{t.component.size}" if signed else t.component.dtype)
     rows = "; ".join(_plain(row) for row in numbers[0, :2])
-    more = "; ..." if bits.shape[1] > 2 else ""
-    return f"{bits.shape[1]}x{bits.shape[2]}, instance 0 of {len(bits)}: {rows}{more}"
+    ellipsis = "; ..." if bits.shape[1] > 2 else ""
+    return f"{bits.shape[1]}x{bits.shape[2]}, instance 0 of {len(bits)}: {rows}{ellipsis}"

@@ -80,10 +80,10 @@ class Float:
 
     @property
     def dtype(self) -> DType:
-        found = _FLOATS.get((self.width, self.encoding))
-        if found is None:
+        scalar_type = _FLOATS.get((self.width, self.encoding))
+        if scalar_type is None:
             raise Unsupported(f"OpTypeFloat {self.width} {self.encoding}".rstrip())
-        dtype: DType = np.dtype(found)
+        dtype: DType = np.dtype(scalar_type)
         return dtype
 
     @property

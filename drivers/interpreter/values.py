@@ -55,7 +55,7 @@ class VariablePath:
     path: tuple[int | Array, ...] = ()
 
 
-#: What an undefined pointer without an address points to. Optimisers leave them to debug instructions.
+#: What an undefined pointer without an address points to. Optimisers leave such operands in debug instructions.
 NOWHERE = VariablePath(0)
 
 
@@ -167,7 +167,7 @@ def merge(mask: Array, new: Value, old: Value, lanes: Lanes) -> Value:
         assert active is not None
         return Matrix(np.where(active[:, None, None], new.bits, old.bits), new.scope)
     assert isinstance(new, VariablePath)
-    if not (new.variable and old.variable):  # one of them points nowhere
+    if not (new.variable and old.variable):  # one of them is undefined
         return new if new.variable else old
     if new.variable != old.variable or len(new.path) != len(old.path):
         raise Unsupported("a pointer that varies between variables without an address")

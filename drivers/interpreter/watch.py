@@ -34,16 +34,16 @@ class _Trail:
         #: Whether, at that clock, others of its workgroup did so, too, and whether other workgroups ever did.
         self.others, self.foreign = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
 
-    def note(self, at: Array, by: Array, clocks: Array) -> None:
-        """Owners `by` (n,) access the bytes `at` (n,), of which some may be the same."""
-        last = self.owner[at] - 1
+    def note(self, bytes_: Array, by: Array, clocks: Array) -> None:
+        """Owners `by` (n,) access `bytes_` (n,), of which some may be the same."""
+        last = self.owner[bytes_] - 1
         same = (last >> _LOCAL == by >> _LOCAL) & (last >= 0)
-        now = same & (self.clock[0, at] == clocks[0])
-        self.foreign[at] |= (last >= 0) & ~same
-        self.others[at] = now & (self.others[at] | (last != by))
-        self.owner[at], self.clock[:, at] = by + 1, clocks
-        self.others[at] |= self.owner[at] != by + 1
-        self.foreign[at] |= (self.owner[at] - 1) >> _LOCAL != by >> _LOCAL
+        now = same & (self.clock[0, bytes_] == clocks[0])
+        self.foreign[bytes_] |= (last >= 0) & ~same
+        self.others[bytes_] = now & (self.others[bytes_] | (last != by))
+        self.owner[bytes_], self.clock[:, bytes_] = by + 1, clocks
+        self.others[bytes_] |= self.owner[bytes_] != by + 1
+        self.foreign[bytes_] |= (self.owner[bytes_] - 1) >> _LOCAL != by >> _LOCAL
 
 
 class _Shadow:
@@ -98,7 +98,7 @@ class WatchedSpace(AddressSpace):
         self._owners = ((t.workgroup[first] + self._first) << _LOCAL) + local
 
     def changed_atomically(self, addresses: Array, size: int, lanes: Array) -> None:
-        """Lanes (n,) have changed numbers of `size` bytes at addresses (n,), each in its turn."""
+        """Lanes (n,) have changed numbers of `size` bytes at addresses (n,), one lane after the other."""
         self.owned_by_lanes(lanes)
         owners, self._owners, self.atomic = self._owners, None, True
         try:
@@ -109,8 +109,8 @@ class WatchedSpace(AddressSpace):
     def barrier(self, scope: int, mask: Array | None) -> None:
         """Instances of a scope have passed a barrier."""
         of_lane = self._topology.scopes[scope].of_lane
-        met = np.unique(of_lane if mask is None else of_lane[mask])
-        self._clocks[0 if scope == WORKGROUP else 1][met] += 1
+        passed = np.unique(of_lane if mask is None else of_lane[mask])
+        self._clocks[0 if scope == WORKGROUP else 1][passed] += 1
 
     def gather(self, addresses: Array, dtype: DType) -> Array:
         if self._quiet or not addresses.size:
@@ -118,11 +118,11 @@ class WatchedSpace(AddressSpace):
         owners, self._owners = self._owners, None
         self._quiet = True
         try:
-            found = super().gather(addresses, dtype)
+            values = super().gather(addresses, dtype)
             self._note(addresses, dtype.itemsize, owners, writes=False)
         finally:
             self._quiet = False
-        return found
+        return values
 
     def scatter(self, addresses: Array, values: Array) -> None:
         if self._quiet or not addresses.size:
@@ -144,9 +144,9 @@ class WatchedSpace(AddressSpace):
         numbers = flat >> SPACING
         for number in np.unique(numbers):
             chosen = numbers == number
-            found = self.locate(flat[chosen], size)
-            assert found is not None
-            segment, places, wrong = found
+            located = self.locate(flat[chosen], size)
+            assert located is not None
+            segment, places, wrong = located
             mine = None if of_address is None else of_address[chosen]
             if wrong is not None:
                 places, mine = places[~wrong], None if mine is None else mine[~wrong]
@@ -154,38 +154,38 @@ class WatchedSpace(AddressSpace):
             by = None if mine is None else np.repeat(mine, size)
             self._access(segment, int(number), bytes_, by, writes=writes)
 
-    def _access(self, segment: Segment, number: int, at: Array, by: Array | None, *, writes: bool) -> None:
+    def _access(self, segment: Segment, number: int, bytes_: Array, by: Array | None, *, writes: bool) -> None:
         _, shadow = self._shadows.setdefault(id(segment), (segment, _Shadow(len(segment.data))))
         if writes:
-            shadow.written[at] = True
-        elif UNINITIALISED in self.checks and number > self._lasting and not shadow.written[at].all():
-            byte = int(at[~shadow.written[at]][0])
+            shadow.written[bytes_] = True
+        elif UNINITIALISED in self.checks and number > self._lasting and not shadow.written[bytes_].all():
+            byte = int(bytes_[~shadow.written[bytes_]][0])
             raise Uninitialised(f"byte {byte % segment.size} of {segment.name} was never written")
         if by is None or RACES not in self.checks:
             return
         clocks = self._clock_of(by)
         way = (_ATOMIC_WRITE if writes else _ATOMIC_READ) if self.atomic else _WRITE if writes else _READ
         for rival in _RIVALS[way]:
-            self._check(shadow.trails[rival], rival, at, by, clocks, segment)
+            self._check(shadow.trails[rival], rival, bytes_, by, clocks, segment)
         trail = shadow.trails[way]
-        trail.note(at, by, clocks)
-        if way == _WRITE and (together := trail.owner[at] != by + 1).any():
+        trail.note(bytes_, by, clocks)
+        if way == _WRITE and (together := trail.owner[bytes_] != by + 1).any():
             k = int(np.argmax(together))
-            self._race(segment, int(at[k]), int(by[k]), int(trail.owner[at[k]]) - 1, "writes")
+            self._race(segment, int(bytes_[k]), int(by[k]), int(trail.owner[bytes_[k]]) - 1, "writes")
 
-    def _check(self, trail: _Trail, did: str, at: Array, by: Array, clocks: Array, segment: Segment) -> None:
+    def _check(self, trail: _Trail, did: str, bytes_: Array, by: Array, clocks: Array, segment: Segment) -> None:
         """Raise Race where an earlier access to the bytes was by another invocation, with no barrier between."""
-        last = trail.owner[at] - 1
-        elsewhere = (last >> _LOCAL != by >> _LOCAL) | trail.foreign[at]
+        last = trail.owner[bytes_] - 1
+        elsewhere = (last >> _LOCAL != by >> _LOCAL) | trail.foreign[bytes_]
         size = self._subgroup_size()
         local = (1 << _LOCAL) - 1
-        met = (last & local) // size == (by & local) // size
-        ordered = (trail.clock[0, at] != clocks[0]) | met & (trail.clock[1, at] != clocks[1])
-        somebody = (last != by) | trail.others[at]
+        same_subgroup = (last & local) // size == (by & local) // size
+        ordered = (trail.clock[0, bytes_] != clocks[0]) | same_subgroup & (trail.clock[1, bytes_] != clocks[1])
+        somebody = (last != by) | trail.others[bytes_]
         wrong = (last >= 0) & (elsewhere | ~ordered & somebody)
         if wrong.any():
             k = int(np.argmax(wrong))
-            self._race(segment, int(at[k]), int(by[k]), int(last[k]), did)
+            self._race(segment, int(bytes_[k]), int(by[k]), int(last[k]), did)
 
     def _subgroup_size(self) -> int:
         return self._topology.scopes[SUBGROUP].invocations
@@ -243,14 +243,14 @@ class WatchedVariables(Variables):
             self._mark(place, mask)
 
     def _mark(self, place: VariablePath, mask: Array | None) -> None:
-        at = self._cut(place)
-        t = self._stored.types[at.variable]
-        for index in at.path:
+        tracked = self._cut(place)
+        t = self._stored.types[tracked.variable]
+        for index in tracked.path:
             t = ty.element_of(t, index if isinstance(index, int) else None)
-        self._stored.store(at, _invert(zero(t)), mask)
+        self._stored.store(tracked, _invert(zero(t)), mask)
 
     def _cut(self, place: VariablePath) -> VariablePath:
-        """The place of a shadow: without the indices into what has no parts there."""
+        """The place in the shadow: without indices into types whose parts are not tracked."""
         self.check(place.variable)
         t: Any = self._stored.types[place.variable]
         path: Path = ()
@@ -287,7 +287,7 @@ def _invert(value: Value) -> Value:
 
 
 def _missing(known: Value, mask: Array | None) -> int | None:
-    """The first active lane with a part that is not known."""
+    """The first active lane with a part that was never stored."""
     if isinstance(known, tuple):
         return next((lane for part in known if (lane := _missing(part, mask)) is not None), None)
     every = known.reshape(len(known), -1).all(axis=1)

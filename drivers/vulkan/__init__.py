@@ -1,4 +1,4 @@
-"""Cases on a real Vulkan implementation, which may live on another machine and may die at any time."""
+"""Cases on a real Vulkan implementation, which may live on another machine and may crash at any time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cts.driver import Driver
 
 
 class _Factory:
-    """What the registry names. The worker's modules are inside this package and must not bring the driver's along."""
+    """What the registry names. Imports late: the worker's modules are in this package, and do not need the driver."""
 
     #: The option `validation` loads a validation layer.
     validates = True

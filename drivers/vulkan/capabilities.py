@@ -51,7 +51,7 @@ def capabilities(description: Description, subgroup_size: int | None = None) -> 
         max_dimension=min(limits.matrix_dimension, 1024) if _flexible(description) else _MATRIX_DIMENSION,
         max_subgroups=max(1, min(int(x[0]) // size, invocations // size, subgroups, 64)),
         max_buffer_bytes=min(range_, 1 << 28),
-        # What Workgroup scope reserves is out of reach for it alone; a smaller number is right for all.
+        # Only Workgroup scope reserves memory; the smaller limit is safe for every scope.
         max_workgroup_bytes=memory - limits.reserved_shared,
         vector_components=frozenset(_vector_components(description)),
         vector_muls=tuple(dict.fromkeys(m for row in description.vectors for m in _vector_mul(row, description))),
@@ -81,7 +81,7 @@ def _vector_components(description: Description) -> Iterator[ComponentType]:
 
 
 def _vector_mul(row: VectorRow, description: Description) -> Iterator[VectorMulSupport]:
-    """The multiplication of one row, where both vectors can be had and all is known here (VK-052)."""
+    """The multiplication of one row, where the device has both vectors and all types are known here (VK-052)."""
     codes = (row.input_interpretation, row.matrix_interpretation, row.bias_interpretation)
     known = [_INTERPRETATIONS[code] for code in codes if code in _INTERPRETATIONS]
     vectors = [c for code in (row.input, row.result) for c in _usable(code, description)]

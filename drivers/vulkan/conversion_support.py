@@ -18,10 +18,10 @@ _ALIGNMENT = 64
 
 def features(job: ModuleJob) -> frozenset[str]:
     """The Vulkan features to enable. Commands take device addresses, and their stage is one of synchronization2."""
-    found = {"cooperativeVector"} if job.opaque or job.conversions else set()
+    needed = {"cooperativeVector"} if job.opaque or job.conversions else set()
     if any(not c.host for c in job.conversions):
-        found |= {"bufferDeviceAddress", "synchronization2"}
-    return frozenset(found)
+        needed |= {"bufferDeviceAddress", "synchronization2"}
+    return frozenset(needed)
 
 
 def missing(description: Description, job: ModuleJob) -> Iterator[str]:

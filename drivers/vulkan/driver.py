@@ -45,7 +45,7 @@ class _Item:
 
 @dataclass
 class _LostBatch:
-    """Jobs of a submission that was lost: if none of them is lost alone, the last one gets the verdict."""
+    """Jobs of a submission that was lost: if none of them is lost alone, the last one gets its loss as result."""
 
     loss: Loss
     size: int

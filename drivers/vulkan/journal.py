@@ -36,7 +36,7 @@ class Journal:
         self._open: set[int] = set()
 
     def begin(self, number: int, case: Case | None, job: ModuleJob) -> None:
-        """Note a job. On return it is with the operating system, out of reach of our own death."""
+        """Note a job. On return the operating system has it: it survives the death of this process."""
         entry: dict[str, object] = {"begin": number}
         if case is not None:
             entry["case"] = case

@@ -53,15 +53,15 @@ def _features(facts: Facts, job: ModuleJob) -> set[str]:
     if unknown:
         what = f"no feature is known for the SPIR-V capability {unknown[0]}"
         raise HarnessTrouble("unknown-capability", what, "the module", "a capability of drivers/vulkan/features.py")
-    found = {feature for capability in facts.capabilities for feature in FEATURES[capability]}
-    found |= {MODES[mode] for mode in facts.modes & MODES.keys()} | conversion_support.features(job)
+    features = {feature for capability in facts.capabilities for feature in FEATURES[capability]}
+    features |= {MODES[mode] for mode in facts.modes & MODES.keys()} | conversion_support.features(job)
     if any(m.scope == "Workgroup" for m in facts.matrices):
-        found.add("cooperativeMatrixWorkgroupScope")
+        features.add("cooperativeMatrixWorkgroupScope")
     if facts.local_size_id:
-        found.add("maintenance4")
+        features.add("maintenance4")
     if facts.sets_block_size:
-        found.add("cooperativeMatrixBlockLoads")
-    return found
+        features.add("cooperativeMatrixBlockLoads")
+    return features
 
 
 def _places(names: Iterable[str]) -> tuple[tuple[Structure, ...], list[Feature]]:
@@ -110,10 +110,10 @@ def _vector_mul(p: VectorProduct) -> VectorMulNeed:
     result = components.code(p.result, signed="MatrixResultSignedComponentsKHR" in p.mask)
     assert input_ is not None and result is not None, "spirv-val knows no other components of vectors"
     codes = (input_, p.input_interpretation, p.matrix_interpretation, result)
-    of, as_, matrix, to = map(components.name, codes)
+    operand, as_, matrix, to = map(components.name, codes)
     bias = "" if p.bias_interpretation is None else f", with bias {components.name(p.bias_interpretation)}"
     transposed = " transposed" * p.transpose
-    text = f"product of a cooperative vector of {of}, read as {as_}, with a{transposed} matrix of {matrix}{bias}"
+    text = f"product of a cooperative vector of {operand}, read as {as_}, with a{transposed} matrix of {matrix}{bias}"
     return VectorMulNeed(
         f"{text}, giving {to}",
         input_,

@@ -58,11 +58,11 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        """The process ids of the workers' commands, as far as they live."""
+        """The process ids of the workers' commands that are alive."""
         return [session.pid for session in self._sessions if session.pid is not None]
 
     def submit(self, run: Run) -> None:
-        """Take a run; ids must differ. Runs of one pipeline go to one worker, which has it then."""
+        """Take a run; ids must differ. Runs of one pipeline go to the worker that has it."""
         pipeline = (run.module, tuple(sorted(run.specialization.items())))
         session = self._homes.get(pipeline) or self._idlest()
         self._homes[pipeline] = session
@@ -77,7 +77,7 @@ class Pool:
         return self._order.popleft().next()
 
     def close(self) -> None:
-        """End all workers. Runs without a result stay without."""
+        """End all workers. Runs that have no result yet get none."""
         for session in self._sessions:
             session.close()
 
@@ -88,7 +88,7 @@ class Pool:
         try:
             self._sessions.append(Session(self._opening, self._window, self._limits))
         except HarnessTrouble:
-            # Those that have started do the work of one that cannot be.
+            # The workers that have started take over the work of one that cannot start.
             self._workers = len(self._sessions)
             return idlest
         return self._sessions[-1]

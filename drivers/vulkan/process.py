@@ -28,7 +28,7 @@ class Ended:
 
 
 class WorkerProcess:
-    """A started worker. Requests and replies go through threads, so neither side's stalling stalls the host."""
+    """A started worker. Requests and replies go through threads, so a worker that stalls does not block the host."""
 
     def __init__(self, argv: list[str], preamble: bytes = b"") -> None:
         """Raises OSError where the command cannot be started."""
@@ -55,7 +55,7 @@ class WorkerProcess:
         return self._process.pid
 
     def send(self, message: Request) -> None:
-        """Queue a message. A worker that does not take it shows in `receive`."""
+        """Queue a message. Where the worker does not read it, `receive` shows that."""
         self._outgoing.put(frame(message))
 
     def receive(self, timeout: float) -> Reply | Ended | None:

@@ -40,7 +40,7 @@ _WHERE: dict[Phase | None, str] = {
 
 @dataclass(frozen=True)
 class Loss:
-    """A run that has no result, and why; `what` names the place and quotes the worker's last words."""
+    """A run that has no result, and why; `what` names the place and quotes the last that the worker wrote."""
 
     status: Status
     what: str
@@ -60,7 +60,7 @@ class Limits:
 
 @dataclass
 class _Suspicion:
-    """A death with several runs in flight: if none of them dies alone, the last one tried gets the verdict."""
+    """A crash with several runs in flight: if none of them crashes alone, the last one tried is taken for its cause."""
 
     what: str
     runs: set[int]
@@ -126,7 +126,7 @@ class Session:
         return self._results.popleft()
 
     def close(self) -> None:
-        """End the worker. Runs without a result stay without."""
+        """End the worker. Runs that have no result yet get none."""
         if self._worker is not None:
             self._worker.close()
             self._worker = None
@@ -212,7 +212,7 @@ class Session:
         self._results.append((ticket.run.id, result))
 
     def _abandon(self, worker: WorkerProcess) -> None:
-        """Do without this worker; what it has not answered is to be sent again."""
+        """Kill this worker; the runs that it has not answered will be sent again."""
         worker.kill()
         self._worker = None
         for ticket in reversed(self._sent.values()):

@@ -105,12 +105,12 @@ def choose(devices: tuple[DeviceSummary, ...], wish: str) -> DeviceSummary:
         best = min(_PREFERENCE.index(d.type) for d in usable)
         equals = [d for d in usable if _PREFERENCE.index(d.type) == best]
         return equals[_xdist_number() % len(equals)]
-    found = [d for d in devices if _matches(d, wish)]
-    if len(found) != 1 or found[0].unusable:
-        how_many = "no device matches" if not found else f"{len(found)} devices match"
-        what = f"{how_many} {wish!r}" if len(found) != 1 else f"device {wish!r} cannot be used: {found[0].unusable}"
+    matches = [d for d in devices if _matches(d, wish)]
+    if len(matches) != 1 or matches[0].unusable:
+        how_many = "no device matches" if not matches else f"{len(matches)} devices match"
+        what = f"{how_many} {wish!r}" if len(matches) != 1 else f"device {wish!r} cannot be used: {matches[0].unusable}"
         raise BadInput("vulkan-device", what, "driver vulkan", f"an index, a UUID or part of a name of: {listing}")
-    return found[0]
+    return matches[0]
 
 
 def _matches(device: DeviceSummary, wish: str) -> bool:

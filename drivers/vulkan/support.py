@@ -231,10 +231,10 @@ class _Check:
 
     def enable_cheapest(self, ways: Iterator[frozenset[str] | None]) -> bool:
         """Whether there is any way; enables the features of the one that needs the fewest."""
-        found = [features for features in ways if features is not None]
-        if found:
-            self.features |= min(found, key=lambda features: (len(features), sorted(features)))
-        return bool(found)
+        possible = [features for features in ways if features is not None]
+        if possible:
+            self.features |= min(possible, key=lambda features: (len(features), sorted(features)))
+        return bool(possible)
 
     def covers(self, row: MatrixRow, matrix: Matrix) -> frozenset[str] | None:
         """What must be enabled for a row to list the type as one of its own; None: it does not."""
@@ -285,11 +285,11 @@ class _Check:
 def _descriptors(facts: Facts, job: ModuleJob) -> Descriptors:
     """The bindings of a job: what its module says of each; an array without a length is as long as it is bound."""
     said = {(d.set, d.binding): d for d in facts.descriptors}
-    found: Descriptors = {}
+    descriptors: Descriptors = {}
     for place in job.bindings:
-        found[place] = (said[place].kind if place in said else "storage", 1)
+        descriptors[place] = (said[place].kind if place in said else "storage", 1)
     for s, b, _ in job.array_bindings:
         longest = 1 + max(k for set_, binding, k in job.array_bindings if (set_, binding) == (s, b))
         known = said.get((s, b))
-        found[s, b] = (known.kind, known.length or longest) if known else ("storage", longest)
-    return found
+        descriptors[s, b] = (known.kind, known.length or longest) if known else ("storage", longest)
+    return descriptors

@@ -85,11 +85,12 @@ def _product(product: VectorProduct, rows: tuple[VectorRow, ...]) -> Iterator[st
         and (row.transpose or not product.transpose)
         for row in rows
     ):
-        of, as_, matrix, result = (str(None) if t is None else components.name(t) for t in types)
+        operand, as_, matrix, result = (str(None) if t is None else components.name(t) for t in types)
         bias = product.bias_interpretation
         yield (
-            f"product of a cooperative vector of {of}, read as {as_}, with a{' transposed' * product.transpose} matrix"
-            f" of {matrix}, {'no bias' if bias is None else f'bias {components.name(bias)}'}, giving {result} (VK-052)"
+            f"product of a cooperative vector of {operand}, read as {as_}, with a{' transposed' * product.transpose}"
+            f" matrix of {matrix}, {'no bias' if bias is None else f'bias {components.name(bias)}'},"
+            f" giving {result} (VK-052)"
         )
     if product.matrix_interpretation in _FLOAT8 and product.layout not in _OPTIMAL:
         matrix = components.name(product.matrix_interpretation)

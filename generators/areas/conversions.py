@@ -70,7 +70,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     kernel = Kernel(choices, supports, support.scope, dispatch, literal_uses=True)
     steps = _steps(kernel, support.component, *shape, support.use)
     narrowing = [s for s in steps if s.component.is_float and s.component.size < support.component.size]
-    # Conversions bind where no fast math is allowed: there and back again then says most.
+    # Conversions bind where no fast math is allowed: there and back again then detects most.
     back = controls is FloatControls.FastMathNone and support.component.is_float and choices.chance(3)
     first = _pick(choices, narrowing if back and narrowing else steps) if steps else None
     kernel.ieee = draw_ieee(choices, controls, support.component)
@@ -133,11 +133,11 @@ def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: Compone
     back = [s for s in steps if s.component is target and s.operation is Conversion.FConvert]
     if not back:
         return _copied(kernel, matrix)
-    made = emit_step(kernel, matrix, choices.pick(back))
+    converted = emit_step(kernel, matrix, choices.pick(back))
     if matrix.known.size > matrix.component.format.greatest:
         # What was out of range is anything now: no step that follows is sound.
-        made = replace(made, known=UNBOUNDED)
-    return made
+        converted = replace(converted, known=UNBOUNDED)
+    return converted
 
 
 def _draw_step(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:

@@ -61,7 +61,7 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)
     times = choices.pick((1, 1, 1, 2, 3))
-    more = choices.pick((0, 0, 0, 1, 2))
+    following = choices.pick((0, 0, 0, 1, 2))
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     kernel.ieee = draw_ieee(choices, controls, row.result)
     of_a, of_b, of_c = draw_factors(choices, row, sizes.k, times, ieee=kernel.ieee)
@@ -73,7 +73,7 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
         c = draw_mul_add(choices, kernel, row, a, b, c)
     kept = choices.rarely(6)
     exact = c.known.grain is not None
-    for _ in range(more):
+    for _ in range(following):
         if c.component in ARITHMETIC:
             c = choices.group(partial(_draw_more, kernel=kernel, m=c, exact=exact))
     kernel.store(choices, c)

@@ -49,9 +49,9 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     places = RegionAllocator(kernel, Tile(declared, support.component, rows, cols), pointees)
     pool = [choices.group(lambda c: _draw_origin(c, places))]
     for _ in range(steps):
-        found = choices.group(partial(_draw_step, places=places, pool=tuple(pool), depth=0))
-        if found is not None:
-            pool.append(found)
+        drawn = choices.group(partial(_draw_step, places=places, pool=tuple(pool), depth=0))
+        if drawn is not None:
+            pool.append(drawn)
     stores = 1 if len(pool) == 1 else choices.pick((1, 1, 2))
     for matrix in pool[-stores:]:
         choices.group(partial(places.store, matrix=matrix))
@@ -63,19 +63,19 @@ def _draw_origin(choices: Choices, places: RegionAllocator) -> Matrix:
     kind = choices.between(0, 9)
     if kind < 7:
         return places.load(choices)
-    made, kernel = places.matrix("c"), places.kernel
+    matrix, kernel = places.matrix("c"), places.kernel
     if kind == 7:
-        kernel.program.emit(MatrixNull(id=made.id, type=made.type))
-        return made
-    component = made.component
+        kernel.program.emit(MatrixNull(id=matrix.id, type=matrix.type))
+        return matrix
+    component = matrix.component
     value = pattern(component) if choices.chance(4) else OBJECT[component]
     replicated = kind == 9 and Feature.REPLICATED_COMPOSITES in kernel.features
     written = kernel.constness.component(value)
     if replicated:
-        kernel.program.emit(MatrixConstant(id=made.id, type=made.type, value=written, replicated=True))
+        kernel.program.emit(MatrixConstant(id=matrix.id, type=matrix.type, value=written, replicated=True))
     else:
-        kernel.program.emit(MatrixConstant(id=made.id, type=made.type, value=written))
-    return made
+        kernel.program.emit(MatrixConstant(id=matrix.id, type=matrix.type, value=written))
+    return matrix
 
 
 def _draw_copy(choices: Choices, places: RegionAllocator, matrix: Matrix) -> Matrix:
@@ -126,11 +126,11 @@ def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], 
     stores = choices.chance(3)
     two = choices.chance(8)
 
-    def arm(c: Choices) -> Matrix | None:
+    def branch(c: Choices) -> Matrix | None:
         if stores:
             places.store(c, pool[-1 - c.between(0, len(pool) - 1)])
             return None
-        found = c.group(partial(_draw_step, places=places, pool=pool, depth=depth + 1))
-        return found or pool[-1]
+        matrix = c.group(partial(_draw_step, places=places, pool=pool, depth=depth + 1))
+        return matrix or pool[-1]
 
-    return draw_if(choices, places.kernel, arm, arm if two else None)
+    return draw_if(choices, places.kernel, branch, branch if two else None)

@@ -128,11 +128,11 @@ def _draw_converted(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     alike = [s for s in clear if s.operation is not None and s.component.size == matrix.component.size]
     wanted, kept = choices.record(2, 9)
     step = choices.pick(alike if alike and wanted == 2 else clear)
-    made = emit_step(kernel, matrix, step)
+    converted = emit_step(kernel, matrix, step)
     if step in alike and kept >= 6:
         # What is as wide as the result may be overwritten by it.
         kernel.store(choices, matrix)
-    return made
+    return converted
 
 
 def _draw_second(choices: Choices, kernel: Kernel, row: MulAddSupport, matrix: Matrix) -> Matrix:
@@ -224,15 +224,15 @@ class _Flow:
         """
         count = choices.pick(CARRIED)
         # By how many places they move, which one is another one grown (past the last: none), which one is the result.
-        moved, at, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
+        moved, grown, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
         inner = choices.between(0, 9)
         inits = [replace(m, known=self.known) for m in (matrix, *(self.load(choices) for _ in range(count - 1)))]
 
         def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
-            found = [carried[(n + 1 + moved) % count] for n in range(count)]
-            if at < count:
-                found[at] = self._grown(c, carried[0], depth, inner)
-            return found
+            updated = [carried[(n + 1 + moved) % count] for n in range(count)]
+            if grown < count:
+                updated[grown] = self._grown(c, carried[0], depth, inner)
+            return updated
 
         return draw_loop(choices, self.kernel, inits, iteration)[result]
 
@@ -249,11 +249,11 @@ class _Flow:
         """Either branch computes or stores."""
         stores, two = choices.chance(3), choices.chance(8)
 
-        def arm(c: Choices) -> Matrix | None:
-            found = c.group(partial(self.step, matrix=matrix, depth=depth + 1))
+        def branch(c: Choices) -> Matrix | None:
+            computed = c.group(partial(self.step, matrix=matrix, depth=depth + 1))
             if stores:
-                self.kernel.store(c, found)
+                self.kernel.store(c, computed)
                 return None
-            return found
+            return computed
 
-        return draw_if(choices, self.kernel, arm, arm if two else None) or matrix
+        return draw_if(choices, self.kernel, branch, branch if two else None) or matrix

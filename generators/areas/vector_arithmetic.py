@@ -62,9 +62,9 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequenc
     steps_of = _Steps(kernel, exact)
     pool = [choices.group(partial(steps_of.draw_origin, component=component, length=length))]
     for _ in range(steps):
-        found = choices.group(partial(steps_of.draw, pool=tuple(pool), depth=0))
-        if found is not None:
-            pool.append(found)
+        drawn = choices.group(partial(steps_of.draw, pool=tuple(pool), depth=0))
+        if drawn is not None:
+            pool.append(drawn)
     # What nothing else uses would not be seen; one more, which an implementation may overwrite too early.
     used = {name for i in kernel.program.instructions for name in references(i)}
     kept = choices.rarely(5)
@@ -92,10 +92,10 @@ class _Steps:
             read = choices.pick([c for c in ARITHMETIC if c.size == component.size])
             known = None if read.is_float or component.is_float else anything(read)
             contents = Contents(known or Known(0, 0), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
-            made = kernel.load(choices, read, length, contents, component)
+            vector = kernel.load(choices, read, length, contents, component)
             if kernel.ieee and component.is_float:
-                return replace(made, known=UNBOUNDED)
-            return made if known is not None else _unknown(made)
+                return replace(vector, known=UNBOUNDED)
+            return vector if known is not None else _unknown(vector)
         wanted = Wanted(
             exact=self.exact, size=1 << min(component.format.precision, 11) if component.is_float else 1 << 11
         )
@@ -114,8 +114,8 @@ class _Steps:
             return self.kernel.exchange(choices, vector)
         if kind in (21, 22):
             return self.draw_origin(choices, vector.component, vector.length)
-        found = self._draw_parts(choices, pool, vector, kind) if 10 <= kind <= 20 else None
-        return found or self._operation(choices, vector, pool)
+        drawn = self._draw_parts(choices, pool, vector, kind) if 10 <= kind <= 20 else None
+        return drawn or self._operation(choices, vector, pool)
 
     def _operation(self, choices: Choices, vector: Vector, pool: Sequence[Vector]) -> Vector:
         if vector.known is None:
@@ -186,11 +186,11 @@ class _Steps:
 
     def _draw_iteration(self, choices: Choices, pool: Sequence[Vector], carried: Vector, depth: int) -> Vector:
         """What an iteration makes of what it carries, or another vector of the type, within what is known of it."""
-        found = self.draw(choices, pool, depth)
-        alike = found is not None and (found.component, found.length) == (carried.component, carried.length)
+        drawn = self.draw(choices, pool, depth)
+        alike = drawn is not None and (drawn.component, drawn.length) == (carried.component, carried.length)
         kind = choices.between(0, 5)
-        if found is not None and alike and _fits(found, carried):
-            return found
+        if drawn is not None and alike and _fits(drawn, carried):
+            return drawn
         kernel, component = self.kernel, carried.component
         if carried.known is None:
             return carried
@@ -208,17 +208,17 @@ class _Steps:
         stores = choices.chance(3)
         two = choices.chance(8)
 
-        def arm(c: Choices) -> Vector | None:
+        def branch(c: Choices) -> Vector | None:
             if stores:
                 self.kernel.store(c, pool[-1 - c.between(0, len(pool) - 1)])
                 return None
-            found = c.group(partial(self.draw, pool=pool, depth=depth + 1))
-            if found is None or (found.component, found.length) == (pool[-1].component, pool[-1].length):
-                return found or pool[-1]
-            self.kernel.store(c, found)
+            vector = c.group(partial(self.draw, pool=pool, depth=depth + 1))
+            if vector is None or (vector.component, vector.length) == (pool[-1].component, pool[-1].length):
+                return vector or pool[-1]
+            self.kernel.store(c, vector)
             return pool[-1]
 
-        return draw_if(choices, self.kernel, arm, arm if two else None)
+        return draw_if(choices, self.kernel, branch, branch if two else None)
 
 
 _CLOSED_FLOAT = (VectorOperation.FMax, VectorOperation.FMin, VectorOperation.FAdd, VectorOperation.NMax)

@@ -143,8 +143,8 @@ def _draw_place(
     name = kernel.fresh_name("w")
     layout = MatrixLayout.TrainingOptimal if kind >= 6 else MatrixLayout.InferencingOptimal
     storage = StorageClass.PhysicalStorageBuffer if physical >= 7 else StorageClass.StorageBuffer
-    at = (0, 0, 0, 0, 0, 0, 0, 64, 128, 256)[offset]
-    kernel.opaque[name] = OpaqueMatrix(component, *shape, layout, at, storage)
+    start = (0, 0, 0, 0, 0, 0, 0, 64, 128, 256)[offset]
+    kernel.opaque[name] = OpaqueMatrix(component, *shape, layout, start, storage)
     return ConversionSide(name)
 
 

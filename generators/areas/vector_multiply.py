@@ -188,7 +188,7 @@ def _takes(row: VectorMulSupport, vector: Vector, step: Step | None) -> bool:
     if row.input_interpretation.packed or component not in alike(row.input):
         return False
     if step is not None and vector.component.is_float and not step.component.is_float and vector.range.grain is None:
-        # One integer or the next: sums of these say little.
+        # One integer or the next: sums of these detect little.
         return False
     known = vector.range if step is None else converted(vector.component, vector.range, step)
     if known is not None and not known.bounded:

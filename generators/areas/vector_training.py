@@ -111,8 +111,8 @@ class _Training:
 
     def _room(self, component: ComponentType, iterations: int) -> int:
         """How large the terms that are added to one location may be, for a sum exact in any order."""
-        met = self.kernel.lanes.instances * iterations * _MEETING
-        return max((1 << (component.format.precision - 1)) // met, 1)
+        additions = self.kernel.lanes.instances * iterations * _MEETING
+        return max((1 << (component.format.precision - 1)) // additions, 1)
 
     def draw_outer(self, choices: Choices, shape: tuple[int, int], iterations: int) -> None:
         """An outer product added to a matrix: a new one, or one that an earlier outer product added to."""
@@ -124,7 +124,7 @@ class _Training:
         # The other factor's numbers are as large as the first one's leave room for.
         left = max(int(room / max(a.range.size, 1)), 1)
         b = self._draw_factor(choices, shape[1], left)
-        known = [n for n, met in self._matrices.items() if met < _MEETING and _shape(kernel, n) == shape]
+        known = [n for n, additions in self._matrices.items() if additions < _MEETING and _shape(kernel, n) == shape]
         if again and known:
             name = known[which % len(known)]
             component = kernel.opaque[name].component
@@ -187,25 +187,25 @@ class _Training:
             room = max(room // (1 + tile // ALIGNMENT), 1)
         vector = kernel.load(choices, component, length, self._contents(choices, component, min(room, 61)))
         start = ALIGNMENT * (0, 0, 0, 0, 0, 0, 0, 1, 2, 33)[base]
-        at = At(start)
+        place = At(start)
         if kind in (3, 4):
-            at = At(start, tiles(kernel.lanes, tile))
+            place = At(start, tiles(kernel.lanes, tile))
         elif kind in (5, 6, 7, 8) and kernel.lanes.inv > 1:
-            at = At(0, Factors(inv=tile, wg_x=tile if kernel.lanes.x > 1 else 0), tile * (2 + period))
+            place = At(0, Factors(inv=tile, wg_x=tile if kernel.lanes.x > 1 else 0), tile * (2 + period))
         elif overlapping and kernel.lanes.inv > 1:
-            at = At(start, Factors(inv=ALIGNMENT))
+            place = At(start, Factors(inv=ALIGNMENT))
         region = self._draw_region(choices, component, iterations, again=again == 3 and not overlapping)
-        region.size = max(region.size, at.most(kernel.lanes) + extent)
+        region.size = max(region.size, place.most(kernel.lanes) + extent)
         kernel.program.emit(
-            VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=written(kernel.constness, at))
+            VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=written(kernel.constness, place))
         )
 
     def _draw_region(self, choices: Choices, component: ComponentType, iterations: int, *, again: bool) -> Region:
         """A buffer of sums: small numbers before."""
         storage = self.kernel.storage(choices)
         if again and self._sums and self._sums[-1][0].type is component and self._sums[-1][1] < _MEETING:
-            region, met = self._sums.pop()
-            self._sums.append((region, met + 1))
+            region, additions = self._sums.pop()
+            self._sums.append((region, additions + 1))
             return region
         region = Region(self.kernel.fresh_name("sum"), component, 1, storage, ramp(component, 13).data)
         self._sums.append((region, 1))

@@ -261,11 +261,11 @@ class Kernel:
 
     def _destination(self, choices: Choices, component: ComponentType) -> Region:
         again, storage = choices.chance(3), self.storage(choices)
-        found = [r for r in self._regions if not isinstance(r, Source)]
+        regions = [r for r in self._regions if not isinstance(r, Source)]
         # What is in workgroup memory does not grow: a driver has little of it (VK-025).
-        if again and found and found[-1].type is component and found[-1].storage is not StorageClass.Workgroup:
-            return found[-1]
-        region = Region(f"dst{len(found) or ''}", component, 1, storage, Data(fill=FILL[component]))
+        if again and regions and regions[-1].type is component and regions[-1].storage is not StorageClass.Workgroup:
+            return regions[-1]
+        region = Region(f"dst{len(regions) or ''}", component, 1, storage, Data(fill=FILL[component]))
         self._regions.append(region)
         return region
 
@@ -309,7 +309,7 @@ def as_matrix(matrix: Matrix, name: str, known: Known) -> Matrix:
 
 
 def draw_float_controls(choices: Choices, capabilities: Capabilities) -> FloatControls:
-    """How roundings bind: not at all, or in one of the two ways to say so, of which one says most (NU-017..NU-020)."""
+    """How roundings bind: not at all, or in one of the two ways to say so, of which one binds most (NU-017..NU-020)."""
     controls = (FloatControls.Undecorated, FloatControls.NoContraction, *2 * (FloatControls.FastMathNone,))
     drawn = choices.pick(controls)
     if drawn is FloatControls.FastMathNone and Feature.FLOAT_CONTROLS_2 not in capabilities.features:

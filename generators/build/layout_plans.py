@@ -79,9 +79,9 @@ def plan(sketch: LayoutSketch, start: LayoutState, purpose: Purpose) -> LayoutPl
     steps: list[Step] = []
     state = start
 
-    def take(*more: Step) -> None:
+    def take(*following: Step) -> None:
         nonlocal state
-        for step in more:
+        for step in following:
             steps.append(step)
             state = state.after(step)
 
@@ -134,9 +134,9 @@ def fitted(shape: tuple[int, int], dim: int) -> tuple[int, ...]:
         return (rows * cols,)
     extents = [rows, cols]
     while len(extents) < dim:
-        at = max(range(len(extents)), key=lambda i: extents[i])
-        factor = next((p for p in (2, 3, 5, 7, 11, 13) if extents[at] % p == 0), 1)
-        extents[at : at + 1] = [factor, extents[at] // factor]
+        largest = max(range(len(extents)), key=lambda i: extents[i])
+        factor = next((p for p in (2, 3, 5, 7, 11, 13) if extents[largest] % p == 0), 1)
+        extents[largest : largest + 1] = [factor, extents[largest] // factor]
     return tuple(extents)
 
 

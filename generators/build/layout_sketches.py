@@ -196,10 +196,10 @@ def draw_layout(choices: Choices, *, long_in: int = 12) -> LayoutSketch:
     return sketch if long is None else _lengthened(sketch, dim - 1 - long[0] % dim, long[1])
 
 
-def _lengthened(sketch: LayoutSketch, d: int, more: int) -> LayoutSketch:
+def _lengthened(sketch: LayoutSketch, d: int, beyond: int) -> LayoutSketch:
     """A sketch of a tensor that is long in dimension d alone, where the span lies at its end or over it."""
     axes = [replace(axis, extent=min(axis.extent, 2)) for axis in sketch.axes]
-    axes[d] = replace(axes[d], extent=LONG_EXTENT + more, offset=OVER_THE_END)
+    axes[d] = replace(axes[d], extent=LONG_EXTENT + beyond, offset=OVER_THE_END)
     return replace(sketch, axes=tuple(axes), sliced=True, focus=sketch.dim - 1 - d, long=d)
 
 

@@ -103,29 +103,29 @@ class Program:
 
     def place_layout(self, start: Named, plan: LayoutPlan) -> str:
         """Emit a plan's steps; the id of the layout it leads to."""
-        at = start
+        current = start
         for step in plan.steps:
-            at = Named(self._layout_step(at.id, step), at.state.after(step))
+            current = Named(self._layout_step(current.id, step), current.state.after(step))
             if plan.reusable:
-                self.layouts.append(at)
+                self.layouts.append(current)
         if plan.dead is not None:
-            self._layout_step(at.id, plan.dead)
-        return at.id
+            self._layout_step(current.id, plan.dead)
+        return current.id
 
-    def _layout_step(self, of: str, step: lay.Step) -> str:
+    def _layout_step(self, source: str, step: lay.Step) -> str:
         name, scalars = self.name("t"), self.constness.scalars
         match step:
             case lay.SetBlockSize(block):
-                self.emit(TensorLayoutSetBlockSize(id=name, of=of, block_size=scalars(block)))
+                self.emit(TensorLayoutSetBlockSize(id=name, of=source, block_size=scalars(block)))
             case lay.SetDimension(dims):
-                self.emit(TensorLayoutSetDimension(id=name, of=of, dims=scalars(dims)))
+                self.emit(TensorLayoutSetDimension(id=name, of=source, dims=scalars(dims)))
             case lay.SetStride(strides):
-                self.emit(TensorLayoutSetStride(id=name, of=of, strides=scalars(strides)))
+                self.emit(TensorLayoutSetStride(id=name, of=source, strides=scalars(strides)))
             case lay.Slice(offset, span):
                 both = scalars([*offset, *span])
-                self.emit(TensorLayoutSlice(id=name, of=of, offset=both[: len(offset)], span=both[len(offset) :]))
+                self.emit(TensorLayoutSlice(id=name, of=source, offset=both[: len(offset)], span=both[len(offset) :]))
             case lay.SetClampValue(value):
-                self.emit(TensorLayoutSetClampValue(id=name, of=of, value=scalars([value])[0]))
+                self.emit(TensorLayoutSetClampValue(id=name, of=source, value=scalars([value])[0]))
         return name
 
     def place_view(self, plan: vw.ViewPlan) -> str:
@@ -139,16 +139,16 @@ class Program:
             self._view_step(name, plan.dead)
         return name
 
-    def _view_step(self, of: str, step: vw.ViewStep) -> str:
+    def _view_step(self, source: str, step: vw.ViewStep) -> str:
         name, scalars = self.name("v"), self.constness.scalars
         match step:
             case vw.SetDimension(dims):
-                self.emit(TensorViewSetDimension(id=name, of=of, dims=scalars(dims)))
+                self.emit(TensorViewSetDimension(id=name, of=source, dims=scalars(dims)))
             case vw.SetStride(strides):
-                self.emit(TensorViewSetStride(id=name, of=of, strides=scalars(strides)))
+                self.emit(TensorViewSetStride(id=name, of=source, strides=scalars(strides)))
             case vw.SetClip(row_offset, row_span, col_offset, col_span):
                 a, b, c, d = scalars([row_offset, row_span, col_offset, col_span])
-                self.emit(TensorViewSetClip(id=name, of=of, row_offset=a, row_span=b, col_offset=c, col_span=d))
+                self.emit(TensorViewSetClip(id=name, of=source, row_offset=a, row_span=b, col_offset=c, col_span=d))
         return name
 
     def reusable_layout(self, dim: int, clamp: ClampMode, back: int, store: bool) -> Named | None:

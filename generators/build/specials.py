@@ -38,23 +38,23 @@ def specials(component: ComponentType, kind: str) -> tuple[Number, ...]:
     sign, normal, ones = 1 << (width - 1), 1 << fraction, (1 << fraction) - 1
     infinity = (sign - 1) ^ ones
     if kind == "zeros":
-        found = [0]
+        codes = [0]
     elif kind == "denormals":
         # The least and the greatest, and odd ones, of which each bit counts; and what is just no denormal.
-        found = [1, ones, 1 << (fraction - 1), 3, ones & ~1, 0x2AAAAB & ones, 0x155555 & ones, normal, normal | 1]
+        codes = [1, ones, 1 << (fraction - 1), 3, ones & ~1, 0x2AAAAB & ones, 0x155555 & ones, normal, normal | 1]
     elif not component.format.infinities:
         last = component.format.last
-        found = {"infinities": [], "greatest": [last, last - 1, last - normal], "nans": [last + 1]}[kind]
+        codes = {"infinities": [], "greatest": [last, last - 1, last - normal], "nans": [last + 1]}[kind]
     elif kind == "infinities":
-        found = [infinity]
+        codes = [infinity]
     elif kind == "greatest":
-        found = [infinity - 1, infinity - 2, infinity - normal, infinity - 1 - normal]
+        codes = [infinity - 1, infinity - 2, infinity - normal, infinity - 1 - normal]
     else:
         # Quiet ones and signalling ones, with payloads in the high bits or in the low ones alone.
         payloads = {1 << (fraction - 1), 1, ones, 1 << max(fraction - 2, 0), ones >> 1}
-        found = [infinity | payload for payload in sorted(payloads)]
-    found = list(dict.fromkeys(f for f in found if f or kind == "zeros"))
-    return tuple(f"0x{code | s:0{width // 4}x}" for code in found for s in (0, sign))
+        codes = [infinity | payload for payload in sorted(payloads)]
+    codes = list(dict.fromkeys(f for f in codes if f or kind == "zeros"))
+    return tuple(f"0x{code | s:0{width // 4}x}" for code in codes for s in (0, sign))
 
 
 def draw_ieee(choices: Choices, controls: FloatControls, component: ComponentType) -> bool:
@@ -127,5 +127,5 @@ def some_specials(component: ComponentType) -> tuple[Number, ...]:
 
 def draw_special_number(choices: Choices, component: ComponentType, kinds: Sequence[str] = KINDS) -> Number:
     """One special number."""
-    found = [n for kind in kinds for n in specials(component, kind)]
-    return choices.pick(found)
+    numbers = [n for kind in kinds for n in specials(component, kind)]
+    return choices.pick(numbers)

@@ -136,14 +136,14 @@ def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> 
 
 def shortened(extents: Sequence[int], granules: Sequence[int], long: Sequence[int]) -> list[int]:
     """The extents, shorter where two of them span more than `MAX_ELEMENTS`; those at `long` give way last."""
-    found = list(extents)
-    pairs = list(itertools.combinations(range(len(found)), 2))
+    shorter = list(extents)
+    pairs = list(itertools.combinations(range(len(shorter)), 2))
     while True:
-        pair = max(pairs, key=lambda p: found[p[0]] * found[p[1]])
-        if found[pair[0]] * found[pair[1]] <= MAX_ELEMENTS:
-            return found
-        at = max((i for i in pair if found[i] > granules[i]), key=lambda i: (i not in long, found[i]))
-        found[at] -= granules[at]
+        pair = max(pairs, key=lambda p: shorter[p[0]] * shorter[p[1]])
+        if shorter[pair[0]] * shorter[pair[1]] <= MAX_ELEMENTS:
+            return shorter
+        axis = max((i for i in pair if shorter[i] > granules[i]), key=lambda i: (i not in long, shorter[i]))
+        shorter[axis] -= granules[axis]
 
 
 def long_extent(which: int, granule: int, max_dimension: int) -> int:

@@ -156,12 +156,12 @@ class VectorKernel:
     ) -> Vector:
         """A vector from a source, each invocation's at a place of its own as a rule."""
         extent = length * declared.size
-        at = draw_places(choices, self.lanes_of(region), extent, ALIGNMENT)
-        region.size = max(region.size, at.most(self.lanes_of(region)) + extent)
+        place = draw_places(choices, self.lanes_of(region), extent, ALIGNMENT)
+        region.size = max(region.size, place.most(self.lanes_of(region)) + extent)
         known = region.known if declared is region.type else _reread(region.type, declared, region.known)
-        return self.load_at(region, at, declared, length, known)
+        return self.load_at(region, place, declared, length, known)
 
-    def load_at(self, region: Region, at: At, component: ComponentType, length: int, known: Known | None) -> Vector:
+    def load_at(self, region: Region, place: At, component: ComponentType, length: int, known: Known | None) -> Vector:
         """A vector from where the caller has made room."""
         loaded = Vector(self.name("x"), component, length, known, fresh=True)
         self.program.emit(
@@ -169,7 +169,7 @@ class VectorKernel:
                 id=loaded.id,
                 type=self.type(component, length),
                 buffer=region.name,
-                offset=written(self.constness, at),
+                offset=written(self.constness, place),
             )
         )
         return loaded
@@ -187,23 +187,23 @@ class VectorKernel:
         *,
         null: bool = True,
     ) -> Vector:
-        """A vector of one of the numbers, of several in turn, or, if `null`, of zeros (CV-011, KM-021)."""
+        """A vector of one of the numbers, of several one after the other, or, if `null`, of zeros (CV-011, KM-021)."""
         kind, which = choices.record(5 if null else 4, len(numbers) - 1)
-        made = Vector(self.name("c"), component, length, known_of(numbers), fresh=True)
+        vector = Vector(self.name("c"), component, length, known_of(numbers), fresh=True)
         declared = self.type(component, length)
         if kind == 5:
-            self.program.emit(VectorNull(id=made.id, type=declared))
-            return replace(made, known=ZEROS)
+            self.program.emit(VectorNull(id=vector.id, type=declared))
+            return replace(vector, known=ZEROS)
         if kind in (3, 4) and length <= 32 and not self.spec_lengths:
             values = tuple(self.constness.component(numbers[i % len(numbers)]) for i in range(which, which + length))
-            self.program.emit(VectorConstant(id=made.id, type=declared, values=values))
-            return made
+            self.program.emit(VectorConstant(id=vector.id, type=declared, values=values))
+            return vector
         value = numbers[which]
         replicated = self.spec_lengths or (kind in (1, 2) and Feature.REPLICATED_COMPOSITES in self.features)
         self.program.emit(
-            VectorConstant(id=made.id, type=declared, value=self.constness.component(value), replicated=replicated)
+            VectorConstant(id=vector.id, type=declared, value=self.constness.component(value), replicated=replicated)
         )
-        return replace(made, known=known_of([value]))
+        return replace(vector, known=known_of([value]))
 
     def store(self, choices: Choices, vector: Vector) -> None:
         """Store a vector to a place of each invocation's own, mostly in a new buffer."""
@@ -213,13 +213,13 @@ class VectorKernel:
         lanes = self.lanes_of(region)
         base = -(-region.size // ALIGNMENT) * ALIGNMENT + (0, 0, 0, 0, 0, 0, 16, 48)[pad]
         tile = -(-extent // ALIGNMENT) * ALIGNMENT
-        at = reversed_tiles(lanes, tile, base) if reverse == 7 else At(base, tiles(lanes, tile))
-        self.store_at(region, at, vector)
+        place = reversed_tiles(lanes, tile, base) if reverse == 7 else At(base, tiles(lanes, tile))
+        self.store_at(region, place, vector)
 
-    def store_at(self, region: Region, at: At, vector: Vector) -> None:
+    def store_at(self, region: Region, place: At, vector: Vector) -> None:
         """Store a vector and make room for it."""
-        region.size = max(region.size, at.most(self.lanes_of(region)) + vector.length * vector.component.size)
-        self.program.emit(VectorStore(vector=vector.id, buffer=region.name, offset=written(self.constness, at)))
+        region.size = max(region.size, place.most(self.lanes_of(region)) + vector.length * vector.component.size)
+        self.program.emit(VectorStore(vector=vector.id, buffer=region.name, offset=written(self.constness, place)))
 
     def exchange(self, choices: Choices, vector: Vector) -> Vector:
         """What another invocation of the workgroup has, through memory and a barrier (TA-044)."""
@@ -230,16 +230,16 @@ class VectorKernel:
         self.store_at(region, At(0, tiles(lanes, tile)), vector)
         self.program.barrier()
         rotated = choices.between(0, 2)
-        at = reversed_tiles(lanes, tile, 0)
+        place = reversed_tiles(lanes, tile, 0)
         if lanes.instances == lanes.inv > 1 and rotated:
-            at = At(rotated * tile, tiles(lanes, tile), lanes.inv * tile)
-        return self.load_at(region, at, vector.component, vector.length, vector.known)
+            place = At(rotated * tile, tiles(lanes, tile), lanes.inv * tile)
+        return self.load_at(region, place, vector.component, vector.length, vector.known)
 
     def _destination(self, choices: Choices, component: ComponentType, shared: int, *, again: bool) -> Region:
         storage = self.storage(choices, shared)
-        found = [r for r in self._regions if not hasattr(r, "known") and r.name.startswith("dst")]
-        if again and found and found[-1].type is component and not isinstance(found[-1], Part):
-            return found[-1]
+        destinations = [r for r in self._regions if not hasattr(r, "known") and r.name.startswith("dst")]
+        if again and destinations and destinations[-1].type is component and not isinstance(destinations[-1], Part):
+            return destinations[-1]
         region: Region
         name, data = self.fresh_name("dst"), Data(fill=FILL[component])
         if storage is StorageClass.Workgroup:

@@ -80,28 +80,28 @@ class At:
         return largest if self.mod is None else min(largest, self.mod - 1)
 
 
-def written(constness: Constness, at: At | int) -> Operand:
+def written(constness: Constness, place: At | int) -> Operand:
     """The operand, delivered by the case's policy."""
-    at = At(at) if isinstance(at, int) else at
-    kind, f = constness.kind(), at.factors
+    place = At(place) if isinstance(place, int) else place
+    kind, f = constness.kind(), place.factors
     if kind == "literal" and not f.any_set:
-        return at.base if at.mod is None else at.base % at.mod
+        return place.base if place.mod is None else place.base % place.mod
     return Scalar(
-        **{kind: at.base},
+        **{kind: place.base},
         wg_x=f.wg_x,
         wg_y=f.wg_y,
         wg_z=f.wg_z,
         loop=f.loop,
         loop_outer=f.loop_outer,
         inv=f.inv,
-        mod=at.mod,
+        mod=place.mod,
     )
 
 
 def draw_places(choices: Choices, lanes: Lanes, extent: int, unit: int) -> At:
     """Where invocations read `extent` bytes, at multiples of `unit`: places of their own as a rule.
 
-    Else in the reverse order, all at one place, taking turns at a few, or in windows that overlap.
+    Else in the reverse order, all at one place, alternating between a few, or in windows that overlap.
     """
     kind, base, pad, period = choices.record(11, 9, 5, 3)
     tile = -(-extent // unit) * unit + (unit if pad == 5 else 0)

@@ -55,8 +55,8 @@ def block_bytes(fields: tuple[BlockField, ...], count: int, seed: int, special: 
                 if special and rng.random() < 0.4:
                     options = [n for kind in _SPECIAL for n in specials(field.type, kind)]
                 numbers = encode(field.type, [rng.choice(options) for _ in range(field.count or 1)])
-                at = n * size + offsets[field.name]
-                memory[at : at + numbers.nbytes] = numbers.tobytes()
+                start = n * size + offsets[field.name]
+                memory[start : start + numbers.nbytes] = numbers.tobytes()
     return bytes(memory)
 
 

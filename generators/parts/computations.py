@@ -154,12 +154,12 @@ def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
 
 def _component_bodies(component: ComponentType, known: Known) -> Sequence[tuple[str, Known]]:
     two, one = Known(2, 2), Known(1, 1)
-    doubled, more = multiplied(component, known, two), added(component, known, one)
+    doubled, increased = multiplied(component, known, two), added(component, known, one)
     greater = Known(3, max(known.high, 3)) if known.bounded else UNBOUNDED
-    found = [("value + value", doubled), ("value + 1", more), ("max(value, 3)", greater)]
+    bodies = [("value + value", doubled), ("value + 1", increased), ("max(value, 3)", greater)]
     if component.is_float:
-        return [(body, k) for body, k in found if within(component, k)] or [("-value", negated(component, known))]
-    return [*found, ("value ^ 85", anything(component)), ("~value", anything(component))]
+        return [(body, k) for body, k in bodies if within(component, k)] or [("-value", negated(component, known))]
+    return [*bodies, ("value ^ 85", anything(component)), ("~value", anything(component))]
 
 
 def _emit(kernel: Kernel, operation: Arithmetic, a: Matrix, b: Matrix | None, known: Known) -> Matrix:

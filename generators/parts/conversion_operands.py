@@ -134,8 +134,8 @@ def sound(source: ComponentType, known: Known, step: Step, *, ieee: bool = False
         return ieee and converted(source, known, step) is not None
     if source.is_float and known.size > source.format.greatest:
         return False
-    found = converted(source, known, step)
-    return found is not None and (
+    after = converted(source, known, step)
+    return after is not None and (
         not step.component.is_float or step.operation is None or known.size <= step.component.format.greatest / 2
     )
 
@@ -186,17 +186,17 @@ def _for_float(source: ComponentType, target: ComponentType) -> tuple[float, ...
     codes = sorted({*range(24), *_spread(8 * narrow.size - 1)})
     values = [float(v) for v in decode(narrow, np.array(codes, narrow.bits_dtype))]
     after = [float(v) for v in decode(narrow, np.array([c + 1 for c in codes], narrow.bits_dtype))]
-    found: list[float] = []
+    numbers: list[float] = []
     for a, b in zip(values, after, strict=True):
         if not (math.isfinite(a) and math.isfinite(b)):
             continue
         middle, step = (a + b) / 2, (b - a) / 64
         for x in (a, middle, middle - step, middle + step, a + step, b - step):
-            found += (x, -x)
+            numbers += (x, -x)
             if not source.is_float:
-                found += (float(round(x)), float(-round(x)))
-    found += [s * x for x in (448.0, 256.0, 480.0, 1000.0, 100000.0, 57344.0, 65536.0) for s in (1, -1)]
-    return tuple(found)
+                numbers += (float(round(x)), float(-round(x)))
+    numbers += [s * x for x in (448.0, 256.0, 480.0, 1000.0, 100000.0, 57344.0, 65536.0) for s in (1, -1)]
+    return tuple(numbers)
 
 
 def _spread(bits: int) -> Iterator[int]:
@@ -223,7 +223,7 @@ def _copied(kernel: Kernel, matrix: Matrix) -> Matrix:
 
 
 def emit_step(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
-    """A step of `converting`."""
+    """Emit the instruction of a step; the matrix that it gives."""
     name = kernel.name("m")
     known = converted(matrix.component, matrix.known, step)
     assert known is not None, step

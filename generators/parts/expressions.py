@@ -162,8 +162,8 @@ class _Trees:
 
     def _operand(self, component: ComponentType, depth: int) -> Term:
         """An operand that has a type of its own: a plain number gets it by a conversion."""
-        found = self.choices.group(lambda c: _Trees(c, self.terms).draw(component, depth))
-        return Term(f"{component.value}({found.text})", component, found.known) if found.number else found
+        term = self.choices.group(lambda c: _Trees(c, self.terms).draw(component, depth))
+        return Term(f"{component.value}({term.text})", component, term.known) if term.number else term
 
     def _binary(self, component: ComponentType, depth: int, kind: int) -> Term:
         a = self._operand(component, depth - 1)

@@ -19,7 +19,7 @@ CONDITIONS = (1, 0, 2, 0, 3)
 CARRIED = (1, 1, 1, 2, 2, 3, 4)
 
 #: A part of a program: from the matrices that a loop carries into an iteration to those that it carries out of it.
-Turn = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
+Iteration = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
 
 
 def draw_count(choices: Choices, kernel: Kernel, *, uniform: bool = False) -> Varying:
@@ -53,7 +53,7 @@ def _draw_factors(choices: Choices, kernel: Kernel, *, uniform: bool) -> Factors
 
 
 def draw_loop(
-    choices: Choices, kernel: Kernel, inits: Sequence[Matrix], iteration: Turn, *, uniform: bool = False
+    choices: Choices, kernel: Kernel, inits: Sequence[Matrix], iteration: Iteration, *, uniform: bool = False
 ) -> list[Matrix]:
     """A loop that carries matrices: what is known of them holds in every iteration, which `iteration` must see to."""
     count = draw_count(choices, kernel, uniform=uniform)

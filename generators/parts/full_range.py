@@ -30,15 +30,15 @@ def ends(component: ComponentType, which: int, *, nonnegative: bool = False) -> 
 def large(component: ComponentType, most: float = math.inf) -> list[Contents]:
     """Floats of one type that reach far, simplest first: ramps times powers of two, and the greatest number itself."""
     greatest, exponent = greatest_of(component)
-    found = []
+    contents = []
     for period in _periods(component):
         size = lowest(component, period, "any").size
         room = math.floor(math.log2(min(greatest, most) / size))
-        found += [raised(component, period, room * quarter // 4) for quarter in (4, 3, 2, 1) if room > 0]
+        contents += [raised(component, period, room * quarter // 4) for quarter in (4, 3, 2, 1) if room > 0]
     if greatest <= most:
         known = Known(-greatest, greatest, exponent)
-        found.append(Contents(known, Data(cycle=(greatest, -greatest, 0))))
-    return found
+        contents.append(Contents(known, Data(cycle=(greatest, -greatest, 0))))
+    return contents
 
 
 def is_greatest(component: ComponentType, contents: Contents) -> bool:

@@ -127,8 +127,8 @@ def draw_factors(
         return _draw_special_factors(choices, row)
     if row.result.is_float and free >= 8:
         return realistic(row.a, free), realistic(row.b, free + 2), realistic(row.c, free + 4)
-    if found := _draw_full_range(choices, row, k, times):
-        return found
+    if full_range := _draw_full_range(choices, row, k, times):
+        return full_range
     budget = _budget(row, k, times, halves=halves == 3)
     saturating_unsigned = row.saturating and not row.result.is_signed
     wide = row.a.size * row.b.size > 1 and row.saturating
@@ -241,15 +241,15 @@ def load_factors(
     choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: tuple[Contents, Contents]
 ) -> tuple[Matrix, Matrix]:
     """A and B, declared with the row's signs or, where the driver has such matrices, with the others."""
-    found = []
+    factors = []
     for use, rows, cols, data in (
         (Use.A, sizes.m, sizes.k, contents[0]),
         (Use.B, sizes.k, sizes.n, contents[1]),
     ):
         declared = declared_type(choices, kernel, row, use, (rows, cols))
         source = kernel.source(choices, row.a if use is Use.A else row.b, data)
-        found.append(kernel.load_from(choices, source, rows, cols, use, declared))
-    return found[0], found[1]
+        factors.append(kernel.load_from(choices, source, rows, cols, use, declared))
+    return factors[0], factors[1]
 
 
 def declared_type(

@@ -19,7 +19,7 @@ CONDITIONS = (1, 0, 2, 0, 3)
 MAX_ITERATIONS = 4
 
 #: A part of a program: from the vectors that a loop carries into an iteration to those that it carries out of it.
-Turn = Callable[[Choices, Sequence[Vector]], Sequence[Vector]]
+Iteration = Callable[[Choices, Sequence[Vector]], Sequence[Vector]]
 
 
 def draw_count(choices: Choices, kernel: VectorKernel) -> At:
@@ -46,7 +46,7 @@ def _draw_varying(choices: Choices, kernel: VectorKernel, base: int, periods: Se
     return At(base)
 
 
-def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], iteration: Turn) -> list[Vector]:
+def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], iteration: Iteration) -> list[Vector]:
     """A loop that carries vectors: what is known of them holds in every iteration, which `iteration` must see to."""
     count = draw_count(choices, kernel)
     carried = [replace(v, id=kernel.name("l")) for v in inits]

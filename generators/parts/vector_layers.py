@@ -109,10 +109,10 @@ def _draw_bias_buffer(
     kind, base = choices.record(9, 9)
     extent = m * component.size
     tile = -(-extent // ALIGNMENT) * ALIGNMENT
-    at = At(ALIGNMENT * (0, 0, 0, 0, 0, 0, 1, 2, 3, 257)[base])
+    place = At(ALIGNMENT * (0, 0, 0, 0, 0, 0, 1, 2, 3, 257)[base])
     if kind >= 8 and kernel.lanes.inv > 1:
-        at = At(0, Factors(inv=tile), tile * 3)
+        place = At(0, Factors(inv=tile), tile * 3)
     region = Region(kernel.fresh_name("bias"), component, 1, kernel.storage(choices), bias.data)
-    region.size = at.most(kernel.lanes) + extent
+    region.size = place.most(kernel.lanes) + extent
     kernel.add(region)
-    return region.name, at
+    return region.name, place

@@ -82,24 +82,24 @@ def _draw_plain(
     contents: Contents,
     layout: MatrixLayout,
 ) -> Stored:
-    """In a buffer; now and then invocations have matrices of their own, or take turns at a few."""
+    """In a buffer; now and then invocations have matrices of their own, or alternate between a few."""
     lines, length = shape if layout is MatrixLayout.RowMajor else shape[::-1]
     pad, base, kind, period = choices.record(9, 9, 9, 2)
     stride = -(-length * component.size // ALIGNMENT) * ALIGNMENT + (0, 16, 48)[max(pad - 7, 0)]
     extent = (lines - 1) * stride + length * component.size
     tile = -(-extent // MATRIX_ALIGNMENT) * MATRIX_ALIGNMENT
     start = MATRIX_ALIGNMENT * (0, 0, 0, 0, 0, 0, 0, 1, 2, 33)[base]
-    at = At(start)
+    place = At(start)
     if kind >= 8 and kernel.lanes.inv > 1:
-        at = At(0, Factors(inv=tile), tile * (2 + period))
+        place = At(0, Factors(inv=tile), tile * (2 + period))
     elif kind == 7 and kernel.lanes.x > 1:
-        at = At(start, Factors(wg_x=tile))
+        place = At(start, Factors(wg_x=tile))
     elif kind == 6 and kernel.lanes.loop > 1:
-        at = At(start, Factors(loop=tile))
+        place = At(start, Factors(loop=tile))
     region = Region(kernel.fresh_name("mat"), component, 1, kernel.storage(choices), contents.data)
-    region.size = at.most(kernel.lanes) + extent
+    region.size = place.most(kernel.lanes) + extent
     kernel.add(region)
-    return Stored(region.name, layout, at, stride)
+    return Stored(region.name, layout, place, stride)
 
 
 def sources_of(capabilities: Capabilities, component: ComponentType) -> list[ComponentType]:

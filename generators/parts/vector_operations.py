@@ -40,7 +40,7 @@ _INTEGER = (
     _O.UMax, _O.UMin, _O.ShiftLeftLogical, _O.ShiftRightLogical, _O.ShiftRightArithmetic, _O.SClamp, _O.UClamp,
     _O.SDiv, _O.UDiv,
 )  # fmt: skip
-#: Twice what every implementation computes in its own way.
+#: Listed twice: what every implementation computes in its own way.
 _FLOAT = (
     _O.FAdd, _O.FSub, _O.FMul, _O.FNegate, _O.FMax, _O.FMin, _O.NMax, _O.NMin, _O.FClamp, _O.NClamp, _O.Step, _O.Fma,
     _O.FDiv, *2 * (_O.Tanh, _O.Exp, _O.Log, _O.Atan),
@@ -83,39 +83,39 @@ class Operands:
         self.choices = choices
         self.kernel = kernel
         self.exact = exact
-        self.found = [a]
+        self.operands = [a]
         self.others = [o for o in others if (o.component, o.length) == (a.component, a.length) and o.known is not None]
 
     @property
     def component(self) -> ComponentType:
-        return self.found[0].component
+        return self.operands[0].component
 
     @property
     def a(self) -> Known:
-        return self.found[0].range
+        return self.operands[0].range
 
     def any(self) -> Known:
         """One more operand."""
-        a, kind = self.found[0], self.choices.between(0, 9)
+        a, kind = self.operands[0], self.choices.between(0, 9)
         if kind == 9 or (kind == 3 and self.kernel.ieee):
-            self.found.append(a)
+            self.operands.append(a)
         elif kind in (7, 8) or (kind == 4 and self.kernel.ieee):
             numbers: Sequence[Number] = [n for n in _NUMBERS if represents(a.component, n)]
             if self.kernel.ieee and a.component.is_float and self.choices.chance(5):
                 numbers = (*some_specials(a.component), *numbers[:3])
-            self.found.append(self.kernel.constant(self.choices, a.component, a.length, numbers))
+            self.operands.append(self.kernel.constant(self.choices, a.component, a.length, numbers))
         elif kind in (5, 6) and self.others:
-            self.found.append(self.others[-1 - self.choices.between(0, len(self.others) - 1)])
+            self.operands.append(self.others[-1 - self.choices.between(0, len(self.others) - 1)])
         else:
             wanted = Wanted(exact=self.exact)
             return self.load_operand(draw_numbers(self.choices, a.component, wanted, ieee=self.kernel.ieee))
-        return self.found[-1].range
+        return self.operands[-1].range
 
     def load_operand(self, contents: Contents) -> Known:
         """One more operand, with these contents."""
-        a = self.found[0]
-        self.found.append(self.kernel.load(self.choices, a.component, a.length, contents))
-        return self.found[-1].range
+        a = self.operands[0]
+        self.operands.append(self.kernel.load(self.choices, a.component, a.length, contents))
+        return self.operands[-1].range
 
     def wanted(self, wanted: Wanted) -> Known:
         """One more operand, with contents as wanted."""
@@ -124,17 +124,17 @@ class Operands:
     def instead(self, wanted: Wanted) -> None:
         """Another first operand, with contents as wanted."""
         self.wanted(wanted)
-        self.found[:1] = [self.found.pop()]
+        self.operands[:1] = [self.operands.pop()]
 
     def numbers(self, numbers: Sequence[Number]) -> Known:
         """One more operand: a constant of some of these."""
-        a = self.found[0]
-        self.found.append(self.kernel.constant(self.choices, a.component, a.length, numbers, null=False))
-        return self.found[-1].range
+        a = self.operands[0]
+        self.operands.append(self.kernel.constant(self.choices, a.component, a.length, numbers, null=False))
+        return self.operands[-1].range
 
     def emit(self, operation: VectorOperation, known: Known) -> Vector:
-        """The operation on the first operands found."""
-        a, b, c, *_ = *self.found[: operand_count(operation)], None, None
+        """The operation on the first operands."""
+        a, b, c, *_ = *self.operands[: operand_count(operation)], None, None
         assert a is not None
         name = self.kernel.name("v")
         self.kernel.program.emit(

@@ -38,8 +38,8 @@ def usable_rows(capabilities: Capabilities) -> list[VectorMulSupport]:
 
 def inputs_of(capabilities: Capabilities, row: VectorMulSupport) -> list[ComponentType]:
     """The types of vectors that a row takes: of integers that are not packed, of either sign (CV-017)."""
-    found = (row.input,) if row.input_interpretation.packed else alike(row.input)
-    return [c for c in found if c in capabilities.vector_components]
+    types = (row.input,) if row.input_interpretation.packed else alike(row.input)
+    return [c for c in types if c in capabilities.vector_components]
 
 
 def results_of(capabilities: Capabilities, row: VectorMulSupport) -> list[ComponentType]:
@@ -98,8 +98,8 @@ def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, 
     """
     reading, given = row.input_interpretation, row.input
     full, which = choices.record(6, 63)
-    if full == 6 and (exact or not reading.component.is_float) and (found := _full_range_input(row, k, which)):
-        return found
+    if full == 6 and (exact or not reading.component.is_float) and (contents := _full_range_input(row, k, which)):
+        return contents
     if reading.packed:
         if choices.chance(3):
             return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.between(0, 15))))

@@ -142,39 +142,39 @@ class _Layer:
     def touches(self, byte: I64, size: int) -> Mask:
         """Which components of another type, at bytes from the first row's first, share a byte with a free one."""
         own = self.component.size
-        found: Mask = self.flags[byte // own] != 0
+        touched: Mask = self.flags[byte // own] != 0
         for later in range(own, size, own):
-            found = found | (self.flags[(byte + later) // own] != 0)
-        return found
+            touched = touched | (self.flags[(byte + later) // own] != 0)
+        return touched
 
     def overwrite(self, byte: I64, size: int) -> None:
-        """Something else is stored there."""
+        """Something else is stored there: what it covers is no longer free, what it covers in part may be anything."""
         own = self.component.size
         if own <= size:
             for later in range(0, size, own):
                 self.flags[(byte + later) // own] = 0
         else:
-            at, parts = np.unique(byte // own, return_counts=True)
-            rest = (parts * size < own) & (self.flags[at] != 0)
-            self.flags[at] = np.where(rest, np.uint8(FREE | Freedom.ANY), np.uint8(0))
+            indices, parts = np.unique(byte // own, return_counts=True)
+            rest = (parts * size < own) & (self.flags[indices] != 0)
+            self.flags[indices] = np.where(rest, np.uint8(FREE | Freedom.ANY), np.uint8(0))
 
     def intervals(self) -> Iterator[Intervals]:
         """The free components of the first parameter set, by reason."""
         count = len(self.flags) // self.sets
         free = np.flatnonzero(self.flags[:count])
         for reason in np.unique(self.reason[free]):
-            at = free[self.reason[free] == reason]
-            low, high = interval_bits(self.component, self.flags[at], self.lo[at], self.hi[at])
-            offsets, freedoms = at * self.component.size, self.flags[at] & _FREEDOMS
-            step = self.step[at] if self.step[at].any() else None
+            indices = free[self.reason[free] == reason]
+            low, high = interval_bits(self.component, self.flags[indices], self.lo[indices], self.hi[indices])
+            offsets, freedoms = indices * self.component.size, self.flags[indices] & _FREEDOMS
+            step = self.step[indices] if self.step[indices].any() else None
             yield Intervals(self.component, offsets, low, high, freedoms, self.reasons[reason], step)
 
     def identical(self) -> Iterator[Identical]:
         """The free components of the first parameter set that are equal by definition."""
         count = len(self.flags) // self.sets
-        at = np.flatnonzero((self.flags[:count] != 0) & (self.group[:count] != 0))
-        if at.size:
-            yield Identical(self.component, at * self.component.size, self.group[at])
+        indices = np.flatnonzero((self.flags[:count] != 0) & (self.group[:count] != 0))
+        if indices.size:
+            yield Identical(self.component, indices * self.component.size, self.group[indices])
 
 
 def interval_bits(component: ComponentType, flags: U8, lo: F64, hi: F64) -> tuple[Bits, Bits]:

@@ -263,7 +263,7 @@ class _Machine:
         return value
 
     def _carry(self, step: Step, loop: Instruction, sources: Iterable[str]) -> None:
-        """What a loop carries takes its values, all at once."""
+        """The values that a loop carries change to their new ones, all at once."""
         values = [self.values[name] for name in sources]
         for name, value in zip(loop.defines, values, strict=True):
             self._define(step, name, value)
@@ -280,9 +280,9 @@ class _Machine:
         condition = step.taken.condition
         assert condition is not None
         for merge in instruction.merge:
-            arms = [self.values.get(name) for name in (merge.then, merge.otherwise)]
+            branches = [self.values.get(name) for name in (merge.then, merge.otherwise)]
             # A branch that was never taken has no value, and needs none.
-            first, second = arms[0] or arms[1], arms[1] or arms[0]
+            first, second = branches[0] or branches[1], branches[1] or branches[0]
             assert first is not None and second is not None
             scope = self.shapes[merge.id].scope
             mask = self.evaluation.at_scope(condition, scope)
@@ -300,7 +300,7 @@ class _Machine:
             self.recording.add(self.number, name, value)
 
     def _skip(self, name: str, active: Mask | None, first: bool) -> None:
-        """Keep count of the instances that have not come to a definition of a matrix."""
+        """Record which instances have not reached a definition of a matrix."""
         skipped = self.result.skipped
         if active is None:
             skipped.pop(name, None)
@@ -310,14 +310,14 @@ class _Machine:
             skipped[name] = skipped[name] & ~active
 
     def _report(self, step: Step, watch: Watch, name: str) -> None:
-        """What is undefined for instances that take the step, once for each rule and instruction."""
+        """Report what is undefined for instances that take the step, once for each rule and instruction."""
         active = self.evaluation.active_at(step.taken, self.shapes[name].scope)
-        for found in watch.found:
-            elements = found.elements
+        for undefined in watch.found:
+            elements = undefined.elements
             if active is not None and elements.ndim >= 2:
                 elements = elements & active.reshape(*active.shape, *[1] * (elements.ndim - 2))
             if elements.any():
-                self._add(_violation(self.case, step.index, found, elements))
+                self._add(_violation(self.case, step.index, undefined, elements))
 
     def _add(self, violation: Violation) -> None:
         if (violation.rule, violation.path) not in {(v.rule, v.path) for v in self.result.violations}:
@@ -328,13 +328,13 @@ class _Machine:
 _BLAMED = ("decode", "combine", "function", "input", "operands", "b", "component")
 
 
-def _violation(case: Case, i: int, found: Undefined, elements: Mask) -> Violation:
+def _violation(case: Case, i: int, undefined: Undefined, elements: Mask) -> Violation:
     instruction = case.program[i]
     blamed = next((name for name in _BLAMED if getattr(instruction, name, None) is not None), "")
-    if found.rule == "DV-012":
+    if undefined.rule == "DV-012":
         blamed = "decode_vector"
-    at = np.argwhere(elements)[0] if elements.any() and elements.ndim == 4 else None
-    where_ = "" if at is None else f" in element ({at[2]}, {at[3]}) of instance {at[1]}"
-    if at is not None and isinstance(instruction, VectorInstruction):
-        where_ = f" in component {at[3]} of invocation {at[1]}"
-    return Violation(found.rule, f"program[{i}].{blamed}", f"{found.what}{where_}", found.remedy)
+    place = np.argwhere(elements)[0] if elements.any() and elements.ndim == 4 else None
+    where_ = "" if place is None else f" in element ({place[2]}, {place[3]}) of instance {place[1]}"
+    if place is not None and isinstance(instruction, VectorInstruction):
+        where_ = f" in component {place[3]} of invocation {place[1]}"
+    return Violation(undefined.rule, f"program[{i}].{blamed}", f"{undefined.what}{where_}", undefined.remedy)

@@ -27,7 +27,7 @@ class Execution:
     `memories` are the buffers afterwards, `values` every matrix, vector (of one row) and scalar: in a
     loop, the last iteration's, (sets, instances, rows, cols) or with extents of 1. `violations` is what is
     undefined in computing them.
-    `skipped` says which instances, (sets, instances), never came to where a matrix is defined.
+    `skipped` says which instances, (sets, instances), never reached the definition of a matrix.
     """
 
     evaluation: Evaluation
@@ -53,7 +53,7 @@ class Execution:
 
     def spreads(self) -> dict[str, Spread]:
         """Under the first parameter set, the matrices with more than one allowed value."""
-        found = {}
+        spreads = {}
         for name, shape in self._reported():
             value, skipped = self.values.get(name) or _nothing(shape), self.skipped.get(name)
             if skipped is not None:
@@ -63,8 +63,8 @@ class Execution:
                 )
                 value = loosened(value.broadcast(unknown.shape), unknown, ())
             if value.free is not None:
-                found[name] = Spread(*(self._full(name, a)[0] for a in _spread(value)))
-        return found
+                spreads[name] = Spread(*(self._full(name, a)[0] for a in _spread(value)))
+        return spreads
 
     def _reported(self) -> Iterator[tuple[str, Shape]]:
         """Every matrix and vector."""

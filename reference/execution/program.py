@@ -122,8 +122,8 @@ class Evaluation:
     @cached_property
     def shapes(self) -> dict[str, Shape]:
         """The shape of every matrix, vector and scalar."""
-        found = {name: _shape(result) for name, result in self.types.items()}
-        return {name: shape for name, shape in found.items() if shape is not None}
+        shapes = {name: _shape(result) for name, result in self.types.items()}
+        return {name: shape for name, shape in shapes.items() if shape is not None}
 
     def shape_of(self, name: str) -> Shape:
         """The shape of a matrix, vector or scalar."""
@@ -205,20 +205,20 @@ def _layout(evaluation: Evaluation, taken: Taken, instruction: LayoutInstruction
             layout_type = evaluation.types[instruction.id]
             assert isinstance(layout_type, LayoutType)
             return layouts.create_tensor_layout(layout_type)
-        case TensorLayoutSetBlockSize(of=of):
+        case TensorLayoutSetBlockSize(of=source):
             return layouts.set_block_size(
-                known[of], operands.vector(i, "block_size", instruction.block_size, iterations)
+                known[source], operands.vector(i, "block_size", instruction.block_size, iterations)
             )
-        case TensorLayoutSetDimension(of=of):
-            return layouts.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, iterations))
-        case TensorLayoutSetStride(of=of):
-            return layouts.set_stride(known[of], operands.vector(i, "strides", instruction.strides, iterations))
-        case TensorLayoutSlice(of=of):
+        case TensorLayoutSetDimension(of=source):
+            return layouts.set_dimension(known[source], operands.vector(i, "dims", instruction.dims, iterations))
+        case TensorLayoutSetStride(of=source):
+            return layouts.set_stride(known[source], operands.vector(i, "strides", instruction.strides, iterations))
+        case TensorLayoutSlice(of=source):
             offset = operands.vector(i, "offset", instruction.offset, iterations)
-            return layouts.slice_(known[of], offset, operands.vector(i, "span", instruction.span, iterations))
-        case TensorLayoutSetClampValue(of=of):
+            return layouts.slice_(known[source], offset, operands.vector(i, "span", instruction.span, iterations))
+        case TensorLayoutSetClampValue(of=source):
             value = operands.scalar(i, "value", instruction.value, iterations)
-            return layouts.set_clamp_value(known[of], value[..., None])
+            return layouts.set_clamp_value(known[source], value[..., None])
 
 
 def _view(evaluation: Evaluation, taken: Taken, instruction: ViewInstruction) -> TensorViewState:
@@ -229,16 +229,16 @@ def _view(evaluation: Evaluation, taken: Taken, instruction: ViewInstruction) ->
             view_type = evaluation.types[instruction.id]
             assert isinstance(view_type, ViewType)
             return views.create_tensor_view(view_type)
-        case TensorViewSetDimension(of=of):
-            return views.set_dimension(known[of], operands.vector(i, "dims", instruction.dims, iterations))
-        case TensorViewSetStride(of=of):
-            return views.set_stride(known[of], operands.vector(i, "strides", instruction.strides, iterations))
-        case TensorViewSetClip(of=of):
+        case TensorViewSetDimension(of=source):
+            return views.set_dimension(known[source], operands.vector(i, "dims", instruction.dims, iterations))
+        case TensorViewSetStride(of=source):
+            return views.set_stride(known[source], operands.vector(i, "strides", instruction.strides, iterations))
+        case TensorViewSetClip(of=source):
             row_offset, row_span, col_offset, col_span = (
                 operands.scalar(i, name, getattr(instruction, name), iterations)[..., None]
                 for name in ("row_offset", "row_span", "col_offset", "col_span")
             )
-            return views.set_clip(known[of], row_offset, row_span, col_offset, col_span)
+            return views.set_clip(known[source], row_offset, row_span, col_offset, col_span)
 
 
 def _access(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction) -> Access:

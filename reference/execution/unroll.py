@@ -106,7 +106,7 @@ class _Unrolling:
 
 
 def _both(active: Mask | None, mask: Mask) -> Mask | None:
-    """Those of both masks; None where that is everybody."""
+    """Those of both masks; None where that is all of them."""
     now = mask if active is None else active & mask
     return None if now.all() else now
 

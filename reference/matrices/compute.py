@@ -225,8 +225,8 @@ def passed(value: Value, ieee: bool = False) -> Value:
     for mask, freedom in loose:
         flags = np.where(mask, flags | np.uint8(FREE | freedom), flags)
     step = None if value.free is None else value.free.step
-    found = with_freedom(component, value.bits, flags, (low, high), (*value.reasons, _NOT_PRESERVED), step)
-    return Value(component, found.bits, found.free, value.history)
+    widened = with_freedom(component, value.bits, flags, (low, high), (*value.reasons, _NOT_PRESERVED), step)
+    return Value(component, widened.bits, widened.free, value.history)
 
 
 def _called(

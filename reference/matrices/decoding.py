@@ -46,10 +46,10 @@ def decoded(decode: Decode, vector: DecodeVector | None, decoding: Decoding) -> 
         apart = np.where(certain, result.bits != other.bits, apart)
         watch.report("DV-012", apart, "decode and decode_vector give different values", "functions that agree")
         result = hull(result, other, (), decoding.floats.ieee)
-    for found in watch.found:
-        elements = np.broadcast_to(found.elements, shape) & taken
+    for undefined in watch.found:
+        elements = np.broadcast_to(undefined.elements, shape) & taken
         if elements.any():
-            decoding.watch.found.append(Undefined(found.rule, found.what, found.remedy, elements))
+            decoding.watch.found.append(Undefined(undefined.rule, undefined.what, undefined.remedy, elements))
     return result.stored
 
 
@@ -64,8 +64,8 @@ def _lanes(function: DecodeVector, decoding: Decoding, watch: Watch) -> Value:
     coords = ComponentType(function.coords)
     for i in range(function.lanes):
         names = {"lane": Value(coords, np.array([i], np.uint32))}
-        found = _called(function, decoding, watch, lowest, names)
-        result = found if result is None else where(lane == i, found, result)
+        lane_value = _called(function, decoding, watch, lowest, names)
+        result = lane_value if result is None else where(lane == i, lane_value, result)
     assert result is not None
     return result
 
@@ -82,7 +82,7 @@ def _called(
     assert blocks is not None
     offsets, size = block_offsets(function.block)
     fields = {f.name: f for f in function.block}
-    # Elements that are not loaded stand at the buffer's first block.
+    # Elements that are not loaded are computed from the buffer's first block.
     start = np.where(access.status == Status.OK, access.byte, 0)
     fit = start + size <= decoding.memory.size
 

@@ -52,14 +52,14 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
         exact = fits(magnitude, np.minimum(quantum, _quantum(c)), fmt, precision)
     if exact.all():
         point = a_radius is None and b_radius is None and c_lo is c_hi
-        found = rounded(component, (low, low if point else high), wild, merged(a, b, c))
-        return _with_specials(found, (a, b, c), overflows) if ieee and special.any() else found
+        product = rounded(component, (low, low if point else high), wild, merged(a, b, c))
+        return _with_specials(product, (a, b, c), overflows) if ieee and special.any() else product
     count = a.shape[-1] + 1
     slack = np.where(exact, 0.0, bound(magnitude, count, precision, fmt))
     name = f"{component.value}" if precision == fmt.precision else f"{precision} bits"
     reason = Policy(f"order and precision are free (NU-010), gamma_{count} at {name}")
-    found = rounded(component, (low - slack, high + slack), wild, (*merged(a, b, c), reason))
-    return _with_specials(found, (a, b, c), overflows) if ieee and special.any() else found
+    product = rounded(component, (low - slack, high + slack), wild, (*merged(a, b, c), reason))
+    return _with_specials(product, (a, b, c), overflows) if ieee and special.any() else product
 
 
 def _with_specials(result: Value, operands: tuple[Value, Value, Value], overflows: Mask) -> Value:
@@ -71,8 +71,8 @@ def _with_specials(result: Value, operands: tuple[Value, Value, Value], overflow
 
 def fits(magnitude: F64, quantum: F64, fmt: FloatFormat, precision: int) -> Mask:
     """Where every partial sum of terms that are multiples of `quantum` is representable, and none is a denormal."""
-    found: Mask = (magnitude <= quantum * 2.0**precision) & (quantum >= fmt.least)
-    return found
+    representable: Mask = (magnitude <= quantum * 2.0**precision) & (quantum >= fmt.least)
+    return representable
 
 
 def bound(magnitude: F64, count: int, precision: int, fmt: FloatFormat) -> F64:
@@ -105,10 +105,10 @@ def multiplied_integers(
         terms = np.clip(terms, info.min, info.max)
     else:
         terms = terms + read[2]
-    found = Value(component, integers.truncated(component, terms))
+    product = Value(component, integers.truncated(component, terms))
     free = [v.flags != 0 for v in (a, b, c)]
     unknown = free[0].any(axis=-1)[..., :, None] | free[1].any(axis=-2)[..., None, :] | free[2]
-    return loosened(found, np.broadcast_to(unknown, found.shape), merged(a, b, c))
+    return loosened(product, np.broadcast_to(unknown, product.shape), merged(a, b, c))
 
 
 def exact_products(a: I64, b: I64, types: tuple[ComponentType, ...], saturating: bool) -> I64:
@@ -144,5 +144,5 @@ def _quantum(value: Value) -> F64:
 
 
 def _any(mask: Mask, axis: int) -> Mask:
-    found: Mask = np.asarray(mask.any(axis=axis))
-    return found
+    some: Mask = np.asarray(mask.any(axis=axis))
+    return some

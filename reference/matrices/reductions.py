@@ -105,17 +105,17 @@ def _combined(terms: Value, reduction: Reduction) -> Value:
     if not component.is_ieee:
         # Minima and maxima round nothing, so they are the same in any program.
         floats = Floats(loose=False, ieee=floats.ieee)
-    found = _tree(terms, floats.min if operation == "min" else floats.max)
-    return _any_but_nan(found, terms) if floats.ieee else found
+    extreme = _tree(terms, floats.min if operation == "min" else floats.max)
+    return _any_but_nan(extreme, terms) if floats.ieee else extreme
 
 
-def _any_but_nan(found: Value, terms: Value) -> Value:
+def _any_but_nan(extreme: Value, terms: Value) -> Value:
     """Minima and maxima, any of the terms or NaN where one of these may be NaN: it depends on the order (NU-025)."""
     low, high = terms.core
     nan = np.isnan(low) | (terms.flags & Freedom.NAN != 0)
     some = nan.any(axis=-1)
     if not some.any():
-        return found
+        return extreme
     lo, hi = (np.where(np.isnan(low), side, bound) for side, bound in ((np.inf, low), (-np.inf, high)))
     lo, hi = lo.min(axis=-1), hi.max(axis=-1)
     alone = lo > hi
@@ -124,8 +124,8 @@ def _any_but_nan(found: Value, terms: Value) -> Value:
     also = np.where((lo <= 0) & (hi >= 0), also | np.uint8(Freedom.EITHER_ZERO), also)
     low, high = bounds
     reason = "a NaN among the terms of a minimum or maximum (NU-025)"
-    free = Free((also | np.uint8(FREE | Freedom.NAN)).astype(np.uint8), low, high, (*found.reasons, reason))
-    return where(some, Value(found.component, found.bits, free), found)
+    free = Free((also | np.uint8(FREE | Freedom.NAN)).astype(np.uint8), low, high, (*extreme.reasons, reason))
+    return where(some, Value(extreme.component, extreme.bits, free), extreme)
 
 
 def _tree(terms: Value, combine: Callable[[Value, Value], Value]) -> Value:
@@ -167,15 +167,15 @@ def _sum(terms: Value, ieee: bool) -> Value:
     exact = fits(magnitude, quantum, fmt, fmt.precision)
     total = (low.sum(axis=-1), high.sum(axis=-1))
     if exact.all():
-        found = rounded(component, (total[0], total[0]), unknown, terms.reasons)
+        summed = rounded(component, (total[0], total[0]), unknown, terms.reasons)
     else:
         slack = np.where(exact, 0.0, bound(magnitude, count, fmt.precision, fmt))
         reason = Policy(f"the order of combining is free (CM-023), gamma_{count} at {component.value}")
-        found = rounded(component, (total[0] - slack, total[1] + slack), unknown, (*terms.reasons, reason))
+        summed = rounded(component, (total[0] - slack, total[1] + slack), unknown, (*terms.reasons, reason))
     if not ieee or not wild.any():
-        return found
+        return summed
     certain, possible = (sums.gathered(k) for k in sums.kinds(terms))
-    return sums.resolved(found, certain, possible, overflows)
+    return sums.resolved(summed, certain, possible, overflows)
 
 
 def _product(terms: Value) -> Value:
@@ -226,7 +226,7 @@ def _tried(terms: Value, reduction: Reduction) -> Value:
             fold = forward(fold, terms.map(lambda a: a[..., i]))  # noqa: B023
         results.append(fold)
     results = [r.broadcast(shape) for r in results]
-    first = found = results[0]
+    first = combined = results[0]
     for other in results[1:]:
         (low, high), (other_low, other_high) = first.interval, other.interval
         with np.errstate(invalid="ignore"):
@@ -235,14 +235,15 @@ def _tried(terms: Value, reduction: Reduction) -> Value:
         apart = np.where(certain, first.bits != other.bits, apart)
         what = "the combine function gives different results in different orders"
         reduction.watch.report("CM-023", apart, what, "a commutative and associative function, on this data")
-        found = hull(found, other, (), reduction.floats.ieee)
+        combined = hull(combined, other, (), reduction.floats.ieee)
     if component.is_float and reduction.floats.ieee:
         # Orders that were not tried may lose a NaN, overflow, or give the other zero.
-        found = loosened(found, terms.wild.any(axis=-1) | found.wild, found.reasons)
-        low, high = found.core
-        flags = np.where((low <= 0) & (high >= 0), found.flags | np.uint8(FREE | Freedom.EITHER_ZERO), found.flags)
-        found = with_freedom(component, found.bits, flags.astype(np.uint8), (low, high), found.reasons)
-    return _widened(found, n) if found.free is not None else found
+        combined = loosened(combined, terms.wild.any(axis=-1) | combined.wild, combined.reasons)
+        low, high = combined.core
+        zero = (low <= 0) & (high >= 0)
+        flags = np.where(zero, combined.flags | np.uint8(FREE | Freedom.EITHER_ZERO), combined.flags)
+        combined = with_freedom(component, combined.bits, flags.astype(np.uint8), (low, high), combined.reasons)
+    return _widened(combined, n) if combined.free is not None else combined
 
 
 def _widened(result: Value, n: int) -> Value:

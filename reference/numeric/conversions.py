@@ -184,7 +184,7 @@ def _converted(target: ComponentType, saturate: bool) -> specials.Function:
     """Infinities, and the numbers and NaNs that an operand may be beside them, as a float type (NU-033)."""
     fmt = target.format
 
-    def of(x: F64) -> list[Interval]:
+    def convert(x: F64) -> list[Interval]:
         if not target.is_float8:
             return [(x, x)]
         if saturate:
@@ -194,7 +194,7 @@ def _converted(target: ComponentType, saturate: bool) -> specials.Function:
         around = (np.abs(x) > fmt.greatest) & (np.abs(x) < fmt.beyond)
         return specials.unless(~around, np.where(np.abs(x) >= fmt.beyond, beyond, x))
 
-    return of
+    return convert
 
 
 def _overflows_in_part(target: ComponentType, saturate: bool, bounds: Interval) -> Mask:
@@ -203,8 +203,9 @@ def _overflows_in_part(target: ComponentType, saturate: bool, bounds: Interval) 
     fmt = target.format
     if saturate or not target.is_float8:
         return np.zeros(low.shape, bool)
-    over = (high > fmt.greatest) | (low < -fmt.greatest)
-    return over & (low != high) & ~(low >= fmt.beyond) & ~(high <= -fmt.beyond)
+    over: Mask = (high > fmt.greatest) | (low < -fmt.greatest)
+    over &= (low != high) & ~(low >= fmt.beyond) & ~(high <= -fmt.beyond)
+    return over
 
 
 def _overflowed(target: ComponentType, negative: Mask) -> Value:

@@ -103,17 +103,17 @@ class _Evaluation:
         assert read is not None, "only a decode function has a block"
         if index is None:
             return read(name, None)
-        found = read(name, _index(index))
-        return where(index.flags != 0, anything(_component(e), found.shape, index.reasons), found)
+        value = read(name, _index(index))
+        return where(index.flags != 0, anything(_component(e), value.shape, index.reasons), value)
 
     def _lookup(self, e: ast.Lookup, index: Value) -> Value:
         check_index(index, len(e.bits), "the table", self.watch)
         component = _component(e)
         table = np.array(e.bits, component.bits_dtype)
-        found = Value(component, table[np.clip(_index(index), 0, len(table) - 1)])
+        entry = Value(component, table[np.clip(_index(index), 0, len(table) - 1)])
         if index.free is None:
-            return found
-        return where(index.flags != 0, anything(component, found.shape, index.reasons), found)
+            return entry
+        return where(index.flags != 0, anything(component, entry.shape, index.reasons), entry)
 
 
 def check_index(index: Value, count: int, what: str, watch: Watch) -> None:

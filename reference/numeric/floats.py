@@ -95,9 +95,9 @@ class Floats:
                 return result
             ends = b.core
             point = (ends[0] == ends[1]) | np.isnan(ends[0])
-            found = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
+            recomputed = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
             # Divisors that are an interval may lie where nothing is known of the quotient.
-            return loosened(found, wild & ~point & ~np.isnan(x[0]), result.reasons)
+            return loosened(recomputed, wild & ~point & ~np.isnan(x[0]), result.reasons)
         first, second = _history(a, x_wild), _history(b, y_wild)
         magnitude = first.magnitude / np.where(wild, 1.0, least)
         unit = first.unit + second.unit + (_DIVISION_ULP + 1) * component.format.unit
@@ -157,13 +157,13 @@ class Floats:
         if not self.ieee or not (x_wild.any() or y_wild.any()):
             return decided(operation, x, y, x_wild | y_wild, merged(a, b))
         (x, x_nan, x_any), (y, y_nan, y_any) = _ordered(a, x), _ordered(b, y)
-        found = decided(operation, x, y, x_any | y_any, merged(a, b))
+        condition = decided(operation, x, y, x_any | y_any, merged(a, b))
         # All comparisons are ordered, but that for inequality.
         nan = x_nan | y_nan
-        bits = np.where(nan, np.uint8(operation == "ne"), found.bits)
-        flags = np.where(nan, np.uint8(0), found.flags)
+        bits = np.where(nan, np.uint8(operation == "ne"), condition.bits)
+        flags = np.where(nan, np.uint8(0), condition.flags)
         number = bits.astype(np.float64)
-        return with_freedom(None, bits, flags, (number, number), found.reasons)
+        return with_freedom(None, bits, flags, (number, number), condition.reasons)
 
     def _arithmetic(
         self,
@@ -257,17 +257,17 @@ def error_bounds(component: ComponentType, exact: Interval, ulps: float | F64) -
 
 def exact_at(numbers: F64, x: float, value: float, function: Callable[[F64], F64]) -> Interval:
     """Bounds of a function that float64 computes to its last place, and exactly at x."""
-    found = function(numbers)
+    values = function(numbers)
     exact = numbers == x
-    return np.where(exact, value, intervals.below(found)), np.where(exact, value, intervals.above(found))
+    return np.where(exact, value, intervals.below(values)), np.where(exact, value, intervals.above(values))
 
 
 def _apart(bounds: Interval, zero: Mask | None) -> Mask | None:
     """Where an operand may be a zero beside its bounds, which are no zero themselves: signs of zeros are free."""
     if zero is None:
         return None
-    found: Mask = zero & ((bounds[0] != 0) | (bounds[1] != 0))
-    return found if found.any() else None
+    apart: Mask = zero & ((bounds[0] != 0) | (bounds[1] != 0))
+    return apart if apart.any() else None
 
 
 def _each(

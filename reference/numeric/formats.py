@@ -28,8 +28,8 @@ def real(component: ComponentType, bits: Bits) -> F64:
     some processors' instructions warn and others do not.
     """
     if component.is_float and component.size < 4:
-        found: F64 = _table(component)[bits]
-        return found
+        numbers: F64 = _table(component)[bits]
+        return numbers
     if component is ComponentType.float32:
         nan = (bits & _MAGNITUDE) > _INFINITY
         if nan.any():
@@ -43,9 +43,9 @@ def _table(component: ComponentType) -> F64:
     bits: Bits = np.arange(1 << (8 * component.size)).astype(component.bits_dtype)
     # A table of float16 has signalling NaNs, which are widened here alone.
     with np.errstate(invalid="ignore"):
-        found = decode(component, bits).astype(np.float64)
-    found[np.isnan(found)] = np.nan
-    return found
+        numbers = decode(component, bits).astype(np.float64)
+    numbers[np.isnan(numbers)] = np.nan
+    return numbers
 
 
 def nearest(component: ComponentType, numbers: F64) -> Bits:
@@ -55,8 +55,8 @@ def nearest(component: ComponentType, numbers: F64) -> Bits:
     """
     greatest = component.format.greatest
     with np.errstate(over="ignore"):
-        found: Bits = np.clip(numbers, -greatest, greatest).astype(component.dtype).view(component.bits_dtype)
-    return found
+        bits: Bits = np.clip(numbers, -greatest, greatest).astype(component.dtype).view(component.bits_dtype)
+    return bits
 
 
 def with_infinities(component: ComponentType, bits: Bits, numbers: F64) -> Bits:
@@ -65,8 +65,8 @@ def with_infinities(component: ComponentType, bits: Bits, numbers: F64) -> Bits:
     if not infinite.any():
         return bits
     beyond = nearest(component, numbers) + component.bits_dtype.type(1)
-    found: Bits = np.where(infinite, beyond, bits)
-    return found
+    replaced: Bits = np.where(infinite, beyond, bits)
+    return replaced
 
 
 def nearest_even(component: ComponentType, numbers: F64) -> Bits:
@@ -75,8 +75,8 @@ def nearest_even(component: ComponentType, numbers: F64) -> Bits:
     low_bits, high_bits = nearest(component, low), nearest(component, high)
     down, up = numbers - low, high - numbers
     upward = (up < down) | ((up == down) & (low_bits & 1 == 1))
-    found: Bits = np.where(upward, high_bits, low_bits)
-    return found
+    bits: Bits = np.where(upward, high_bits, low_bits)
+    return bits
 
 
 def below(component: ComponentType, numbers: F64) -> F64:
@@ -113,8 +113,8 @@ def ordinals(component: ComponentType, bits: Bits) -> I64:
 def from_ordinals(component: ComponentType, order: I64) -> Bits:
     """The bit patterns behind `ordinals`."""
     sign = 1 << (8 * component.size - 1)
-    found: Bits = np.where(order < 0, sign | (-order - 1), order).astype(component.bits_dtype)
-    return found
+    bits: Bits = np.where(order < 0, sign | (-order - 1), order).astype(component.bits_dtype)
+    return bits
 
 
 def ulp(component: ComponentType, numbers: F64) -> F64:

@@ -52,8 +52,8 @@ def whole(component: ComponentType, bits: Bits) -> I64:
 
 def truncated(component: ComponentType, numbers: I64) -> Bits:
     """The low bits of integers."""
-    found: Bits = numbers.astype(np.uint64).astype(component.bits_dtype)
-    return found
+    bits: Bits = numbers.astype(np.uint64).astype(component.bits_dtype)
+    return bits
 
 
 def binary(operation: str, a: Value, b: Value, watch: Watch) -> Value:

@@ -80,14 +80,14 @@ def signed_maximum(a: Interval, b: Interval) -> Interval:
 
 def below(numbers: F64) -> F64:
     """The float64 below each."""
-    found: F64 = np.nextafter(numbers, -np.inf)
-    return found
+    neighbours: F64 = np.nextafter(numbers, -np.inf)
+    return neighbours
 
 
 def above(numbers: F64) -> F64:
     """The float64 above each."""
-    found: F64 = np.nextafter(numbers, np.inf)
-    return found
+    neighbours: F64 = np.nextafter(numbers, np.inf)
+    return neighbours
 
 
 def _points(a: Interval, b: Interval) -> bool:
@@ -95,19 +95,19 @@ def _points(a: Interval, b: Interval) -> bool:
 
 
 def _signed_minimum(x: F64, y: F64) -> F64:
-    found: F64 = np.minimum(x, y)
-    zero = found == 0
-    return np.where(zero & (np.signbit(x) | np.signbit(y)) & (x == y), -0.0, found) if zero.any() else found
+    least: F64 = np.minimum(x, y)
+    zero = least == 0
+    return np.where(zero & (np.signbit(x) | np.signbit(y)) & (x == y), -0.0, least) if zero.any() else least
 
 
 def _quotient(x: F64, y: F64) -> Interval:
     """The interval of a quotient: a point where it is exact."""
-    found = x / y
-    total, error = _product(found, y)
+    quotient = x / y
+    total, error = _product(quotient, y)
     exact = (total == x) & (error == 0)
     if exact.all():
-        return found, found
-    return np.where(exact, found, below(found)), np.where(exact, found, above(found))
+        return quotient, quotient
+    return np.where(exact, quotient, below(quotient)), np.where(exact, quotient, above(quotient))
 
 
 def _sum(x: F64, y: F64) -> tuple[F64, F64]:

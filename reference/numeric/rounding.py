@@ -55,8 +55,8 @@ def denormal(bounds: Interval, least: float) -> Mask:
     if low is high:
         size = np.abs(low)
         return (size < least) & (size > 0)
-    found: Mask = ((low > 0) & (low < least)) | ((high < 0) & (high > -least))
-    return found
+    holds_denormal: Mask = ((low > 0) & (low < least)) | ((high < 0) & (high > -least))
+    return holds_denormal
 
 
 def replaced(bounds: Interval, mask: Mask, by: float) -> Interval:

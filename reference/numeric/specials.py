@@ -1,6 +1,6 @@
 """Infinities and NaNs where IEEE 754 binds (NU-020): operations on the numbers that bound each operand.
 
-Only elements with such an operand come here. An operand stands for a few candidates: its bounds, zeros and
+Only elements with such an operand are computed here. A few candidates represent an operand: its bounds, zeros and
 NaN where it may be those. What an operation makes of all their combinations bounds its result.
 """
 
@@ -41,19 +41,19 @@ def recomputed(result: Value, function: Function, operands: Sequence[Value], mas
         some = some | v.wild
         if v.free is not None:
             unknown |= v.free.flags & Freedom.ANY != 0
-    at = np.nonzero(some & ~unknown)
-    if not at[0].size:
+    indices = np.nonzero(some & ~unknown)
+    if not indices[0].size:
         return result
-    picked = [v.stored.broadcast(result.shape).map(lambda a: a[at]) for v in operands]
+    picked = [v.stored.broadcast(result.shape).map(lambda a: a[indices]) for v in operands]
     with np.errstate(all="ignore"):
-        found = [r for points in itertools.product(*map(_candidates, picked)) for r in function(*points)]
+        results = [r for points in itertools.product(*map(_candidates, picked)) for r in function(*points)]
     # Intervals that hold zero and more hold what lies between: their zeros do not stand alone.
-    connected = np.zeros(at[0].shape, bool)
+    connected = np.zeros(indices[0].shape, bool)
     for low, high in (v.core for v in picked):
         connected |= (low <= 0) & (high >= 0) & (low != high)
-    exact = enclosed(component_of(result), found, merged(*picked), connected)
+    exact = enclosed(component_of(result), results, merged(*picked), connected)
     place = np.zeros(result.shape, np.int64)
-    place[at] = np.arange(at[0].size)
+    place[indices] = np.arange(indices[0].size)
     return where(some & ~unknown, exact.map(lambda a: a[place]), result.stored)
 
 
@@ -86,27 +86,27 @@ def enclosed(
     quiet = np.array([np.nan]).astype(component.dtype).view(component.bits_dtype)[0]
     bits = np.where(alone, quiet, known.bits)
     lo, hi = (np.where(alone, np.nan, bound) for bound in known.core)
-    found = Value(component, bits, Free(flags.astype(np.uint8), lo, hi, (*known.reasons, _NAN)))
+    value = Value(component, bits, Free(flags.astype(np.uint8), lo, hi, (*known.reasons, _NAN)))
     nothing = unordered & np.isneginf(low) & np.isposinf(high)
-    return where(nothing, anything(component, shape, reasons), found) if nothing.any() else found
+    return where(nothing, anything(component, shape, reasons), value) if nothing.any() else value
 
 
 def _candidates(value: Value) -> list[F64]:
     """Numbers between which, and at which, all that an operand may be lies; where it is none of one kind, another."""
     low, high = value.core
-    found = [low]
+    candidates = [low]
     if value.free is not None and not np.array_equal(low, high, equal_nan=True):
-        found.append(high)
+        candidates.append(high)
     zero = denormal((low, high), component_of(value).format.least) | ((low < 0) & (high > 0))
     nan = np.zeros(value.shape, bool)
     if value.free is not None:
         zero = zero | (value.free.flags & Freedom.EITHER_ZERO != 0)
         nan = value.free.flags & Freedom.NAN != 0
     if zero.any():
-        found += [np.where(zero, 0.0, low), np.where(zero, -0.0, low)]
+        candidates += [np.where(zero, 0.0, low), np.where(zero, -0.0, low)]
     if nan.any():
-        found.append(np.where(nan, np.nan, low))
-    return found
+        candidates.append(np.where(nan, np.nan, low))
+    return candidates
 
 
 def add(x: F64, y: F64) -> list[Interval]:
@@ -127,7 +127,7 @@ def moved(move: Callable[[Interval], Interval]) -> Function:
 def chosen(choose: Callable[[Interval, Interval], Interval], number_wins: bool) -> Function:
     """FMin and FMax, either operand where one is a NaN; with `number_wins` NMin and NMax, the other one (NU-025)."""
 
-    def of(x: F64, y: F64) -> list[Interval]:
+    def choose_number(x: F64, y: F64) -> list[Interval]:
         known = choose((x, x), (y, y))[0]
         first = np.where(np.isnan(x), y, np.where(np.isnan(y), x, known))
         if number_wins:
@@ -135,18 +135,18 @@ def chosen(choose: Callable[[Interval, Interval], Interval], number_wins: bool) 
         second = np.where(np.isnan(x) | np.isnan(y), np.nan, known)
         return [(first, first), (second, second)]
 
-    return of
+    return choose_number
 
 
 def quotient(reach: float) -> Function:
     """OpFDiv by zero, and of infinity; it says nothing of divisors beyond 1/reach to reach, and of NaN (NU-022)."""
 
-    def of(x: F64, y: F64) -> list[Interval]:
+    def divide(x: F64, y: F64) -> list[Interval]:
         size = np.abs(y)
         known = (y == 0) & (x != 0) & ~np.isnan(x) | np.isinf(x) & (size >= 1 / reach) & (size <= reach)
         return unless(known, x / y)
 
-    return of
+    return divide
 
 
 def unless(known: Mask, result: F64) -> list[Interval]:

@@ -44,14 +44,14 @@ def kinds(value: Value) -> tuple[Kinds, Kinds]:
     flushed = denormal((low, high), component_of(value).format.least) | (flags & Freedom.EITHER_ZERO != 0)
     nan = np.isnan(low) & ~anything & ~flushed
     maybe_nan = np.isnan(low) | (flags & Freedom.NAN != 0) | anything
-    one = ~maybe_nan & ~flushed
+    definite = ~maybe_nan & ~flushed
     certain = Kinds(
         nan,
-        one & np.isposinf(low),
-        one & np.isneginf(high),
+        definite & np.isposinf(low),
+        definite & np.isneginf(high),
         (low == 0) & (high == 0) & ~maybe_nan,
-        one & (low > 0),
-        one & (high < 0),
+        definite & (low > 0),
+        definite & (high < 0),
     )
     possible = Kinds(
         maybe_nan,
@@ -122,5 +122,5 @@ def _meet(a: Mask, b: Mask) -> Mask:
     """Whether any k has both: (..., M, K) and (..., K, N) as (..., M, N)."""
     if not a.any() or not b.any():
         return np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]), bool)
-    found: Mask = a.astype(np.float32) @ b.astype(np.float32) > 0
-    return found
+    overlap: Mask = a.astype(np.float32) @ b.astype(np.float32) > 0
+    return overlap

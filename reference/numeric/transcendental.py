@@ -35,8 +35,8 @@ def log(a: Value, ieee: bool = False) -> Value:
 
     def error(spacing: F64) -> F64:
         absolute = _LOG_ABSOLUTE[component]
-        found: F64 = np.where(near, np.where(beyond, np.maximum(spacing, absolute), absolute), spacing)
-        return found
+        errors: F64 = np.where(near, np.where(beyond, np.maximum(spacing, absolute), absolute), spacing)
+        return errors
 
     down, up = (error(spacing) for spacing in error_bounds(component, (bottom, top), _LOG_ULP))
     name = f"log is accurate to {_LOG_ULP:g} ULP, from 1/2 to 2 to {_LOG_ABSOLUTE[component]:g} (NU-011)"
@@ -99,5 +99,5 @@ def step(edge: Value, x: Value, ieee: bool = False) -> Value:
 
 def _special_step(edge: F64, x: F64) -> list[Interval]:
     """1 unless x < edge, which no NaN is (NU-022)."""
-    found = np.where(x < edge, 0.0, 1.0)
-    return [(found, found)]
+    values = np.where(x < edge, 0.0, 1.0)
+    return [(values, values)]

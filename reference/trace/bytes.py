@@ -69,7 +69,7 @@ def trace_element(
 
 
 def reached(evaluation: Evaluation, instruction: int) -> Reached | None:
-    """Where a load or store meets memory, the last time that it is taken."""
+    """Where a load or store accesses memory, in the last step that takes it."""
     taken = [s for s in evaluation.steps if s.index == instruction and s.access is not None]
     access = taken[-1].access if taken else None
     if access is None:

@@ -28,14 +28,14 @@ class Element:
     col: int
 
 
-def matrix_place(of: str, element: Element) -> ElementPlace:
+def matrix_place(name: str, element: Element) -> ElementPlace:
     """An element of the matrix of a name."""
-    return ElementPlace(of, element.row, element.col, element.instance)
+    return ElementPlace(name, element.row, element.col, element.instance)
 
 
-def vector_place(of: str, element: Element) -> ElementPlace:
+def vector_place(name: str, element: Element) -> ElementPlace:
     """A component of the vector of a name."""
-    return ElementPlace(of, None, element.col, element.instance)
+    return ElementPlace(name, None, element.col, element.instance)
 
 
 def at_element(array: npt.NDArray[Any], element: Element) -> Any:

@@ -36,15 +36,15 @@ from cts.reference.trace.address_steps import tensor_steps
 from cts.reference.trace.element import Element, element_of, matrix_place, shown, vector_place
 from cts.reference.trace.layout_steps import state_steps
 
-#: The most instructions that one history tells of.
+#: The most instructions that one history describes.
 MOST_INSTRUCTIONS = 12
 
 
 class History:
-    """Tells the history of elements, from values recorded in every step.
+    """Describes how elements got their values, from values recorded in every step.
 
-    With `detail` each term of a sum, and how layouts and views came to be. `depth` counts the
-    instructions that one history tells of.
+    With `detail` each term of a sum, and how layouts and views came to be. `depth` limits the
+    number of instructions that one history describes.
     """
 
     def __init__(

@@ -32,12 +32,12 @@ def state_steps(evaluation: Evaluation, access: Access, number: int, element: El
 
 def _chain(evaluation: Evaluation, name: str | None, before: int) -> list[Step]:
     """The steps that made a layout or view as it is before a step, the first one first."""
-    found: list[Step] = []
+    steps: list[Step] = []
     while name is not None:
         number = next(n for n in range(before - 1, -1, -1) if _id(evaluation, n) == name)
-        found.insert(0, evaluation.steps[number])
-        name, before = getattr(evaluation.case.program[found[0].index], "of", None), number
-    return found
+        steps.insert(0, evaluation.steps[number])
+        name, before = getattr(evaluation.case.program[steps[0].index], "of", None), number
+    return steps
 
 
 def _id(evaluation: Evaluation, number: int) -> str | None:
@@ -77,11 +77,11 @@ def _changes(
 ) -> dict[str, Number | tuple[Number, ...]]:
     """The members that are not what they were, for one instance: their new numbers, then the old ones."""
     assert before is not None and after is not None
-    found: dict[str, Number | tuple[Number, ...]] = {}
+    changes: dict[str, Number | tuple[Number, ...]] = {}
     for field in fields(after):
         old, new = getattr(before, field.name), getattr(after, field.name)
         if isinstance(new, np.ndarray):
             old, new = (a[0, min(instance, a.shape[1] - 1)].tolist() for a in (old, new))
             if old != new:
-                found[field.name] = tuple(n - ((n & 0x80000000) << 1) for n in (*new, *old))
-    return found
+                changes[field.name] = tuple(n - ((n & 0x80000000) << 1) for n in (*new, *old))
+    return changes

@@ -58,8 +58,8 @@ def products(history: History, i: MatrixMulAdd, number: int, element: Element) -
     for k in range(min(depth, TERMS)):
         a = history.value(i.a, number, Element(element.instance, element.row, k))
         b = history.value(i.b, number, Element(element.instance, k, element.col))
-        names, at = {"a": i.a, "b": i.b}, {"a_at": (element.row, k), "b_at": (k, element.col)}
-        total, step = _term(rule, k, names, at, (a, types[0]), (b, types[1]), total)
+        names, places = {"a": i.a, "b": i.b}, {"a_at": (element.row, k), "b_at": (k, element.col)}
+        total, step = _term(rule, k, names, places, (a, types[0]), (b, types[1]), total)
         yield step
     yield from _rest(rule, depth)
     c = history.value(i.c, number, element)
@@ -85,19 +85,19 @@ def _term(
     rule: str,
     k: int,
     names: Mapping[str, str],
-    at: Mapping[str, Number | tuple[int, ...]],
+    places: Mapping[str, Number | tuple[int, ...]],
     a: tuple[Value | None, ComponentType],
     b: tuple[Value | None, ComponentType],
     total: Any,
 ) -> tuple[Any, TraceStep]:
     """One product, the sum with those before it, and the step that says so."""
     if a[0] is None or b[0] is None:
-        return total, TraceStep(StepKind.PRODUCT_NOT_RECORDED, rule, names=names, numbers={"k": k, **at})
+        return total, TraceStep(StepKind.PRODUCT_NOT_RECORDED, rule, names=names, numbers={"k": k, **places})
     x, y = _number(a[0], a[1]), _number(b[0], b[1])
     total += x * y
     numbers = {"x": decimal(x), "y": decimal(y), "product": decimal(x * y), "sum": decimal(total)}
     idle = bool(x * y == 0)
-    return total, TraceStep(StepKind.PRODUCT, rule, names=names, numbers={"k": k, **at, **numbers}, idle=idle)
+    return total, TraceStep(StepKind.PRODUCT, rule, names=names, numbers={"k": k, **places, **numbers}, idle=idle)
 
 
 def _rest(rule: str, depth: int) -> Iterator[TraceStep]:
@@ -181,12 +181,12 @@ def _vector_products(history: History, i: VectorMatrixMul, number: int, element:
     total: Any = 0
     for n in range(min(k, TERMS)):
         place = (n, element.col) if transposed else (element.col, n)
-        at: dict[str, Number | tuple[int, ...]] = {"a_at": (n,), "b_at": place}
+        places: dict[str, Number | tuple[int, ...]] = {"a_at": (n,), "b_at": place}
         if step.access is not None:
-            at["byte"] = int(at_element(step.access.byte, Element(element.instance, *place)))
+            places["byte"] = int(at_element(step.access.byte, Element(element.instance, *place)))
         a = (element_of(reading, Element(element.instance, 0, n)), reading.component)
         b = (element_of(matrix, Element(element.instance, *place)), matrix.component)
-        total, term = _term("CV-018", n, {"a": i.input, "b": i.matrix}, at, a, b, total)
+        total, term = _term("CV-018", n, {"a": i.input, "b": i.matrix}, places, a, b, total)
         yield term
     yield from _rest("CV-018", k)
     if "bias" in read:
@@ -227,7 +227,7 @@ def _converted(vector: Value, reading: Value, instance: int) -> TraceStep:
 
 
 def conversion(source: Value | None, target: ComponentType) -> Iterator[TraceStep]:
-    """The rules of formats that a conversion meets: float8 and bfloat16 (NU-015, NU-030..NU-033)."""
+    """The rules of formats that apply to a conversion: float8 and bfloat16 (NU-015, NU-030..NU-033)."""
     if source is None or source.component is None:
         return
     number = _number(source, source.component)
@@ -284,10 +284,10 @@ def decoded(case: Case, decode: str, decode_vector: str | None) -> Iterator[Trac
 def operations(function: AnyFunction) -> Iterator[TraceStep]:
     """The rules of what a callback's body does, each once."""
     body = body_of(function)
-    found: list[TraceStep] = []
+    steps: list[TraceStep] = []
     for expression in (*(e for _, e in body.assignments), body.result):
-        found += (step for step in _rules(expression) if step not in found)
-    yield from found
+        steps += (step for step in _rules(expression) if step not in steps)
+    yield from steps
 
 
 def _rules(e: ast.Expression) -> Iterator[TraceStep]:

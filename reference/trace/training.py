@@ -33,10 +33,10 @@ def written_by_conversion(
             continue
         component = component_of(case.opaque, place)
         delta = offset - place_bytes(place, component, conversion.rows, conversion.cols)[0, 0]
-        found = np.argwhere((delta >= 0) & (delta < component.size))
-        if not len(found):
+        elements = np.argwhere((delta >= 0) & (delta < component.size))
+        if not len(elements):
             continue
-        row, col = (int(i) for i in found[0])
+        row, col = (int(i) for i in elements[0])
         execution = run(evaluation)
         source = conversion.source
         read = component_of(case.opaque, source).value
@@ -47,7 +47,7 @@ def written_by_conversion(
                 "VK-054",
                 names={"source": source.of, "component": read, "target": component.value},
                 numbers={"conversion": n, "row": row, "col": col},
-                result=_at(execution, buffer, first, place, component_of(case.opaque, place).size),
+                result=_value_at(execution, buffer, first, place, component_of(case.opaque, place).size),
             )
         ]
         steps += _places(evaluation, n, row, col)
@@ -61,22 +61,22 @@ def _places(evaluation: Evaluation, n: int, row: int, col: int) -> Iterator[Trac
     conversion = evaluation.case.conversions[n]
     for written, place in ((False, conversion.source), (True, conversion.destination)):
         component = component_of(evaluation.case.opaque, place)
-        at, names = ElementPlace(place.of, row, col), {"component": component.value}
+        element, names = ElementPlace(place.of, row, col), {"component": component.value}
         if place.layout is None:
             kind = StepKind.OPAQUE_WRITTEN if written else StepKind.OPAQUE_READ
             names["layout"] = evaluation.case.opaque[place.of].layout.value
-            yield TraceStep(kind, "VK-053", place=at, names=names)
+            yield TraceStep(kind, "VK-053", place=element, names=names)
         else:
             kind = StepKind.ROWS_WRITTEN if written else StepKind.ROWS_READ
             byte = int(place_bytes(place, component, conversion.rows, conversion.cols)[0, 0, row, col])
             names["layout"] = place.layout.value
-            yield TraceStep(kind, "VK-055", place=at, names=names, numbers={"stride": place.stride, "byte": byte})
+            yield TraceStep(kind, "VK-055", place=element, names=names, numbers={"stride": place.stride, "byte": byte})
 
 
-def _at(execution: Execution, buffer: str, byte: int, place: ConversionSide, size: int) -> ElementValue:
+def _value_at(execution: Execution, buffer: str, byte: int, place: ConversionSide, size: int) -> ElementValue:
     assert place.component is not None
-    at = np.full((1, 1, 1, 1), byte - byte % size, np.int64)
-    return shown(execution.memories[buffer].load(at, place.component))
+    address = np.full((1, 1, 1, 1), byte - byte % size, np.int64)
+    return shown(execution.memories[buffer].load(address, place.component))
 
 
 def _products(history: History, matrix: str, row: int, col: int) -> Iterator[TraceStep]:
@@ -109,12 +109,12 @@ def _products(history: History, matrix: str, row: int, col: int) -> Iterator[Tra
 
 def written_by_accumulation(evaluation: Evaluation, recording: Recording, buffer: str, offset: int) -> Trace | None:
     """Everything that is accumulated into the component at a byte; None where nothing is."""
-    found = list(_additions(evaluation, buffer, offset))
-    if not found:
+    additions = list(_additions(evaluation, buffer, offset))
+    if not additions:
         return None
     execution = run(evaluation)
     history, steps = History(evaluation, recording), []
-    for number, element in found[:TERMS]:
+    for number, element in additions[:TERMS]:
         step = evaluation.steps[number]
         i = evaluation.case.program[step.index]
         assert isinstance(i, VectorReduceSumAccumulate)
@@ -124,13 +124,13 @@ def written_by_accumulation(evaluation: Evaluation, recording: Recording, buffer
         place = vector_place(i.vector, element)
         numbers = {"number": added, **where}
         steps.append(TraceStep(StepKind.ADDITION, "CV-021", step.index, place, unit, numbers))
-    number, element = found[-1]
+    number, element = additions[-1]
     access = evaluation.steps[number].access
     assert access is not None
     component = access.shape.component
-    at = np.full((1, 1, 1, 1), offset - offset % component.size, np.int64)
-    total = shown(execution.memories[buffer].load(at, component))
-    steps.append(TraceStep(StepKind.ADDITIONS, "CV-021", numbers={"count": len(found)}, result=total))
+    address = np.full((1, 1, 1, 1), offset - offset % component.size, np.int64)
+    total = shown(execution.memories[buffer].load(address, component))
+    steps.append(TraceStep(StepKind.ADDITIONS, "CV-021", numbers={"count": len(additions)}, result=total))
     return Trace(evaluation.steps[number].index, element.instance, 0, element.col, tuple(steps))
 
 

@@ -31,7 +31,7 @@ TERMS = 4
 
 
 class History(Protocol):
-    """What tells of elements of every kind (`history.History`)."""
+    """The part of `history.History` that this module uses."""
 
     evaluation: Evaluation
     recording: Recording
@@ -97,17 +97,17 @@ def _indexed(
 ) -> Iterator[TraceStep]:
     step = history.evaluation.steps[number]
     index = history.evaluation.operands.scalar(step.index, "index", i.index, step.taken.iterations)
-    at = int(at_element(index[..., None, None], element))
+    position = int(at_element(index[..., None, None], element))
     if isinstance(i, VectorExtract):
-        source = Element(element.instance, 0, at)
+        source = Element(element.instance, 0, position)
         yield TraceStep(StepKind.SOURCE_ELEMENT, "CV-011", place=vector_place(i.vector, source), result=result)
         yield from history.steps_behind(i.vector, number, source)
-    elif element.col == at:
-        names, numbers = {"scalar": i.scalar}, {"index": at}
+    elif element.col == position:
+        names, numbers = {"scalar": i.scalar}, {"index": position}
         yield TraceStep(StepKind.INSERTED_SCALAR, "CV-011", names=names, numbers=numbers, result=result)
         yield from history.steps_behind(i.scalar, number, Element(element.instance, 0, 0))
     else:
-        place, numbers = vector_place(i.vector, element), {"index": at}
+        place, numbers = vector_place(i.vector, element), {"index": position}
         yield TraceStep(StepKind.KEPT_COMPONENT, "CV-011", place=place, numbers=numbers, result=result)
         yield from history.steps_behind(i.vector, number, element)
 
@@ -122,11 +122,11 @@ def _computed(
         StepKind.OPERATION,
         i.facts[0],
         names={"operation": i.spirv, "operands": tuple(name for name, _ in operands)},
-        numbers={"elements": tuple(_text(history, name, number, at) for name, at in operands)},
+        numbers={"elements": tuple(_text(history, name, number, place) for name, place in operands)},
         result=result,
     )
-    for name, at in operands:
-        yield from history.steps_behind(name, number, at)
+    for name, place in operands:
+        yield from history.steps_behind(name, number, place)
 
 
 def _product(
@@ -155,7 +155,7 @@ def _product(
     weights: tuple[str, ...] = ("?",) * some
     if matrix is not None:
         row = [(n, element.col) if constant_of(i.transpose) else (element.col, n) for n in range(some)]
-        weights = tuple(_number(element_of(matrix, Element(element.instance, *at))) for at in row)
+        weights = tuple(_number(element_of(matrix, Element(element.instance, *coordinates))) for coordinates in row)
     if "bias" in read:
         bias = _number(element_of(read["bias"], element))
     yield TraceStep(

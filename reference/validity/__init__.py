@@ -31,15 +31,15 @@ def violations(evaluation: Evaluation) -> list[Violation]:
 
     Each rule is reported once for each path, however often a loop breaks it.
     """
-    found: dict[tuple[str, str], Violation] = {}
+    distinct: dict[tuple[str, str], Violation] = {}
     sound = True
     for step in evaluation.steps:
         broken = [v for access in step.accesses for v in _of_access(evaluation, step, access)]
         broken += vectors.of_step(evaluation, step)
         sound = sound and not broken
         for violation in (*state.of_setter(evaluation.case, step), *broken):
-            found.setdefault((violation.rule, violation.path), violation)
-    result = list(found.values())
+            distinct.setdefault((violation.rule, violation.path), violation)
+    result = list(distinct.values())
     result += [*operands.of_dispatch(evaluation), *conversions.of_case(evaluation.case)]
     result += uniformity.of_program(evaluation)
     return result + list(races(evaluation)) if sound else result

@@ -21,7 +21,7 @@ from cts.reference.execution.program import Evaluation, Step
 from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.validity import vectors
 
-#: Nobody, and several workgroups, among workgroup indices.
+#: In place of a workgroup's index: no workgroup, and several.
 _NOBODY, _SEVERAL = -1, -2
 
 

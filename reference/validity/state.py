@@ -84,9 +84,9 @@ def _strides(before: TensorLayoutState, strides: U32, i: int) -> Iterator[Violat
     bad = strides[..., :-1] < least
     if bad.any():
         dim = int(np.argwhere(bad)[0][-1])
-        at = bad[..., dim]
-        stride = int(np.broadcast_to(strides[..., dim], at.shape)[at][0])
-        bound = int(np.broadcast_to(least[..., dim], at.shape)[at][0])
+        mask = bad[..., dim]
+        stride = int(np.broadcast_to(strides[..., dim], mask.shape)[mask][0])
+        bound = int(np.broadcast_to(least[..., dim], mask.shape)[mask][0])
         yield Violation(
             "TA-064",
             f"program[{i}].strides[{dim}]",
@@ -155,5 +155,5 @@ def _view(layout: TensorLayoutState, view: TensorViewState, i: int) -> Iterator[
 
 def _example(members: U32, value: int) -> list[int]:
     """The first member array that contains `value`."""
-    found: list[int] = members[(members == value).any(axis=-1)][0].tolist()
-    return found
+    example: list[int] = members[(members == value).any(axis=-1)][0].tolist()
+    return example

@@ -39,12 +39,12 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
         if whole:
             lanes = "subgroups" if evaluation.case.dispatch.invocations is None else "invocations"
             what = "a barrier" if isinstance(instruction, ControlBarrier) else "a matrix of Workgroup scope"
-            for found in (*around, *used):
-                if found is not None and found not in reported:
-                    reported.add(found)
+            for operand in (*around, *used):
+                if operand is not None and operand not in reported:
+                    reported.add(operand)
                     yield Violation(
                         "TA-071",
-                        found,
+                        operand,
                         f"differs between {lanes}, and program[{i}] has {what}",
                         "no `sg` or `inv` term: operands are uniform in the matrix's scope",
                     )

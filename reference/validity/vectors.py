@@ -69,8 +69,8 @@ def _operand(evaluation: Evaluation, step: Step, field: str) -> U32:
     if active is None:
         return values
     both = np.broadcast_shapes(values.shape, active.shape)
-    found: U32 = np.broadcast_to(values, both)[np.broadcast_to(active, both)]
-    return found
+    active_values: U32 = np.broadcast_to(values, both)[np.broadcast_to(active, both)]
+    return active_values
 
 
 def _beginning(evaluation: Evaluation, step: Step, matrix: str, field: str) -> Iterator[Violation]:
@@ -120,13 +120,13 @@ def of_kinds(evaluation: Evaluation) -> Iterator[Violation]:
             additions.add(access)
     for _, access in every:
         if access.store:
-            byte = constant.met(access)
+            byte = constant.shared_byte(access)
             if byte is not None:
                 what = f"writes byte {byte} of {access.buffer!r}, which a multiplication reads in this dispatch"
                 yield Violation(
                     "CV-019", f"program[{access.instruction}].buffer", what, "other locations or another buffer"
                 )
-        byte = additions.met(access, access.shape.component if access.accumulates else None)
+        byte = additions.shared_byte(access, access.shape.component if access.accumulates else None)
         if byte is not None:
             verb = "writes" if access.store else "reads"
             what = f"{verb} byte {byte} of {access.buffer!r}, which is accumulated into in this dispatch"
@@ -140,12 +140,12 @@ def _buffer_field(access: Access) -> str:
 
 def _opaque(evaluation: Evaluation, kind: type[VectorMatrixMul] | type[VectorOuterProductAccumulate]) -> dict[str, int]:
     """The opaque matrices that instructions of a kind use, and the first such instruction."""
-    found: dict[str, int] = {}
+    first_users: dict[str, int] = {}
     for step in evaluation.steps:
         instruction = evaluation.case.program[step.index]
         if isinstance(instruction, kind) and instruction.matrix in evaluation.case.opaque:
-            found.setdefault(instruction.matrix, step.index)
-    return found
+            first_users.setdefault(instruction.matrix, step.index)
+    return first_users
 
 
 class _Bytes:
@@ -159,7 +159,7 @@ class _Bytes:
         key = (access.buffer, access.shape.component)
         self.touched.setdefault(key, np.zeros(self.sizes[access.buffer], bool))[_bytes(access)] = True
 
-    def met(self, access: Access, but: ComponentType | None = None) -> int | None:
+    def shared_byte(self, access: Access, but: ComponentType | None = None) -> int | None:
         """A byte of the access that those of another type than `but` touch, if any."""
         for (buffer, component), touched in self.touched.items():
             if buffer == access.buffer and component is not but:

@@ -73,7 +73,7 @@ def matrix_extents(instruction: VectorMatrixMul) -> tuple[int, int]:
 
 def _access(
     case: Case,
-    at: tuple[int, str],
+    operand: tuple[int, str],
     buffer: str,
     grid: Grid,
     offset: U32,
@@ -81,12 +81,12 @@ def _access(
     store: bool = False,
     accumulates: bool = False,
 ) -> Access:
-    """Elements `within` so many bytes of an offset; `at` is the instruction and the field that says the offset."""
+    """Elements `within` so many bytes of an offset; `operand` is the instruction and the field that says the offset."""
     pointer = offset.astype(np.int64)
     origin, extent = part_origin(case, buffer, Scope.Subgroup)
     byte = (pointer + origin)[..., None, None] + within
     return Access(
-        at[0],
+        operand[0],
         store,
         buffer,
         grid,
@@ -96,6 +96,6 @@ def _access(
         grid.component.size,
         origin,
         extent,
-        field=at[1],
+        field=operand[1],
         accumulates=accumulates,
     )

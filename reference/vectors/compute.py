@@ -71,8 +71,8 @@ def _extract(i: VectorExtract, operation: Operation) -> Value:
     instances = max(vector.shape[1], index.shape[1])
     sets = max(vector.shape[0], index.shape[0])
     vector = vector.broadcast((sets, instances, *vector.shape[2:]))
-    at = np.broadcast_to(index, (sets, instances, 1, 1))
-    return vector.map(lambda a: np.take_along_axis(a, at, axis=-1))
+    indices = np.broadcast_to(index, (sets, instances, 1, 1))
+    return vector.map(lambda a: np.take_along_axis(a, indices, axis=-1))
 
 
 @computed.register
@@ -86,8 +86,8 @@ def _insert(i: VectorInsert, operation: Operation) -> Value:
 def _index(i: VectorExtract | VectorInsert, operation: Operation) -> I64:
     """(sets, invocations, 1, 1); where an invocation does not take the step it may be anything."""
     length = operation.shapes[i.vector].cols
-    found: I64 = np.minimum(operation.scalars["index"].bits, length - 1).astype(np.int64)
-    return found
+    indices: I64 = np.minimum(operation.scalars["index"].bits, length - 1).astype(np.int64)
+    return indices
 
 
 @computed.register
@@ -165,8 +165,8 @@ def _shifted(name: str, read: ComponentType, base: Value, by: Value, watch: Watc
     outside = np.broadcast_to((most >= width) | count.wild, np.broadcast_shapes(base.shape, by.shape))
     watch.report("NU-004", outside, f"a shift by {width} bits or more", f"0 to {width - 1}")
     count = Value(read, np.minimum(count.bits, width - 1).astype(read.bits_dtype), count.free)
-    found = integers.binary(name, integers.reinterpreted(base, read), count, Watch())
-    return integers.reinterpreted(found, _component(base))
+    shifted = integers.binary(name, integers.reinterpreted(base, read), count, Watch())
+    return integers.reinterpreted(shifted, _component(base))
 
 
 def _chosen(name: str, a: Value, rest: list[Value], watch: Watch) -> Value:
@@ -177,10 +177,10 @@ def _chosen(name: str, a: Value, rest: list[Value], watch: Watch) -> Value:
     if name.endswith("Clamp"):
         _check_clamp(others[0], others[1], watch)
         lowest = integers.binary("max", first, others[0], watch)
-        found = integers.binary("min", lowest, others[1], watch)
+        chosen = integers.binary("min", lowest, others[1], watch)
     else:
-        found = integers.binary(name[1:].lower(), first, others[0], watch)
-    return integers.reinterpreted(found, component)
+        chosen = integers.binary(name[1:].lower(), first, others[0], watch)
+    return integers.reinterpreted(chosen, component)
 
 
 def _check_clamp(least: Value, most: Value, watch: Watch) -> None:

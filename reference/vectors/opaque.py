@@ -23,7 +23,7 @@ Report = Callable[[Violation], None]
 
 
 class OpaqueMatrices:
-    """The values of a case's opaque matrices, (sets, 1, rows, cols); None of one that is nothing yet."""
+    """The values of a case's opaque matrices, (sets, 1, rows, cols); None for a matrix without a value yet."""
 
     def __init__(self, declared: Mapping[str, OpaqueMatrix]) -> None:
         self.declared = declared
@@ -77,17 +77,17 @@ def convert(case: Case, after: bool, memories: Mapping[str, Memory], matrices: O
 
 def component_of(matrices: Mapping[str, OpaqueMatrix], place: ConversionSide) -> ComponentType:
     """The component type of a matrix, opaque or in a buffer."""
-    found = matrices[place.of].component if place.of in matrices else place.component
-    assert found is not None
-    return found
+    component = matrices[place.of].component if place.of in matrices else place.component
+    assert component is not None
+    return component
 
 
 def place_bytes(place: ConversionSide, component: ComponentType, rows: int, cols: int) -> I64:
     """The byte of every element of a matrix in a buffer, (1, 1, rows, cols) (VK-055)."""
     row, col = np.arange(rows, dtype=np.int64)[:, None], np.arange(cols, dtype=np.int64)
     major, minor = (row, col) if place.layout is MatrixLayout.RowMajor else (col, row)
-    found: I64 = (place.offset + major * place.stride + minor * component.size)[None, None]
-    return found
+    offsets: I64 = (place.offset + major * place.stride + minor * component.size)[None, None]
+    return offsets
 
 
 def gap_bytes(place: ConversionSide, component: ComponentType, rows: int, cols: int) -> I64:
@@ -99,8 +99,8 @@ def gap_bytes(place: ConversionSide, component: ComponentType, rows: int, cols: 
     lines, length = (rows, cols) if place.layout is MatrixLayout.RowMajor else (cols, rows)
     line = np.arange(lines - 1, dtype=np.int64)[:, None]
     behind = np.arange(length, place.stride // component.size, dtype=np.int64)
-    found: I64 = (place.offset + line * place.stride + behind * component.size)[None, None]
-    return found
+    offsets: I64 = (place.offset + line * place.stride + behind * component.size)[None, None]
+    return offsets
 
 
 def converted(value: Value, target: ComponentType) -> tuple[Value, str | None]:

@@ -66,8 +66,8 @@ def unpacked(vector: Value, target: ComponentType, k: int) -> Value:
         return np.repeat(a, 4, axis=-1)[..., :k]
 
     words = np.ascontiguousarray(vector.bits, np.dtype("<u4"))
-    found = Value(target, words.view(np.uint8)[..., :k])
-    return found if vector.free is None else loosened(found, expanded(vector.flags) != 0, vector.reasons)
+    components = Value(target, words.view(np.uint8)[..., :k])
+    return components if vector.free is None else loosened(components, expanded(vector.flags) != 0, vector.reasons)
 
 
 def _narrowed(vector: Value, target: ComponentType, watch: Watch, ieee: bool) -> tuple[Value, ...]:
@@ -114,8 +114,8 @@ def nearest_of(value: Value, target: ComponentType, either_tie: bool = False) ->
 def _is_tie(target: ComponentType, numbers: F64) -> Mask:
     """Numbers half way between two neighbours."""
     low, high = below(target, numbers), above(target, numbers)
-    found: Mask = (low != high) & (numbers - low == high - numbers)
-    return found
+    ties: Mask = (low != high) & (numbers - low == high - numbers)
+    return ties
 
 
 def _check_range(vector: Value, target: ComponentType, watch: Watch) -> None:
@@ -130,8 +130,8 @@ def _check_range(vector: Value, target: ComponentType, watch: Watch) -> None:
 def _nan(vector: Value) -> Mask:
     """Elements that are sure to be NaN."""
     low, _ = vector.interval
-    found: Mask = (vector.flags & Freedom.NAN != 0) | ((vector.flags == 0) & np.isnan(low))
-    return found
+    nan: Mask = (vector.flags & Freedom.NAN != 0) | ((vector.flags == 0) & np.isnan(low))
+    return nan
 
 
 def _saturated_float(vector: Value, target: ComponentType, watch: Watch, ieee: bool) -> Value:
@@ -150,9 +150,9 @@ def _saturated(vector: Value, target: ComponentType) -> Value:
     """CV-030."""
     info = np.iinfo(target.dtype)
     exact = np.clip(whole(_component(vector), vector.bits), info.min, info.max)
-    found = Value(target, integers.truncated(target, exact))
+    saturated = Value(target, integers.truncated(target, exact))
     if vector.free is None:
-        return found
+        return saturated
     low, high = (np.clip(bound, info.min, info.max) for bound in vector.interval)
     return _integer(target, (low, high), vector.wild, vector.reasons)
 
@@ -191,31 +191,31 @@ def _product(vector: Value, matrix: Value, bias: Value | None, result: Component
     ends = (1, -1) if matrix.shape[1] == 1 else (-2, -1)
     column, biases = (v.map(lambda a: np.moveaxis(a, *ends)) for v in (vector, bias))
     if result.is_float:
-        found = multiplied_floats(matrix, column, biases, result, ieee)
+        product = multiplied_floats(matrix, column, biases, result, ieee)
     else:
-        found = _of_integers(matrix, column, biases, result)
-    return found.map(lambda a: np.moveaxis(a, -1, ends[0]))
+        product = _of_integers(matrix, column, biases, result)
+    return product.map(lambda a: np.moveaxis(a, -1, ends[0]))
 
 
 def _of_integers(matrix: Value, vector: Value, bias: Value, result: ComponentType) -> Value:
     """NU-003, AM-32: sums and the bias wrap at the result's width."""
     a, b, c = (whole(_component(v), v.bits) for v in (matrix, vector, bias))
     types = (_component(matrix), _component(vector))
-    found = Value(result, integers.truncated(result, exact_products(a, b, types, False) + c))
+    wrapped = Value(result, integers.truncated(result, exact_products(a, b, types, False) + c))
     if vector.free is None and matrix.free is None:
-        return found
+        return wrapped
     unknown = np.any(vector.wild, axis=-2, keepdims=True) | np.any(matrix.flags != 0, axis=-1, keepdims=True)
     low, high = (np.where(vector.wild, 0.0, bound) for bound in vector.interval)
     up, down = np.maximum(a, 0).astype(np.float64), np.minimum(a, 0).astype(np.float64)
     least, most = up @ low + down @ high + c, up @ high + down @ low + c
     info, largest = np.iinfo(result.dtype), np.maximum(np.abs(low), np.abs(high))
-    apart = np.broadcast_to(np.any(vector.flags != 0, axis=-2, keepdims=True), found.shape)
+    apart = np.broadcast_to(np.any(vector.flags != 0, axis=-2, keepdims=True), wrapped.shape)
     unknown = unknown | (apart & ((least < info.min) | (most > info.max) | ((up - down) @ largest > _EXACT)))
-    number, _ = found.interval
+    number, _ = wrapped.interval
     bounds = np.where(apart, least, number), np.where(apart, most, number)
     reasons = merged(vector, matrix)
-    found = Value(result, found.bits, Free(np.where(apart, np.uint8(FREE), np.uint8(0)), *bounds, reasons))
-    return loosened(found, np.broadcast_to(unknown, found.shape), reasons)
+    wrapped = Value(result, wrapped.bits, Free(np.where(apart, np.uint8(FREE), np.uint8(0)), *bounds, reasons))
+    return loosened(wrapped, np.broadcast_to(unknown, wrapped.shape), reasons)
 
 
 def _component(value: Value) -> ComponentType:

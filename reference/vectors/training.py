@@ -1,7 +1,7 @@
 """Accumulations (CV-020, CV-021): everything that is added to an element, in no order.
 
 Exact where every partial sum in any order is (as in `products`); else the exact sum, give or take the
-bound for so many additions. Nobody may read what a dispatch accumulates into, so sums are made at its end.
+bound for so many additions. No invocation may read what a dispatch accumulates into, so sums are made at its end.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Accumulation:
         shape = np.broadcast_shapes(vector.shape, element.shape, takers.shape, (sets, 1, 1, 1))
         chosen = np.broadcast_to(takers, shape)
         first = np.arange(sets, dtype=np.int64)[:, None, None, None] * self.low.shape[1]
-        at = np.broadcast_to(first + element, shape)[chosen]
+        indices = np.broadcast_to(first + element, shape)[chosen]
         (low, high), wild = operand(vector)
         terms = [np.broadcast_to(a, shape)[chosen] for a in (low, high, wild)]
-        self._scatter(at, *terms)
+        self._scatter(indices, *terms)
         self.reasons = tuple(dict.fromkeys((*self.reasons, *vector.reasons)))
 
     def add_products(self, a: Value, b: Value, active: Mask) -> None:
@@ -81,15 +81,15 @@ class Accumulation:
         reason = Policy(f"the order of accumulation is free (CV-037), gamma_{most} at {self.component.value}")
         return rounded(self.component, (low - slack, high + slack), unknown, (*reasons, reason)), gained
 
-    def _scatter(self, at: I64, low: F64, high: F64, wild: Mask) -> None:
+    def _scatter(self, indices: I64, low: F64, high: F64, wild: Mask) -> None:
         quantum = np.where(low == high, lowest_bit(low), 0.0)
         magnitude = np.maximum(np.abs(low), np.abs(high))
-        np.add.at(self.low.reshape(-1), at, low)
-        np.add.at(self.high.reshape(-1), at, high)
-        np.add.at(self.magnitude.reshape(-1), at, magnitude)
-        np.add.at(self.additions.reshape(-1), at, 1)
-        np.minimum.at(self.quantum.reshape(-1), at, quantum)
-        np.logical_or.at(self.wild.reshape(-1), at, wild)
+        np.add.at(self.low.reshape(-1), indices, low)
+        np.add.at(self.high.reshape(-1), indices, high)
+        np.add.at(self.magnitude.reshape(-1), indices, magnitude)
+        np.add.at(self.additions.reshape(-1), indices, 1)
+        np.minimum.at(self.quantum.reshape(-1), indices, quantum)
+        np.logical_or.at(self.wild.reshape(-1), indices, wild)
 
     def _add_dense(self, products: Value, active: Mask) -> None:
         """Add matrices (sets, some, M, N), each to all elements."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -221,6 +222,14 @@ def coverage(world: World) -> None:
 def drivers(world: World) -> None:
     assert {d["name"] for d in json.loads(world.cts("drivers", "--json").out)} >= {"emulator", "interpreter"}
     assert WRONG in world.cts("drivers", "-d", WRONG).out
+
+
+@exercise
+def demo(world: World) -> None:
+    out = world.cts("demo", "--save-dir", "shown").out
+    assert "yes: interpreter can be tested" in out
+    assert re.search(r"FAIL emulator:mutant=\S+ generated\.tensor_addressing", out)
+    assert re.search(r"^all three as they should be, in \d+ s", out, re.MULTILINE)
 
 
 @exercise

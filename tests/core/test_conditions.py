@@ -56,6 +56,7 @@ NEIGHBOURS = [
     ("callback-zero-product", "per_element.body.minimum_of_zero_product", "min(float16(col),", "(float16(col) +"),
     ("callback-zero-product", "per_element.body.minimum_of_zero_product", "0 * float16(row - 4)", "value"),
     ("callback-zero-product", "per_element.body.minimum_of_zero_product", "FastMathNone", "NoContraction"),
+    ("loop-count-zero", "matrix_programs.loop.constant_zero_vectors", "count: 0", "count: {dynamic: 0}"),
     ("mul-add-large", "matrix_arithmetic.mul_add.rectangle", "48", "16"),
     ("integer-negations", "matrix_arithmetic.elements.negated_quotient", "operation: SDiv", "operation: ISub"),
     ("integer-negations", "matrix_arithmetic.elements.subtracted_quotient", "ISub, a: z", "IAdd, a: z"),

@@ -1,6 +1,6 @@
 """A case's shader as GLSL that a current glslang accepts. See docs/exporting.md."""
 
-# The rooms register what they write when they are imported.
+# The modules register what they write when they are imported.
 from cts.export.glsl import (  # noqa: F401
     arithmetic,
     callbacks,

@@ -92,9 +92,9 @@ def _coordinates(shader: Shader, coords: str, what: str) -> ComponentType:
 
 def _scalar(shader: Shader, function: AnyFunction, parameters: Mapping[str, ComponentType]) -> str:
     names, types = Names(), [shader.component(t) for t in parameters.values()]
-    found = {name: names.fresh(name) for name in parameters}
-    declared = ", ".join(f"const in {t} {found[n]}" for t, n in zip(types, parameters, strict=True))
-    evaluation = Evaluation(shader, names, found)
+    identifiers = {name: names.fresh(name) for name in parameters}
+    declared = ", ".join(f"const in {t} {identifiers[n]}" for t, n in zip(types, parameters, strict=True))
+    evaluation = Evaluation(shader, names, identifiers)
     result = evaluation.run(body_of(function))
     component = shader.component(returns_of(function))
     if shader.strict and returns_of(function).is_float:
@@ -124,22 +124,22 @@ def _decode(shader: Shader, name: str, function: Decode | DecodeVector) -> str:
     head = f"layout(buffer_reference, std430, buffer_reference_align = {alignment}) buffer NAME"
     block = shader.function(("block", function.block), f"Block_{name}", f"{head} {{ {' '.join(declared)} }};")
     names = Names()
-    found = {n: names.fresh(n) for n in ("block", "blockCoord", "coordInBlock")}
+    identifiers = {n: names.fresh(n) for n in ("block", "blockCoord", "coordInBlock")}
     component = shader.component(function.returns)
     size = f"[{function.dim}]"
-    coordinates = ", ".join(f"const in uint {found[n]}{size}" for n in ("blockCoord", "coordInBlock"))
-    parameters = f"const in {block} {found['block']}, {coordinates}"
-    members_of = {n: f"{found['block']}.{member}" for n, member in fields.items()}
+    coordinates = ", ".join(f"const in uint {identifiers[n]}{size}" for n in ("blockCoord", "coordInBlock"))
+    parameters = f"const in {block} {identifiers['block']}, {coordinates}"
+    members_of = {n: f"{identifiers['block']}.{member}" for n, member in fields.items()}
     precise = "precise " if shader.strict and function.returns.is_float else ""
     if isinstance(function, Decode):
-        evaluation = Evaluation(shader, names, found, members_of)
+        evaluation = Evaluation(shader, names, identifiers, members_of)
         result = evaluation.run(body_of(function))
         if precise:
             evaluation.lines.append(f"{precise}{component} {names.fresh('result')} = {result};")
             result = "result"
         return _function(f"{component} NAME({parameters})", [*evaluation.lines, f"return {result};"])
     lanes, lane = names.fresh("lanes"), names.fresh("lane")
-    evaluation = Evaluation(shader, names, {**found, "lane": lane}, members_of)
+    evaluation = Evaluation(shader, names, {**identifiers, "lane": lane}, members_of)
     result = evaluation.run(body_of(function))
     vector = _lanes(shader, function)
     lines = [

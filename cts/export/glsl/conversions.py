@@ -28,19 +28,19 @@ def matrix_convert(instruction: MatrixConvert, shader: Shader) -> None:
     """KM-018; CM-050 where the use changes too; NU-033 where it saturates."""
     if instruction.use is not None:
         shader.extensions.add("GL_NV_cooperative_matrix2")
-    of, to = SIGNS[instruction.operation]
+    source_sign, target_sign = SIGNS[instruction.operation]
     type_ = derived_type(shader, instruction, instruction.matrix)
-    source, _ = signed_as(shader, instruction.matrix, of)
+    source, _ = signed_as(shader, instruction.matrix, source_sign)
     if instruction.saturate:
-        if shader.matrix(instruction.matrix).component.size == 1 and of is None:
+        if shader.matrix(instruction.matrix).component.size == 1 and source_sign is None:
             raise shader.cannot("a saturating conversion from float8: saturatedConvertEXT takes none")
         result = shader.define(instruction.id, type_)
         shader.line(f"saturatedConvertEXT({result}, {source});")
         return
     computed = type_
-    if to is not None and instruction.component.is_signed is not to:
+    if target_sign is not None and instruction.component.is_signed is not target_sign:
         declared: MatrixType = shader.matrix(instruction.id).declared
-        wanted = structs.replace(declared, component=with_sign(instruction.component, to))
+        wanted = structs.replace(declared, component=with_sign(instruction.component, target_sign))
         computed = with_component(shader, type_, wanted)
     shader.define(instruction.id, type_, back(type_, computed, f"{computed.name}({source})"))
 

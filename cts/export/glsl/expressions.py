@@ -35,16 +35,16 @@ _PREFIXES = {"neg": "-", "invert": "~", "not": "!"}
 class Evaluation:
     """Evaluates expressions in the function being written.
 
-    `found` has the identifiers of its parameters, `members` those of the fields of a decode function's
+    `identifiers` has those of its parameters, `members` those of the fields of a decode function's
     block. `lines` are the statements before the result.
     """
 
     def __init__(
-        self, shader: Shader, names: Names, found: Mapping[str, str], members: Mapping[str, str] | None = None
+        self, shader: Shader, names: Names, identifiers: Mapping[str, str], members: Mapping[str, str] | None = None
     ) -> None:
         self.shader = shader
         self.names = names
-        self.found = dict(found)
+        self.identifiers = dict(identifiers)
         self.members = members or {}
         self.lines: list[str] = []
 
@@ -53,8 +53,8 @@ class Evaluation:
         for name, expression in body.assignments:
             value, type_ = self.value(expression), expression.type
             precise = "precise " if self.shader.strict and _is_float(type_) else ""
-            self.found[name] = self.names.fresh(name)
-            self.lines.append(f"{precise}{self.type(type_)} {self.found[name]} = {value};")
+            self.identifiers[name] = self.names.fresh(name)
+            self.lines.append(f"{precise}{self.type(type_)} {self.identifiers[name]} = {value};")
         return self.value(body.result)
 
     def type(self, type_: ValueType) -> str:
@@ -77,11 +77,11 @@ class Evaluation:
 
     @value.register
     def _(self, node: Name) -> str:
-        return self.found[node.name]
+        return self.identifiers[node.name]
 
     @value.register
     def _(self, node: Coordinate) -> str:
-        return f"{self.found[node.array]}[{node.dimension}]"
+        return f"{self.identifiers[node.array]}[{node.dimension}]"
 
     @value.register
     def _(self, node: Member) -> str:

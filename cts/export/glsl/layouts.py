@@ -117,5 +117,5 @@ def set_clip(instruction: TensorViewSetClip, shader: Shader) -> None:
     _changed(shader, instruction.id, instruction.of, "setTensorViewClipNV", rectangle)
 
 
-def _changed(shader: Shader, name: str, of: str, function: str, arguments: list[str]) -> None:
-    shader.define(name, shader.declared[of], f"{function}({', '.join((shader.results[of], *arguments))})")
+def _changed(shader: Shader, name: str, source: str, function: str, arguments: list[str]) -> None:
+    shader.define(name, shader.declared[source], f"{function}({', '.join((shader.results[source], *arguments))})")

@@ -37,7 +37,7 @@ class Names:
         self._used: set[str] = set() if taken is None else set(taken._used)
 
     def fresh(self, wanted: str) -> str:
-        """An identifier as like `wanted` as GLSL and the identifiers before it allow.
+        """An identifier as close to `wanted` as GLSL and the identifiers before it allow.
 
         >>> names = Names()
         >>> [names.fresh(n) for n in ("tile", "tile", "buffer", "0 %", "gl_a__b")]
@@ -57,9 +57,9 @@ class Names:
         return self._unused(wanted)
 
     def _unused(self, name: str) -> str:
-        found, n = name, 1
-        while found in self._used:
+        candidate, n = name, 1
+        while candidate in self._used:
             n += 1
-            found = f"{name.rstrip('_')}_{n}"
-        self._used.add(found)
-        return found
+            candidate = f"{name.rstrip('_')}_{n}"
+        self._used.add(candidate)
+        return candidate

@@ -82,7 +82,7 @@ class Shader:
         self.at = 0
         self._depth = 1
         self._slots: dict[tuple[int | str, ...], SpecSlot] = {slot.path: slot for slot in lowered.spec_slots}
-        self._words = {(at, path): word for word, (at, path, _) in enumerate(dynamics(case))}
+        self._words = {(index, path): word for word, (index, path, _) in enumerate(dynamics(case))}
 
     # Statements.
 
@@ -120,10 +120,10 @@ class Shader:
     def define(self, name: str, type_: Declared, value: str | None = None, *, strict: bool = False) -> str:
         """The variable of a result; its identifier. `strict` where its value is rounded as the case asks for."""
         self.declared[name] = type_
-        found = self.results[name] = self.names.fresh(name)
+        identifier = self.results[name] = self.names.fresh(name)
         qualifier = "precise " if strict and self.strict else ""
-        self.line(f"{qualifier}{type_.name} {found}" + ("" if value is None else f" = {value}") + ";")
-        return found
+        self.line(f"{qualifier}{type_.name} {identifier}" + ("" if value is None else f" = {value}") + ";")
+        return identifier
 
     def note(self, text: str) -> None:
         """Something that the module says in another way, for the head of the shader."""
@@ -146,15 +146,15 @@ class Shader:
 
     def matrix(self, name: str) -> MatrixShape:
         """What a matrix of the program is."""
-        found = self.types[name]
-        assert isinstance(found, MatrixShape)
-        return found
+        shape = self.types[name]
+        assert isinstance(shape, MatrixShape)
+        return shape
 
     def vector(self, name: str) -> VectorShape:
         """What a cooperative vector of the program is."""
-        found = self.types[name]
-        assert isinstance(found, VectorShape)
-        return found
+        shape = self.types[name]
+        assert isinstance(shape, VectorShape)
+        return shape
 
     def type_name(self, wanted: str, text: str) -> str:
         """A short name for a type, defined once."""
@@ -222,10 +222,10 @@ class Shader:
             (factors.inv, "gl_LocalInvocationIndex"),
         )
         text = base
-        for factor, of in shares:
+        for factor, variable in shares:
             if factor:
                 sign, size = ("-", -factor) if factor < 0 else ("+", factor)
-                share = of if size == 1 else f"{of} * {unsigned(size)}"
+                share = variable if size == 1 else f"{variable} * {unsigned(size)}"
                 text = f"{text} {sign} {share}" if text else share if sign == "+" else f"0u - {share}"
         return text or "0u"
 
@@ -246,9 +246,9 @@ class Shader:
     def number(self, component: ComponentType, bits: int) -> str:
         """An expression for the number with a bit pattern."""
         self.component(component)
-        found = number(component, bits)
-        if found is not None:
-            return found
+        literal = number(component, bits)
+        if literal is not None:
+            return literal
         pattern = number(with_sign(component, False), bits)
         assert pattern is not None, "integers have literals"
         return self.cast(component, with_sign(component, False), pattern)
@@ -268,8 +268,8 @@ class Shader:
         function = cast_function(target, source.is_signed)
         if target.storage_only:
             # A call keeps glslang 16.6 from folding it, which makes another number of a constant's bits.
-            of = self.component(source)
-            text = f"{type_} NAME(const in {of} bits) {{ return {function}(bits); }}"
+            source_type = self.component(source)
+            text = f"{type_} NAME(const in {source_type} bits) {{ return {function}(bits); }}"
             function = self.function((target, source), f"{type_.removesuffix('_t')}FromBits", text)
         return f"{function}({value})"
 

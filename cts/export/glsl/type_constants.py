@@ -70,8 +70,8 @@ def derived_type(shader: Shader, instruction: Instruction, source: str) -> Decla
     """
     declared = shader.matrix(getattr(instruction, "id")).declared  # noqa: B009 - every caller's instruction has one
     if declared not in shader.matrix_types:
-        found = {f: _derived(shader, instruction, source, getattr(declared, f), f) for f in _FIELDS}
-        _declare_matrix(shader, declared, found)
+        constants = {f: _derived(shader, instruction, source, getattr(declared, f), f) for f in _FIELDS}
+        _declare_matrix(shader, declared, constants)
     return shader.matrix_types[declared]
 
 

@@ -50,12 +50,12 @@ def vector_arithmetic(instruction: VectorArithmetic, shader: Shader) -> None:
     operands = [vector_signed_as(shader, name, signed) for name in names if name is not None]
     values, computed = [value for value, _ in operands], operands[0][1]
     if operation in EXTENDED:
-        found = f"{text}({', '.join(values)})"
+        expression = f"{text}({', '.join(values)})"
     else:
-        found = f"{text}{values[0]}" if len(values) == 1 else f"{values[0]} {text} {values[1]}"
+        expression = f"{text}{values[0]}" if len(values) == 1 else f"{values[0]} {text} {values[1]}"
     type_ = shader.declared[instruction.a]
     strict = operation not in EXTENDED and shader.vector(instruction.a).component.is_float
-    shader.define(instruction.id, type_, back(type_, computed, found), strict=strict)
+    shader.define(instruction.id, type_, back(type_, computed, expression), strict=strict)
 
 
 def vector_signed_as(shader: Shader, name: str, signed: bool | None) -> tuple[str, Declared]:
@@ -84,12 +84,12 @@ def vector_times_scalar(instruction: VectorTimesScalar, shader: Shader) -> None:
 @write_instruction.register
 def vector_convert(instruction: VectorConvert, shader: Shader) -> None:
     """To as many components of another type."""
-    of, to = SIGNS[Conversion(instruction.operation.value)]
-    source, _ = vector_signed_as(shader, instruction.vector, of)
+    source_sign, target_sign = SIGNS[Conversion(instruction.operation.value)]
+    source, _ = vector_signed_as(shader, instruction.vector, source_sign)
     declared = structs.replace(shader.vector(instruction.vector).declared, component=instruction.component)
     type_ = computed = vector_with_component(shader, shader.declared[instruction.vector], declared)
-    if to is not None and instruction.component.is_signed is not to:
-        wanted = structs.replace(declared, component=with_sign(instruction.component, to))
+    if target_sign is not None and instruction.component.is_signed is not target_sign:
+        wanted = structs.replace(declared, component=with_sign(instruction.component, target_sign))
         computed = vector_with_component(shader, type_, wanted)
     shader.define(instruction.id, type_, back(type_, computed, f"{computed.name}({source})"))
 
@@ -98,8 +98,8 @@ def vector_convert(instruction: VectorConvert, shader: Shader) -> None:
 def vector_bitcast(instruction: VectorBitcast, shader: Shader) -> None:
     """Between integers a constructor keeps the bits; between others GLSL has only casts of scalars."""
     source, component = shader.vector(instruction.vector).declared, instruction.component
-    of = shader.declared[instruction.vector]
-    type_ = vector_with_component(shader, of, structs.replace(source, component=component))
+    source_type = shader.declared[instruction.vector]
+    type_ = vector_with_component(shader, source_type, structs.replace(source, component=component))
     if not source.component.is_float and not component.is_float:
         shader.define(instruction.id, type_, f"{type_.name}({shader.results[instruction.vector]})")
         return

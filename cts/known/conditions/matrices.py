@@ -14,10 +14,12 @@ from cts.model import (
     Case,
     Combine,
     If,
+    Loop,
     MatrixCopy,
     MatrixMulAdd,
     MatrixReduce,
     MatrixShape,
+    Operand,
     ReduceMode,
     Through,
     encode,
@@ -84,6 +86,18 @@ def mul_add_large(case: Case) -> bool:
 def if_literal_condition(case: Case) -> bool:
     """The condition of an If is a literal: compilers remove one branch."""
     return any(isinstance(i, If) and isinstance(i.condition, int) for i in case.program)
+
+
+@condition("loop-count-zero")
+def loop_count_zero(case: Case) -> bool:
+    """The count of a loop is 0 when the pipeline is made: compilers remove the loop."""
+    return any(isinstance(i, Loop) and _is_constant_zero(i.count) for i in case.program)
+
+
+def _is_constant_zero(count: Operand) -> bool:
+    if isinstance(count, int):
+        return count == 0
+    return count.spec == 0 and not count.factors.any_set
 
 
 def beyond_8(shape: MatrixShape) -> bool:

@@ -1,6 +1,6 @@
 """Lowering: a case to one SPIR-V 1.6 module for Vulkan 1.3. See docs/adding-an-instruction.md."""
 
-# The rooms register their lowering functions when they are imported.
+# These modules register their lowering functions when they are imported.
 from cts.spirv.lower import (  # noqa: F401
     arithmetic,
     callbacks,

@@ -115,7 +115,7 @@ class Lowering:
         #: Whether other invocations' accesses are ordered with those of the program.
         self.synchronised = any(isinstance(i, ControlBarrier) for i in structure.program)
         #: The index in the program of the instruction being lowered.
-        self.at = 0
+        self.instruction_index = 0
         self.parameters = {
             place: word
             for word, place in enumerate(
@@ -165,7 +165,7 @@ class Lowering:
     ) -> Id:
         """A spec constant of its own SpecId for the operand at `path` of the current instruction."""
         result = self.module.op(opcode, type_, *default)
-        slot = SpecSlot(len(self.spec_slots), (self.at, *path), component)
+        slot = SpecSlot(len(self.spec_slots), (self.instruction_index, *path), component)
         self.spec_slots.append(slot)
         self.module.decorate(result, "SpecId", slot.spec_id)
         return result
@@ -195,7 +195,7 @@ class Lowering:
 
     def parameter(self, place: str) -> Id:
         """The word of a dynamic operand of the current instruction, read from the parameter buffer."""
-        word = self.constant(self.parameters[self.at, place])
+        word = self.constant(self.parameters[self.instruction_index, place])
         pointer = self.module.op("OpTypePointer", "StorageBuffer", self.uint)
         chain = self.module.op("OpAccessChain", pointer, self.variables[PARAMETERS], self.constant(0), word)
         return self.module.op("OpLoad", self.uint, chain)
@@ -210,22 +210,24 @@ class Lowering:
             (factors.loop_outer, "loop.outer"),
             (factors.inv, "LocalInvocationIndex"),
         ]
-        for factor, of in shares:
+        for factor, source in shares:
             if factor:
-                base = op("OpIAdd", self.uint, base, op("OpIMul", self.uint, self._index(of), self.constant(factor)))
+                base = op(
+                    "OpIAdd", self.uint, base, op("OpIMul", self.uint, self._index(source), self.constant(factor))
+                )
         return base
 
-    def _index(self, of: int | str) -> Id:
+    def _index(self, source: int | str) -> Id:
         """An index of the workgroup (along an axis), of the subgroup or invocation in it, or of a loop."""
-        if of == "loop":
+        if source == "loop":
             return self.loops[-1]
-        if of == "loop.outer":
+        if source == "loop.outer":
             return self.loops[-2]
-        if isinstance(of, str):
-            if of == "SubgroupId":
+        if isinstance(source, str):
+            if source == "SubgroupId":
                 self.module.capability("GroupNonUniform")
-            return self.module.op("OpLoad", self.uint, self.builtin(of, self.uint))
-        return self.component_of_builtin("WorkgroupId", of)
+            return self.module.op("OpLoad", self.uint, self.builtin(source, self.uint))
+        return self.component_of_builtin("WorkgroupId", source)
 
     def component_of_builtin(self, name: str, axis: int) -> Id:
         """One component of a built-in vector of three."""

@@ -91,10 +91,10 @@ def _begin_loop(lowering: Lowering) -> OpenLoop:
 
 def _test(lowering: Lowering, opened: OpenLoop, count: Id) -> None:
     op = lowering.module.op
-    more = op("OpULessThan", op("OpTypeBool"), opened.iteration, count)
+    below_count = op("OpULessThan", op("OpTypeBool"), opened.iteration, count)
     op("OpLoopMerge", opened.merge, opened.continues, "None")
     body = lowering.module.id()
-    op("OpBranchConditional", more, body, opened.merge)
+    op("OpBranchConditional", below_count, body, opened.merge)
     lowering.label(body)
 
 
@@ -110,7 +110,7 @@ def _end_loop(lowering: Lowering, opened: OpenLoop) -> None:
 
 @lower_instruction.register
 def condition(instruction: If, lowering: Lowering) -> None:
-    """Without an Else, what is not done is nothing: the merge block follows at once."""
+    """Without an Else, a false condition branches straight to the merge block."""
     op = lowering.module.op
     value = lowering.condition("condition", instruction.condition)
     lowering.opened.append(opened := OpenIf(lowering))
@@ -148,7 +148,8 @@ def end_if(instruction: EndIf, lowering: Lowering) -> None:
 def _closing(lowering: Lowering, *kinds: type[AnyInstruction]) -> int:
     """The index of the instruction of one of the kinds that belongs to the current Loop or If."""
     depth = 0
-    for n, instruction in enumerate(lowering.structure.program[lowering.at + 1 :], lowering.at + 1):
+    following = lowering.instruction_index + 1
+    for n, instruction in enumerate(lowering.structure.program[following:], following):
         if depth == 0 and isinstance(instruction, kinds):
             return n
         depth += isinstance(instruction, (Loop, If)) - isinstance(instruction, (EndLoop, EndIf))

@@ -172,8 +172,8 @@ class Evaluation:
         op = self.lowering.module.op
         if not opcode.startswith("Op"):
             return op("OpExtInst", self.type(result), *glsl(self.lowering, opcode), *values)
-        found = op(opcode, self.type(result), *values)
-        return self.lowering.strict(found) if opcode in _ROUNDED else found
+        computed = op(opcode, self.type(result), *values)
+        return self.lowering.strict(computed) if opcode in _ROUNDED else computed
 
 
 def converted(lowering: Lowering, value: Id, source: ComponentType, target: ComponentType) -> Id:

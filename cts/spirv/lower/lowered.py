@@ -116,9 +116,9 @@ def module_job(case: Case, memory: dict[str, Bytes], subgroup_size: int) -> Modu
 
 def _spec_bytes(case: Case, slot: SpecSlot) -> bytes:
     """The value of a spec constant, little-endian, as wide as its type."""
-    at, *path = slot.path
-    assert isinstance(at, int)
-    operand: Any = case.program[at]
+    index, *path = slot.path
+    assert isinstance(index, int)
+    operand: Any = case.program[index]
     for step in path:
         operand = operand[step] if isinstance(step, int) else getattr(operand, step)
     if slot.component is not None:

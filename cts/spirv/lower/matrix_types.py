@@ -40,8 +40,8 @@ def _constant(lowering: Lowering, instruction: Instruction, declared: MatrixType
     if getattr(instruction, field, None) is None:
         for other in (field, *{"rows": ("cols",), "cols": ("rows",)}.get(field, ())):
             if value is getattr(source.declared, other):
-                found: Id = getattr(source, other)
-                return found
+                constant: Id = getattr(source, other)
+                return constant
     return type_constant(lowering, value, field)
 
 

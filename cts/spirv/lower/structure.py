@@ -21,7 +21,7 @@ from cts.model import (
     StorageClass,
 )
 
-#: What a spec constant of an operand defaults to; its value arrives by specialization, or the run goes wrong.
+#: What a spec constant of an operand defaults to; its value arrives by specialization only.
 SPEC_DEFAULT = 1
 
 #: The fields that name a function.
@@ -84,7 +84,7 @@ def structure_of(case: Case) -> Structure:
 
 
 def _memory(case: Case) -> Iterator[BufferStructure]:
-    """Opaque matrices are arrays of their components; what fp8 is takes no capability that only fp8 needs."""
+    """Opaque matrices are arrays of their components; those of one byte of uint8: no fp8 capability is needed."""
     named = {getattr(i, field, None) for i in case.program for field in _MEMORY}
     converted = {place.of for c in case.conversions for place in (c.source, c.destination)}
     for name, buffer in case.buffers.items():

@@ -40,8 +40,8 @@ def literal(component: ComponentType, bits: int) -> int:
 
 def glsl(lowering: Lowering, name: str) -> tuple[Id, int]:
     """The set and the number of an instruction of GLSL.std.450, as OpExtInst takes them."""
-    found = next(n for n, known in extended_instructions("GLSL.std.450").items() if known == name)
-    return lowering.module.op("OpExtInstImport", "GLSL.std.450"), found
+    number = next(n for n, known in extended_instructions("GLSL.std.450").items() if known == name)
+    return lowering.module.op("OpExtInstImport", "GLSL.std.450"), number
 
 
 def _from_word(lowering: Lowering, component: ComponentType, word: Id) -> Id:

@@ -15,7 +15,7 @@ from cts.spirv.lower.vector_types import vector_type
 
 @lower_instruction.register
 def vector_matrix_mul(instruction: VectorMatrixMul, lowering: Lowering) -> None:
-    """CV-014, CV-015: what the stride is optional for goes without it where it says nothing."""
+    """CV-014, CV-015: the optional stride of an optimal layout is left out where it is 0 and no operand follows."""
     i, mask = instruction, operand_mask(instruction.operands)
     operands: list[Value] = [
         lowering.results[i.input].id,

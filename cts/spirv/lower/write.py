@@ -23,7 +23,7 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
     op("OpFunction", void, "None", op("OpTypeFunction", void), result=main)
     lowering.label()
     workgroup.copy_in(lowering)
-    for lowering.at, instruction in enumerate(structure.program):
+    for lowering.instruction_index, instruction in enumerate(structure.program):
         lower_instruction(instruction, lowering)
     workgroup.copy_out(lowering)
     op("OpReturn")

@@ -118,12 +118,12 @@ class Access:
 
     def tensor_bytes_of(self, pointer: PointerValue) -> Ints:
         """`bytes_of`, for tensor loads and stores."""
-        found = self.bytes_of(pointer)
+        addresses = self.bytes_of(pointer)
         if self._bug == m.BASE_OFFSET_IGNORED:
-            found[:] = GUARD_BYTES
+            addresses[:] = GUARD_BYTES
         elif self._bug == m.BASE_OFFSET_BYTES:
-            found = GUARD_BYTES + (found - GUARD_BYTES) // self.case.buffers[pointer.buffer].element_size
-        return found
+            addresses = GUARD_BYTES + (addresses - GUARD_BYTES) // self.case.buffers[pointer.buffer].element_size
+        return addresses
 
     def tensor(
         self,
@@ -201,61 +201,71 @@ class Access:
             return stride * declared.type.size
         return stride if self._bug == m.STRIDE_IN_BYTES else stride * declared.element_size
 
-    def read(self, buffer: str, at: Addresses, objects: Matrix, clamp: Registers, result: Matrix) -> None:
+    def read(self, buffer: str, addresses: Addresses, objects: Matrix, clamp: Registers, result: Matrix) -> None:
         """Fill the registers of `result`: from memory, from `objects`, or with the clamp values (instances,)."""
-        self._read(self.memory, buffer, at, objects, clamp, result)
+        self._read(self.memory, buffer, addresses, objects, clamp, result)
         if self._stale is not None and result.instances == len(self._first):
             stale = np.zeros_like(result.registers)
-            self._read(self._stale, buffer, at, objects, clamp, result.with_registers(stale))
+            self._read(self._stale, buffer, addresses, objects, clamp, result.with_registers(stale))
             result.registers[self._first] = stale[self._first]
 
     def _read(
         self,
         memory: dict[str, Bytes],
         buffer: str,
-        at: Addresses,
+        addresses: Addresses,
         objects: Matrix,
         clamp: Registers,
         result: Matrix,
     ) -> None:
         work, size = result.owned.work, result.component.size
         fault = load(
-            memory[buffer], at.action, at.byte, work, objects.registers, clamp, size, self._bug, result.registers
+            memory[buffer],
+            addresses.action,
+            addresses.byte,
+            work,
+            objects.registers,
+            clamp,
+            size,
+            self._bug,
+            result.registers,
         )
         if fault != NO_FAULT:
-            raise self.fault("read", buffer, fault, at.byte, work, size)
+            raise self.fault("read", buffer, fault, addresses.byte, work, size)
 
-    def write(self, buffer: str, at: Addresses, work: Work, matrix: Matrix) -> None:
+    def write(self, buffer: str, addresses: Addresses, work: Work, matrix: Matrix) -> None:
         """Store the registers of a matrix."""
         instances = np.arange(matrix.instances)
         if self._options.stores == "reversed":
             instances = np.ascontiguousarray(instances[::-1])
-        self._write(self.memory, buffer, at, work, instances, matrix)
+        self._write(self.memory, buffer, addresses, work, instances, matrix)
         if self._stale is not None:
             own = instances[self._first[instances]] if matrix.instances == len(self._first) else instances
-            self._write(self._stale, buffer, at, work, own, matrix)
+            self._write(self._stale, buffer, addresses, work, own, matrix)
 
     def _write(
         self,
         memory: dict[str, Bytes],
         buffer: str,
-        at: Addresses,
+        addresses: Addresses,
         work: Work,
         instances: npt.NDArray[np.int64],
         matrix: Matrix,
     ) -> None:
         size, last = matrix.component.size, matrix.owned.last
-        fault = store(memory[buffer], at.action, at.byte, work, instances, matrix.registers, size, last, self._bug)
+        fault = store(
+            memory[buffer], addresses.action, addresses.byte, work, instances, matrix.registers, size, last, self._bug
+        )
         if fault != NO_FAULT:
-            raise self.fault("write", buffer, fault, at.byte, work, size)
+            raise self.fault("write", buffer, fault, addresses.byte, work, size)
 
     def fault(self, verb: str, buffer: str, fault: int, byte: Ints, work: Work, size: int) -> MemoryFault:
         """The error that names work item `fault` of all instances' work."""
         instance, k = divmod(fault, len(work))
         invocation, _, row, col = (int(n) for n in work[k])
-        at = int(byte[instance, k]) - GUARD_BYTES
+        offset = int(byte[instance, k]) - GUARD_BYTES
         contents = len(self.memory[buffer]) - 2 * GUARD_BYTES
         return MemoryFault(
-            f"{verb} of {size} bytes at byte {at} of buffer {buffer!r} ({contents} bytes and {GUARD_BYTES} guard "
+            f"{verb} of {size} bytes at byte {offset} of buffer {buffer!r} ({contents} bytes and {GUARD_BYTES} guard "
             f"bytes on each side), element ({row}, {col}) of scope instance {instance}, invocation {invocation}"
         )

@@ -237,8 +237,8 @@ def block_coordinates(t: Ints, digit: int, unclamped: int, c: int, d: int, coord
         inner = digit % block
     elif bug == m.DECODE_COORDINATES_BEFORE_CLAMP:
         outer, inner = unclamped // block, unclamped % block
-    at = t[INFO, RANK] - 1 - d if bug == m.DECODE_COORDINATES_REVERSED else d
-    coordinates[0, at], coordinates[1, at] = outer & U32, inner & U32
+    position = t[INFO, RANK] - 1 - d if bug == m.DECODE_COORDINATES_REVERSED else d
+    coordinates[0, position], coordinates[1, position] = outer & U32, inner & U32
 
 
 @device
@@ -331,8 +331,8 @@ def tensor_addresses(
                     action[instance, k] = DISCARD if is_store else KEEP_OBJECT
                     continue
                 index = through_view(t, v, index, bug)
-            found = coordinates[instance, k] if decodes else unused
-            action[instance, k], index = tensor_index(t, index, is_store, decodes, found, bug)
+            element_coordinates = coordinates[instance, k] if decodes else unused
+            action[instance, k], index = tensor_index(t, index, is_store, decodes, element_coordinates, bug)
             byte[instance, k] = base[s] + index * scale
 
 

@@ -1,4 +1,4 @@
-"""Instructions that make a matrix of matrices: `result` of each, for every scope instance."""
+"""Instructions that compute a matrix from matrices: `result` for each of them, in every scope instance."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def overwritten(i: Instruction, context: Context) -> Matrix | None:
 
 @singledispatch
 def result(instruction: Instruction, context: Context) -> Matrix:
-    """The matrix that an instruction makes."""
+    """The matrix that an instruction computes."""
     raise AssertionError(f"the emulator does not know {type(instruction).__name__}")
 
 
@@ -189,12 +189,12 @@ def _times_scalar(i: MatrixTimesScalar, context: Context) -> Matrix:
 def _convert(i: MatrixConvert, context: Context) -> Matrix:
     """KM-018, CM-050."""
     source = context.matrices[i.matrix]
-    made = replace(source, component=i.component, use=i.use or source.use)
+    target = replace(source, component=i.component, use=i.use or source.use)
     if context.bug == m.CONVERT_WITH_USE_KEEPS_BITS and i.use is not None:
-        return made.holding(source.in_order() & np.uint32((1 << 8 * i.component.size) - 1))
+        return target.holding(source.in_order() & np.uint32((1 << 8 * i.component.size) - 1))
     return context.mapped(
         elements.conversion(i.operation, source.component, i.component, context.bug, saturate=i.saturate),
-        made,
+        target,
         elements_of(source),
     )
 
@@ -221,32 +221,32 @@ def without_denormals(bits: Registers, component: ComponentType, context: Contex
 def _convert_use(i: MatrixConvertUse, context: Context) -> Matrix:
     """CM-051."""
     source = context.matrices[i.matrix]
-    made = replace(source, use=i.use)
+    target = replace(source, use=i.use)
     bits = without_denormals(source.in_order(), source.component, context)
     if context.bug == m.CONVERT_USE_TRANSPOSES and i.use is Use.B:
-        return made.holding_dense(source.dense().transpose(0, 2, 1).reshape(-1, made.rows, made.cols))
-    return made.holding(bits, source.wide_in_order())
+        return target.holding_dense(source.dense().transpose(0, 2, 1).reshape(-1, target.rows, target.cols))
+    return target.holding(bits, source.wide_in_order())
 
 
 @result.register
 def _transpose(i: MatrixTranspose, context: Context) -> Matrix:
     """CM-052."""
     source = context.matrices[i.matrix]
-    made = context.zeros(source.component, source.cols, source.rows, Use.B, source.scope)
+    target = context.zeros(source.component, source.cols, source.rows, Use.B, source.scope)
     bits = without_denormals(source.dense(), source.component, context)
     if context.bug == m.TRANSPOSE_NOT_APPLIED:
-        return made.holding_dense(bits.reshape(-1, made.rows, made.cols))
-    row, col = np.indices((made.rows, made.cols))
-    at = col, row
+        return target.holding_dense(bits.reshape(-1, target.rows, target.cols))
+    row, col = np.indices((target.rows, target.cols))
+    indices = col, row
     if context.bug == m.TRANSPOSE_WITHIN_TILES:
-        at = row // TILE * TILE + col % TILE, col // TILE * TILE + row % TILE
-        bits = np.pad(bits, ((0, 0), (0, made.rows), (0, made.cols)))
+        indices = row // TILE * TILE + col % TILE, col // TILE * TILE + row % TILE
+        bits = np.pad(bits, ((0, 0), (0, target.rows), (0, target.cols)))
     source_wide = source.wide_in_order()
     if source_wide is None or context.bug:
-        return made.holding_dense(bits[:, *at])
+        return target.holding_dense(bits[:, *indices])
     wide = np.empty(bits.shape)
     wide[:, source.owned.work[:, 2], source.owned.work[:, 3]] = source_wide
-    return made.holding_dense(bits[:, *at], wide[:, *at])
+    return target.holding_dense(bits[:, *indices], wide[:, *indices])
 
 
 @result.register
@@ -266,18 +266,18 @@ def _reduce(i: MatrixReduce, context: Context) -> Matrix:
         given[:, others[:, 2], others[:, 3]] = 0
     elif context.bug == s.REDUCE_EXTREME_STARTS_FINITE and source.component.is_float:
         given = _limited(given, source.component, function.body)
-    made = _reduced_type(i, source, context)
+    target = _reduced_type(i, source, context)
     reducer = reductions.Reducer(combined, context.options.reduce, context.options.both, context.bug)
-    return made.holding_dense(reductions.reduce(given, set(i.mode), (made.rows, made.cols), reducer))
+    return target.holding_dense(reductions.reduce(given, set(i.mode), (target.rows, target.cols), reducer))
 
 
 def _limited(bits: Registers, component: ComponentType, body: str) -> Registers:
     """Bit patterns of the operands of a maximum or minimum, no less or no greater than the first finite number."""
     t = TYPE_NUMBERS[component]
     infinity, sign = BEYOND[t], 1 << (BITS[t] - 1)
-    for name, found in (("max(", infinity | sign), ("min(", infinity)):
+    for name, limit in (("max(", infinity | sign), ("min(", infinity)):
         if name in body and component.format.infinities:
-            bits = np.where(bits == found, np.uint32(found - 1), bits)
+            bits = np.where(bits == limit, np.uint32(limit - 1), bits)
     return bits
 
 
@@ -300,13 +300,13 @@ def _per_element(i: MatrixPerElement, context: Context) -> Matrix:
     coordinates = [np.broadcast_to(x, bits.shape) for x in _coordinates(matrix, context.bug)]
     parameters = [(x.astype(np.uint32), None) for x in coordinates]
     extras = list(_extras(i, function, matrix, context))
-    made = context.mapped(compiled(function, context.bug), matrix, *parameters, elements_of(matrix), *extras)
+    computed = context.mapped(compiled(function, context.bug), matrix, *parameters, elements_of(matrix), *extras)
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.PER_ELEMENT_TAIL_SKIPPED:
         skipped[:, :, -1] = matrix.owned.slots > 1
     elif context.bug == m.PER_ELEMENT_WORKGROUP_FIRST:
         skipped[:, context.options.subgroup_size :] = True
-    return _unless(skipped, matrix, made)
+    return _unless(skipped, matrix, computed)
 
 
 def _coordinates(matrix: Matrix, bug: int) -> tuple[Registers, Registers]:
@@ -352,11 +352,11 @@ def _components(i: MatrixComponents, context: Context) -> Matrix:
     """KM-011, KM-015."""
     matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
     assert isinstance(function, Component)
-    made = context.mapped(compiled(function, context.bug), matrix, elements_of(matrix))
+    computed = context.mapped(compiled(function, context.bug), matrix, elements_of(matrix))
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.LENGTH_ONE_SHORT:
         skipped[:, :, -1] = True
-    return _unless(skipped, matrix, made)
+    return _unless(skipped, matrix, computed)
 
 
 @result.register

@@ -34,12 +34,12 @@ class Decoder:
             return pointee_size
         return -(-size // 4) * 4 if self.machine.bug == m.DECODE_BLOCK_PADDED else size
 
-    def load(self, at: Addresses, work: Work, memory: Bytes, objects: Registers, clamp: Registers) -> Registers:
+    def load(self, addresses: Addresses, work: Work, memory: Bytes, objects: Registers, clamp: Registers) -> Registers:
         """Elements (instances, n) in the order of work: decoded, of the Object, or the clamp value (instances,)."""
-        result = np.where(at.action == TAKE_CLAMP_VALUE, clamp[:, None], objects)
-        blocks = self._hoisted(at, work) if self.machine.bug == m.DECODE_POINTER_HOISTED else at.byte
-        accessed = at.action == ACCESS
-        coordinates = np.ascontiguousarray(at.coordinates[accessed][:, :, : self.scalar.dim])
+        result = np.where(addresses.action == TAKE_CLAMP_VALUE, clamp[:, None], objects)
+        blocks = self._hoisted(addresses, work) if self.machine.bug == m.DECODE_POINTER_HOISTED else addresses.byte
+        accessed = addresses.action == ACCESS
+        coordinates = np.ascontiguousarray(addresses.coordinates[accessed][:, :, : self.scalar.dim])
         result[accessed] = self._decoded(memory, blocks[accessed], coordinates)
         return result
 
@@ -49,10 +49,10 @@ class Decoder:
             self._by_element(memory, blocks[::-1].copy(), coordinates[::-1].copy())
         if self.vector is None or self.way in ("element", "twice"):
             return self._by_element(memory, blocks, coordinates)
-        found = self._by_vector(self.vector, memory, blocks, coordinates)
+        decoded = self._by_vector(self.vector, memory, blocks, coordinates)
         if self.way == "mixed":
-            found[::2] = self._by_element(memory, blocks[::2].copy(), coordinates[::2].copy())
-        return found
+            decoded[::2] = self._by_element(memory, blocks[::2].copy(), coordinates[::2].copy())
+        return decoded
 
     def _by_element(self, memory: Bytes, blocks: Ints, coordinates: Ints) -> Registers:
         program = compiled(self.scalar, self.machine.bug)
@@ -73,8 +73,8 @@ class Decoder:
         return self.machine.decode(program, lane.astype(np.uint32)[None], memory, blocks, lowest)
 
     @staticmethod
-    def _hoisted(at: Addresses, work: Work) -> Ints:
+    def _hoisted(addresses: Addresses, work: Work) -> Ints:
         """The bytes with that of a row's first element in place of the others, where that is accessed."""
         first = {int(row): k for k, (_, _, row, col) in enumerate(work) if col == 0}
         source = np.array([first[int(row)] for row in work[:, 2]])
-        return np.where(at.action[:, source] == ACCESS, at.byte[:, source], at.byte)
+        return np.where(addresses.action[:, source] == ACCESS, addresses.byte[:, source], addresses.byte)

@@ -121,19 +121,19 @@ class Machine:
                 self._compute(i)
 
     def _compute(self, i: Instruction) -> None:
-        """Define what an instruction makes of matrices."""
-        made = result(i, self._context)
+        """Define the matrix that an instruction computes."""
+        matrix = result(i, self._context)
         operand = overwritten(i, self._context)
         if operand is not None:
-            operand.registers[:] = made.registers
-        self.define(i.id, made)  # type: ignore[attr-defined]
+            operand.registers[:] = matrix.registers
+        self.define(i.id, matrix)  # type: ignore[attr-defined]
 
-    def _set_layout(self, which: int, name: str, of: str, operands: tuple[Operand, ...]) -> None:
-        self._layouts[name] = state = self._layouts[of].copy()
+    def _set_layout(self, which: int, name: str, source: str, operands: tuple[Operand, ...]) -> None:
+        self._layouts[name] = state = self._layouts[source].copy()
         setter.set_layout(which, state, self._operands.evaluate(operands), self._bug)
 
-    def _set_view(self, which: int, name: str, of: str, operands: tuple[Operand, ...]) -> None:
-        self._views[name] = state = self._views[of].copy()
+    def _set_view(self, which: int, name: str, source: str, operands: tuple[Operand, ...]) -> None:
+        self._views[name] = state = self._views[source].copy()
         setter.set_view(which, state, self._operands.evaluate(operands), self._bug)
 
     def _view(self, name: str | None) -> Ints:
@@ -150,25 +150,25 @@ class Machine:
 
     def _load_tensor(self, i: MatrixLoadTensor) -> Matrix:
         source = self.matrices[i.object]
-        made = source.with_registers(np.zeros_like(source.registers))
+        target = source.with_registers(np.zeros_like(source.registers))
         pointer = self._access.resolve(i.buffer, i.offset)
         decoder = self._decoder(i)
         block = None
         if decoder is not None:
             if self._bug == m.DECODE_BASE_DROPPED:
                 pointer.elements[:] = 0
-            block = decoder.block_size(made.component.size, self._case.buffers[pointer.buffer].element_size)
-        work = made.owned.work
-        at = self._access.tensor(made, work, self._layouts[i.layout], self._view(i.view), pointer, block)
-        self._only_active(at.action)
-        per_instance = self._operands.subgroups // made.instances
-        values = clamp_bits(made.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
+            block = decoder.block_size(target.component.size, self._case.buffers[pointer.buffer].element_size)
+        work = target.owned.work
+        addresses = self._access.tensor(target, work, self._layouts[i.layout], self._view(i.view), pointer, block)
+        self._only_active(addresses.action)
+        per_instance = self._operands.subgroups // target.instances
+        values = clamp_bits(target.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
         if decoder is None:
-            self._access.read(pointer.buffer, at, source, values, made)
-            return made
+            self._access.read(pointer.buffer, addresses, source, values, target)
+            return target
         memory = self._access.memory[pointer.buffer]
         try:
-            return made.holding(decoder.load(at, work, memory, source.in_order(), values))
+            return target.holding(decoder.load(addresses, work, memory, source.in_order(), values))
         except OutsideMemoryError:
             raise MemoryFault(f"the decode function reads outside the memory of buffer {pointer.buffer!r}") from None
 
@@ -181,26 +181,26 @@ class Machine:
         return Decoder(scalar, vector, self._options.decode, self._context.scalars)
 
     def _load(self, i: MatrixLoad) -> Matrix:
-        made = self._context.declared(i.type)
+        target = self._context.declared(i.type)
         pointer = self._access.resolve(i.buffer, i.offset)
-        at = self._access.strided(i, made, made.owned.work, pointer)
-        self._only_active(at.action)
-        self._access.read(pointer.buffer, at, made, np.zeros(made.instances, np.uint32), made)
-        return made
+        addresses = self._access.strided(i, target, target.owned.work, pointer)
+        self._only_active(addresses.action)
+        self._access.read(pointer.buffer, addresses, target, np.zeros(target.instances, np.uint32), target)
+        return target
 
     def _store_tensor(self, i: MatrixStoreTensor) -> None:
         matrix = self.matrices[i.matrix]
         work = storing(matrix.owned.work, self._options.subgroup_size, self._bug)
         pointer = self._access.resolve(i.buffer, i.offset)
         layout, view = self._layouts[i.layout], self._view(i.view)
-        at = self._access.tensor(matrix, work, layout, view, pointer, is_store=True)
-        self._only_active(at.action)
-        self._access.write(pointer.buffer, at, work, matrix)
+        addresses = self._access.tensor(matrix, work, layout, view, pointer, is_store=True)
+        self._only_active(addresses.action)
+        self._access.write(pointer.buffer, addresses, work, matrix)
 
     def _store(self, i: MatrixStore) -> None:
         matrix = self.matrices[i.matrix]
         work = storing(matrix.owned.work, self._options.subgroup_size, self._bug)
         pointer = self._access.resolve(i.buffer, i.offset)
-        at = self._access.strided(i, matrix, work, pointer)
-        self._only_active(at.action)
-        self._access.write(pointer.buffer, at, work, matrix)
+        addresses = self._access.strided(i, matrix, work, pointer)
+        self._only_active(addresses.action)
+        self._access.write(pointer.buffer, addresses, work, matrix)

@@ -59,13 +59,13 @@ def load(
     """
     for instance in range(action.shape[0]):
         for k in range(work.shape[0]):
-            invocation, slot, at = work[k, 0], work[k, 1], byte[instance, k]
+            invocation, slot, address = work[k, 0], work[k, 1], byte[instance, k]
             if action[instance, k] == ACCESS:
-                if not inside(memory, at, size):
+                if not inside(memory, address, size):
                     return int(instance * work.shape[0] + k)
-                bits = read(memory, at, size)
+                bits = read(memory, address, size)
                 if bug == m.LOAD_SPILLS and k == 0:
-                    write(memory, at, size, ~bits)
+                    write(memory, address, size, ~bits)
             elif action[instance, k] == TAKE_CLAMP_VALUE:
                 bits = int(clamp_bits[instance])
             else:
@@ -98,13 +98,13 @@ def store(
         for k in range(work.shape[0]):
             if action[instance, k] != ACCESS:
                 continue
-            at = byte[instance, k]
-            if not inside(memory, at, size):
+            address = byte[instance, k]
+            if not inside(memory, address, size):
                 return int(instance * work.shape[0] + k)
             bits = int(registers[instance, work[k, 0], work[k, 1]])
-            write(memory, at, size, bits)
-            if bug == m.BYTE_STORE_WIDENED and size == 1 and inside(memory, at, 2):
-                write(memory, at, 2, bits)
-            elif bug == m.STORE_PAST_END and k == last and inside(memory, at + size, size):
-                write(memory, at + size, size, bits)
+            write(memory, address, size, bits)
+            if bug == m.BYTE_STORE_WIDENED and size == 1 and inside(memory, address, 2):
+                write(memory, address, 2, bits)
+            elif bug == m.STORE_PAST_END and k == last and inside(memory, address + size, size):
+                write(memory, address + size, size, bits)
     return NO_FAULT

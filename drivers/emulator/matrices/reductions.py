@@ -105,15 +105,15 @@ def _spread(elements: Registers, modes: set[ReduceMode], shape: tuple[int, int],
         elements = elements.transpose(0, 2, 1)
     if bug == m.REDUCE_BOTH_ROWS_ONLY and row and column:
         column = False
-    axes = [axis for axis, asked in ((2, row), (1, column)) if asked]
+    axes = [axis for axis, requested in ((2, row), (1, column)) if requested]
     if reducer.both == "columns":
         axes.reverse()
-    found = elements
+    reduced = elements
     for axis in axes:
-        found = reducer.along(found, axis)
-    if found.shape[1] not in (1, shape[0]):  # only where a bug leaves out an axis
-        found = found[:, np.arange(shape[0]) % found.shape[1]]
-    result = np.broadcast_to(found, (len(found), *shape)).copy()
+        reduced = reducer.along(reduced, axis)
+    if reduced.shape[1] not in (1, shape[0]):  # only where a bug leaves out an axis
+        reduced = reduced[:, np.arange(shape[0]) % reduced.shape[1]]
+    result = np.broadcast_to(reduced, (len(reduced), *shape)).copy()
     if bug == m.REDUCE_NOT_BROADCAST:
         result[:, 1 if column and not row else shape[0] :, :] = 0
         result[:, :, 1 if row else shape[1] :] = 0

@@ -50,16 +50,16 @@ class Matrix:
     def in_order(self) -> Registers:
         """Bit patterns (instances, elements), in the order of work."""
         work = self.owned.work
-        found: Registers = self.registers[:, work[:, 0], work[:, 1]]
-        return found
+        bits: Registers = self.registers[:, work[:, 0], work[:, 1]]
+        return bits
 
     def wide_in_order(self) -> Floats | None:
         """As `in_order`: the values before rounding, where they are kept."""
         if self.wide is None:
             return None
         work = self.owned.work
-        found: Floats = self.wide[:, work[:, 0], work[:, 1]]
-        return found
+        values: Floats = self.wide[:, work[:, 0], work[:, 1]]
+        return values
 
     def holding(self, bits: Registers, wide: Floats | None = None) -> Matrix:
         """A matrix of this type with these elements, (instances, elements) in the order of work."""

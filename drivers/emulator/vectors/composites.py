@@ -1,4 +1,4 @@
-"""Constants, and components put together and taken apart (CV-011)."""
+"""Constants, and construction, extraction and insertion of components (CV-011)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEW, SOME = 4, 16
 
 
 def length_of(declared: VectorType) -> int:
-    """How many components a type has, however that is delivered."""
+    """How many components a type has, whether a literal or a specialization constant says so."""
     length = constant_of(declared.length)
     assert isinstance(length, int)
     return length
@@ -49,24 +49,24 @@ def construct(parts: list[Vector], bug: int) -> Vector:
 
 def extract(vector: Vector, index: Ints) -> Vector:
     """The component `index` (invocations,) of each invocation's vector; the last one beyond it (undefined)."""
-    at = np.minimum(index, vector.length - 1)[:, None]
-    registers = np.take_along_axis(vector.registers, at, 1)
-    wide = None if vector.wide is None else np.take_along_axis(vector.wide, at, 1)
+    indices = np.minimum(index, vector.length - 1)[:, None]
+    registers = np.take_along_axis(vector.registers, indices, 1)
+    wide = None if vector.wide is None else np.take_along_axis(vector.wide, indices, 1)
     return replace(vector, registers=registers, wide=wide, is_scalar=True)
 
 
 def insert(vector: Vector, scalar: Vector, index: Ints, bug: int) -> Vector:
     """The vector with the component `index` (invocations,) replaced."""
-    at = np.minimum(index, vector.length - 1)[:, None]
+    indices = np.minimum(index, vector.length - 1)[:, None]
     registers = vector.registers if bug == v.VECTOR_INSERT_IN_PLACE else vector.registers.copy()
     added = scalar.registers
     if bug == v.VECTOR_INSERT_FOUR:
-        added = np.where(at < FEW, added, np.take_along_axis(registers, at, 1))
-    np.put_along_axis(registers, at, added, 1)
+        added = np.where(indices < FEW, added, np.take_along_axis(registers, indices, 1))
+    np.put_along_axis(registers, indices, added, 1)
     wide = None
     if vector.wide is not None or scalar.wide is not None:
         wide = vector.floats().copy()
-        np.put_along_axis(wide, at, scalar.floats(), 1)
+        np.put_along_axis(wide, indices, scalar.floats(), 1)
     return replace(vector, registers=registers, wide=wide)
 
 

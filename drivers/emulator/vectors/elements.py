@@ -53,21 +53,21 @@ class Elements:
         """An operation on one, two or three vectors of one type."""
         first = operands[0]
         if first.component.is_float:
-            made = self._of_floats(operation, operands)
+            computed = self._of_floats(operation, operands)
         else:
-            made = first.with_registers(self._of_ints(operation, operands))
+            computed = first.with_registers(self._of_ints(operation, operands))
             if self.bug == v.VECTOR_NEGATION_UNWRAPPED and operation is _O.SNegate and first.component.size == 1:
-                made = replace(made, wide=-first.ints(True).astype(np.float64))
-        return self._unless_skipped(made, first)
+                computed = replace(computed, wide=-first.ints(True).astype(np.float64))
+        return self._unless_skipped(computed, first)
 
-    def _unless_skipped(self, made: Vector, first: Vector) -> Vector:
+    def _unless_skipped(self, computed: Vector, first: Vector) -> Vector:
         """The result, without the components that a bug leaves out."""
-        done = np.ones(made.length, bool)
-        if self.bug == v.VECTOR_TAIL_UNCOMPUTED and made.component.size == 2 and made.length % 2:
+        done = np.ones(computed.length, bool)
+        if self.bug == v.VECTOR_TAIL_UNCOMPUTED and computed.component.size == 2 and computed.length % 2:
             done[-1] = False
         elif self.bug == v.VECTOR_FIRST_64_COMPUTED:
             done[64:] = False
-        return made if done.all() else made.with_registers(np.where(done, made.registers, first.registers))
+        return computed if done.all() else computed.with_registers(np.where(done, computed.registers, first.registers))
 
     def _of_floats(self, operation: VectorOperation, operands: list[Vector]) -> Vector:
         component = operands[0].component
@@ -78,22 +78,22 @@ class Elements:
         if operation is _O.Fma and not self.fused:
             product = self._rounded(given[0] * given[1], component)
             given = [product, np.ones_like(product), given[2]]
-        made = self._held(functions.result(operation, given, component, self.bug), component, operands[0])
-        return self._unless_mistaken(operation, given, made)
+        computed = self._held(functions.result(operation, given, component, self.bug), component, operands[0])
+        return self._unless_mistaken(operation, given, computed)
 
-    def _unless_mistaken(self, operation: VectorOperation, given: list[Floats], made: Vector) -> Vector:
+    def _unless_mistaken(self, operation: VectorOperation, given: list[Floats], computed: Vector) -> Vector:
         """The result, or what a bug of numbers makes of it."""
-        values = made.floats()
-        mistaken = number_bugs.results(operation, given, values, made.component, self.bug)
+        values = computed.floats()
+        mistaken = number_bugs.results(operation, given, values, computed.component, self.bug)
         if mistaken is values:
-            return made
-        return made.with_registers(bits_of(mistaken, made.component, int(self.settings[ROUNDING])))
+            return computed
+        return computed.with_registers(bits_of(mistaken, computed.component, int(self.settings[ROUNDING])))
 
     def times(self, vector: Vector, scalars: Floats) -> Vector:
         """Every component times the invocation's scalar (invocations, 1)."""
         a, b = (without_denormals(x, vector.component, self.settings) for x in (vector.floats(), scalars))
-        made = self._unless_mistaken(_O.FMul, [a, b], self._held(a * b, vector.component, vector))
-        return self._unless_skipped(made, vector)
+        product = self._unless_mistaken(_O.FMul, [a, b], self._held(a * b, vector.component, vector))
+        return self._unless_skipped(product, vector)
 
     def _rounded(self, values: Floats, component: ComponentType) -> Floats:
         if self.settings[WIDE_ARITHMETIC]:
@@ -127,8 +127,8 @@ class Elements:
             signed = True
         if self.bug == v.VECTOR_NARROW_UNWRAPPED:
             values = functions.integers(operation, [o.registers.astype(np.int64) for o in operands], self.bug)
-            found: np.ndarray[tuple[int, ...], np.dtype[np.uint32]] = values.astype(np.uint32)
-            return found
+            bits: np.ndarray[tuple[int, ...], np.dtype[np.uint32]] = values.astype(np.uint32)
+            return bits
         return wrapped_bits(functions.integers(operation, [o.ints(signed) for o in operands], self.bug), component)
 
     def convert(self, operation: VectorConversion, target: ComponentType, source: Vector) -> Vector:

@@ -44,18 +44,18 @@ def greater(x: _Numbers, y: _Numbers, number: bool = False) -> _Numbers:
 
 def _is_less(x: _Numbers, y: _Numbers) -> npt.NDArray[np.bool_]:
     """Of zeros -0 is less than +0 (NU-025)."""
-    found: npt.NDArray[np.bool_] = x < y
+    is_less: npt.NDArray[np.bool_] = x < y
     if x.dtype.kind == "f":
-        found = found | ((x == 0) & (y == 0) & np.signbit(x) & ~np.signbit(y))
-    return found
+        is_less = is_less | ((x == 0) & (y == 0) & np.signbit(x) & ~np.signbit(y))
+    return is_less
 
 
 def clamp(x: _Numbers, low: _Numbers, high: _Numbers, bug: int, number: bool = False) -> _Numbers:
     """Not less than `low`, then not greater than `high`."""
     if bug == v.VECTOR_CLAMP_BOUNDS_SWAPPED:
         low, high = high, low
-    found = greater(x, low, number)
-    return found if bug == v.VECTOR_CLAMP_LOW_ONLY else lesser(found, high, number)
+    raised = greater(x, low, number)
+    return raised if bug == v.VECTOR_CLAMP_LOW_ONLY else lesser(raised, high, number)
 
 
 def step(edge: Floats, x: Floats, bug: int) -> Floats:
@@ -67,7 +67,7 @@ def step(edge: Floats, x: Floats, bug: int) -> Floats:
 
 
 def result(operation: VectorOperation, given: Sequence[Floats], component: ComponentType, bug: int) -> Floats:
-    """Operations that round (NU-011), before they do."""
+    """Results of operations that round (NU-011), not yet rounded."""
     x, *rest = given
     match operation:
         case _O.FAdd:
@@ -141,7 +141,7 @@ def quotient(x: Ints, y: Ints, bug: int) -> Ints:
     """Rounded towards zero; 0 where it is undefined."""
     divisor = np.where(y == 0, 1, y)
     if bug == v.VECTOR_SDIV_FLOOR:
-        found = x // divisor
+        rounded = x // divisor
     else:
-        found = np.abs(x) // np.abs(divisor) * np.where((x < 0) == (divisor < 0), 1, -1)
-    return np.where(y == 0, 0, found)
+        rounded = np.abs(x) // np.abs(divisor) * np.where((x < 0) == (divisor < 0), 1, -1)
+    return np.where(y == 0, 0, rounded)

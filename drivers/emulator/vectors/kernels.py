@@ -81,20 +81,20 @@ def multiply(
 
 
 @kernel("int64(uint8[::1], int64[::1], float64[::1], int64, int64[::1], int64)")
-def accumulate(memory: Bytes, at: Ints, values: Floats, t: int, settings: Settings, bug: int) -> int:
+def accumulate(memory: Bytes, addresses: Ints, values: Floats, t: int, settings: Settings, bug: int) -> int:
     """Atomic additions, one after the other, of values (n,) to floats of type t at bytes (n,) (CV-020, CV-021).
 
     Returns NO_FAULT, or which access was the first outside the memory.
     """
     size = width_of(t) // 8
     half = t == FLOAT32 and (bug == v.OUTER_PRODUCT_ROUNDS_TO_FLOAT16 or bug == v.REDUCE_SUM_IN_FLOAT16)
-    for n in range(at.shape[0]):
-        if not inside(memory, at[n], size):
+    for n in range(addresses.shape[0]):
+        if not inside(memory, addresses[n], size):
             return n
-        value = number(read(memory, at[n], size), t, int(np.int64(m.NONE))) + values[n]
+        value = number(read(memory, addresses[n], size), t, int(np.int64(m.NONE))) + values[n]
         if half:
             value = narrowed(value, FLOAT16, NEAREST)
         value = signed_zero(flushed(value, t, settings), settings[SUM_ZEROS])
         bits = pattern(value, t, settings[ROUNDING], bool(t < 0), int(np.int64(m.NONE)))
-        write(memory, at[n], size, bits)
+        write(memory, addresses[n], size, bits)
     return NO_FAULT

@@ -25,30 +25,30 @@ class Lanes:
         self.last_of_partial: Active = (within == per_workgroup - 1) & (self.lane != subgroup_size - 1)
 
     def first_active(self, active: Active) -> Ints:
-        """(count,): the first active invocation of the own subgroup, or oneself in subgroups without any."""
-        found = np.arange(self.count)
+        """(count,): the first active invocation of its subgroup; without any, the invocation itself."""
+        own = np.arange(self.count)
         chosen = np.flatnonzero(active)[::-1]
         leaders = np.full(self.count, -1)
         leaders[self.first[chosen]] = chosen
         of_subgroup = leaders[self.first]
-        return np.where(of_subgroup >= 0, of_subgroup, found)
+        return np.where(of_subgroup >= 0, of_subgroup, own)
 
     def uniform(self, values: npt.NDArray[np.int64], active: Active) -> Ints:
-        """What a subgroup's first active invocation has, for all of its invocations."""
+        """The value of a subgroup's first active invocation, for all of its invocations."""
         return values[self.first_active(active)]
 
     def of_lane(self, values: Ints, lane: int, active: Active) -> Ints:
-        """What one lane of a subgroup has, for all of its invocations; 0 where that lane is not active."""
-        found = np.zeros(self.count, np.int64)
+        """The value of one lane of a subgroup, for all of its invocations; 0 where that lane is not active."""
+        of_subgroup = np.zeros(self.count, np.int64)
         chosen = np.flatnonzero(active & (self.lane == lane))
-        found[self.first[chosen]] = values[chosen]
-        return found[self.first]
+        of_subgroup[self.first[chosen]] = values[chosen]
+        return of_subgroup[self.first]
 
     def last_sharing(self, active: Active, key: Ints) -> Active:
         """(count,): the last of the active invocations that share a subgroup and a key (count,)."""
-        found = np.zeros(self.count, bool)
+        is_last = np.zeros(self.count, bool)
         chosen = np.flatnonzero(active)
         pairs = np.stack([self.first[chosen], key[chosen]])[:, ::-1]
         _, last = np.unique(pairs, axis=1, return_index=True)
-        found[chosen[::-1][last]] = True
-        return found
+        is_last[chosen[::-1][last]] = True
+        return is_last

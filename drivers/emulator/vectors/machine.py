@@ -87,8 +87,8 @@ class VectorMachine:
             case VectorOuterProductAccumulate():
                 self._outer_product(i)
             case VectorReduceSumAccumulate():
-                at = self._memory.start(i.buffer) + self._value(i.offset)
-                self._accumulator.reduce_sum(i.buffer, at, self.matrices[i.vector], self._flow.active)
+                addresses = self._memory.start(i.buffer) + self._value(i.offset)
+                self._accumulator.reduce_sum(i.buffer, addresses, self.matrices[i.vector], self._flow.active)
             case ControlBarrier():
                 pass  # every invocation's accesses so far have been performed
             case _:
@@ -141,10 +141,10 @@ class VectorMachine:
     def _scalars(self, i: VectorTimesScalar) -> Floats:
         """The scalar of each invocation, (invocations, 1)."""
         if i.scalar is not None:
-            found = self.matrices[i.scalar].floats()
+            scalars = self.matrices[i.scalar].floats()
             if self._bug == v.VECTOR_SCALAR_UNIFORM:
-                found = found[self._lanes.first_active(self._flow.active)]
-            return found
+                scalars = scalars[self._lanes.first_active(self._flow.active)]
+            return scalars
         assert i.value is not None
         component = self.matrices[i.vector].component
         bits = encode(component, [number_of(i.value)]).astype(np.uint32)
@@ -172,8 +172,8 @@ class VectorMachine:
         registers = np.zeros((self._lanes.count, length), np.uint32)
         if self._bug == v.VECTOR_LOAD_WHOLE_CHUNKS and length * component.size > CHUNK:
             length = length * component.size // CHUNK * CHUNK // component.size
-        at = self._at(i, component.size, length)[active]
-        registers[active, :length] = self._memory.gather(i.buffer, at, component.size)
+        addresses = self._at(i, component.size, length)[active]
+        registers[active, :length] = self._memory.gather(i.buffer, addresses, component.size)
         return Vector(component, registers)
 
     def _store(self, i: VectorStore) -> None:
@@ -181,11 +181,11 @@ class VectorMachine:
         if self._bug == v.VECTOR_STORE_UNPREDICATED:
             active = np.ones_like(active)
         size = vector.component.size
-        at = self._at(i, size, vector.length)[active]
-        self._memory.scatter(i.buffer, at, size, vector.registers[active])
+        addresses = self._at(i, size, vector.length)[active]
+        self._memory.scatter(i.buffer, addresses, size, vector.registers[active])
         missing = -vector.length * size % WORD
         if self._bug == v.VECTOR_STORE_WHOLE_WORDS and missing:
-            behind = at[:, -1:] + size + np.arange(missing)
+            behind = addresses[:, -1:] + size + np.arange(missing)
             self._memory.scatter(i.buffer, behind, 1, np.zeros(behind.shape, np.uint32))
 
     def _multiply(self, i: VectorMatrixMul) -> Vector:
@@ -209,19 +209,19 @@ class VectorMachine:
         where = Where(self._memory.start(i.matrix) + offset, stride, GUARD_BYTES + bias_offset)
         if bug == v.VECTOR_WATERFALL_ENDS_EARLY:
             active = active & self._among_first_two(where.matrix, active)
-        made = Vector(i.type.component, self._multiplier.run(i, source, where, active))
-        if bug == v.VECTOR_MULTIPLY_IN_PLACE and made.component.size == source.component.size:
-            count = min(made.length, source.length)
-            source.registers[:, :count] = made.registers[:, :count]
-        return made
+        product = Vector(i.type.component, self._multiplier.run(i, source, where, active))
+        if bug == v.VECTOR_MULTIPLY_IN_PLACE and product.component.size == source.component.size:
+            count = min(product.length, source.length)
+            source.registers[:, :count] = product.registers[:, :count]
+        return product
 
-    def _among_first_two(self, at: Ints, active: Active) -> Active:
+    def _among_first_two(self, addresses: Ints, active: Active) -> Active:
         """The active invocations whose matrix is one of the first two of their subgroup."""
-        found = np.zeros_like(active)
+        among = np.zeros_like(active)
         for first in np.unique(self._lanes.first[active]):
             members = np.flatnonzero(active & (self._lanes.first == first))
-            found[members] = np.isin(at[members], list(dict.fromkeys(at[members].tolist()))[:2])
-        return found
+            among[members] = np.isin(addresses[members], list(dict.fromkeys(addresses[members].tolist()))[:2])
+        return among
 
     def _outer_product(self, i: VectorOuterProductAccumulate) -> None:
         a, b = self.matrices[i.a], self.matrices[i.b]
@@ -232,8 +232,8 @@ class VectorMachine:
         offset = self._value(i.offset)
         if self._bug == v.OUTER_PRODUCT_OFFSET_IGNORED:
             offset[:] = 0
-        at = self._memory.start(i.matrix) + offset
-        self._accumulator.outer_product(i.matrix, at, places, component, a, b, self._flow.active)
+        bases = self._memory.start(i.matrix) + offset
+        self._accumulator.outer_product(i.matrix, bases, places, component, a, b, self._flow.active)
 
 
 class _Flow(control.Flow[Vector]):

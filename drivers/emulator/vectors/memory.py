@@ -29,32 +29,32 @@ class Memory:
             start += self._workgroup * (buffer.size // buffer.shape[0])
         return start
 
-    def gather(self, name: str, at: Ints, size: int) -> Registers:
+    def gather(self, name: str, addresses: Ints, size: int) -> Registers:
         """Elements of `size` bytes at byte addresses of any shape, zero-extended. Raises MemoryFault."""
-        self._check("read", name, at, size)
+        self._check("read", name, addresses, size)
         memory = self.spaces[name]
-        found = np.zeros(at.shape, np.uint32)
+        bits = np.zeros(addresses.shape, np.uint32)
         for b in range(size):
-            found |= memory[at + b].astype(np.uint32) << np.uint32(8 * b)
-        return found
+            bits |= memory[addresses + b].astype(np.uint32) << np.uint32(8 * b)
+        return bits
 
-    def scatter(self, name: str, at: Ints, size: int, bits: Registers) -> None:
+    def scatter(self, name: str, addresses: Ints, size: int, bits: Registers) -> None:
         """Write the low `size` bytes of bit patterns to byte addresses of the same shape. Raises MemoryFault."""
-        self._check("write", name, at, size)
+        self._check("write", name, addresses, size)
         memory = self.spaces[name]
         for b in range(size):
-            memory[at + b] = (bits >> np.uint32(8 * b)).astype(np.uint8)
+            memory[addresses + b] = (bits >> np.uint32(8 * b)).astype(np.uint8)
 
-    def _check(self, verb: str, name: str, at: Ints, size: int) -> None:
-        outside = (at < 0) | (at + size > len(self.spaces[name]))
+    def _check(self, verb: str, name: str, addresses: Ints, size: int) -> None:
+        outside = (addresses < 0) | (addresses + size > len(self.spaces[name]))
         if outside.any():
-            raise self.fault(verb, name, int(at[outside][0]), size)
+            raise self.fault(verb, name, int(addresses[outside][0]), size)
 
-    def fault(self, verb: str, name: str, at: int, size: int) -> MemoryFault:
+    def fault(self, verb: str, name: str, address: int, size: int) -> MemoryFault:
         """The error of an access at a byte address outside the memory."""
         contents = len(self.spaces[name]) - 2 * GUARD_BYTES
         kind = "buffer" if name in self._case.buffers else "opaque matrix"
         return MemoryFault(
-            f"{verb} of {size} bytes at byte {at - GUARD_BYTES} of {kind} {name!r} ({contents} bytes and {GUARD_BYTES} "
-            f"guard bytes on each side)"
+            f"{verb} of {size} bytes at byte {address - GUARD_BYTES} of {kind} {name!r} ({contents} bytes and "
+            f"{GUARD_BYTES} guard bytes on each side)"
         )

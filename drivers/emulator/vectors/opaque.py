@@ -34,9 +34,9 @@ def optimal(shape: str, layout: MatrixLayout, rows: int, cols: int, size: int) -
     row, col = np.indices((rows, cols))
     training = layout is MatrixLayout.TrainingOptimal
     make = {"tiles": _tiles, "columns": _columns, "swizzled": _swizzled}[shape]
-    found: Ints = make(row, col, rows, cols, size, training).astype(np.int64)
-    found.flags.writeable = False
-    return found
+    offsets: Ints = make(row, col, rows, cols, size, training).astype(np.int64)
+    offsets.flags.writeable = False
+    return offsets
 
 
 def _tiles(row: Ints, col: Ints, rows: int, cols: int, size: int, training: bool) -> Ints:
@@ -54,7 +54,7 @@ def _columns(row: Ints, col: Ints, rows: int, cols: int, size: int, training: bo
 
 
 def _swizzled(row: Ints, col: Ints, rows: int, cols: int, size: int, training: bool) -> Ints:
-    """Rows of whole groups of four chunks, exchanged within a group as the row number says."""
+    """Rows padded to groups of four chunks; the row number permutes the chunks of a group."""
     chunk, within = col * size // CHUNK, col * size % CHUNK
     pitch = -(-cols * size // (4 * CHUNK)) * 4 * CHUNK + 2 * CHUNK
     return row * pitch + (chunk ^ ((row >> 1 if training else row) & 3)) * CHUNK + within
@@ -65,14 +65,14 @@ def strided(layout: MatrixLayout, rows: int, cols: int, size: int, stride: int) 
     row, col = np.indices((rows, cols))
     if layout is MatrixLayout.ColumnMajor:
         row, col = col, row
-    found: Ints = row * stride + col * size
-    return found
+    offsets: Ints = row * stride + col * size
+    return offsets
 
 
 def allocate(matrix: OpaqueMatrix, shape: str, bug: int) -> Bytes:
     """The memory of an opaque matrix, between guard bytes (CV-038)."""
-    at = optimal(shape, matrix.layout, matrix.rows, matrix.cols, matrix.component.size)
-    size = matrix.offset + -(-(int(at.max()) + matrix.component.size) // CHUNK) * CHUNK
+    offsets = optimal(shape, matrix.layout, matrix.rows, matrix.cols, matrix.component.size)
+    size = matrix.offset + -(-(int(offsets.max()) + matrix.component.size) // CHUNK) * CHUNK
     memory = np.full(size + 2 * GUARD_BYTES, POISON, np.uint8)
     if matrix.zero and bug != v.TRAINING_ZERO_FILL_IGNORED:
         memory[GUARD_BYTES : GUARD_BYTES + size] = 0
@@ -102,23 +102,23 @@ class Conversions:
         source, target = self._component(c.source), self._component(c.destination)
         bits = self._memory.gather(c.source.of, self._places(c, c.source, source, False), source.size)
         bits = converted(bits, source, target, self._bug)
-        at = self._places(c, c.destination, target, True)
-        kept = np.ones(at.shape, bool)
+        addresses = self._places(c, c.destination, target, True)
+        kept = np.ones(addresses.shape, bool)
         if self._bug == v.CONVERSION_TAIL_ROWS_DROPPED and c.rows > BLOCK_ROWS:
             kept[c.rows // BLOCK_ROWS * BLOCK_ROWS :] = False
         elif self._bug == v.CONVERSION_TAIL_COLUMNS_DROPPED and c.cols > BLOCK_COLUMNS:
             kept[:, c.cols // BLOCK_COLUMNS * BLOCK_COLUMNS :] = False
         if c.destination.of not in self._case.opaque:
-            self._fill_gaps(c.destination, at, target.size)
-        self._memory.scatter(c.destination.of, at[kept], target.size, bits[kept])
+            self._fill_gaps(c.destination, addresses, target.size)
+        self._memory.scatter(c.destination.of, addresses[kept], target.size, bits[kept])
 
-    def _fill_gaps(self, place: ConversionSide, at: Ints, size: int) -> None:
-        """What lies between the lines of a destination in a buffer, `at` being its elements (rows, cols).
+    def _fill_gaps(self, place: ConversionSide, addresses: Ints, size: int) -> None:
+        """What lies between the lines of a destination in a buffer; `addresses` (rows, cols) are those of its elements.
 
         VK-055 does not say what a conversion leaves there; behind the last line it must write nothing.
         """
         space = self._memory.spaces[place.of]
-        lines = at if place.layout is MatrixLayout.RowMajor else at.T
+        lines = addresses if place.layout is MatrixLayout.RowMajor else addresses.T
         if self._gaps == "zeroed":
             for line, following in itertools.pairwise(lines):
                 space[line[-1] + size : following[0]] = 0
@@ -138,10 +138,10 @@ class Conversions:
             layout = opaque.layout
             if self._bug == v.CONVERSION_LAYOUTS_CONFUSED and not is_target:
                 layout = MatrixLayout.InferencingOptimal
-            at = optimal(self._shape, layout, c.rows, c.cols, component.size)
+            offsets = optimal(self._shape, layout, c.rows, c.cols, component.size)
             if self._bug == v.CONVERSION_EXTENTS_SWAPPED and is_target:
-                at = optimal(self._shape, layout, c.cols, c.rows, component.size).reshape(c.rows, c.cols)
-            return GUARD_BYTES + opaque.offset + at
+                offsets = optimal(self._shape, layout, c.cols, c.rows, component.size).reshape(c.rows, c.cols)
+            return GUARD_BYTES + opaque.offset + offsets
         assert place.layout is not None
         layout, stride = place.layout, place.stride
         ignored = v.CONVERSION_TARGET_STRIDE_IGNORED if is_target else v.CONVERSION_SOURCE_STRIDE_IGNORED

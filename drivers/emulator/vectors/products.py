@@ -97,7 +97,7 @@ class Multiplier:
             if self._bug == v.VECTOR_ROWS_WHOLE_PIECES and component.is_float:
                 bias = bias + self._behind_rows(i, shape, int(where.matrix[group[0]]), int(where.stride[group[0]]))
             if component.is_float:
-                made = np.empty((len(group), shape.m), np.uint32)
+                products = np.empty((len(group), shape.m), np.uint32)
                 multiply(
                     np.ascontiguousarray(inputs[group], np.float64),
                     np.ascontiguousarray(matrix, np.float64),
@@ -108,9 +108,9 @@ class Multiplier:
                     PRECISIONS[self._options.precision],
                     self._settings,
                     self._bug,
-                    made,
+                    products,
                 )
-                result[group] = made
+                result[group] = products
             else:
                 result[group] = self._integers(i, inputs[group].astype(np.int64), matrix.astype(np.int64), bias)
         return self._delivered(result, active)
@@ -200,7 +200,7 @@ class Multiplier:
             return ints_of(wrapped_bits(whole, target), target.size, target.is_signed)
         return np.where(np.isnan(values), 0, values.clip(info.min, info.max)).astype(np.int64)
 
-    def _matrix(self, i: VectorMatrixMul, shape: Shape, at: int, stride: int, signed: bool) -> Floats | Ints:
+    def _matrix(self, i: VectorMatrixMul, shape: Shape, address: int, stride: int, signed: bool) -> Floats | Ints:
         """The matrix (M, K) at a byte address."""
         component = interpretation_of(i.matrix_interpretation).component
         layout, size, bug = shape.layout, component.size, self._bug
@@ -220,7 +220,7 @@ class Multiplier:
             elif bug == v.VECTOR_STRIDE_IGNORED:
                 stride = (shape.k if layout is MatrixLayout.RowMajor else shape.m) * size
             places = strided(layout, shape.m, shape.k, size, stride)
-        bits = self._memory.gather(i.matrix, at + places, size)
+        bits = self._memory.gather(i.matrix, address + places, size)
         if component.is_float:
             if bug == v.VECTOR_FLOAT8_CONFUSED and component is ComponentType.float8_e5m2:
                 component = ComponentType.float8_e4m3fn
@@ -228,26 +228,26 @@ class Multiplier:
         is_signed = component.is_signed and bug != v.VECTOR_MATRIX_UNSIGNED
         return ints_of(bits, size, signed if bug == v.VECTOR_MATRIX_SIGN_OF_INPUT else is_signed)
 
-    def _behind_rows(self, i: VectorMatrixMul, shape: Shape, at: int, stride: int) -> Floats:
+    def _behind_rows(self, i: VectorMatrixMul, shape: Shape, address: int, stride: int) -> Floats:
         """A bug: zeros times what follows the K elements of each row (M,) up to the next multiple of 16."""
         component = interpretation_of(i.matrix_interpretation).component
         if shape.layout is not MatrixLayout.RowMajor:
             return np.zeros(shape.m)
-        places = at + strided(shape.layout, shape.m, -(-shape.k // 16) * 16, component.size, stride)[:, shape.k :]
+        places = address + strided(shape.layout, shape.m, -(-shape.k // 16) * 16, component.size, stride)[:, shape.k :]
         places = np.minimum(places, len(self._memory.spaces[i.matrix]) - component.size)
         with np.errstate(invalid="ignore"):
             terms: Floats = 0 * floats_of(self._memory.gather(i.matrix, places, component.size), component)
         return np.asarray(terms.sum(axis=1))
 
-    def _bias(self, i: VectorMatrixMul, m: int, at: Ints) -> Floats | Ints:
+    def _bias(self, i: VectorMatrixMul, m: int, addresses: Ints) -> Floats | Ints:
         """Biases (invocations, M) at byte addresses (invocations,); zeros where there is none (CV-018)."""
         if i.bias is None or self._bug == v.VECTOR_BIAS_IGNORED:
-            return np.zeros((len(at), m), np.int64)
+            return np.zeros((len(addresses), m), np.int64)
         assert i.bias_interpretation is not None
         component = interpretation_of(i.bias_interpretation).component
         if self._bug == v.VECTOR_BIAS_TYPE_OF_MATRIX:
             component = interpretation_of(i.matrix_interpretation).component
-        bits = self._memory.gather(i.bias, at[:, None] + np.arange(m) * component.size, component.size)
+        bits = self._memory.gather(i.bias, addresses[:, None] + np.arange(m) * component.size, component.size)
         if component.is_float:
             return without_denormals(floats_of(bits, component), component, self._settings)
         return ints_of(bits, component.size, component.is_signed)

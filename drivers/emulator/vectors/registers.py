@@ -64,14 +64,14 @@ class Vector:
 
 def floats_of(bits: Registers, component: ComponentType) -> Floats:
     """The values behind bit patterns of a float type."""
-    found: Floats = bits.astype(component.bits_dtype).view(component.dtype).astype(np.float64)
-    return found
+    values: Floats = bits.astype(component.bits_dtype).view(component.dtype).astype(np.float64)
+    return values
 
 
 def ints_of(bits: Registers, size: int, signed: bool) -> Ints:
     """The values behind bit patterns of integers of `size` bytes."""
-    found: Ints = bits.astype(f"u{size}").view(f"i{size}" if signed else f"u{size}").astype(np.int64)
-    return found
+    values: Ints = bits.astype(f"u{size}").view(f"i{size}" if signed else f"u{size}").astype(np.int64)
+    return values
 
 
 def numbers_of(bits: Registers, component: ComponentType) -> Floats | Ints:

@@ -28,7 +28,7 @@ class Accumulator:
         self._bug = options.mutant
 
     def outer_product(
-        self, name: str, at: Ints, places: Ints, component: ComponentType, a: Vector, b: Vector, active: Active
+        self, name: str, bases: Ints, places: Ints, component: ComponentType, a: Vector, b: Vector, active: Active
     ) -> None:
         """Add a times the transpose of b at `places` (M, N), from byte addresses (invocations,). Raises MemoryFault."""
         left, right = (
@@ -38,7 +38,7 @@ class Accumulator:
             left, right = right, left
         active = self._contributing(active)
         if self._bug == v.OUTER_PRODUCT_ATOMIC_LOST:
-            active = self._lanes.last_sharing(active, at)
+            active = self._lanes.last_sharing(active, bases)
         rows = a.length
         if self._bug == v.OUTER_PRODUCT_TAIL_DROPPED and rows > ROWS:
             rows = rows // ROWS * ROWS
@@ -46,21 +46,21 @@ class Accumulator:
             products = left[:, row : row + 1] * right
             if self._options.precision == "result":
                 products = self._rounded(products, component)
-            self._add(name, at[:, None] + places[row], component, products, active, v.REDUCE_SUM_IN_FLOAT16)
+            self._add(name, bases[:, None] + places[row], component, products, active, v.REDUCE_SUM_IN_FLOAT16)
 
-    def reduce_sum(self, name: str, at: Ints, vector: Vector, active: Active) -> None:
+    def reduce_sum(self, name: str, bases: Ints, vector: Vector, active: Active) -> None:
         """Add the vector's components at byte addresses (invocations,) and behind. Raises MemoryFault."""
         component = vector.component
         values = without_denormals(floats_of(vector.registers, component), component, self._settings)
         active = self._contributing(active)
         if self._bug == v.REDUCE_SUM_UNIFORM:
-            at = self._lanes.uniform(at, active)
+            bases = self._lanes.uniform(bases, active)
         elif self._bug == v.REDUCE_SUM_ATOMIC_LOST:
-            active = self._lanes.last_sharing(active, at)
+            active = self._lanes.last_sharing(active, bases)
         length = vector.length
         if self._bug == v.REDUCE_SUM_TAIL_DROPPED and length > COMPONENTS:
             length = length // COMPONENTS * COMPONENTS
-        places = at[:, None] + np.arange(length) * component.size
+        places = bases[:, None] + np.arange(length) * component.size
         self._add(name, places, component, values[:, :length], active, v.OUTER_PRODUCT_ROUNDS_TO_FLOAT16)
 
     def _contributing(self, active: Active) -> Active:
@@ -73,35 +73,37 @@ class Accumulator:
         return active & (lanes.subgroup == 0) if self._bug == v.TRAINING_FIRST_SUBGROUP else active
 
     def _add(
-        self, name: str, at: Ints, component: ComponentType, values: Floats, active: Active, other_bug: int
+        self, name: str, addresses: Ints, component: ComponentType, values: Floats, active: Active, other_bug: int
     ) -> None:
-        """Add values (invocations, n) at byte addresses of the same shape; `other_bug` is none of this instruction."""
+        """Add values (invocations, n) at byte addresses of the same shape; `other_bug` does not apply to it."""
         order = np.flatnonzero(active)
         if self._options.atomics == "reversed":
             order = order[::-1]
         elif self._options.atomics == "shuffled":
             order = order[np.argsort(order * 2654435761 % 65521, kind="stable")]
-        at, values = at[order], values[order]
+        addresses, values = addresses[order], values[order]
         if self._options.atomics == "combined":
-            at, values = self._combined(at, values, self._lanes.first[order], component)
+            addresses, values = self._combined(addresses, values, self._lanes.first[order], component)
         if self._bug == v.TRAINING_OVERWRITES:
-            self._memory.scatter(name, at, component.size, np.zeros(at.shape, np.uint32))
+            self._memory.scatter(name, addresses, component.size, np.zeros(addresses.shape, np.uint32))
         size, bug = component.size, 0 if self._bug == other_bug else self._bug
-        flat, given = at.reshape(-1), np.ascontiguousarray(values).reshape(-1)
+        flat, given = addresses.reshape(-1), np.ascontiguousarray(values).reshape(-1)
         fault = accumulate(self._memory.spaces[name], flat, given, TYPE_NUMBERS[component], self._settings, bug)
         if fault != NO_FAULT:
             raise self._memory.fault("atomic addition", name, int(flat[fault]), size)
 
-    def _combined(self, at: Ints, values: Floats, subgroup: Ints, component: ComponentType) -> tuple[Ints, Floats]:
+    def _combined(
+        self, addresses: Ints, values: Floats, subgroup: Ints, component: ComponentType
+    ) -> tuple[Ints, Floats]:
         """One addition for all invocations of a subgroup that share an address."""
-        if not len(at):
-            return at, values
-        keys = np.stack([subgroup, at[:, 0]])
+        if not len(addresses):
+            return addresses, values
+        keys = np.stack([subgroup, addresses[:, 0]])
         _, first, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         sums = np.zeros((len(first), values.shape[1]))
         for invocation, g in enumerate(group.reshape(-1)):
             sums[g] = self._partial(sums[g] + values[invocation], component)
-        return at[first], sums
+        return addresses[first], sums
 
     def _partial(self, values: Floats, component: ComponentType) -> Floats:
         """Partial sums as a subgroup holds them."""

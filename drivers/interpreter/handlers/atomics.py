@@ -1,4 +1,4 @@
-"""Atomic instructions. Lanes that share an address take their turns in lane order.
+"""Atomic instructions. Lanes that share an address change it one after the other, in lane order.
 
 All lanes run in lockstep and every access is visible at once, so scopes and semantics ask for nothing more.
 """
@@ -24,7 +24,8 @@ from cts.drivers.interpreter.problems import Unsupported
 from cts.drivers.interpreter.registry import Step, step
 from cts.drivers.interpreter.values import Array
 
-#: Places that many lanes share are walked one by one when so few are left, and all at once before.
+#: Each iteration does one lane of every address. When at most so many addresses have lanes left, each is finished
+#: by itself.
 _FEW = 32
 
 
@@ -32,15 +33,15 @@ _FEW = 32
 class Change:
     """What an atomic makes of the values in memory and its operands.
 
-    `ufunc` does the same to bits read by `read`: NumPy can then accumulate a whole row of turns.
+    `ufunc` does the same to bits read by `read`: NumPy can then accumulate a whole row of changes.
     """
 
     function: Callable[..., Array]
     ufunc: np.ufunc | None = None
     read: Callable[[Array], Array] = lambda a: a
 
-    def turns(self, first: Array, operands: list[Array]) -> Array:
-        """All values (turns + 1,) that a place holds which starts with `first` (1,)."""
+    def in_sequence(self, first: Array, operands: list[Array]) -> Array:
+        """All values (changes + 1,) that a place holds, the first of them `first` (1,)."""
         if self.ufunc is not None:
             row = self.read(np.concatenate([first, operands[0]]))
             return np.asarray(self.ufunc.accumulate(row, dtype=row.dtype)).view(first.dtype)
@@ -61,21 +62,21 @@ def serial(memory: AddressSpace, addresses: Array, operands: list[Array], dtype:
     now = memory.gather(sorted_[starts], dtype)
     operands = [o[order] for o in operands]
     before = np.empty(len(order), dtype)
-    for turn in range(int(counts.max())):
-        left = np.flatnonzero(counts > turn)
+    for iteration in range(int(counts.max())):
+        left = np.flatnonzero(counts > iteration)
         if len(left) <= _FEW:
             for k in left:
-                row = slice(starts[k] + turn, starts[k] + counts[k])
-                values = change.turns(now[k : k + 1], [o[row] for o in operands])
+                row = slice(starts[k] + iteration, starts[k] + counts[k])
+                values = change.in_sequence(now[k : k + 1], [o[row] for o in operands])
                 before[row], now[k] = values[:-1], values[-1]
             break
-        at = starts[left] + turn
-        before[at] = now[left]
-        now[left] = change.function(now[left], *[o[at] for o in operands])
+        places = starts[left] + iteration
+        before[places] = now[left]
+        now[left] = change.function(now[left], *[o[places] for o in operands])
     memory.scatter(sorted_[starts], now)
-    found = np.empty_like(before)
-    found[order] = before
-    return found
+    previous = np.empty_like(before)
+    previous[order] = before
+    return previous
 
 
 def _atomic(c: Compiler, i: Instruction, change: Change, operands: Callable[[Machine, ty.DType], list[Array]]) -> Step:
@@ -88,19 +89,19 @@ def _atomic(c: Compiler, i: Instruction, change: Change, operands: Callable[[Mac
         raise Unsupported("on anything but a number or a vector of numbers")
     dtype, offsets = plan.dtype, plan.offsets
 
-    def change_in_turn(m: Machine) -> None:
+    def change_serially(m: Machine) -> None:
         lanes = m.topology.lanes
         active = np.arange(lanes) if m.mask is None else np.flatnonzero(m.mask)
         shape = (lanes, *offsets.shape)
         addresses = m.registers[pointer].reshape(-1, *(1,) * offsets.ndim) + offsets
         flat = [np.broadcast_to(a, shape)[active].reshape(-1) for a in (addresses, *operands(m, dtype))]
-        found = np.zeros(shape, dtype)
-        found[active] = serial(m.memory, flat[0], flat[1:], dtype, change).reshape(-1, *offsets.shape)
+        previous = np.zeros(shape, dtype)
+        previous[active] = serial(m.memory, flat[0], flat[1:], dtype, change).reshape(-1, *offsets.shape)
         if m.watched is not None:
             m.watched.changed_atomically(flat[0], dtype.itemsize, np.repeat(active, max(offsets.size, 1)))
-        m.registers[result] = found
+        m.registers[result] = previous
 
-    return change_in_turn
+    return change_serially
 
 
 def _register(name: str, change: Change) -> None:

@@ -56,7 +56,7 @@ def bit_reverse(a: Array) -> Array:
     shift = 1
     while shift < width:
         group = (1 << shift) - 1
-        mask = a.dtype.type(sum(group << at for at in range(0, width, 2 * shift)))
+        mask = a.dtype.type(sum(group << position for position in range(0, width, 2 * shift)))
         n = a.dtype.type(shift)
         a = (a >> n) & mask | (a & mask) << n
         shift *= 2
@@ -80,9 +80,9 @@ def _scalar_operand(a: Array, base: Array) -> Array:
 @pure("OpBitFieldInsert")
 def bit_field_insert(base: Array, insert: Array, offset: Array, count: Array) -> Array:
     offset, count = _scalar_operand(offset, base), _scalar_operand(count, base)
-    at = offset.astype(base.dtype)
-    mask = _ones(count, base.dtype) << at
-    inserted: Array = base & ~mask | insert << at & mask
+    shift = offset.astype(base.dtype)
+    mask = _ones(count, base.dtype) << shift
+    inserted: Array = base & ~mask | insert << shift & mask
     return inserted
 
 

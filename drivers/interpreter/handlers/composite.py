@@ -135,8 +135,8 @@ def shuffle(d: Declarations, i: Instruction) -> Pure:
 def extract_dynamic(v: Array, index: Array) -> Array:
     """Undefined outside the vector (here: the last component)."""
     index = np.minimum(index, index.dtype.type(v.shape[1] - 1))
-    found: Array = v[0, index] if len(v) == 1 else v[np.arange(len(v)), index]
-    return found
+    components: Array = v[0, index] if len(v) == 1 else v[np.arange(len(v)), index]
+    return components
 
 
 @pure("OpVectorInsertDynamic")

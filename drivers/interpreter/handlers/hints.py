@@ -15,7 +15,7 @@ from cts.drivers.interpreter.values import Value
 
 @pure("OpExpectKHR")
 def expect(value: Value, expected: Value) -> Value:
-    """What is expected need not come true."""
+    """The expected value is only a hint."""
     return value
 
 

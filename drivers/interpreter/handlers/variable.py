@@ -156,15 +156,15 @@ def _address_chain(
     i: Instruction,
     t: ty.Type,
     indices: tuple[int, ...],
-    *more: tuple[int, int],
+    *scaled: tuple[int, int],
     base: int | None = None,
 ) -> Step:
     """Add up the byte offsets of the indices into a `t`; those known now are one number.
 
-    `more` are indices and what they count in bytes. `base` is the pointer, operand 0 unless given.
+    `scaled` are further indices, each with the bytes that it counts in. `base` is the pointer, operand 0 unless given.
     """
     base, result = i.id(0) if base is None else base, i.result
-    offset, dynamic = 0, list(more)
+    offset, dynamic = 0, list(scaled)
     for id_ in indices:
         index = _static(c, id_)
         if isinstance(t, ty.Struct):

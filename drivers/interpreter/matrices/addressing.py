@@ -26,8 +26,8 @@ class Elements:
     """Where the elements of a matrix lie.
 
     `index` counts matrix components from the pointer (TA-036), uint32. `skipped` elements are outside the
-    clip rectangle; `outside` ones are outside the tensor with nothing to stand for them. Both are
-    None where there are none, and bool arrays otherwise. The rest means something only elsewhere.
+    clip rectangle; `outside` ones are outside the tensor, with no element in their place. Both are
+    None where there are none, and bool arrays otherwise. The other fields are valid for other elements only.
     `coordinate` is the element's place in the tensor (dims, instances, rows, cols), int64, and `block` that of
     its block, uint32, counted in blocks of `block_size` (dims, instances, 1, 1).
     """
@@ -115,7 +115,7 @@ def _digits(number: Array, radices: list[Array], slow_to_fast: tuple[int, ...] |
 def _in_tensor(coordinates: Array, layout: Layout, clamp: int, is_store: bool) -> tuple[Array, Array | None]:
     """TA-035: shift span coordinates (dims, instances, rows, cols) into the tensor, resolve those out of bounds.
 
-    int64 coordinates of the same shape, and which elements nothing stands for.
+    Returns int64 coordinates of the same shape, and which elements have no place in the tensor.
     """
     # Sums wrap in 32 bits and are then read as signed; from there on 64 bits hold every number exactly.
     shifted = (coordinates + _leading(layout.offset)).view(np.int32).astype(np.int64)

@@ -37,9 +37,9 @@ class Callback:
             raise Malformed(f"{label} returns {declared.result}; it must return {result}")
         if len(declared.parameters) != len(parameters):
             raise Malformed(f"{label} has {len(declared.parameters)} parameters; it must have {len(parameters)}")
-        for n, (found, right) in enumerate(zip(declared.parameters, parameters, strict=True)):
-            if right is not None and found != right:
-                raise Malformed(f"parameter {n} of {label} is {found}; it must be {right}")
+        for n, (actual, expected) in enumerate(zip(declared.parameters, parameters, strict=True)):
+            if expected is not None and actual != expected:
+                raise Malformed(f"parameter {n} of {label} is {actual}; it must be {expected}")
         self.parameters = declared.parameters
         self.dtype = ty.component_of(result).dtype
         called = list(_called(c.module, function))
@@ -51,7 +51,7 @@ class Callback:
         """Call it once for every lane; the result (lanes,) or, for vectors, (lanes, n).
 
         `instance` (lanes,) is the instance whose element it is called for. `arguments` have that
-        many lanes, or 1. Raises what the function runs into.
+        many lanes, or 1. Raises the problems of its execution.
         """
         parts = []
         for start in range(0, len(instance), LANES):
@@ -76,10 +76,10 @@ class Callback:
 
 def signature(c: Compiler, function: int) -> ty.Function:
     """The type of a function. Raises Malformed where there is none with a body."""
-    found = c.module.functions.get(function)
-    if found is None:
+    definition = c.module.functions.get(function)
+    if definition is None:
         raise Malformed(f"{c.module.label(function)} is not a function with a body")
-    t = c.declared.types[found.type]
+    t = c.declared.types[definition.type]
     assert isinstance(t, ty.Function)
     return t
 

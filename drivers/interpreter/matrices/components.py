@@ -2,7 +2,7 @@
 
 Element (row, col) has the number row * cols + col. Invocation p of an instance of n holds the elements
 p, p + n, p + 2n, ...: component k of it is element k * n + p. Every invocation has equally many
-components (KM-015); those behind the last element read as zero and keep nothing.
+components (KM-015); those behind the last element read as zero and ignore writes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def take(m: Matrix, instances: Instances, index: Index) -> Array:
     element, exists = _element(m, instances, index)
     row, col = np.divmod(np.where(exists, element, 0), m.bits.shape[2])
     instance = instances.of_lane if len(m.bits) > 1 else 0
-    found: Array = np.where(exists, m.bits[instance, row, col], m.bits.dtype.type(0))
-    return found
+    bits: Array = np.where(exists, m.bits[instance, row, col], m.bits.dtype.type(0))
+    return bits
 
 
 def put(m: Matrix, instances: Instances, index: Index, value: Array, mask: Array | None) -> None:

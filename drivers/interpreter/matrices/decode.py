@@ -53,9 +53,9 @@ class _Function:
                 )
         self.size = memory_layout.size_of(c.declared.pointee(self.call.code.parameters[0]))
 
-    def __call__(self, m: Machine, instances: Instances, at: _Located) -> Array:
-        pointer = at.base + at.index.astype(np.int64) * self.size  # TA-037
-        return self.call(m, instances, at.instance, [pointer, at.block, at.in_block])
+    def __call__(self, m: Machine, instances: Instances, requests: _Located) -> Array:
+        pointer = requests.base + requests.index.astype(np.int64) * self.size  # TA-037
+        return self.call(m, instances, requests.instance, [pointer, requests.block, requests.in_block])
 
 
 class Decoder:
@@ -82,47 +82,47 @@ class Decoder:
         #: Whether equal elements of two instances may decode differently.
         self.varies = any(f is not None and f.call.globals for f in (self._one, self._group))
 
-    def __call__(self, m: Machine, found: Elements, base: Array, layout: Layout, wanted: Array) -> Array:
+    def __call__(self, m: Machine, located: Elements, base: Array, layout: Layout, wanted: Array) -> Array:
         """Bit patterns (n,) of the elements where `wanted` (instances or 1, rows, cols) is true, in its order."""
         instances = m.topology.scopes[self._scope]
         shape = wanted.shape
-        by_dimension = (len(found.block), *shape)
-        at = _Located(
+        by_dimension = (len(located.block), *shape)
+        requests = _Located(
             np.nonzero(wanted)[0],
             np.broadcast_to(base, shape)[wanted],
-            np.broadcast_to(found.index, shape)[wanted],
-            np.broadcast_to(found.block, by_dimension)[:, wanted].T,
-            np.broadcast_to(found.in_block, by_dimension)[:, wanted].T,
+            np.broadcast_to(located.index, shape)[wanted],
+            np.broadcast_to(located.block, by_dimension)[:, wanted].T,
+            np.broadcast_to(located.in_block, by_dimension)[:, wanted].T,
         )
-        if not len(at.instance):
+        if not len(requests.instance):
             return np.empty(0, self._bits)
         if self._group is None:
-            return self._one(m, instances, at).view(self._bits)
+            return self._one(m, instances, requests).view(self._bits)
         sizes = layout.block_size[:, -1]
-        if ((sizes if len(sizes) == 1 else sizes[at.instance]) % np.uint32(self._length)).any():
+        if ((sizes if len(sizes) == 1 else sizes[requests.instance]) % np.uint32(self._length)).any():
             raise Misuse(
                 f"the last block size is not a multiple of the {self._length} components decoded together (DV-014)"
             )
-        return self._in_groups(m, instances, at, self._group).view(self._bits)
+        return self._in_groups(m, instances, requests, self._group).view(self._bits)
 
-    def _in_groups(self, m: Machine, instances: Instances, at: _Located, function: _Function) -> Array:
-        lane = at.in_block[:, -1] % np.uint32(self._length)
-        lowest = at.in_block.copy()
+    def _in_groups(self, m: Machine, instances: Instances, requests: _Located, function: _Function) -> Array:
+        lane = requests.in_block[:, -1] % np.uint32(self._length)
+        lowest = requests.in_block.copy()
         lowest[:, -1] -= lane
-        group, count = _numbered([at.instance, *at.block.T, *lowest.T])
+        group, count = _numbered([requests.instance, *requests.block.T, *lowest.T])
         present = np.zeros((count, self._length), np.bool_)
         present[group, lane] = True
         whole = np.asarray(present.all(axis=1))
         member = whole[group]
         out = np.empty(len(group), self._one.call.dtype)
         if not member.all():
-            out[~member] = self._one(m, instances, at.chosen(~member))
+            out[~member] = self._one(m, instances, requests.chosen(~member))
         if member.any():
             some = np.empty(count, np.intp)
             some[group] = np.arange(len(group))  # any element of a group: they differ in their lane only
-            first = _Located(at.instance, at.base, at.index, at.block, lowest).chosen(some[whole])
+            of_groups = _Located(requests.instance, requests.base, requests.index, requests.block, lowest)
             number = np.cumsum(whole) - 1
-            out[member] = function(m, instances, first)[number[group[member]], lane[member]]
+            out[member] = function(m, instances, of_groups.chosen(some[whole]))[number[group[member]], lane[member]]
         return out
 
 

@@ -19,20 +19,20 @@ _AT_ONCE = 1 << 22
 class Terms:
     """What lanes add to the bytes at `offsets` (any shape, none twice) from their bases.
 
-    `of` gives the terms of some lanes, (chosen, *shape) of `dtype`.
+    `of_lanes` gives the terms of some lanes, (chosen, *shape) of `dtype`.
     """
 
     offsets: Array
     dtype: DType
-    of: Callable[[Array], Array]
+    of_lanes: Callable[[Array], Array]
 
 
 def accumulate(memory: AddressSpace, bases: Array, terms: Terms) -> None:
-    """Add every lane's terms at its base (lanes,), rounding after each: lanes take turns in their order."""
+    """Add every lane's terms at its base (lanes,), rounding after each: one lane after the other, in their order."""
     places, of_lane, counts = np.unique(bases, return_inverse=True, return_counts=True)
     if (np.diff(places) < int(terms.offsets.max()) + terms.dtype.itemsize).any():
         for lane in range(len(bases)):  # places overlap
-            _take_turns(memory, bases[lane : lane + 1], terms, [np.array([lane])])
+            _add_in_iterations(memory, bases[lane : lane + 1], terms, [np.array([lane])])
         return
     order = np.argsort(of_lane, kind="stable")
     starts = np.cumsum(counts) - counts
@@ -40,15 +40,17 @@ def accumulate(memory: AddressSpace, bases: Array, terms: Terms) -> None:
     for first in range(0, len(places), step):
         chosen = slice(first, first + step)
         some, start, count = places[chosen], starts[chosen], counts[chosen]
-        for turns in np.unique(count):
-            alike = np.flatnonzero(count == turns)
-            _take_turns(memory, some[alike], terms, [order[start[alike] + turn] for turn in range(turns)])
+        for iterations in np.unique(count):
+            alike = np.flatnonzero(count == iterations)
+            _add_in_iterations(
+                memory, some[alike], terms, [order[start[alike] + iteration] for iteration in range(iterations)]
+            )
 
 
-def _take_turns(memory: AddressSpace, places: Array, terms: Terms, turns: list[Array]) -> None:
-    """In each turn one lane adds its terms at every place."""
-    at = places.reshape(-1, *(1,) * terms.offsets.ndim) + terms.offsets
-    total = memory.gather(at, terms.dtype)
-    for lanes in turns:
-        total = total + terms.of(lanes)
-    memory.scatter(at, total)
+def _add_in_iterations(memory: AddressSpace, places: Array, terms: Terms, iterations: list[Array]) -> None:
+    """In each iteration one lane adds its terms at every place."""
+    addresses = places.reshape(-1, *(1,) * terms.offsets.ndim) + terms.offsets
+    total = memory.gather(addresses, terms.dtype)
+    for lanes in iterations:
+        total = total + terms.of_lanes(lanes)
+    memory.scatter(addresses, total)

@@ -33,7 +33,7 @@ class Interpretation:
 
 
 def _table() -> dict[int, Interpretation]:
-    found = {}
+    table = {}
     scalars: tuple[tuple[str, Any], ...] = (
         ("float16", np.float16),
         ("float32", np.float32),
@@ -42,12 +42,12 @@ def _table() -> dict[int, Interpretation]:
         *((f"uint{8 << k}", np.dtype(f"u{1 << k}")) for k in range(4)),
     )
     for number, (name, dtype) in enumerate(scalars):
-        found[number] = Interpretation(name, np.dtype(dtype))
-    found[1000491000] = Interpretation("int8 packed", np.dtype(np.int8), packed=True)
-    found[1000491001] = Interpretation("uint8 packed", np.dtype(np.uint8), packed=True)
-    found[1000491002] = Interpretation("float8_e4m3fn", np.dtype(ml_dtypes.float8_e4m3fn))
-    found[1000491003] = Interpretation("float8_e5m2", np.dtype(ml_dtypes.float8_e5m2))
-    return found
+        table[number] = Interpretation(name, np.dtype(dtype))
+    table[1000491000] = Interpretation("int8 packed", np.dtype(np.int8), packed=True)
+    table[1000491001] = Interpretation("uint8 packed", np.dtype(np.uint8), packed=True)
+    table[1000491002] = Interpretation("float8_e4m3fn", np.dtype(ml_dtypes.float8_e4m3fn))
+    table[1000491003] = Interpretation("float8_e5m2", np.dtype(ml_dtypes.float8_e5m2))
+    return table
 
 
 _INTERPRETATIONS = _table()
@@ -55,12 +55,12 @@ _INTERPRETATIONS = _table()
 
 def interpretation(number: int, *, may_be_packed: bool = False) -> Interpretation:
     """The component type of a number. Raises Malformed."""
-    found = _INTERPRETATIONS.get(number)
-    if found is None:
+    component = _INTERPRETATIONS.get(number)
+    if component is None:
         raise Malformed(f"{number} is not a component type (CV-002)")
-    if found.packed and not may_be_packed:
-        raise Malformed(f"{found.name} components are for input vectors only (CV-036b)")
-    return found
+    if component.packed and not may_be_packed:
+        raise Malformed(f"{component.name} components are for input vectors only (CV-036b)")
+    return component
 
 
 def reading(source: ty.Int | ty.Float, to: Interpretation, count: int, *, is_signed: bool, rounds: bool) -> Reading:

@@ -30,12 +30,12 @@ def convert(memory: AddressSpace, bases: Mapping[str, int], number: int, c: Layo
         values = memory.gather(_addresses(bases, c, c.source, source), source.dtype)
         if source != destination:
             values = rounded(values, destination.dtype)
-        at = _addresses(bases, c, c.destination, destination)
+        addresses = _addresses(bases, c, c.destination, destination)
         if c.destination.layout in opaque.OPTIMAL:
             taken = opaque.size(c.destination.layout, c.rows, c.cols, destination.dtype.itemsize)
             start = bases[c.destination.of] + c.destination.offset
             memory.scatter(start + np.arange(taken), np.array(opaque.POISON, np.uint8))
-        memory.scatter(at, values)
+        memory.scatter(addresses, values)
     except Problem as problem:
         problem.where = problem.where or f"conversion {number} of {c.source.of!r} to {c.destination.of!r}"
         raise
@@ -49,8 +49,8 @@ def _addresses(bases: Mapping[str, int], c: LayoutConversion, place: MatrixRegio
     length = c.rows if place.layout == opaque.COLUMN_MAJOR else c.cols
     if place.layout not in opaque.OPTIMAL and place.stride < length * element:
         raise Malformed(f"a stride of {place.stride} bytes for {length} {component.name} (VK-055)")
-    found = opaque.offsets(place.layout, c.rows, c.cols, element, place.stride)
-    return bases[place.of] + place.offset + found
+    offsets = opaque.offsets(place.layout, c.rows, c.cols, element, place.stride)
+    return bases[place.of] + place.offset + offsets
 
 
 def _check_types(source: Interpretation, destination: Interpretation) -> None:

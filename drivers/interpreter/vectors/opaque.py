@@ -34,12 +34,12 @@ def size(layout: int, rows: int, cols: int, element: int) -> int:
     """Bytes that a matrix in an optimal layout takes; elements have `element` bytes. Raises Malformed."""
     if layout == INFERENCING_OPTIMAL:
         tiles = -(-rows // _ROWS) * -(-cols * element // _BYTES)
-        found = tiles * (_ROWS + 1) * _BYTES
+        used = tiles * (_ROWS + 1) * _BYTES
     elif layout == TRAINING_OPTIMAL:
-        found = -(-rows // _TILE) * -(-cols // _TILE) * (_TILE + 1) * _TILE * element
+        used = -(-rows // _TILE) * -(-cols // _TILE) * (_TILE + 1) * _TILE * element
     else:
         raise Malformed(f"{layout} is not an optimal layout (CV-002)")
-    return -(-found // ALIGNMENT) * ALIGNMENT
+    return -(-used // ALIGNMENT) * ALIGNMENT
 
 
 def offsets(layout: int, rows: int, cols: int, element: int, stride: int) -> Array:
@@ -58,17 +58,17 @@ def offsets(layout: int, rows: int, cols: int, element: int, stride: int) -> Arr
 @lru_cache(maxsize=64)
 def _optimal(layout: int, rows: int, cols: int, element: int) -> Array:
     row, col = np.arange(rows, dtype=np.int64)[:, None], np.arange(cols, dtype=np.int64)[None, :]
-    found = _inferencing(row, col, element) if layout == INFERENCING_OPTIMAL else _training(row, col, element)
-    found.flags.writeable = False
-    return found
+    byte_offsets = _inferencing(row, col, element) if layout == INFERENCING_OPTIMAL else _training(row, col, element)
+    byte_offsets.flags.writeable = False
+    return byte_offsets
 
 
 def _inferencing(row: Array, col: Array, element: int) -> Array:
-    at = col * element
-    tile = at // _BYTES * -(-row.size // _ROWS) + row // _ROWS
-    swizzled = (row % _ROWS) ^ ((at // _BYTES + _SWIZZLE) % _ROWS)
-    found: Array = (tile * (_ROWS + 1) + swizzled) * _BYTES + at % _BYTES
-    return found
+    byte = col * element
+    tile = byte // _BYTES * -(-row.size // _ROWS) + row // _ROWS
+    swizzled = (row % _ROWS) ^ ((byte // _BYTES + _SWIZZLE) % _ROWS)
+    byte_offsets: Array = (tile * (_ROWS + 1) + swizzled) * _BYTES + byte % _BYTES
+    return byte_offsets
 
 
 def _training(row: Array, col: Array, element: int) -> Array:
@@ -76,5 +76,5 @@ def _training(row: Array, col: Array, element: int) -> Array:
     tile = (down - 1 - row // _TILE) * right + col // _TILE
     r, c = row % _TILE, col % _TILE
     morton = (c & 1) | (r & 1) << 1 | (c & 2) << 1 | (r & 2) << 2
-    found: Array = (tile * (_TILE + 1) * _TILE + _TILE + morton) * element
-    return found
+    byte_offsets: Array = (tile * (_TILE + 1) * _TILE + _TILE + morton) * element
+    return byte_offsets

@@ -38,7 +38,7 @@ class Unsupported(Exception):
 
 
 class Refused(Exception):
-    """The device does not do a conversion."""
+    """The device refuses a conversion."""
 
 
 class TooSmall(Exception):
@@ -141,9 +141,9 @@ class _Copy:
 
     def __init__(self, data: bytes) -> None:
         self._block = own.new("char[]", len(data) + _ALIGNMENT)
-        at = int(own.cast("uintptr_t", self._block))
-        start = -at % _ALIGNMENT
-        self.address = at + start
+        address = int(own.cast("uintptr_t", self._block))
+        start = -address % _ALIGNMENT
+        self.address = address + start
         self.view = memoryview(own.buffer(self._block))[start : start + len(data)]
         self.view[:] = data
 

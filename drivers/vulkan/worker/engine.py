@@ -69,7 +69,7 @@ class Engine:
             ready = time.perf_counter()
             where = "vkQueueSubmit"
             if any(m.startswith("error") for m in self._instance.messages):
-                # Running what the layer rejects could do anything, and lose what it said.
+                # A pipeline that the layer rejects could crash the worker when run, and the messages would be lost.
                 yield Failed(
                     "error", "the validation layer rejects the pipeline", run.id, self._instance.take_messages()
                 )

@@ -37,19 +37,19 @@ class Hung(Exception):
 class _Placed(NamedTuple):
     """A buffer's place in the arena."""
 
-    at: int
+    offset: int
     memory: Memory
 
     @property
     def window(self) -> int:
         """Where what the module sees begins."""
-        return self.at + self.memory.start
+        return self.offset + self.memory.start
 
 
 def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...]:
     """All parameter sets of a run in one submission; per set and buffer the memory after it, None where unchanged.
 
-    Conversions on the host part the submission. Raises Hung, vulkan's VkError, and what convert.Converter does.
+    Conversions on the host split the submission. Raises Hung, vulkan's VkError, and what convert.Converter does.
     """
     device = pipeline.device
     deadline = time.monotonic() + run.timeout
@@ -60,7 +60,7 @@ def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...
     before = [[_initial(buffer, placed, base) for buffer in placed] for placed in sets]
     for placed, contents in zip(sets, before, strict=True):
         for buffer, data in zip(placed, contents, strict=True):
-            view[buffer.at : buffer.at + len(data)] = data
+            view[buffer.offset : buffer.offset + len(data)] = data
     descriptors = _Descriptors(pipeline, run, sets)
     try:
         for on_host, steps in itertools.groupby(_steps(run), lambda step: step is not None and step.host):
@@ -124,7 +124,7 @@ def _patch(data: bytes, addresses: tuple[Address, ...], placed: list[_Placed], b
 
 def _changed(view: memoryview, buffer: _Placed, before: bytes) -> bytes | None:
     """The memory after the run, or None. An address that was filled in and is still there counts as unchanged."""
-    after = view[buffer.at : buffer.at + len(before)]
+    after = view[buffer.offset : buffer.offset + len(before)]
     if after == before:
         return None
     restored = bytearray(after)

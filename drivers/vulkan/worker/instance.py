@@ -84,7 +84,7 @@ class Instance:
         )
 
     def _message(self, severity: int, types: int, data: Any, _user: Any) -> int:
-        """Called in the thread that called Vulkan. The layer speaks of validation, drivers and the loader do not."""
+        """Called in the thread that called Vulkan. Only the layer's messages are of type validation."""
         text = vk.ffi.string(data.pMessage).decode(errors="replace")
         if not types & vk.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT:
             self._remarks.__dict__.setdefault("lines", deque(maxlen=_REMARKS)).append(text)
@@ -132,8 +132,8 @@ class Instance:
         return compute[0] if compute else None
 
     def extensions(self, index: int) -> frozenset[str]:
-        found = vk.vkEnumerateDeviceExtensionProperties(self.physical[index], None)
-        return frozenset(e.extensionName for e in found)
+        listed = vk.vkEnumerateDeviceExtensionProperties(self.physical[index], None)
+        return frozenset(e.extensionName for e in listed)
 
     def describe(self, index: int) -> Description:
         """Everything asked of a device (VK-001..VK-008, VK-020..VK-028, VK-051, VK-052)."""
@@ -141,24 +141,24 @@ class Instance:
         chain = Chain(t for t in FEATURES[1:] if not t.extension or t.extension in extensions)
         features = vk.ffi.new("VkPhysicalDeviceFeatures2 *", {"sType": FEATURES[0].s_type, "pNext": chain.head})
         vk.lib.vkGetPhysicalDeviceFeatures2(device, features)
-        found = {name: bool(getattr(features.features, name)) for name in FEATURES[0].members}
+        supported = {name: bool(getattr(features.features, name)) for name in FEATURES[0].members}
         for _, members in chain.values():
-            found.update({name: bool(value) for name, value in members.items()})
+            supported.update({name: bool(value) for name, value in members.items()})
         properties, structures = self._core_properties(index)
         structures["VkPhysicalDeviceProperties"] = dict(_members(properties))
         structures["VkPhysicalDeviceLimits"] = dict(_members(properties.limits))
-        more = Chain(t for t in PROPERTIES if t.extension in extensions)
+        further = Chain(t for t in PROPERTIES if t.extension in extensions)
         vk.lib.vkGetPhysicalDeviceProperties2(
             device,
-            vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": more.head or vk.ffi.NULL}),
+            vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": further.head or vk.ffi.NULL}),
         )
-        structures.update({table.name: dict(members) for table, members in more.values()})
+        structures.update({table.name: dict(members) for table, members in further.values()})
         return Description(
             device=self._summary(index),
             extensions=tuple(sorted(extensions)),
-            features=found,
+            features=supported,
             properties=structures,
-            matrices=tuple(self._matrices(device, extensions, found, structures)),
+            matrices=tuple(self._matrices(device, extensions, supported, structures)),
             vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
             processors=len(os.sched_getaffinity(0)),
         )

@@ -235,7 +235,7 @@ class Opened(_Message, frozen=True, tag="opened"):
 
 
 class Progress(_Message, frozen=True, tag="progress"):
-    """Run `id` has entered a phase: whoever dies or hangs after it does so there."""
+    """Run `id` has entered a phase: a crash or hang that follows happened in it."""
 
     id: int
     phase: Phase

@@ -105,7 +105,10 @@ def query_vectors(instance: Any, device: Any) -> Iterator[VectorRow]:
 
 
 def _rows(instance: Any, device: Any, command: str, row: str, s_type: int, info: Any = None) -> Iterator[Any]:
-    """The two-call idiom; a device's list does not grow, so VK_INCOMPLETE cannot come. Rows die with the iterator."""
+    """The two-call idiom; a device's list does not grow, so VK_INCOMPLETE cannot come.
+
+    Rows are valid as long as the iterator lives.
+    """
     address = vk.lib.vkGetInstanceProcAddr(instance, f"vkGetPhysicalDevice{command}".encode())
     if address == vk.ffi.NULL:
         return

@@ -32,8 +32,8 @@ def distance(p: Array, q: Array) -> Array:
 @glsl("Cross")
 def cross(x: Array, y: Array) -> Array:
     """Component k is x[k+1] * y[k+2] - y[k+1] * x[k+2], numbers mod 3."""
-    one, two = [1, 2, 0], [2, 0, 1]
-    product: Array = x[:, one] * y[:, two] - y[:, one] * x[:, two]
+    next_1, next_2 = [1, 2, 0], [2, 0, 1]
+    product: Array = x[:, next_1] * y[:, next_2] - y[:, next_1] * x[:, next_2]
     return product
 
 

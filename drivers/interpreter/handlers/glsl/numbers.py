@@ -91,8 +91,8 @@ def s_clamp(x: Array, low: Array, high: Array) -> Array:
 
 def _below(x: Array, y: Array) -> Array:
     """Whether x < y; of zeros, -0 < +0."""
-    found: Array = (x < y) | ((x == y) & (np.signbit(x) > np.signbit(y)))
-    return found
+    is_below: Array = (x < y) | ((x == y) & (np.signbit(x) > np.signbit(y)))
+    return is_below
 
 
 @glsl("FMin")

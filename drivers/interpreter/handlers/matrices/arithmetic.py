@@ -39,8 +39,8 @@ def multiply_add(c: Compiler, i: Instruction) -> Step:
         m.topology.scopes[t.scope].active(m.mask)
         values = [matrix_of(m, id_).bits.view(d) for id_, d in zip(ids, dtypes, strict=True)]
         a, b, c = values
-        found = multiply_add_floats(a, b, c, dtype) if is_float else multiply_add_integers(a, b, c, signs, dtype)
-        m.registers[result] = Matrix(found.view(t.bits), t.scope)
+        sums = multiply_add_floats(a, b, c, dtype) if is_float else multiply_add_integers(a, b, c, signs, dtype)
+        m.registers[result] = Matrix(sums.view(t.bits), t.scope)
 
     return run
 
@@ -74,8 +74,8 @@ def element_wise(c: Compiler, i: Instruction) -> Step:
 
     def run(m: Machine) -> None:
         m.topology.scopes[t.scope].active(m.mask)
-        found = operation(*(matrix_of(m, id_).bits.view(dtype) for id_ in operands))
-        m.registers[result] = Matrix(found.view(t.bits), t.scope)
+        results = operation(*(matrix_of(m, id_).bits.view(dtype) for id_ in operands))
+        m.registers[result] = Matrix(results.view(t.bits), t.scope)
 
     return run
 
@@ -93,7 +93,7 @@ def times_scalar(c: Compiler, i: Instruction) -> Step:
         instances = m.topology.scopes[t.scope]
         instances.active(m.mask)
         factor = instances.value(m.registers[scalar], m.mask)[:, None, None]
-        found = np.multiply(matrix_of(m, matrix).bits.view(dtype), factor)
-        m.registers[result] = Matrix(found.view(t.bits), t.scope)
+        products = np.multiply(matrix_of(m, matrix).bits.view(dtype), factor)
+        m.registers[result] = Matrix(products.view(t.bits), t.scope)
 
     return run

@@ -57,9 +57,9 @@ def reduce(c: Compiler, i: Instruction) -> Step:
             instance = np.repeat(numbers, a[0].size)
             return combine(m, instances, instance, [a.reshape(-1), b.reshape(-1)]).reshape(a.shape)
 
-        found = reduction(bits.view(dtype), pairs).view(target.bits)
-        found = np.broadcast_to(found, (len(found), *shape))
-        m.registers[result] = Matrix(_all(found, numbers, instances), target.scope)
+        reduced = reduction(bits.view(dtype), pairs).view(target.bits)
+        reduced = np.broadcast_to(reduced, (len(reduced), *shape))
+        m.registers[result] = Matrix(_all(reduced, numbers, instances), target.scope)
 
     return run
 
@@ -109,8 +109,8 @@ def per_element(c: Compiler, i: Instruction) -> Step:
                 arguments.append(others.reshape(-1).view(dtype))
             else:
                 arguments.append(per_lane(value, instances, instance, m.mask))
-        found = call(m, instances, instance, arguments).view(t.bits).reshape(-1, t.rows, t.cols)
-        m.registers[result] = Matrix(_all(found, numbers, instances), t.scope)
+        results = call(m, instances, instance, arguments).view(t.bits).reshape(-1, t.rows, t.cols)
+        m.registers[result] = Matrix(_all(results, numbers, instances), t.scope)
 
     return run
 
@@ -131,10 +131,10 @@ def _active(m: Machine, instances: Instances, bits: Array, *, every: bool) -> tu
     return np.broadcast_to(bits, (instances.count, *bits.shape[1:]))[numbers], numbers
 
 
-def _all(found: Array, numbers: Array, instances: Instances) -> Array:
+def _all(results: Array, numbers: Array, instances: Instances) -> Array:
     """Results of some instances as an array for all of them; one stands for all."""
-    if len(numbers) in (1, instances.count) and len(found) == len(numbers):
-        return found
-    out = np.zeros((instances.count, *found.shape[1:]), found.dtype)
-    out[numbers] = found
+    if len(numbers) in (1, instances.count) and len(results) == len(numbers):
+        return results
+    out = np.zeros((instances.count, *results.shape[1:]), results.dtype)
+    out[numbers] = results
     return out

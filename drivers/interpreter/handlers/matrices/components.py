@@ -31,9 +31,9 @@ def _split(c: Compiler, i: Instruction, whole: ty.Type, first: int) -> tuple[tup
     Raises Malformed.
     """
     path = [i.number(k) for k in range(first, len(i.operands))]
-    for at, index in enumerate(path):
+    for depth, index in enumerate(path):
         if isinstance(whole, ty.CooperativeMatrix):
-            if at != len(path) - 1:
+            if depth != len(path) - 1:
                 raise Malformed("a component of a cooperative matrix has no constituents")
             count = components.count(whole.rows, whole.cols, c.declared.invocations(whole.scope))
             if index >= count:
@@ -89,5 +89,5 @@ def _with(whole: Value, path: tuple[int, ...], part: Value) -> Value:
     """The composite (of tuples) with another constituent at the path."""
     if not path:
         return part
-    at, rest = path[0], path[1:]
-    return (*whole[:at], _with(whole[at], rest, part), *whole[at + 1 :])
+    index, rest = path[0], path[1:]
+    return (*whole[:index], _with(whole[index], rest, part), *whole[index + 1 :])

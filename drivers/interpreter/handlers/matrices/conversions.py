@@ -29,8 +29,8 @@ def _mapped(i: Instruction, source: ty.CooperativeMatrix, target: ty.Cooperative
 
     def run(m: Machine) -> None:
         m.topology.scopes[target.scope].active(m.mask)
-        found = function(matrix_of(m, operand).bits.view(dtype))
-        m.registers[result] = Matrix(found.view(target.bits), target.scope)
+        converted = function(matrix_of(m, operand).bits.view(dtype))
+        m.registers[result] = Matrix(converted.view(target.bits), target.scope)
 
     return run
 

@@ -66,16 +66,16 @@ def load(c: Compiler, i: Instruction) -> Step:
     t = c.declared.result_type(i)
     if not isinstance(t, ty.CooperativeMatrix):
         raise Malformed("the result type must be a cooperative matrix")
-    result, addresses = i.result, _Strided(c, t, i.id(0), i.operands[1:])
+    result, locate = i.result, _Strided(c, t, i.id(0), i.operands[1:])
 
     def loaded(m: Machine) -> None:
         active = m.topology.scopes[t.scope].active(m.mask)
-        at = addresses(m)
-        if active is None or len(at) == 1:
-            bits = m.of_instances(t.scope, None).gather(at, t.bits)
+        addresses = locate(m)
+        if active is None or len(addresses) == 1:
+            bits = m.of_instances(t.scope, None).gather(addresses, t.bits)
         else:
-            bits = np.zeros(at.shape, t.bits)
-            bits[active] = m.of_instances(t.scope, None).gather(at[active], t.bits)
+            bits = np.zeros(addresses.shape, t.bits)
+            bits[active] = m.of_instances(t.scope, None).gather(addresses[active], t.bits)
         m.registers[result] = Matrix(bits, t.scope)
 
     return loaded
@@ -85,16 +85,16 @@ def load(c: Compiler, i: Instruction) -> Step:
 def store(c: Compiler, i: Instruction) -> Step:
     object_ = i.id(1)
     t = matrix_type(c, object_)
-    addresses = _Strided(c, t, i.id(0), i.operands[2:])
+    locate = _Strided(c, t, i.id(0), i.operands[2:])
 
     def stored(m: Machine) -> None:
         active = m.topology.scopes[t.scope].active(m.mask)
-        at, bits = addresses(m), matrix_of(m, object_).bits
-        if active is not None and (len(at) > 1 or len(bits) > 1):
+        addresses, bits = locate(m), matrix_of(m, object_).bits
+        if active is not None and (len(addresses) > 1 or len(bits) > 1):
             shape = (len(active), t.rows, t.cols)
-            at, bits = np.broadcast_to(at, shape)[active], np.broadcast_to(bits, shape)[active]
-        elif len(bits) > len(at):
-            at = np.broadcast_to(at, bits.shape)
-        m.of_instances(t.scope, None).scatter(at, bits)
+            addresses, bits = np.broadcast_to(addresses, shape)[active], np.broadcast_to(bits, shape)[active]
+        elif len(bits) > len(addresses):
+            addresses = np.broadcast_to(addresses, bits.shape)
+        m.of_instances(t.scope, None).scatter(addresses, bits)
 
     return stored

@@ -45,17 +45,17 @@ class _Tensor:
         active = instances.active(m.mask)
         layout = instances.value(m.registers[self.layout], m.mask)
         view = None if self.view is None else instances.value(m.registers[self.view], m.mask)
-        found = elements(t.rows, t.cols, layout, self.layout_type, view, self.view_type, is_store=self.is_store)
+        located = elements(t.rows, t.cols, layout, self.layout_type, view, self.view_type, is_store=self.is_store)
         base = instances.value(m.registers[self.pointer], m.mask)[:, None, None]
         accessed = np.ones((1, 1, 1), np.bool_) if active is None else active[:, None, None]
-        for excluded in (found.skipped, found.outside):
+        for excluded in (located.skipped, located.outside):
             if excluded is not None:
                 accessed = accessed & ~excluded
-        return found, base, accessed
+        return located, base, accessed
 
-    def addresses(self, found: Elements, base: Array) -> Array:
+    def addresses(self, located: Elements, base: Array) -> Array:
         """The elements' byte addresses (TA-036)."""
-        addresses: Array = base + found.index.astype(np.int64) * self.type.component.size
+        addresses: Array = base + located.index.astype(np.int64) * self.type.component.size
         return addresses
 
 
@@ -67,21 +67,21 @@ _MEMORY_EXTRAS = frozenset(
 
 def _addressing_operands(rest: tuple[Operand, ...]) -> dict[str, int]:
     """The ids of the tensor addressing operands by name, which follow the memory operands and their extras (CM-005)."""
-    at = 1 + sum(bit in _MEMORY_EXTRAS for bit in str(rest[0]).split("|"))
-    names = [n for n in str(rest[at]).split("|") if n != "None"]
-    ids = [id_ for id_ in rest[at + 1 :] if isinstance(id_, Id)]
+    mask_index = 1 + sum(bit in _MEMORY_EXTRAS for bit in str(rest[0]).split("|"))
+    names = [n for n in str(rest[mask_index]).split("|") if n != "None"]
+    ids = [id_ for id_ in rest[mask_index + 1 :] if isinstance(id_, Id)]
     return dict(zip(names, ids, strict=True))
 
 
 def _decoder(c: Compiler, tensor: _Tensor) -> Decoder | None:
-    one, group = tensor.functions.get("DecodeFunc"), tensor.functions.get("DecodeVectorFunc")
-    if one is None:
+    single, group = tensor.functions.get("DecodeFunc"), tensor.functions.get("DecodeVectorFunc")
+    if single is None:
         if group is not None:
             raise Malformed("DecodeVectorFunc without DecodeFunc (DV-010)")
         return None
     if c.declared.storage(tensor.pointer) == "Workgroup":
         raise Malformed("with DecodeFunc the pointer must be PhysicalStorageBuffer or StorageBuffer (CM-010)")
-    return Decoder(c, tensor.type, tensor.layout_type, one, group)
+    return Decoder(c, tensor.type, tensor.layout_type, single, group)
 
 
 @step("OpCooperativeMatrixLoadTensorNV")
@@ -95,28 +95,28 @@ def load_tensor(c: Compiler, i: Instruction) -> Step:
     decode = _decoder(c, tensor)
 
     def loaded(m: Machine) -> None:
-        found, base, accessed = tensor.locate(m)
+        located, base, accessed = tensor.locate(m)
         if decode is None and accessed.all():
             memory = m.of_instances(t.scope, None)
-            m.registers[result] = Matrix(memory.gather(tensor.addresses(found, base), t.bits), t.scope)
+            m.registers[result] = Matrix(memory.gather(tensor.addresses(located, base), t.bits), t.scope)
             return
         instances = m.topology.scopes[t.scope]
         kept = matrix_of(m, object_).bits
         layout = instances.value(m.registers[tensor.layout], m.mask)
         clamp = layout.clamp_value.astype(t.bits)[:, None, None]  # low bits, not a conversion
         count = instances.count if decode is not None and decode.varies else 1
-        parts = (kept, found.index, base, accessed, clamp)
+        parts = (kept, located.index, base, accessed, clamp)
         shape = np.broadcast_shapes((count, 1, 1), *(part.shape for part in parts))
         bits = np.array(np.broadcast_to(kept, shape))
-        if found.outside is not None:
-            replaced = found.outside if found.skipped is None else found.outside & ~found.skipped
+        if located.outside is not None:
+            replaced = located.outside if located.skipped is None else located.outside & ~located.skipped
             np.copyto(bits, clamp, where=replaced)
         wanted = np.broadcast_to(accessed, shape)
         if decode is None:
             memory = m.of_instances(t.scope, np.nonzero(wanted)[0] if len(wanted) > 1 else None)
-            bits[wanted] = memory.gather(np.broadcast_to(tensor.addresses(found, base), shape)[wanted], t.bits)
+            bits[wanted] = memory.gather(np.broadcast_to(tensor.addresses(located, base), shape)[wanted], t.bits)
         else:
-            bits[wanted] = decode(m, found, base, layout, wanted)
+            bits[wanted] = decode(m, located, base, layout, wanted)
         m.registers[result] = Matrix(bits, t.scope)
 
     return loaded
@@ -132,8 +132,8 @@ def store_tensor(c: Compiler, i: Instruction) -> Step:
         raise Malformed(f"a store with {' and '.join(tensor.functions)} (CM-011)")
 
     def stored(m: Machine) -> None:
-        found, base, accessed = tensor.locate(m)
-        addresses, bits = tensor.addresses(found, base), matrix_of(m, object_).bits
+        located, base, accessed = tensor.locate(m)
+        addresses, bits = tensor.addresses(located, base), matrix_of(m, object_).bits
         shape = np.broadcast_shapes(bits.shape, addresses.shape, accessed.shape)
         addresses = np.broadcast_to(addresses, shape)
         if accessed.all():

@@ -122,8 +122,8 @@ def find_lsb(c: Compiler, i: Instruction) -> Step:
 def find_msb(c: Compiler, i: Instruction) -> Step:
     """Undefined for an empty ballot (here: the last invocation's number)."""
 
-    def found(bits: Array, m: Machine) -> Array:
+    def highest(bits: Array, m: Machine) -> Array:
         size = grid_of(m).size
         return np.asarray(size - 1 - bits[:, :size][:, ::-1].argmax(axis=1)).astype(np.uint32)
 
-    return _of_ballot(c, i, i.id(1), found)
+    return _of_ballot(c, i, i.id(1), highest)

@@ -16,7 +16,7 @@ from cts.drivers.interpreter.values import SUBGROUP, Array, Lanes
 
 
 class Grid:
-    """`row` and `column` (lanes,) are where each lane is; `lane` (subgroups, size) is who is there, if `present`."""
+    """`row` and `column` (lanes,) are where each lane is; `lane` (subgroups, size) is the lane at a `present` place."""
 
     def __init__(self, lanes: Lanes) -> None:
         subgroups = lanes.scopes[SUBGROUP]

@@ -103,12 +103,12 @@ def _reduction(c: Compiler, i: Instruction, combination: Combination) -> Step:
         rows = spread.reshape(-1, size, *spread.shape[2:])
         before, after = combination.scan(rows, active.reshape(-1, size))
         if operation == "ExclusiveScan":
-            found = before
+            results = before
         elif operation == "InclusiveScan":
-            found = after
+            results = after
         else:
-            found = np.broadcast_to(after[:, -1:], after.shape)
-        m.registers[result] = grid.gather(found.reshape(spread.shape))
+            results = np.broadcast_to(after[:, -1:], after.shape)
+        m.registers[result] = grid.gather(results.reshape(spread.shape))
 
     return reduce
 
@@ -131,7 +131,7 @@ def _partitioned(i: Instruction, combination: Combination) -> Step:
         grid = grid_of(m)
         spread, active = grid.spread(m.registers[value]), grid.active(m.mask)
         ballots = grid.spread(m.registers[ballot])
-        found = np.empty_like(spread)
+        results = np.empty_like(spread)
         for key in np.unique(ballots.reshape(-1, 4), axis=0):
             members = _members(grid, ballots, key) & active
             before, after = combination.scan(spread, members)
@@ -141,8 +141,8 @@ def _partitioned(i: Instruction, combination: Combination) -> Step:
                 chosen = after
             else:
                 chosen = np.broadcast_to(after[:, -1:], after.shape)
-            found[members] = chosen[members]
-        m.registers[result] = grid.gather(found)
+            results[members] = chosen[members]
+        m.registers[result] = grid.gather(results)
 
     return reduce
 

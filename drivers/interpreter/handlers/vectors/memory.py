@@ -45,9 +45,9 @@ def integers(c: Compiler, id_: int, role: str) -> Numbers:
 
 def place(c: Compiler, pointer: int, offset: int, role: str, storage: tuple[str, ...] = STORAGE) -> Numbers:
     """Byte addresses (lanes or 1,) of a pointer to an array and a byte offset. Raises Malformed (CV-013, CV-016b)."""
-    found = c.declared.storage(pointer)
-    if found not in storage:
-        raise Malformed(f"the storage class of {role} is {found}; it must be {' or '.join(storage)}")
+    storage_class = c.declared.storage(pointer)
+    if storage_class not in storage:
+        raise Malformed(f"the storage class of {role} is {storage_class}; it must be {' or '.join(storage)}")
     t = c.declared.pointee(pointer)
     if not isinstance(t, ty.Array) or not isinstance(t.element, (ty.Int, ty.Float, ty.Vector)):
         raise Malformed(f"{role} must point to an array of numbers or vectors, not to {type(t).__name__}")

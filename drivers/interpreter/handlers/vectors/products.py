@@ -50,12 +50,12 @@ class _Matrix:
     k: int
     is_transposed: bool
 
-    def gather(self, memory: AddressSpace, at: Array, stride: int) -> Array:
+    def gather(self, memory: AddressSpace, addresses: Array, stride: int) -> Array:
         """The transposes (n, k, m) of the matrices at addresses (n,), to multiply rows with."""
         shape = (self.k, self.m) if self.is_transposed else (self.m, self.k)
         offsets = opaque.offsets(self.layout, *shape, self.interpretation.dtype.itemsize, stride)
         offsets = offsets if self.is_transposed else offsets.T
-        return memory.gather(at[:, None, None] + offsets, self.interpretation.dtype)
+        return memory.gather(addresses[:, None, None] + offsets, self.interpretation.dtype)
 
 
 @step("OpCooperativeVectorMatrixMulNV", "OpCooperativeVectorMatrixMulAddNV")
@@ -86,14 +86,14 @@ def multiply(c: Compiler, i: Instruction) -> Step:
     def run(m: Machine) -> None:
         active = None if m.mask is None else np.flatnonzero(m.mask)
         vectors = read(_active(m.registers[operand], active))
-        at, strides = _active(matrix_at(m), active), _active(stride(m), active)
+        addresses, strides = _active(matrix_at(m), active), _active(stride(m), active)
         added = bias(m, active) if bias else nothing
-        found = _products(m.memory, matrix, vectors, at, strides, added, combine)
-        if active is not None and len(found) > 1:
-            out = np.zeros((m.topology.lanes, matrix.m), found.dtype)
-            out[active] = found
-            found = out
-        m.registers[result] = found
+        products = _products(m.memory, matrix, vectors, addresses, strides, added, combine)
+        if active is not None and len(products) > 1:
+            out = np.zeros((m.topology.lanes, matrix.m), products.dtype)
+            out[active] = products
+            products = out
+        m.registers[result] = products
 
     return run
 
@@ -185,17 +185,17 @@ def _products(
     memory: AddressSpace,
     matrix: _Matrix,
     vectors: Array,
-    at: Array,
+    addresses: Array,
     strides: Array,
     added: Array,
     combine: Arithmetic,
 ) -> Array:
     """(lanes or 1, m) of vectors (lanes or 1, k), matrices at addresses (lanes or 1,), and biases (lanes or 1, m)."""
-    if _agree(at) and _agree(strides):
-        return combine(vectors, matrix.gather(memory, at[:1], int(strides[0]))[0], added)
-    lanes = max(len(vectors), len(at), len(strides), len(added))
+    if _agree(addresses) and _agree(strides):
+        return combine(vectors, matrix.gather(memory, addresses[:1], int(strides[0]))[0], added)
+    lanes = max(len(vectors), len(addresses), len(strides), len(added))
     vectors, added = (np.broadcast_to(x, (lanes, x.shape[1])) for x in (vectors, added))
-    keys = np.stack([np.broadcast_to(at, lanes), np.broadcast_to(strides, lanes)])
+    keys = np.stack([np.broadcast_to(addresses, lanes), np.broadcast_to(strides, lanes)])
     different, of_lane = np.unique(keys, axis=1, return_inverse=True)
     order = np.argsort(of_lane, kind="stable")
     ends = np.cumsum(np.bincount(of_lane, minlength=different.shape[1]))
@@ -203,9 +203,9 @@ def _products(
         combine(vectors[group], matrix.gather(memory, address[None], int(stride))[0], added[group])
         for address, stride, group in zip(*different, np.split(order, ends[:-1]), strict=True)
     ]
-    found = np.empty((lanes, matrix.m), parts[0].dtype)
-    found[order] = np.concatenate(parts)
-    return found
+    products = np.empty((lanes, matrix.m), parts[0].dtype)
+    products[order] = np.concatenate(parts)
+    return products
 
 
 def _agree(values: Array) -> bool:
