@@ -323,7 +323,7 @@ def _vector_muls() -> Iterator[VectorMulSupport]:
 def _products() -> Iterator[tuple[ComponentType, ComponentType, ComponentType, bool]]:
     """Components of A, B and result, and saturation: what devices list, and mixed signs."""
     t = ComponentType
-    float8 = (t.float8_e4m3fn, t.float8_e5m2)
+    float8 = tuple(component for component in t if component.is_float8)
     for a, b, results in (
         (t.float16, t.float16, (t.float16, t.float32)),
         (t.float32, t.float32, (t.float32,)),

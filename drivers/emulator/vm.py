@@ -20,7 +20,6 @@ from cts.drivers.emulator.number_bugs import absolute, converted, negated, produ
 from cts.drivers.emulator.numbers import (
     BFLOAT16,
     E4M3,
-    E5M2,
     FLOAT16,
     FLOAT32,
     INT8,
@@ -36,6 +35,7 @@ from cts.drivers.emulator.numbers import (
     Settings,
     flushed,
     is_less,
+    least_normal,
     narrowed,
     number,
     pattern,
@@ -199,14 +199,14 @@ def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Sett
     elif bug == m.FLOAT8_SATURATES_ALWAYS and t >= E4M3:
         saturate = True
     elif bug == m.FLOAT8_DENORMALS_FLUSHED and t == FLOAT16 and source >= E4M3:
-        x = 0.0 if abs(x) < (0.015625 if source == E4M3 else 0.00006103515625) else x
+        x = 0.0 if abs(x) < least_normal(source) else x
     elif bug == m.BFLOAT16_THROUGH_FLOAT16 and t == BFLOAT16:
         x = narrowed(x, FLOAT16, NEAREST)
     elif bug == m.FLOAT16_THROUGH_BFLOAT16 and t == FLOAT16:
         x = narrowed(x, BFLOAT16, NEAREST)
     x = flushed(x, source, settings)
     # Elision never changes what a conversion does beyond the range of a float8.
-    if settings[WIDE_CONVERSIONS] and t not in (E4M3, E5M2):
+    if settings[WIDE_CONVERSIONS] and t < E4M3:
         return x
     if settings[WIDE_BFLOAT16] and t == BFLOAT16:
         return x

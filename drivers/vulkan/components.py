@@ -27,19 +27,17 @@ NAMES = {
     10: "uint64",
 }
 
+
+def _codes() -> dict[Component, tuple[int, ...]]:
+    found: dict[Component, tuple[int, ...]] = {Component("float", 64): (2,), Component("int", 64): (6, 10)}
+    for t in ComponentType:
+        component = Component("float" if t.is_float else "int", 8 * t.size, t.descriptor.encoding)
+        found[component] = (*found.get(component, ()), t.descriptor.number)
+    return found
+
+
 #: What a scalar type of a module can be; an integer type of either signedness is both (VK-007).
-CODES = {
-    Component("float", 16): (0,),
-    Component("float", 32): (1,),
-    Component("float", 64): (2,),
-    Component("int", 8): (3, 7),
-    Component("int", 16): (4, 8),
-    Component("int", 32): (5, 9),
-    Component("int", 64): (6, 10),
-    Component("float", 16, "BFloat16KHR"): (1000141000,),
-    Component("float", 8, "Float8E4M3EXT"): (1000491002,),
-    Component("float", 8, "Float8E5M2EXT"): (1000491003,),
-}
+CODES = _codes()
 
 #: The signed integers.
 SIGNED = (3, 4, 5, 6)

@@ -43,7 +43,8 @@ def specials(component: ComponentType, kind: str) -> tuple[Number, ...]:
         # The least and the greatest, and odd ones, of which each bit counts; and what is just no denormal.
         codes = [1, ones, 1 << (fraction - 1), 3, ones & ~1, 0x2AAAAB & ones, 0x155555 & ones, normal, normal | 1]
     elif not component.format.infinities:
-        codes = {"infinities": [], "greatest": [0x7E, 0x7D, 0x76], "nans": [0x7F]}[kind]
+        last = component.format.last
+        codes = {"infinities": [], "greatest": [last, last - 1, last - normal], "nans": [last + 1]}[kind]
     elif kind == "infinities":
         codes = [infinity]
     elif kind == "greatest":

@@ -209,9 +209,10 @@ def _overflows_in_part(target: ComponentType, saturate: bool, bounds: Interval) 
 
 
 def _overflowed(target: ComponentType, negative: Mask) -> Value:
-    """NU-033: an infinity of float8_e5m2, NaN of either sign and payload of float8_e4m3fn."""
+    """NU-033: infinity where a float8 type has one, as float8_e5m2, else NaN of either sign and any payload."""
     infinite = target.format.infinities
-    bits = np.where(negative, np.uint8(0x80), np.uint8(0)) | np.uint8(0x7C if infinite else 0x7F)
+    pattern = target.format.last + (not infinite)
+    bits = np.where(negative, np.uint8(0x80), np.uint8(0)) | np.uint8(pattern)
     flags = np.full(bits.shape, 0 if infinite else FREE | Freedom.NAN, np.uint8)
     number = real(target, bits)
-    return with_freedom(target, bits, flags, (number, number), ("NaN: out of range of float8_e4m3fn (NU-033)",))
+    return with_freedom(target, bits, flags, (number, number), (f"NaN: out of range of {target.value} (NU-033)",))
