@@ -181,7 +181,7 @@ def resume_states(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, 
 
 def _check(path: Path, manifest: Manifest) -> None:
     where = str(path)
-    if manifest.origin != "cts run":
+    if manifest.origin == "pytest":
         raise BadInput("run-of-pytest", "a pytest session cannot be resumed", where, "pytest again")
     if (why := older(path, manifest)) != "":
         code = "run-hashes" if manifest.hashes != HASHES else "run-format"

@@ -52,6 +52,7 @@ class Kernel:
 
     def __init__(self, signature: str, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
+        self._name = function.__qualname__
         self._signature = signature
         self._function = function
         self._compiled: Callable[..., Any] | None = None
@@ -71,7 +72,7 @@ class Kernel:
         folder = Path(compiled.stats.cache_path)
         with _locked(folder / "compiling.lock"):
             # While this process waited for the lock, another one may have compiled the function.
-            if not any(folder.glob(f"*.{self.__qualname__}-*.nbi")):
+            if not any(folder.glob(f"*.{self._name}-*.nbi")):
                 self._announce()
             compiled.compile(self._signature)
         compiled.disable_compile()
@@ -79,7 +80,7 @@ class Kernel:
 
     def _announce(self) -> None:
         count = sum(k._compiled is not None for k in Kernel.all) + 1
-        name = self.__qualname__.removesuffix(f"_{_SOURCES}")
+        name = self._name.removesuffix(f"_{_SOURCES}")
         _LOG.info("emulator: compiling %s, once per machine: %d of %d at most", name, count, len(Kernel.all))
 
 
