@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -19,6 +21,9 @@ from cts.verdict import Verdict
 #: Failures shown in full; the summary and the saved files have all of them.
 SHOWN = 10
 
+#: Seconds between two lines that say how far a run is, where no bar can.
+HEARTBEAT = 30.0
+
 #: Reasons for which a driver supports no case, shown for each driver: the most frequent.
 REASONS = 3
 
@@ -28,11 +33,18 @@ _COLOURS = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.NOT_RU
 class Terminal:
     """Consumes events: the report goes to `console`, what is rejected to `errors`.
 
-    There is a progress bar where `console` is a terminal. A context manager: leaving it puts the
-    terminal in order, however the run ended, and shows what was counted in one that did not end.
+    There is a progress bar where `console` is a terminal; elsewhere a line every `HEARTBEAT` seconds says how far the
+    run is. A context manager: leaving it puts the terminal in order, however the run ended, and shows what was counted
+    in one that did not end. `clock` gives seconds.
     """
 
-    def __init__(self, console: Console, errors: Console, save_dir: Path | None) -> None:
+    def __init__(
+        self,
+        console: Console,
+        errors: Console,
+        save_dir: Path | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.console = console
         # Beside a progress bar, errors must go through its console.
         self.errors = console if console.is_terminal else errors
@@ -45,10 +57,18 @@ class Terminal:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}"),
             console=console,
             transient=True,
             disable=not console.is_terminal,
         )
+        self.clock = clock
+        self.started = self.last_line = clock()
+        #: Cases that are judged, left out or no longer needed, and all of the run, on all drivers.
+        self.done = self.total = 0
+        #: Examples by driver and area.
+        self.seen: Counter[tuple[str, str]] = Counter()
+        self.overall_task: TaskID | None = None
         self.corpus_task: TaskID | None = None
         self.tasks: dict[str, TaskID] = {}
         self.shrinking: ev.Shrinking | None = None
@@ -74,7 +94,8 @@ class Terminal:
             case ev.Trouble():
                 self._error(HarnessTrouble(event.code, event.what, event.where, event.remedy))
             case ev.Progress():
-                self.progress.advance(self._task(event.area, event.area), event.examples)
+                self.seen[event.driver, event.area] += event.examples
+                self._advance(self._task(event.area, event.area), event.examples)
             case ev.Shrinking():
                 whose = event.driver or "the generator"
                 self.shrinking = event
@@ -98,9 +119,31 @@ class Terminal:
         )
         if self.save_dir is not None:
             self._print(f"run kept in {self.save_dir}")
+        self.started = self.last_line = self.clock()
+        self.total = (event.cases + len(event.areas) * event.max_examples) * len(event.drivers)
         self.progress.start()
+        self.overall_task = self.progress.add_task("in all", total=self.total, note="")
         if event.cases:
-            self.corpus_task = self.progress.add_task("corpus", total=event.cases * len(event.drivers))
+            self.corpus_task = self.progress.add_task("corpus", total=event.cases * len(event.drivers), note="")
+
+    def _advance(self, task: TaskID, count: int) -> None:
+        """Count cases of a part of the run, and say how far the whole run is."""
+        self.done += count
+        self.progress.advance(task, count)
+        if self.overall_task is not None:
+            self.progress.update(self.overall_task, advance=count, note=self._pace())
+        now = self.clock()
+        if not self.console.is_terminal and now - self.last_line >= HEARTBEAT:
+            self.last_line = now
+            self._print(f"after {now - self.started:.0f} s: {self.done} of {self.total} cases, {self._pace()}")
+
+    def _pace(self) -> str:
+        """Cases per second, what is left at that pace, and findings so far."""
+        seconds = self.clock() - self.started
+        rate = self.done / seconds if seconds > 0 else 0.0
+        left = f", about {(self.total - self.done) / rate:.0f} s left" if rate else ""
+        findings = sum(count for verdict, count in self.tally.verdicts.items() if verdict.is_finding)
+        return f"{rate:.0f} per second{left}, {findings} finding{'' if findings == 1 else 's'}"
 
     def _error(self, error: CtsError) -> None:
         self.errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
@@ -110,7 +153,7 @@ class Terminal:
         assert self.header is not None
         if area not in self.tasks:
             total = self.header.max_examples * len(self.header.drivers)
-            self.tasks[area] = self.progress.add_task(description, total=total)
+            self.tasks[area] = self.progress.add_task(description, total=total, note="")
         self.progress.update(self.tasks[area], description=description)
         return self.tasks[area]
 
@@ -118,8 +161,7 @@ class Terminal:
         """Count the examples that a finding has made needless."""
         assert self.header is not None
         task = self._task(result.area, result.area)
-        not_run = sum(result.not_run.values())
-        self.progress.advance(task, self.header.max_examples - result.examples - result.unsupported - not_run)
+        self._advance(task, self.header.max_examples - self.seen[result.driver, result.area])
 
     def _reduced(self, event: ev.Reduced) -> None:
         if self.shrinking is not None:
@@ -130,7 +172,7 @@ class Terminal:
         if result.generated:
             self._area_done(result)
         elif self.corpus_task is not None:
-            self.progress.advance(self.corpus_task)
+            self._advance(self.corpus_task, 1)
         if result.unexpected:
             self._print(f"\n{result.name} passes on {result.driver}, and should fail: {result.unexpected}", "bold red")
         if result.known:

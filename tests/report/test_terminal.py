@@ -1,0 +1,60 @@
+"""How far a run is, on a terminal and elsewhere."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from cts.judging.events import Event, Progress, Result, RunStarted
+from cts.report.terminal import HEARTBEAT, Terminal
+from cts.verdict import Verdict
+
+STARTED = RunStarted("1", "default", 100, 5, ("gpu",), ("area",), 20)
+
+
+def result(name: str, verdict: Verdict = Verdict.PASS, *, generated: bool = False, examples: int = 1) -> Result:
+    return Result("gpu", "area", name, generated, verdict, examples, 0, 0.0)
+
+
+def shown(events: list[tuple[float, Event]], *, terminal: bool = False) -> str:
+    """What is printed of events that happen at these times."""
+    now = 0.0
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=terminal, width=160)
+    with Terminal(console, console, None, lambda: now) as report:
+        for time, event in events:
+            now = time
+            report(event)
+    return out.getvalue()
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("after ")]
+
+
+def test_a_line_every_thirty_seconds_where_there_is_no_terminal() -> None:
+    events = [(0.0, STARTED), *((float(n), result(f"c{n}")) for n in range(1, 21)), (31.0, Progress("gpu", "area", 10))]
+    events += [(40.0, Progress("gpu", "area", 10)), (31.0 + HEARTBEAT, Progress("gpu", "area", 20))]
+    assert lines(shown(events)) == [
+        "after 31 s: 30 of 120 cases, 1 per second, about 93 s left, 0 findings",
+        "after 61 s: 60 of 120 cases, 1 per second, about 61 s left, 0 findings",
+    ]
+
+
+def test_findings_are_counted_and_what_they_make_needless_is_done() -> None:
+    failed = result("generated.area", Verdict.FAIL, generated=True, examples=10)
+    events = [(0.0, STARTED), (10.0, Progress("gpu", "area", 10)), (40.0, failed)]
+    assert lines(shown(events)) == ["after 40 s: 100 of 120 cases, 2 per second, about 8 s left, 1 finding"]
+
+
+def test_nothing_is_said_of_a_quick_run() -> None:
+    events = [(0.0, STARTED), *((float(n), result(f"c{n}")) for n in range(1, 21))]
+    assert lines(shown(events)) == []
+
+
+def test_a_terminal_has_a_bar_and_no_lines() -> None:
+    events = [(0.0, STARTED), (31.0, Progress("gpu", "area", 10)), (62.0, Progress("gpu", "area", 10))]
+    text = shown(events, terminal=True)
+    assert lines(text) == []
+    assert "in all" in text
