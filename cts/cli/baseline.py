@@ -20,7 +20,8 @@ def baseline(
     from cts.cli.stored import stored
     from cts.known.baseline import document
 
-    found = stored(run)
+    stored_run = stored(run)
     typer.echo(
-        document(found.findings(), {d.driver: d.identity for d in found.manifest.drivers}, reason, link), nl=False
+        document(stored_run.findings(), {d.driver: d.identity for d in stored_run.manifest.drivers}, reason, link),
+        nl=False,
     )

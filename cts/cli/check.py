@@ -81,12 +81,12 @@ def _check_areas(areas: list[str], spec: str | None, max_examples: int | None, s
     for name, cases in generators.items():
         what = f"{name} for {spec}, seed {settings.seed}"
         try:
-            found = examine(cases(opened.capabilities), settings, check)
+            examined = examine(cases(opened.capabilities), settings, check)
         except NothingToGenerate as e:
             typer.echo(f"{what}: nothing to generate: {e}")
             continue
-        faults = found.faults
-        typer.echo(f"{what}: {found.drawn} examples, {len(found.cases)} distinct: {faults.total or 'no'} faults")
+        faults = examined.faults
+        typer.echo(f"{what}: {examined.drawn} examples, {len(examined.cases)} distinct: {faults.total or 'no'} faults")
         for faulty in faults.by_kind.values():
             command = check_command(name, spec, settings.seed, settings.max_examples)
             typer.echo(f"\n{fault_text(of_fault(name, faulty, command), None)}", err=True)

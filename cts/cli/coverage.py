@@ -92,7 +92,7 @@ def _print(
 
 
 def _per_area(samples: Mapping[str, Sequence[Case]]) -> str:
-    return ", ".join(f"{area} {len(found)}" for area, found in samples.items()) or "none"
+    return ", ".join(f"{area} {len(drawn)}" for area, drawn in samples.items()) or "none"
 
 
 def _print_json(
@@ -106,7 +106,7 @@ def _print_json(
 
     document: dict[str, Any] = {
         "facts": [{"fact": r.fact, "cases": r.cases, "areas": r.areas, "drivers": r.drivers} for r in rows],
-        "areas": {area: len(found) for area, found in samples.items()},
+        "areas": {area: len(drawn) for area, drawn in samples.items()},
         "cases": len(cases),
         "drivers": {
             name: {"supported": len(able.cases), "missing": dict(able.missing)} for name, able in drivers.items()

@@ -27,14 +27,14 @@ def diff(
     from cts.store.diff import Change
     from cts.store.diff import diff as compare
 
-    found = compare(stored(before), stored(after))
-    for difference in found:
+    differences = compare(stored(before), stored(after))
+    for difference in differences:
         if json:
             line = {"change": difference.change, "before": difference.before, "after": difference.after}
             typer.echo(msgspec.json.encode(line).decode())
         else:
             typer.echo(_line(difference))
-    counts = Counter(d.change for d in found)
+    counts = Counter(d.change for d in differences)
     if not json:
         typer.echo(", ".join(f"{counts[c]} {c.value}" for c in Change))
     raise typer.Exit(1 if counts[Change.NEW] or counts[Change.CHANGED] else 0)

@@ -83,12 +83,12 @@ def _row(label: str, text: str) -> None:
 def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
     from cts.driver import NamedDriver
 
-    found = opened.capabilities
+    capabilities = opened.capabilities
     if isinstance(opened.driver, NamedDriver):
         yield "device", opened.driver.identity()
-    yield "subgroup size", str(found.subgroup_size)
-    yield "matrices", f"{len(found.matrices)} combinations of type, use and scope"
-    yield "features", ", ".join(sorted(f.value for f in found.features)) or "none"
+    yield "subgroup size", str(capabilities.subgroup_size)
+    yield "matrices", f"{len(capabilities.matrices)} combinations of type, use and scope"
+    yield "features", ", ".join(sorted(f.value for f in capabilities.features)) or "none"
 
 
 def _known(opened: OpenDriver, oracle: Oracle) -> int:
@@ -117,12 +117,12 @@ def _known(opened: OpenDriver, oracle: Oracle) -> int:
             "  fix:   a device and driver with cooperative matrices or vectors: `cts drivers -d` shows what it supports"
         )
         return TROUBLE
-    told = f"{passed} of {ran} known cases pass, {len(seen) - ran} are not supported by the device"
+    summary = f"{passed} of {ran} known cases pass, {len(seen) - ran} are not supported by the device"
     if passed == ran:
-        typer.echo(f"\nyes: {opened.spec} can be tested: {told}")
+        typer.echo(f"\nyes: {opened.spec} can be tested: {summary}")
         typer.echo(f"next: cts run --profile smoke --driver {shlex.quote(opened.spec)}")
         return CLEAN
-    typer.echo(f"\nno: {opened.spec} fails known cases: {told}")
+    typer.echo(f"\nno: {opened.spec} fails known cases: {summary}")
     return TROUBLE if Verdict.ERROR in seen else FINDINGS
 
 

@@ -25,19 +25,19 @@ def drivers(
     from cts.errors import BadInput, CtsError
     from cts.plugins import registry
 
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     status = 0
     for spec in driver or registry.names("cts.drivers"):
         try:
-            found.append(_described(spec))
+            entries.append(_described(spec))
         except CtsError as e:
-            found.append({"name": spec, "error": str(e)})
+            entries.append({"name": spec, "error": str(e)})
             if driver:
                 status = max(status, 2 if isinstance(e, BadInput) else 3)
     if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        typer.echo(msgspec.json.format(msgspec.json.encode(entries), indent=2).decode())
     else:
-        _table(found)
+        _table(entries)
     raise typer.Exit(status)
 
 
@@ -86,8 +86,8 @@ def _capabilities(capabilities: Capabilities) -> dict[str, Any]:
     }
 
 
-def _table(found: list[dict[str, Any]]) -> None:
-    for entry in found:
+def _table(entries: list[dict[str, Any]]) -> None:
+    for entry in entries:
         typer.echo(entry["name"])
         if "error" in entry:
             typer.echo("  " + entry["error"].replace("\n", "\n  "))

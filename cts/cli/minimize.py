@@ -50,28 +50,33 @@ def minimize(
     case = read(target, oracle)
     opened = open_driver(driver)
     with closing(opened.driver):
-        found = _watched(case, opened, Budget(seconds, runs=steps))
-    text = dumps_case(renamed(found))
+        minimized = _watched(case, opened, Budget(seconds, runs=steps))
+    text = dumps_case(renamed(minimized))
     if out is not None:
         try:
             out.write_text(text, encoding="utf-8")
         except OSError as e:
             raise BadInput("out-file", e.strerror or str(e), str(out), "a file that can be written") from e
     if json:
-        typer.echo(_json(found, text))
+        typer.echo(_json(minimized, text))
     else:
         if out is None:
             typer.echo(text, nl=False)
-        typer.echo(report(found), err=True)
+        typer.echo(report(minimized), err=True)
     if out is not None:
         typer.echo(f"reproduce: cts run {out} --driver '{driver}'", err=True)
 
 
-def _json(found: Minimized, text: str) -> str:
+def _json(minimized: Minimized, text: str) -> str:
     import msgspec
 
-    told = {"case": text, "verdict": found.verdict, "seconds": round(found.seconds, 6), "reduction": found.reduction}
-    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
+    document = {
+        "case": text,
+        "verdict": minimized.verdict,
+        "seconds": round(minimized.seconds, 6),
+        "reduction": minimized.reduction,
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 
 def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:

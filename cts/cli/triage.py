@@ -39,12 +39,12 @@ def triage(
     from cts.report.triage import triage as grouped
 
     this, earlier = runs(run, against)
-    found = grouped(this, earlier, explained(this, explain=explain))
+    triaged = grouped(this, earlier, explained(this, explain=explain))
     if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(to_json(found)), indent=2).decode())
+        typer.echo(msgspec.json.format(msgspec.json.encode(to_json(triaged)), indent=2).decode())
     else:
-        _print(found, this, earlier)
-    raise typer.Exit(1 if any(g.new for g in found.groups) else 0)
+        _print(triaged, this, earlier)
+    raise typer.Exit(1 if any(g.new for g in triaged.groups) else 0)
 
 
 def runs(path: Path, against: Path | None) -> tuple[Run, Run | None]:
@@ -64,11 +64,11 @@ def explained(run: Run, *, explain: bool) -> dict[tuple[str, str], Explanation]:
     return explanations.complete(run, lambda text: typer.echo(text, err=True)) if explain else explanations.read(run)
 
 
-def _print(found: Triage, run: Run, earlier: Run | None) -> None:
+def _print(triaged: Triage, run: Run, earlier: Run | None) -> None:
     compared = f", against {earlier.path}" if earlier is not None else ""
     ended = "" if run.footer is not None else ", which did not end"
     typer.echo(f"{run.path}{ended}{compared}")
-    for group in found.groups:
+    for group in triaged.groups:
         typer.echo(f"\n{_heading(group)}")
         for failure in group.failures[:SHOWN]:
             result = failure.result
@@ -77,15 +77,15 @@ def _print(found: Triage, run: Run, earlier: Run | None) -> None:
             typer.echo(f"  {failure.status:<8} {name}{policy}")
         if len(group.failures) > SHOWN:
             typer.echo(f"  and {len(group.failures) - SHOWN} more")
-    for word, results in (("fixed", found.fixed), ("gone", found.gone)):
+    for word, results in (("fixed", triaged.fixed), ("gone", triaged.gone)):
         if results:
             typer.echo(f"\n{word}:")
             for result in results:
                 typer.echo(f"  {result.name} on {result.driver}")
-    new = sum(g.new for g in found.groups)
-    known = sum(len(g.failures) - g.new for g in found.groups)
-    rest = f"{len(found.fixed)} fixed, {len(found.gone)} gone"
-    typer.echo(f"\n{len(found.groups)} causes, {new} new failures, {known} known; {rest}")
+    new = sum(g.new for g in triaged.groups)
+    known = sum(len(g.failures) - g.new for g in triaged.groups)
+    rest = f"{len(triaged.fixed)} fixed, {len(triaged.gone)} gone"
+    typer.echo(f"\n{len(triaged.groups)} causes, {new} new failures, {known} known; {rest}")
 
 
 def _heading(group: Group) -> str:

@@ -62,8 +62,8 @@ class _Context:
         return shape.component
 
     def clamp(self, layout: str) -> ClampMode:
-        found = self.types[layout]
-        return getattr(found, "clamp", ClampMode.Undefined)
+        layout_type = self.types[layout]
+        return getattr(layout_type, "clamp", ClampMode.Undefined)
 
     def made_by(self, name: str) -> Instruction | None:
         """The instruction whose result `name` is."""
@@ -73,13 +73,13 @@ class _Context:
 def exercised(case: Case) -> frozenset[str]:
     """The facts that the instructions and options of a well-formed case put to the test."""
     context = _Context(case, types_of(case))
-    found = set(_of_case(context))
+    all_facts = set(_of_case(context))
     for instruction in case.program:
-        found.update(instruction.exercised)
+        all_facts.update(instruction.exercised)
         for kind, rule in _RULES:
             if isinstance(instruction, kind):
-                found.update(fact for facts in rule(instruction, context) for fact in facts.split())
-    return frozenset(found)
+                all_facts.update(fact for facts in rule(instruction, context) for fact in facts.split())
+    return frozenset(all_facts)
 
 
 def _of_case(context: _Context) -> Iterator[str]:
@@ -253,7 +253,7 @@ def table(cases: Sequence[Case], samples: Mapping[str, Sequence[Case]], drivers:
     for case in cases:
         for fact in case.covers:
             covered.setdefault(fact, []).append(case.name)
-    produced = {area: Counter(f for case in found for f in exercised(case)) for area, found in samples.items()}
+    produced = {area: Counter(f for case in drawn for f in exercised(case)) for area, drawn in samples.items()}
     facts = sorted(set(covered).union(*produced.values()))
     return [
         Row(
@@ -268,7 +268,7 @@ def table(cases: Sequence[Case], samples: Mapping[str, Sequence[Case]], drivers:
 
 def untested(rows: Sequence[Row], drivers: Sequence[str], *, generated: bool = True) -> dict[str, list[str]]:
     """Untested facts, by who should test them: `corpus`, `generators`, each driver that can run no case of a fact."""
-    found = {"corpus": [r.fact for r in rows if not r.cases]}
+    missing = {"corpus": [r.fact for r in rows if not r.cases]}
     if generated:
-        found["generators"] = [r.fact for r in rows if not r.areas and r.fact not in SITUATIONS]
-    return found | {spec: [r.fact for r in rows if r.cases and not r.drivers[spec]] for spec in drivers}
+        missing["generators"] = [r.fact for r in rows if not r.areas and r.fact not in SITUATIONS]
+    return missing | {spec: [r.fact for r in rows if r.cases and not r.drivers[spec]] for spec in drivers}

@@ -104,8 +104,8 @@ def is_nan(component: ComponentType, bits: Bits) -> npt.NDArray[np.bool_]:
     if not component.is_float:
         return np.zeros(bits.shape, bool)
     magnitude = bits & component.bits_dtype.type((1 << (8 * component.size - 1)) - 1)
-    found: npt.NDArray[np.bool_] = magnitude > component.format.last
-    return found
+    nans: npt.NDArray[np.bool_] = magnitude > component.format.last
+    return nans
 
 
 def ulps(component: ComponentType, actual: Bits, lo: Bits, hi: Bits) -> npt.NDArray[np.int64]:
@@ -186,12 +186,12 @@ def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Ite
         size = intervals.component.size
         at = intervals.offsets[:, None] + np.arange(size)
         wrong[at] = False
-        found = np.ascontiguousarray(actual[at]).view(intervals.component.bits_dtype).reshape(-1)
-        wrong_here = ~within(intervals, found)
-        yield from _differing(name, intervals, found, wrong_here, intervals.lo, intervals.hi)
-        below, above = _multiples(intervals, found)
+        bits = np.ascontiguousarray(actual[at]).view(intervals.component.bits_dtype).reshape(-1)
+        wrong_here = ~within(intervals, bits)
+        yield from _differing(name, intervals, bits, wrong_here, intervals.lo, intervals.hi)
+        below, above = _multiples(intervals, bits)
         between = ~wrong_here & (below != above)
-        yield from _differing(name, intervals, found, between, below, above, UNROUNDED)
+        yield from _differing(name, intervals, bits, between, below, above, UNROUNDED)
     for identical in allowed.identical:
         yield from _unlike(name, identical, actual)
     if wrong.any():
@@ -203,7 +203,7 @@ def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Ite
 
 
 def _differing(
-    name: str, intervals: Intervals, found: Bits, wrong: npt.NDArray[np.bool_], lo: Bits, hi: Bits, rule: str = ""
+    name: str, intervals: Intervals, bits: Bits, wrong: npt.NDArray[np.bool_], lo: Bits, hi: Bits, rule: str = ""
 ) -> Iterator[Differing]:
     """The elements of a mask, where there are any."""
     bad = np.flatnonzero(wrong)
@@ -215,7 +215,7 @@ def _differing(
             False,
             intervals.component,
             offsets,
-            found[bad],
+            bits[bad],
             lo[bad],
             hi[bad],
             intervals.flags[bad],
@@ -229,16 +229,16 @@ def _unlike(name: str, identical: Identical, actual: Bytes) -> Iterator[Differin
     """The elements that hold other bits than the first of their group; NaNs are alike, whatever bits (NU-020)."""
     component = identical.component
     at = identical.offsets[:, None] + np.arange(component.size)
-    found = np.ascontiguousarray(actual[at]).view(component.bits_dtype).reshape(-1)
+    bits = np.ascontiguousarray(actual[at]).view(component.bits_dtype).reshape(-1)
     _, first, group = np.unique(identical.group, return_index=True, return_inverse=True)
-    wanted = found[first][group.reshape(-1)]
-    bad = np.flatnonzero((found != wanted) & ~(is_nan(component, found) & is_nan(component, wanted)))
+    wanted = bits[first][group.reshape(-1)]
+    bad = np.flatnonzero((bits != wanted) & ~(is_nan(component, bits) & is_nan(component, wanted)))
     if bad.size:
         bad = bad[np.argsort(identical.offsets[bad], kind="stable")]
         flags = np.zeros(bad.size, np.uint8)
         offsets, want = identical.offsets[bad], wanted[bad]
         rule = EQUAL
-        yield Differing(name, False, component, offsets, found[bad], want, want, flags, len(found), rule)
+        yield Differing(name, False, component, offsets, bits[bad], want, want, flags, len(bits), rule)
 
 
 def _guards(name: str, buffer: Buffer, actual: Bytes) -> Iterator[Differing]:

@@ -59,7 +59,7 @@ def mismatches(case: Case, group: Differing, most: int) -> list[Mismatch]:
     """The first `most` differing elements, with values as text."""
     buffer = case.buffers[group.buffer]
     distance = ulps(group.component, group.actual[:most], group.lo[:most], group.hi[:most])
-    found = []
+    listed = []
     for i in range(min(most, len(group))):
         offset = int(group.offsets[i])
         element, coordinates = None, None
@@ -68,7 +68,7 @@ def mismatches(case: Case, group: Differing, most: int) -> list[Mismatch]:
             coordinates = tuple(int(c) for c in np.unravel_index(element // buffer.components, buffer.shape))
             if buffer.components > 1:
                 coordinates = (*coordinates, element % buffer.components)
-        found.append(
+        listed.append(
             Mismatch(
                 group.buffer,
                 group.guard,
@@ -83,7 +83,7 @@ def mismatches(case: Case, group: Differing, most: int) -> list[Mismatch]:
                 int(group.actual[i]),
             )
         )
-    return found
+    return listed
 
 
 def _expected(group: Differing, i: int) -> str:

@@ -144,10 +144,10 @@ def guesses(
 
     `matrices` are the intermediate results of a driver that can look inside, else empty.
     """
-    found: list[Guess] = list(_first_wrong_result(expectation, matrices))
+    guessed: list[Guess] = list(_first_wrong_result(expectation, matrices))
     for group in divergence.groups:
         if group.guard:
-            found.append(_overrun(case, group))
+            guessed.append(_overrun(case, group))
             continue
         buffer = case.buffers[group.buffer]
         if group.component is not buffer.type or not np.array_equal(group.lo, group.hi):
@@ -156,12 +156,12 @@ def guesses(
         wanted = expectation.buffers[group.buffer].exact.view(buffer.type.bits_dtype)
         initial = initial_bits(buffer)
         index = group.offsets // buffer.type.size
-        found += _untouched(group, index, initial)
-        found += _one_value(group, initial[index])
-        found += _transposed(group, index, wanted, _pitch(buffer.shape, buffer.components))
-        found += _shifted(group, index, contents, wanted)
-        found += _sources(case, group, index, _pitch(buffer.shape, buffer.components))
-    return tuple(found)
+        guessed += _untouched(group, index, initial)
+        guessed += _one_value(group, initial[index])
+        guessed += _transposed(group, index, wanted, _pitch(buffer.shape, buffer.components))
+        guessed += _shifted(group, index, contents, wanted)
+        guessed += _sources(case, group, index, _pitch(buffer.shape, buffer.components))
+    return tuple(guessed)
 
 
 def _pitch(shape: tuple[int, ...], components: int) -> int:

@@ -20,8 +20,8 @@ EXACT = "exact in any order, so judged exactly: the specifications promise no pr
 def policy_of(case: Case, divergence: Divergence) -> str:
     """What policy a failure rests on; empty where anything that differs breaks a sentence of a specification."""
     multiplies = _multiplies_floats(case)
-    found = [(g.policy or (EXACT if multiplies else "")) if _few_bits_explain(g) else "" for g in divergence.groups]
-    return "; ".join(dict.fromkeys(found)) if all(found) else ""
+    policies = [(g.policy or (EXACT if multiplies else "")) if _few_bits_explain(g) else "" for g in divergence.groups]
+    return "; ".join(dict.fromkeys(policies)) if all(policies) else ""
 
 
 def _multiplies_floats(case: Case) -> bool:

@@ -61,8 +61,8 @@ NO_BASELINE = Baseline()
 
 def load(path: Path) -> tuple[Baseline, Quarantine]:
     """The known failures and the quarantine of a file. Raises BadInput naming the file and the YAML path."""
-    found = rules(path)
-    known, kept = (r for r in found if r.verdict is not None), (r for r in found if r.when is not None)
+    entries = rules(path)
+    known, kept = (r for r in entries if r.verdict is not None), (r for r in entries if r.when is not None)
     return Baseline(tuple(known)), Quarantine(tuple(kept))
 
 

@@ -121,8 +121,8 @@ class Quarantine:
 
     def find(self, case: Case) -> Rule | None:
         """The strictest rule that a case falls under, or None."""
-        found = [r for r in self.rules if r.match.matches_case(case)]
-        return min(found, key=lambda r: _STRICTEST.index(r.when or "alone"), default=None)
+        matching = [r for r in self.rules if r.match.matches_case(case)]
+        return min(matching, key=lambda r: _STRICTEST.index(r.when or "alone"), default=None)
 
     def last(self, case: Case) -> bool:
         """Whether the case is to run after everything else."""
@@ -138,15 +138,15 @@ def load(path: Path) -> Quarantine:
     return quarantine_of(rules(path), str(path))
 
 
-def quarantine_of(found: Sequence[Rule], where: str) -> Quarantine:
+def quarantine_of(entries: Sequence[Rule], where: str) -> Quarantine:
     """A quarantine of entries all of which have `when`. Raises BadInput for a known failure, which is no such entry."""
-    for i, rule in enumerate(found):
+    for i, rule in enumerate(entries):
         if rule.when is None:
             raise BadInput(
                 "quarantine-known", "a known failure (with `verdict`) in a quarantine", f"{where}: entries[{i}]",
                 "give the file as a baseline: --baseline, or --cts-baseline with pytest",
             )  # fmt: skip
-    return Quarantine(tuple(found))
+    return Quarantine(tuple(entries))
 
 
 def rules(path: Path) -> tuple[Rule, ...]:

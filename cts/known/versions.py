@@ -23,13 +23,13 @@ def comparisons(text: str) -> tuple[Comparison, ...]:
     >>> comparisons(">=580, <590.1")
     (('>=', (580,)), ('<', (590, 1)))
     """
-    found = []
+    parts = []
     for part in text.split(",") if text else ():
         match = _COMPARISON.fullmatch(part)
         if match is None:
             raise ValueError(f'{text!r} is no range of versions such as ">=580, <590"')
-        found.append((match[1], _numbers(match[2])))
-    return tuple(found)
+        parts.append((match[1], _numbers(match[2])))
+    return tuple(parts)
 
 
 def holds(text: str, identity: str) -> bool:

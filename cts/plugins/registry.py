@@ -76,8 +76,8 @@ def _load(group: str, name: str, noun: str) -> Any:
 
 def driver_factory(name: str) -> DriverFactory:
     """What builds the drivers of that name."""
-    found: DriverFactory = _load("cts.drivers", name, "driver")
-    return found
+    factory: DriverFactory = _load("cts.drivers", name, "driver")
+    return factory
 
 
 def driver(spec: str) -> Driver:
@@ -86,10 +86,10 @@ def driver(spec: str) -> Driver:
     After a bar come transforms of its modules: `interpreter|spirv-opt:-O`.
     """
     plain, *transforms = spec.split("|")
-    found = _plain_driver(plain)
+    built = _plain_driver(plain)
     for text in transforms:
-        found = Transformed(found, parse_transform(text))
-    return found
+        built = Transformed(built, parse_transform(text))
+    return built
 
 
 def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, ...]:
@@ -115,18 +115,18 @@ def validated(specs: Iterable[str]) -> tuple[str, ...]:
     A driver has one where its factory says so, see `ValidatingFactory`. Raises BadInput where none of them has.
     """
     given = tuple(specs)
-    found = []
+    extended = []
     for spec in given:
         name, _, rest = spec.partition(":")
         factory = driver_factory(name)
         knows = isinstance(factory, ValidatingFactory) and factory.validates
         says = any(item.strip().startswith("validation=") for item in rest.split(","))
-        found.append(f"{name}:{','.join(filter(None, (rest, 'validation=yes')))}" if knows and not says else spec)
-    if tuple(found) == given and not any("validation=" in spec for spec in given):
+        extended.append(f"{name}:{','.join(filter(None, (rest, 'validation=yes')))}" if knows and not says else spec)
+    if tuple(extended) == given and not any("validation=" in spec for spec in given):
         raise BadInput(
             "no-validation", "none of the drivers has a validation layer", ", ".join(given), "a vulkan driver"
         )
-    return tuple(found)
+    return tuple(extended)
 
 
 def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str, ...]:
@@ -138,12 +138,12 @@ def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str,
     for option in options:
         if not any(option in _takes(spec) for spec in given):
             raise BadInput("driver-option", f"none of the drivers has {option}", ", ".join(given), "the interpreter")
-    found = []
+    extended = []
     for spec in given:
         name, _, rest = spec.partition(":")
         added = [f"{key}={value}" for key, value in options.items() if key in _takes(spec)]
-        found.append(f"{name}:{','.join(filter(None, (rest, *added)))}" if added else spec)
-    return tuple(found)
+        extended.append(f"{name}:{','.join(filter(None, (rest, *added)))}" if added else spec)
+    return tuple(extended)
 
 
 def _takes(spec: str) -> frozenset[str]:
@@ -153,17 +153,17 @@ def _takes(spec: str) -> frozenset[str]:
 
 def area(name: str) -> Area:
     """The generator of an area by name."""
-    found: Area = _load("cts.areas", name, "area")
-    return found
+    generator: Area = _load("cts.areas", name, "area")
+    return generator
 
 
 def oracle() -> Oracle:
     """The reference executor."""
-    found: Oracle = _load("cts.oracles", "reference", "oracle")
-    return found
+    executor: Oracle = _load("cts.oracles", "reference", "oracle")
+    return executor
 
 
 def needs() -> ModuleNeeds:
     """What says which features, types and limits a module asks of a Vulkan device."""
-    found: ModuleNeeds = _load("cts.needs", "vulkan", "needs")
-    return found
+    module_needs: ModuleNeeds = _load("cts.needs", "vulkan", "needs")
+    return module_needs

@@ -43,8 +43,8 @@ def _extents(case: Case) -> int:
 
 def cost(case: Case) -> int:
     """Characters of names, and bits of numbers: what makes a case long to read."""
-    found: dict[str, Any] = plain(case)
-    return sum(_cost(key, value) for key, value in found.items() if key not in _NOT_COUNTED)
+    fields: dict[str, Any] = plain(case)
+    return sum(_cost(key, value) for key, value in fields.items() if key not in _NOT_COUNTED)
 
 
 def _cost(key: str, value: Any) -> int:

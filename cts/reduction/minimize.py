@@ -272,17 +272,17 @@ _EARLY = {
 
 def report(minimized: Minimized) -> str:
     """What became of the case and why the search ended; which pass took each step; candidates that each pass ran."""
-    found = minimized.reduction
-    before, after = found.before, found.after
+    reduction = minimized.reduction
+    before, after = reduction.before, reduction.after
     text = (
-        f"{found.runs} runs in {minimized.seconds:.1f} s; {minimized.verdict.value} with "
+        f"{reduction.runs} runs in {minimized.seconds:.1f} s; {minimized.verdict.value} with "
         f"{after[0]} of {before[0]} instructions, extents {after[1]} of {before[1]}, length {after[2]} of {before[2]}"
     )
-    if found.flaky:
-        text += f"; {found.flaky} smaller cases were flaky and not taken"
-    if found.stopped in _EARLY:
-        text += f"; {_EARLY[found.stopped]}: this is the best so far"
-    return "\n".join((text, *_steps(found), *_passes(found)))
+    if reduction.flaky:
+        text += f"; {reduction.flaky} smaller cases were flaky and not taken"
+    if reduction.stopped in _EARLY:
+        text += f"; {_EARLY[reduction.stopped]}: this is the best so far"
+    return "\n".join((text, *_steps(reduction), *_passes(reduction)))
 
 
 def _steps(reduction: Reduction) -> Iterator[str]:

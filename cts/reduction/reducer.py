@@ -45,17 +45,17 @@ def _structure(case: Case, first: FirstInteresting) -> Case:
     progress = True
     while progress:
         progress = False
-        found = first(_candidates(case, WHOLE))
-        if found is not None:
-            case, progress = found.case, True
+        candidate = first(_candidates(case, WHOLE))
+        if candidate is not None:
+            case, progress = candidate.case, True
         # From the end, so that what made the operands of a dropped instruction is gone before its turn.
         position = len(case.program) - 1
         while position >= 0:
-            found = first(chain.from_iterable(p.candidates_at(case, position) for p in INSTRUCTIONS))
-            if found is None:
+            candidate = first(chain.from_iterable(p.candidates_at(case, position) for p in INSTRUCTIONS))
+            if candidate is None:
                 position -= 1
             else:
-                case, progress = found.case, True
+                case, progress = candidate.case, True
                 position = min(position, len(case.program) - 1)
     return case
 
@@ -63,8 +63,8 @@ def _structure(case: Case, first: FirstInteresting) -> Case:
 def _while_found(case: Case, passes: Iterable[Pass], first: FirstInteresting) -> Case:
     """Each pass in turn, until it finds nothing."""
     for one in passes:
-        while (found := first(one.candidates(case))) is not None:
-            case = found.case
+        while (candidate := first(one.candidates(case))) is not None:
+            case = candidate.case
     return case
 
 

@@ -73,11 +73,11 @@ def triage(run: Run, against: Run | None, explanations: Mapping[tuple[str, str],
         explanation = explanations.get((result.driver, result.finding.case.content_hash)) if result.finding else None
         cause, how = _cause(result, explanation)
         groups.setdefault(cause, []).append(Failure(result, _status(result, before.get(id(result))), how))
-    found = [Group(cause, tuple(failures)) for cause, failures in groups.items()]
-    found.sort(key=lambda g: (-g.new, -len(g.failures)))
+    ranked = [Group(cause, tuple(failures)) for cause, failures in groups.items()]
+    ranked.sort(key=lambda g: (-g.new, -len(g.failures)))
     fixed = tuple(d.result for d in changes if d.change is Change.FIXED)
     gone = tuple(d.result for d in changes if d.change is Change.GONE)
-    return Triage(tuple(found), fixed, gone)
+    return Triage(tuple(ranked), fixed, gone)
 
 
 def _status(result: Result, change: Change | None) -> str:

@@ -44,24 +44,24 @@ def run_area(
     results: dict[str, Result] = {}
     faults: dict[str, tuple[str, Faulty]] = {}
     for capabilities, group in _by_capabilities(drivers):
-        found: Exploration
+        exploration: Exploration
         try:
             strategy = registry.area(area)(capabilities)
-            found = explore(strategy, group, oracle, profile, emit, area, {*known, *faults}, time_is_up)
+            exploration = explore(strategy, group, oracle, profile, emit, area, {*known, *faults}, time_is_up)
         except CtsError:
             raise
         except NothingToGenerate as e:
-            found = _nothing(group, Attempt(Verdict.UNSUPPORTED, str(e)))
+            exploration = _nothing(group, Attempt(Verdict.UNSUPPORTED, str(e)))
         except Exception as e:  # noqa: BLE001 - the generator's own bug: the other areas still run
             fault = Fault.raised("generator-failed", f"{area} cannot be generated", e)
-            found = _nothing(group, Attempt(Verdict.NOT_RUN, "the generator fails"), fault)
-        for kind, faulty in found.faults.items():
+            exploration = _nothing(group, Attempt(Verdict.NOT_RUN, "the generator fails"), fault)
+        for kind, faulty in exploration.faults.items():
             if kind in faults:
                 faults[kind][1].count += faulty.count
             elif kind not in known:
                 faults[kind] = (group[0].spec, faulty)
         for driver in group:
-            results[driver.spec] = of_area(area, driver, found.results[driver.spec], oracle, reruns)
+            results[driver.spec] = of_area(area, driver, exploration.results[driver.spec], oracle, reruns)
     assert profile.seed is not None, "profile() settles the seed"
     told_faults = {
         kind: of_fault(area, faulty, check_command(area, spec, profile.seed, profile.max_examples))

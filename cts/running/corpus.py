@@ -40,12 +40,12 @@ def root() -> Path:
 def entries() -> list[Entry]:
     """Every case file of the packaged corpus, by name in ascending order."""
     base = root()
-    found = [
+    unsorted = [
         Entry(".".join(path.relative_to(base).with_suffix("").parts), path, True)
         for pattern in ("*.yaml", "*.yml")
         for path in base.rglob(pattern)
     ]
-    return sorted(found, key=lambda e: (e.name, e.path.suffix))
+    return sorted(unsorted, key=lambda e: (e.name, e.path.suffix))
 
 
 def select(targets: Sequence[str]) -> tuple[list[Entry], list[BadInput]]:
@@ -58,11 +58,11 @@ def select(targets: Sequence[str]) -> tuple[list[Entry], list[BadInput]]:
     errors: list[BadInput] = []
     for target in targets:
         try:
-            found = _of_target(target, corpus)
+            matches = _of_target(target, corpus)
         except BadInput as e:
             errors.append(e)
             continue
-        for entry in found:
+        for entry in matches:
             selected.setdefault(entry.path.resolve(), entry)
     chosen = list(selected.values()) if targets else corpus
     return chosen, [*errors, *_duplicates(chosen)]
@@ -121,10 +121,10 @@ def load(path: Path) -> Loaded:
 def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
     path = Path(target)
     if path.is_dir():
-        found = sorted(p for pattern in ("*.yaml", "*.yml") for p in path.rglob(pattern) if _may_be_case(p))
-        if not found:
+        paths = sorted(p for pattern in ("*.yaml", "*.yml") for p in path.rglob(pattern) if _may_be_case(p))
+        if not paths:
             raise BadInput("no-cases", "the folder holds no case files", target, "a folder with .yaml files")
-        return [of_path(p) for p in found]
+        return [of_path(p) for p in paths]
     if path.is_file():
         return [of_path(path)]
     named = [e for e in corpus if e.name == target or e.name.startswith(f"{target}.")]
@@ -166,13 +166,13 @@ def _duplicates(chosen: list[Entry]) -> list[BadInput]:
 
 def find_one(target: str) -> Entry:
     """The single entry of a path or a full name. Raises BadInput for none or several."""
-    found, errors = select([target])
+    matches, errors = select([target])
     if errors:
         raise errors[0]
-    if len(found) > 1:
-        names = ", ".join(e.name for e in found[:3])
-        raise BadInput("several-cases", f"{len(found)} cases: {names}, ...", target, "the full name of one case")
-    return found[0]
+    if len(matches) > 1:
+        names = ", ".join(e.name for e in matches[:3])
+        raise BadInput("several-cases", f"{len(matches)} cases: {names}, ...", target, "the full name of one case")
+    return matches[0]
 
 
 def of_shard(entries: Sequence[Entry], shard: Shard) -> list[Entry]:

@@ -38,9 +38,9 @@ class Fault(HarnessTrouble):
     @classmethod
     def raised(cls, code: str, what: str, error: Exception) -> Fault:
         """One that shows as an exception; the innermost place in the code distinguishes them."""
-        told = trouble(code, what, error)
-        kind = f"{code} {type(error).__name__} {told.where}"
-        return cls(code, told.what, told.where, REMEDY, kind, describe(error))
+        problem = trouble(code, what, error)
+        kind = f"{code} {type(error).__name__} {problem.where}"
+        return cls(code, problem.what, problem.where, REMEDY, kind, describe(error))
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,28 +244,28 @@ class Examined:
 
 def examine(strategy: SearchStrategy[Case], profile: Profile, check: Callable[[Case], object]) -> Examined:
     """Check the examples of a run of this profile, each case once, until there are too many faults."""
-    found = Examined()
+    examined = Examined()
 
     def test(example: Example) -> None:
-        if found.faults.too_many:
+        if examined.faults.too_many:
             raise Stop
-        found.drawn += 1
+        examined.drawn += 1
         if isinstance(example, Undrawn):
-            found.faults.add(example.fault, None, found.drawn)
+            examined.faults.add(example.fault, None, examined.drawn)
             return
         identity = example.content_hash
-        if identity not in found.cases:
-            found.cases[identity] = fault_of(example, check)
-        fault = found.cases[identity]
+        if identity not in examined.cases:
+            examined.cases[identity] = fault_of(example, check)
+        fault = examined.cases[identity]
         if fault is not None:
-            found.faults.add(fault, example, found.drawn)
+            examined.faults.add(fault, example, examined.drawn)
 
     try:
         for_each(strategy, profile, test)
     except Fault as whole:
-        found.faults.add(whole, None, found.drawn + 1)
-    found.faults.shrink(strategy, profile, check)
-    return found
+        examined.faults.add(whole, None, examined.drawn + 1)
+    examined.faults.shrink(strategy, profile, check)
+    return examined
 
 
 def drawn(strategy: SearchStrategy[Case], profile: Profile) -> list[Case]:
@@ -273,11 +273,11 @@ def drawn(strategy: SearchStrategy[Case], profile: Profile) -> list[Case]:
 
     Raises Fault where the strategy as a whole fails.
     """
-    found: list[Case] = []
+    cases: list[Case] = []
 
     def keep(example: Example) -> None:
         if not isinstance(example, Undrawn):
-            found.append(example)
+            cases.append(example)
 
     for_each(strategy, profile, keep)
-    return found
+    return cases

@@ -255,14 +255,14 @@ def _shrink(
     """
     original, verdict = explored.case, explored.attempt.verdict
     assert original is not None
-    found = False
+    reproduced = False
 
     def fails(case: Case) -> bool:
-        nonlocal found
+        nonlocal reproduced
         attempt, expectation = _attempt(case, driver, oracle)
         if attempt.verdict is not verdict or driver.baseline.known_by_condition(case, verdict) is not None:
             return False
-        found = True
+        reproduced = True
         explored.attempt, explored.case, explored.expectation = attempt, case, expectation
         return True
 
@@ -270,7 +270,7 @@ def _shrink(
         if isinstance(example, Undrawn) or example.content_hash in passed:
             return
         # Smaller examples than the first one that fails are of any shard.
-        if (found or profile.shard.has(example)) and fails(example):
+        if (reproduced or profile.shard.has(example)) and fails(example):
             raise Stop
 
     try:
@@ -281,7 +281,7 @@ def _shrink(
         detail = f"{verdict.value} at first, not when the same case was run again"
         explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
         return
-    if not found:
+    if not reproduced:
         attempt, _ = _attempt(original, driver, oracle)
         if attempt.verdict is not verdict:
             _flaky(explored, verdict, attempt.verdict)
@@ -299,18 +299,22 @@ def _minimize(driver: OpenDriver, oracle: Oracle, profile: Profile, explored: Ex
         return not excluded_from_shrinking(driver, case) and driver.baseline.known_by_condition(case, verdict) is None
 
     try:
-        found = minimize(case, driver, oracle, Budget(runs=profile.reductions), emit, wanted)
+        minimized = minimize(case, driver, oracle, Budget(runs=profile.reductions), emit, wanted)
     except BadInput as e:
         explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=e.what)
         return
-    if found.reduction.stopped is Stopped.INTERRUPTED:
+    if minimized.reduction.stopped is Stopped.INTERRUPTED:
         raise KeyboardInterrupt
-    if found.verdict is not verdict:
-        _flaky(explored, verdict, found.verdict)
+    if minimized.verdict is not verdict:
+        _flaky(explored, verdict, minimized.verdict)
         return
-    explored.reduction = found.reduction
-    if found.reduction.steps:
-        explored.attempt, explored.case, explored.expectation = found.attempt, found.case, oracle.expect(found.case)
+    explored.reduction = minimized.reduction
+    if minimized.reduction.steps:
+        explored.attempt, explored.case, explored.expectation = (
+            minimized.attempt,
+            minimized.case,
+            oracle.expect(minimized.case),
+        )
 
 
 def _flaky(explored: Explored, first: Verdict, again: Verdict) -> None:

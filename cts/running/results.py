@@ -68,14 +68,14 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
 
 def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, reruns: int) -> Result:
     """The result of the generated cases of an area on one driver."""
-    found, attempt, known = None, explored.attempt, ""
+    failure, attempt, known = None, explored.attempt, ""
     if explored.case is not None:
         case = msgspec.structs.replace(explored.case, name=generated_name(area, explored.case))
         shrunk = not excluded_from_shrinking(driver, explored.case)
         if shrunk:
             attempt = rerun_findings(driver, explored.case, explored.expectation, attempt, reruns)
-        found = finding(case, attempt, explored.expectation, oracle)
-        found = msgspec.structs.replace(found, shrunk=shrunk, reduction=explored.reduction)
+        failure = finding(case, attempt, explored.expectation, oracle)
+        failure = msgspec.structs.replace(failure, shrunk=shrunk, reduction=explored.reduction)
         known = _known(driver, case, attempt)
     return Result(
         driver.spec,
@@ -87,7 +87,7 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, r
         unsupported=explored.unsupported,
         seconds=round(explored.seconds, 6),
         detail=attempt.detail,
-        finding=found,
+        finding=failure,
         not_run=dict(explored.not_run),
         runs=_counts(attempt),
         known=known,

@@ -85,12 +85,12 @@ class BaselineUsage:
                 continue
             if rule.text in (r.unexpected, *r.known_examples):
                 return True
-            found = r.finding
+            finding = r.finding
             if (
                 r.known
-                and found is not None
+                and finding is not None
                 and r.verdict.value in rule.verdicts
-                and rule.match.matches_case(found.case)
+                and rule.match.matches_case(finding.case)
             ):
                 return True
         return False

@@ -46,13 +46,13 @@ def diff(before: Run, after: Run) -> list[Difference]:
     first, second = _by_key(before), _by_key(after)
     if len(drivers := _drivers(before)) == len(others := _drivers(after)) == 1 and drivers != others:
         first, second = _without_driver(first), _without_driver(second)
-    found = [
+    differences = [
         Difference(change, first.get(key), second.get(key))
         for key in dict.fromkeys((*second, *first))
         if (change := _change(first.get(key), second.get(key))) is not None
     ]
     order = list(Change)
-    return sorted(found, key=lambda d: (order.index(d.change), d.result.driver, d.result.name))
+    return sorted(differences, key=lambda d: (order.index(d.change), d.result.driver, d.result.name))
 
 
 def fails(result: Result | None) -> bool:
@@ -73,11 +73,11 @@ def _change(before: Result | None, after: Result | None) -> Change | None:
 def _likeness(result: Result | None) -> object:
     """What two results have in common that are the same failure: verdict, case, and how much differs."""
     assert result is not None
-    found = result.finding
-    if found is None:
+    finding = result.finding
+    if finding is None:
         return result.verdict, None
-    first = tuple((m.buffer, m.guard, m.offset, m.expected, m.actual) for m in found.listed[:1])
-    return result.verdict, (found.case.content_hash, found.counts, first)
+    first = tuple((m.buffer, m.guard, m.offset, m.expected, m.actual) for m in finding.listed[:1])
+    return result.verdict, (finding.case.content_hash, finding.counts, first)
 
 
 def _by_key(run: Run) -> dict[tuple[str, str], Result]:

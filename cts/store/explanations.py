@@ -33,7 +33,7 @@ def read(run: Run) -> dict[Key, Explanation]:
 
     path = run.path / NAME
     text = path.read_bytes() if path.is_file() else b""
-    found = []
+    explanations = []
     for number, line in enumerate(text[: text.rfind(b"\n") + 1].splitlines(), 1):
         try:
             line = (
@@ -41,7 +41,7 @@ def read(run: Run) -> dict[Key, Explanation]:
                 if run.manifest.format <= older_format.LAST_WITH_SENTENCES
                 else line
             )
-            found.append(msgspec.json.decode(line, type=Explanation))
+            explanations.append(msgspec.json.decode(line, type=Explanation))
         except (msgspec.DecodeError, RecursionError) as e:
             remedy = "a file that `--explain` wrote; delete it to explain all failures again"
             raise BadInput("run-explanations", str(e), f"{path}:{number}", remedy) from e
@@ -49,36 +49,36 @@ def read(run: Run) -> dict[Key, Explanation]:
     if run.manifest.hashes != HASHES:
         failures = [(r.driver, r.finding.case) for r in run.findings() if r.finding is not None]
         renamed = {(driver, case.name): case.content_hash for driver, case in failures}
-    return {(e.driver, renamed.get((e.driver, e.case), e.content_hash)): e for e in found}
+    return {(e.driver, renamed.get((e.driver, e.case), e.content_hash)): e for e in explanations}
 
 
-def complete(run: Run, told: Callable[[str], None]) -> dict[Key, Explanation]:
+def complete(run: Run, tell: Callable[[str], None]) -> dict[Key, Explanation]:
     """Explain on its driver each failure that is not explained yet, and keep that.
 
-    `told` is called with a line for each, and with errors. Only the failures of drivers that open are explained,
+    `tell` is called with a line for each, and with errors. Only the failures of drivers that open are explained,
     and one that cannot be explained is left without.
     """
-    found = read(run)
-    for driver, results in _missing(run, found):
+    explained = read(run)
+    for driver, results in _missing(run, explained):
         try:
-            found.update(_on_driver(run, driver, results, told))
+            explained.update(_on_driver(run, driver, results, tell))
         except CtsError as e:
-            told(str(e))
-    return found
+            tell(str(e))
+    return explained
 
 
-def _missing(run: Run, found: dict[Key, Explanation]) -> Iterator[tuple[str, list[Result]]]:
+def _missing(run: Run, explained: dict[Key, Explanation]) -> Iterator[tuple[str, list[Result]]]:
     by_driver: dict[str, list[Result]] = {}
     for result in run.findings():
         if not result.verdict.is_finding or result.finding is None:
             continue
-        if (result.driver, result.finding.case.content_hash) not in found:
+        if (result.driver, result.finding.case.content_hash) not in explained:
             by_driver.setdefault(result.driver, []).append(result)
     yield from by_driver.items()
 
 
 def _on_driver(
-    run: Run, driver: str, results: list[Result], told: Callable[[str], None]
+    run: Run, driver: str, results: list[Result], tell: Callable[[str], None]
 ) -> Iterator[tuple[Key, Explanation]]:
     from cts.explain import explain
     from cts.running.runner import open_driver
@@ -88,11 +88,11 @@ def _on_driver(
         for result in results:
             assert result.finding is not None
             case = result.finding.case
-            told(f"explaining {case.name} on {driver}")
+            tell(f"explaining {case.name} on {driver}")
             try:
                 explanation = explain(case, opened)
             except CtsError as e:
-                told(str(e))
+                tell(str(e))
                 continue
             _append(run.path / NAME, explanation)
             yield (driver, case.content_hash), explanation

@@ -93,11 +93,11 @@ def locate(path: Path) -> Path:
     """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput where there is none."""
     if (path / MANIFEST).is_file():
         return path
-    found = latest(path)
-    if found is None:
+    newest = latest(path)
+    if newest is None:
         what = "no run is kept here" if path.is_dir() else "no such folder"
         raise BadInput("no-run", what, str(path), REMEDY)
-    return found
+    return newest
 
 
 def latest(runs: Path, before: Path | None = None) -> Path | None:

@@ -69,18 +69,18 @@ def load(path: Path) -> Run:
 
 def older(path: Path, manifest: Manifest) -> str:
     """What follows for the run of a folder from the form that an older suite wrote it in, "" where it is this one's."""
-    found = []
+    notes = []
     if manifest.hashes != HASHES:
-        found.append(
+        notes.append(
             f"{path} has content hashes of kind {manifest.hashes}, this suite of kind {HASHES}: "
             "it can be read and compared, but not resumed, and its generated cases have other names here"
         )
     if manifest.format <= older_format.LAST_WITH_SENTENCES:
-        found.append(
+        notes.append(
             f"{path} is of format {manifest.format}, this suite writes {FORMAT}: it can be read and compared, but not "
             "resumed, and guesses and steps are left out; `cts triage --explain` finds out anew where failures begin"
         )
-    return "; ".join(found)
+    return "; ".join(notes)
 
 
 def _manifest(folder: Path) -> Manifest:

@@ -54,14 +54,14 @@ class _Numbers(tuple[Any, ...]):
 
 def _words(step: TraceStep) -> dict[str, Any]:
     """What templates may name."""
-    found: dict[str, Any] = {"instruction": step.instruction, "result": _result(step.result)}
+    words: dict[str, Any] = {"instruction": step.instruction, "result": _result(step.result)}
     for name, value in (*step.names.items(), *step.numbers.items()):
         # JSON gives lists back as tuples: both come here as tuples.
-        found[name] = _Numbers(value) if isinstance(value, tuple) else value
+        words[name] = _Numbers(value) if isinstance(value, tuple) else value
     if step.place is not None:
-        found["place"] = _place(step.place)
-        found["element"] = _indexed(step.place)
-    return found
+        words["place"] = _place(step.place)
+        words["element"] = _indexed(step.place)
+    return words
 
 
 def _place(place: ElementPlace) -> str:
@@ -156,13 +156,13 @@ def _strided(name: str) -> Callable[[TraceStep], str]:
 
 def _changes(step: TraceStep) -> str:
     """Each member as it is and as it was."""
-    found = []
+    changes = []
     for member in step.numbers:
         values = _tuple(step, member)
         parts = (values[: len(values) // 2], values[len(values) // 2 :])
         new, old = (f"{p[0]}" if len(p) == 1 else f"{_Numbers(p):[]}" for p in parts)
-        found.append(f"{member} {new}, was {old}")
-    return ", ".join(found) or "as before"
+        changes.append(f"{member} {new}, was {old}")
+    return ", ".join(changes) or "as before"
 
 
 def _operands(step: TraceStep) -> str:

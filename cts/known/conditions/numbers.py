@@ -151,8 +151,8 @@ def convert_nan_to_bfloat16(case: Case) -> bool:
     """No fast math, float32 is converted to bfloat16, and a buffer has a NaN whose payload is in its lower 16 bits."""
     if case.float_controls is not FloatControls.FastMathNone:
         return False
-    made = any(isinstance(i, (MatrixConvert, VectorConvert)) and i.component is _C.bfloat16 for i in case.program)
-    if not made and not any("bfloat16(" in f.body for f in case.functions.values()):
+    converts = any(isinstance(i, (MatrixConvert, VectorConvert)) and i.component is _C.bfloat16 for i in case.program)
+    if not converts and not any("bfloat16(" in f.body for f in case.functions.values()):
         return False
     contents = (initial_bits(b) for b in case.buffers.values() if b.type is _C.float32)
     return any(((bits & 0x7FFF0000 == 0x7F800000) & (bits & 0xFFFF != 0)).any() for bits in contents)

@@ -15,8 +15,8 @@ _BY_DIMENSION = ("dims", "strides", "offset", "span", "block_size")
 
 def propose(case: Case) -> Iterator[Case]:
     types = types_of(case)
-    found = {t.dim for t in types.values() if isinstance(t, (LayoutType, ViewType))}
-    for rank in sorted(found, reverse=True):
+    ranks = {t.dim for t in types.values() if isinstance(t, (LayoutType, ViewType))}
+    for rank in sorted(ranks, reverse=True):
         for dropped in range(rank):
             for kinds in ((LayoutType, ViewType), (LayoutType,), (ViewType,)):
                 program = tuple(_lowered(i, types, rank, dropped, kinds) for i in case.program)

@@ -28,9 +28,9 @@ def propose(case: Case) -> Iterator[Case]:
 
 def _lengths(case: Case) -> set[int]:
     """The lengths of vectors and the extents of opaque matrices that can become less."""
-    found = {t.length for t in types_of(case).values() if isinstance(t, VectorShape)}
-    found |= {n for o in case.opaque.values() for n in (o.rows, o.cols)}
-    return found - {1}
+    lengths = {t.length for t in types_of(case).values() if isinstance(t, VectorShape)}
+    lengths |= {n for o in case.opaque.values() for n in (o.rows, o.cols)}
+    return lengths - {1}
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ def _retyped(value: Any, old: ComponentType, new: ComponentType) -> Any:
         items = tuple(_retyped(v, old, new) for v in value)
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items
     if isinstance(value, dict):
-        found = {k: _retyped(v, old, new) for k, v in value.items()}
-        return value if all(found[k] is v for k, v in value.items()) else found
+        retyped = {k: _retyped(v, old, new) for k, v in value.items()}
+        return value if all(retyped[k] is v for k, v in value.items()) else retyped
     fields = getattr(value, "__struct_fields__", ())
     changes = {f: _retyped(getattr(value, f), old, new) for f in fields}
     changes = {f: v for f, v in changes.items() if v is not getattr(value, f)}

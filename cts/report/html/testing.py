@@ -39,8 +39,8 @@ def facts_tested(run: Run, samples: Mapping[str, Sequence[Case]]) -> list[Tested
             row.fact,
             len(row.cases),
             {
-                driver: dict(Counter(found[name] for name in row.cases if name in found))
-                for driver, found in verdicts.items()
+                driver: dict(Counter(verdict_of[name] for name in row.cases if name in verdict_of))
+                for driver, verdict_of in verdicts.items()
             },
             row.areas,
             row.fact in SITUATIONS,
@@ -50,10 +50,10 @@ def facts_tested(run: Run, samples: Mapping[str, Sequence[Case]]) -> list[Tested
 
 
 def _corpus() -> list[Case]:
-    found = []
+    cases = []
     for entry in corpus.entries():
         try:
-            found.append(load_case(entry.path))
+            cases.append(load_case(entry.path))
         except BadInput:  # `cts check` is for that
             continue
-    return found
+    return cases

@@ -52,7 +52,7 @@ def view(
         "failures": [_failure(f, numbers[id(f.result)], run, explanations) for f in _failures(grouped)],
         "results": [_row(r, numbers.get(id(r))) for r in run.results],
         "facts": facts_tested(run, samples) if coverage else [],
-        "samples": {area: len(found) for area, found in samples.items()},
+        "samples": {area: len(drawn) for area, drawn in samples.items()},
         "with_coverage": coverage,
     }
 
