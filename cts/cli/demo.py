@@ -34,7 +34,7 @@ def demo(
     from cts.cli.doctor import check_driver
     from cts.plugins import registry
     from cts.running import corpus
-    from cts.running.profiles import PROFILES, profile
+    from cts.running.profiles import profile
     from cts.running.runner import Plan
     from cts.running.tally import CLEAN, FINDINGS, TROUBLE
 
@@ -50,12 +50,12 @@ def demo(
         f"A driver with a bug: generated cases find it, and the first that fails is shrunk. {BUG}",
         f"cts run -d {MUTANT} --area {AREA} --no-corpus --seed 0",
     )
-    settings = profile("default", seed=PROFILES["smoke"].seed)
+    settings = profile("default", seed=0)
     bug = _run(Plan((MUTANT,), settings, areas=(AREA,)), save_dir)
 
     _part(3, "The corpus, cases written by hand, on the interpreter.", "cts run -d interpreter --no-generate")
     entries, _ = corpus.select([])
-    right = _run(Plan(("interpreter",), profile("default", seed=0), tuple(entries)), save_dir)
+    right = _run(Plan(("interpreter",), settings, tuple(entries)), save_dir)
 
     wrong = [
         what
@@ -77,14 +77,15 @@ def demo(
 
 
 def _part(number: int, what: str, command: str) -> None:
-    typer.echo(f"{'' if number == 1 else chr(10)}--- {number} of 3: {what}\n    {command}\n")
-    sys.stdout.flush()
+    if number > 1:
+        typer.echo()
+    typer.echo(f"--- {number} of 3: {what}\n    {command}\n")
 
 
 def _run(plan: Plan, save_dir: Path) -> int:
     from cts import store
 
     with ExitStack() as stack:
-        folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts demo", ["cts", *sys.argv[1:]]))
+        folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
         stack.callback(folder.close)
         return run_verb.run_and_report(plan, folder, stack)

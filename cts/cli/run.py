@@ -135,6 +135,7 @@ def run(
 
     from cts import store
     from cts.errors import HarnessTrouble
+    from cts.running.profiles import check_shared_seed
 
     with ExitStack() as stack:
         if resume is not None:
@@ -150,7 +151,8 @@ def run(
                 keyword or [],
                 stop,
             )
-            _check_seed(plan, profile, seed)
+            if plan.areas:
+                check_shared_seed(profile, seed, plan.profile.shard)
             plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
             plan = replace(_with_baseline(plan, baseline), reruns=reruns)
             folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
@@ -212,17 +214,6 @@ def _profile(name: str, max_examples: int | None, seed: int | None, shard: str) 
     from cts.running.shard import parse
 
     return profile(name, max_examples, seed, parse(shard))
-
-
-def _check_seed(plan: Plan, profile_name: str, seed: int | None) -> None:
-    """Raises BadInput where each shard would draw a seed of its own."""
-    from cts.errors import BadInput
-    from cts.running.profiles import PROFILES
-
-    shard = plan.profile.shard
-    if plan.areas and shard.count > 1 and seed is None and PROFILES[profile_name].seed is None:
-        what = "each shard would draw a seed of its own"
-        raise BadInput("shard-seed", what, f"--shard {shard}", "--seed N, the same for all shards")
 
 
 def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool, transforms: list[str]) -> Plan:

@@ -26,8 +26,8 @@ from cts.report.save import Saver
 from cts.running import corpus
 from cts.running.archive import is_bundle
 from cts.running.areas import run_area
-from cts.running.profiles import PROFILES, profile
-from cts.running.results import TIME_IS_UP
+from cts.running.deadline import Deadline
+from cts.running.profiles import check_shared_seed, profile
 from cts.running.runner import Plan, described, open_driver, run_entries
 from cts.running.shard import parse as parse_shard
 from cts.running.tally import CLEAN, Tally
@@ -87,6 +87,7 @@ class Session:
         self.faults: dict[str, set[str]] = {}
         self._open: dict[str, OpenDriver] = {}
         self._start = time.perf_counter()
+        self.time_is_up = Deadline(plan.max_seconds, "--cts-max-time")
         self._ended = False
 
     @classmethod
@@ -100,9 +101,7 @@ class Session:
                 registry.driver_factory(spec.partition(":")[0])
             shard = parse_shard(options.cts_shard, "--cts-shard")
             settings = profile(options.cts_profile, options.cts_max_examples, given, shard)
-            if shard.count > 1 and given is None and PROFILES[settings.name].seed is None:
-                what, where = "each shard would draw a seed of its own", f"--cts-shard {shard}"
-                raise BadInput("shard-seed", what, where, "--cts-seed N, the same for all shards")
+            check_shared_seed(options.cts_profile, given, shard, "--cts-")
             if options.cts_max_time is not None and options.cts_max_time < 0:
                 raise BadInput("max-time", f"{options.cts_max_time:g} seconds", "--cts-max-time", "0 or more")
             if options.cts_validation:
@@ -167,13 +166,6 @@ class Session:
         self.bundles.written.clear()
         self.bundles.troubles.clear()
         return said
-
-    def time_is_up(self) -> str:
-        """Why no case is begun, "" while there is time."""
-        limit = self.plan.max_seconds
-        if limit is None or time.perf_counter() - self._start < limit:
-            return ""
-        return f"{TIME_IS_UP} (--cts-max-time {limit:g})"
 
     def _new_folder(self) -> RunFolder:
         command = ["pytest", *self.config.invocation_params.args]
@@ -290,8 +282,7 @@ class CaseFile(pytest.File):
     session_of_cts: Session
 
     def collect(self) -> Iterator[pytest.Item]:
-        shard = self.session_of_cts.settings.shard
-        if shard.count > 1 and not corpus.in_shard(self.path, shard):
+        if not corpus.in_shard(self.path, self.session_of_cts.settings.shard):
             return
         for spec in self.session_of_cts.drivers:
             yield CaseItem.for_driver(self, self.session_of_cts, spec, spec)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from cts.capabilities import Capabilities
@@ -11,8 +11,9 @@ from cts.judging.events import Emit, GeneratorFault, Result, ignore
 from cts.judging.judge import Attempt, OpenDriver
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
+from cts.running.deadline import NO_DEADLINE, Deadline
 from cts.running.drawing import Fault, Faulty
-from cts.running.explore import Exploration, Explored, explore, in_time
+from cts.running.explore import Exploration, Explored, explore
 from cts.running.profiles import Profile
 from cts.running.results import RERUNS, check_command, of_area, of_fault
 from cts.verdict import Verdict
@@ -34,7 +35,7 @@ def run_area(
     emit: Emit = ignore,
     reruns: int = RERUNS,
     known: Set[str] = frozenset(),
-    time_is_up: Callable[[], str] = in_time,
+    time_is_up: Deadline = NO_DEADLINE,
 ) -> Ran:
     """Generated cases of one area on several drivers, those of equal capabilities together.
 

@@ -8,7 +8,7 @@ driver: the next one follows, and of faults of one kind the first is shrunk.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from cts.judging.reduction_record import Reduction, Stopped
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
 from cts.reduction.minimize import Budget, minimize
+from cts.running.deadline import NO_DEADLINE, Deadline
 from cts.running.drawing import Example, Fault, Faults, Faulty, Flaky, Stop, Undrawn, checked_expectation, for_each
 from cts.running.profiles import Profile
 from cts.running.shard import Shard
@@ -28,11 +29,6 @@ from cts.verdict import Verdict
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
-
-
-def in_time() -> str:
-    """The time is not up."""
-    return ""
 
 
 @dataclass(eq=False)
@@ -73,7 +69,7 @@ def explore(
     emit: Emit = ignore,
     area: str = "",
     known: Set[str] = frozenset(),
-    time_is_up: Callable[[], str] = in_time,
+    time_is_up: Deadline = NO_DEADLINE,
 ) -> Exploration:
     """Run the cases of the profile's shard, of `profile.max_examples` of the strategy, on each driver.
 
@@ -119,7 +115,7 @@ class _Survey:
         emit: Emit,
         area: str,
         shard: Shard,
-        time_is_up: Callable[[], str],
+        time_is_up: Deadline,
     ) -> None:
         self.results = {d.spec: Explored() for d in drivers}
         self.faults = Faults()

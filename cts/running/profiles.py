@@ -52,3 +52,10 @@ def profile(name: str, max_examples: int | None = None, seed: int | None = None,
     if seed is None:
         seed = base.seed if base.seed is not None else secrets.randbelow(1 << 32)
     return Profile(name, max_examples or base.max_examples, seed, base.reductions, shard)
+
+
+def check_shared_seed(name: str, seed: int | None, shard: Shard, prefix: str = "--") -> None:
+    """Raise BadInput where each shard would draw a seed of its own. Options begin with `prefix`."""
+    if shard != WHOLE and seed is None and PROFILES[name].seed is None:
+        what = "each shard would draw a seed of its own"
+        raise BadInput("shard-seed", what, f"{prefix}shard {shard}", f"{prefix}seed N, the same for all shards")

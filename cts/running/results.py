@@ -138,15 +138,7 @@ def _counts(attempt: Attempt) -> dict[str, int]:
 #: Why a run that has stopped at its first finding does not go on.
 STOPPED = "the run stopped at its first finding"
 
-#: How the reason begins why a run does not go on whose time is up.
-TIME_IS_UP = "the time of the run was up"
-
 
 def not_run(driver: OpenDriver, area: str, name: str, why: str, *, generated: bool) -> Result:
     """What a run that has stopped says of a case or an area."""
     return Result(driver.spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})
-
-
-def lacks_time(result: Result) -> bool:
-    """Whether a case, or a part of an area, was not run because the time of the run was up."""
-    return not result.verdict.is_finding and any(why.startswith(TIME_IS_UP) for why in result.not_run)

@@ -53,8 +53,9 @@ from cts.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.running.areas import run_area
 from cts.running.corpus import Entry, read
+from cts.running.deadline import Deadline
 from cts.running.profiles import Profile
-from cts.running.results import RERUNS, STOPPED, TIME_IS_UP, not_run, of_case, rerun_findings
+from cts.running.results import RERUNS, STOPPED, not_run, of_case, rerun_findings
 from cts.running.tally import Tally
 
 
@@ -158,6 +159,7 @@ class _Run:
         #: Why nothing more is begun.
         self.stopped = ""
         self.started = time.perf_counter()
+        self.time_is_up = Deadline(plan.max_seconds)
         self.done: set[tuple[str, str]] = set()
         self.kept: list[tuple[Entry, Case]] = []
         self._emit = emit
@@ -290,7 +292,7 @@ class _Run:
             plan = self.plan
             try:
                 ran = run_area(
-                    area, some, registry.oracle(), plan.profile, self.emit, plan.reruns, time_is_up=self._time_is_up
+                    area, some, registry.oracle(), plan.profile, self.emit, plan.reruns, time_is_up=self.time_is_up
                 )
             except BadInput as e:
                 self._problem(e)
@@ -312,14 +314,8 @@ class _Run:
 
     def _stopping(self) -> str:
         """Why nothing more is begun, "" where the run goes on."""
-        self.stopped = self.stopped or self._time_is_up()
+        self.stopped = self.stopped or self.time_is_up()
         return self.stopped
-
-    def _time_is_up(self) -> str:
-        limit = self.plan.max_seconds
-        if limit is None or time.perf_counter() - self.started < limit:
-            return ""
-        return f"{TIME_IS_UP} (--max-time {limit:g})"
 
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
         self.emit(problem(error))

@@ -21,7 +21,7 @@ class Shard:
 
     def has(self, case: Case) -> bool:
         """Whether a case is in this part; it is in no other of as many."""
-        return self.count == 1 or int(case.content_hash, 16) % self.count == self.index - 1
+        return self == WHOLE or int(case.content_hash, 16) % self.count == self.index - 1
 
 
 WHOLE = Shard(1, 1)

@@ -17,7 +17,7 @@ import msgspec
 
 from cts.errors import BadInput, HarnessTrouble
 from cts.judging.events import Event, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
-from cts.running.results import lacks_time
+from cts.running.deadline import lacks_time
 
 NAME = "results.jsonl"
 

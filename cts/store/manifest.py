@@ -26,9 +26,6 @@ from cts.running.runner import Plan
 from cts.running.shard import WHOLE
 from cts.running.shard import parse as parse_shard
 
-#: What began a run.
-Origin = Literal["cts run", "cts demo", "pytest"]
-
 #: 1 did not say how content hashes were computed; up to 2, guesses and steps of findings were sentences alone.
 FORMAT = 3
 
@@ -53,7 +50,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     format: int
-    origin: Origin
+    origin: Literal["cts run", "pytest"]
     command: tuple[str, ...]
     started: str
     suite: str
@@ -75,7 +72,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     shard: str = str(WHOLE)
 
     @classmethod
-    def from_plan(cls, plan: Plan, origin: Origin, command: Sequence[str]) -> Manifest:
+    def from_plan(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:
         """The manifest of a plan that is about to run here."""
         assert plan.profile.seed is not None, "profile() settles the seed"
         return cls(

@@ -22,7 +22,7 @@ from cts.judging.events import (
 )
 from cts.judging.judge import ResumeState
 from cts.model.identity import HASHES
-from cts.running.results import lacks_time
+from cts.running.deadline import lacks_time
 from cts.running.runner import Plan, ResumedRun
 from cts.store import journal, older_format
 from cts.store.folder import MANIFEST, RunFolder, locate
@@ -181,7 +181,7 @@ def resume_states(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, 
 
 def _check(path: Path, manifest: Manifest) -> None:
     where = str(path)
-    if manifest.origin == "pytest":
+    if manifest.origin != "cts run":
         raise BadInput("run-of-pytest", "a pytest session cannot be resumed", where, "pytest again")
     if (why := older(path, manifest)) != "":
         code = "run-hashes" if manifest.hashes != HASHES else "run-format"
