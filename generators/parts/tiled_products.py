@@ -10,7 +10,7 @@ from cts.generators.build.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
-from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, settled
+from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, anything, settled
 from cts.generators.parts.blocks import draw_memory
 from cts.generators.parts.flow import COUNTS, draw_loop
 from cts.generators.parts.formats import Format
@@ -32,8 +32,13 @@ from cts.model.operand import Factors
 #: Most iterations of the loop over K.
 MOST = max(COUNTS) + 2
 
-#: Loads the tile of an iteration.
-Load = Callable[[Choices], Matrix]
+
+@dataclass(frozen=True)
+class Tiles:
+    """The tiles of an operand: what is known of their elements, and what loads that of an iteration."""
+
+    known: Known
+    load: Callable[[Choices], Matrix]
 
 
 @dataclass(frozen=True)
@@ -65,16 +70,16 @@ def draw_tiled_product(
         start = kernel.load_from(choices, source, sizes.m, sizes.n, Use.Accumulator, declared)
     a = Operand(row.a, sizes.m, sizes.k, Use.A, of_a)
     b = Operand(row.b, sizes.k, sizes.n, Use.B, of_b)
-    load_a = choices.group(lambda c: _draw_operand(c, kernel, a, ()))
-    load_b = choices.group(lambda c: _draw_operand(c, kernel, b, formats))
-    bound = _bound(kernel, row, sizes, start, of_a.known, of_b.known if not formats else Known(-3024, 3024, -2))
+    tiles_a = choices.group(lambda c: _draw_operand(c, kernel, a, ()))
+    tiles_b = choices.group(lambda c: _draw_operand(c, kernel, b, formats))
+    bound = _bound(kernel, row, sizes, start, tiles_a.known, tiles_b.known)
     start = replace(start, known=bound)
 
     count = choices.pick((1, 1, 1, 1, 2, 3, 4))
 
     def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
-        x = load_a(c)
-        return [replace(draw_mul_add(c, kernel, row, x, load_b(c), m), known=bound) for m in carried]
+        x = tiles_a.load(c)
+        return [replace(draw_mul_add(c, kernel, row, x, tiles_b.load(c), m), known=bound) for m in carried]
 
     first, *others = draw_loop(choices, kernel, [start] * count, iteration)
     for other in others:
@@ -94,19 +99,22 @@ def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: K
     return settled(row.result, -size, size, grain)
 
 
-def _draw_operand(choices: Choices, kernel: Kernel, operand: Operand, formats: Sequence[Format]) -> Load:
+def _draw_operand(choices: Choices, kernel: Kernel, operand: Operand, formats: Sequence[Format]) -> Tiles:
     """How tiles of an operand are loaded: by KHR loads, or by slices of a tensor, perhaps decoded."""
     kind = choices.between(0, 9)
     tensors = Feature.TENSOR_ADDRESSING in kernel.features
     if kind < 4 or not tensors:
         source = kernel.source(choices, operand.component, operand.contents)
-        return lambda c: kernel.load_from(c, source, operand.rows, operand.cols, operand.use)
+        return Tiles(
+            operand.contents.known,
+            lambda c: kernel.load_from(c, source, operand.rows, operand.cols, operand.use),
+        )
     blocks = {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS} <= kernel.features
     chosen = choices.pick(formats) if kind >= 6 and formats and blocks else None
     return _draw_slices(choices, kernel, operand, chosen)
 
 
-def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: Format | None) -> Load:
+def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: Format | None) -> Tiles:
     """Slices of a two-dimensional tensor, which ends inside a tile; transposed by a view now and then."""
     turned, tail, across = choices.record(2, 3, 1)
     shape = [operand.rows, operand.cols]
@@ -151,7 +159,8 @@ def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: For
     region = kernel.source(choices, pointee, contents, scalar=True)
     region.size = size[0] * size[1] * pitch
     zero = kernel.null(operand.component, operand.rows, operand.cols, operand.use)
-    known = contents.known if chosen is None else chosen.known
+    # What lies outside the tensor is 0.
+    known = (contents.known if chosen is None else chosen.known).union(ZEROS)
 
     def load(c: Choices) -> Matrix:
         offset = [Varying(0, steps[i]) for i in order]
@@ -165,6 +174,6 @@ def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: For
                 id=name, object=zero.id, buffer=region.name, layout=sliced, view=view, offset=0, decode=decode
             )
         )
-        return replace(zero, id=name, known=known.union(Known(0, 0)))
+        return replace(zero, id=name, known=known)
 
-    return load
+    return Tiles(known, load)

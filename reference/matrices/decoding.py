@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.model import BlockField, ComponentType, Decode, DecodeVector, block_offsets, body_of
+from cts.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Access, Blocks
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
@@ -14,7 +15,9 @@ from cts.reference.numeric.arrays import I64
 from cts.reference.numeric.expression import Arguments, call, hull
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Undefined, Watch
-from cts.reference.numeric.value import Value, where
+from cts.reference.numeric.value import FREE, Value, where, with_freedom
+
+_ANY_NAN = "a NaN that a function gives has any bits (NU-014)"
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Decoding:
 def decoded(decode: Decode, vector: DecodeVector | None, decoding: Decoding) -> Value:
     """The decoded elements, (sets, instances, rows, cols); those that the load does not take from memory mean nothing.
 
-    Either function may be called for an element (DV-012), so both must agree.
+    Either function may be called for an element (DV-012), so both must agree. A NaN is some NaN: functions move
+    what they load as they compute, by instructions that keep no bits of NaNs (NU-014).
     """
     access = decoding.access
     shape = np.broadcast_shapes(access.byte.shape, access.status.shape)
@@ -50,7 +54,21 @@ def decoded(decode: Decode, vector: DecodeVector | None, decoding: Decoding) -> 
         elements = np.broadcast_to(undefined.elements, shape) & taken
         if elements.any():
             decoding.watch.found.append(Undefined(undefined.rule, undefined.what, undefined.remedy, elements))
-    return result.stored
+    return _some_nan(result.stored)
+
+
+def _some_nan(value: Value) -> Value:
+    """The value, of which no NaN has bits to be kept."""
+    assert value.component is not None
+    if not value.component.is_float:
+        return value
+    low, high = value.core
+    nan = np.isnan(low) & (value.flags == 0)
+    if not nan.any():
+        return value
+    flags = np.where(nan, np.uint8(FREE | Freedom.NAN), value.flags)
+    step = None if value.free is None else value.free.step
+    return with_freedom(value.component, value.bits, flags, (low, high), (*value.reasons, _ANY_NAN), step)
 
 
 def _lanes(function: DecodeVector, decoding: Decoding, watch: Watch) -> Value:

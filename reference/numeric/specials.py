@@ -47,10 +47,12 @@ def recomputed(result: Value, function: Function, operands: Sequence[Value], mas
     picked = [v.stored.broadcast(result.shape).map(lambda a: a[indices]) for v in operands]
     with np.errstate(all="ignore"):
         results = [r for points in itertools.product(*map(_candidates, picked)) for r in function(*points)]
-    # Intervals that hold zero and more hold what lies between: their zeros do not stand alone.
+    # Of an interval, all that lies between the results of its bounds is a result: a zero among these is not alone.
+    # But between the greatest number and infinity there is nothing.
+    greatest = component_of(result).format.greatest
     connected = np.zeros(indices[0].shape, bool)
     for low, high in (v.core for v in picked):
-        connected |= (low <= 0) & (high >= 0) & (low != high)
+        connected |= (low < high) & (low < greatest) & (high > -greatest)
     exact = enclosed(component_of(result), results, merged(*picked), connected)
     place = np.zeros(result.shape, np.int64)
     place[indices] = np.arange(indices[0].size)

@@ -156,6 +156,13 @@ def test_comparisons_with_specials() -> None:
     assert IEEE.compare("ge", zero_or_infinity, value(0)).flags[0] == 0
 
 
+def test_between_the_results_of_bounds_all_is_a_result() -> None:
+    """-infinity or a number between -65504 and -65472, plus 65472."""
+    several = IEEE.add(IEEE.add(value(-65504), value(2)), value(-2))
+    assert allowed(several) == ["-inf", "-65504", "-65472"]
+    assert allowed(IEEE.add(several, value(65472))) == ["-inf", "...", "0"]
+
+
 def test_functions_of_infinity() -> None:
     """NU-022: what GLSL.std.450 says of them."""
     v = value(INF, MINUS_INF, 0, MINUS_ZERO, -1, NAN)

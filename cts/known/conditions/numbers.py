@@ -17,6 +17,7 @@ from cts.model import (
     MatrixConstant,
     MatrixConvert,
     MatrixConvertUse,
+    MatrixMulAdd,
     MatrixNull,
     MatrixShape,
     MatrixTimesScalar,
@@ -57,13 +58,20 @@ def convert_other_signedness(case: Case) -> bool:
 
 @condition("matrix-roundings-binding")
 def matrix_roundings_binding(case: Case) -> bool:
-    """Roundings bind, and the result of a matrix operation or conversion, not to bfloat16, goes into another one."""
+    """Roundings bind, and the result of a matrix operation or conversion, not to bfloat16, goes into another one.
+
+    Or a constant is added to a product of matrices.
+    """
     computing = (MatrixArithmetic, MatrixConvert, MatrixTimesScalar)
     floats = {n for n, t in types_of(case).items() if isinstance(t, MatrixShape) and t.component.is_float}
     free = {i.id for i in case.program if isinstance(i, MatrixConvert) and i.component is ComponentType.bfloat16}
     rounded = floats.intersection(i.id for i in case.program if isinstance(i, computing)) - free
+    products = floats.intersection(i.id for i in case.program if isinstance(i, MatrixMulAdd))
+    constants = {i.id for i in case.program if isinstance(i, MatrixConstant)}
     return case.float_controls is not FloatControls.Undecorated and any(
-        isinstance(i, computing) and not rounded.isdisjoint(references(i)) for i in case.program
+        (isinstance(i, computing) and not rounded.isdisjoint(references(i)))
+        or (isinstance(i, MatrixArithmetic) and {i.a, i.b} & products and {i.a, i.b} & constants)
+        for i in case.program
     )
 
 
@@ -158,18 +166,37 @@ def convert_nan_to_bfloat16(case: Case) -> bool:
     return any(((bits & 0x7FFF0000 == 0x7F800000) & (bits & 0xFFFF != 0)).any() for bits in contents)
 
 
-@condition("callback-zero-product")
-def callback_zero_product(case: Case) -> bool:
-    """No fast math, and a callback takes a minimum or maximum of a product of floats that were integers."""
+@condition("callback-zero-sign")
+def callback_zero_sign(case: Case) -> bool:
+    """No fast math, and a callback takes a minimum or maximum of a product or negation of floats that were integers."""
     return case.float_controls is FloatControls.FastMathNone and any(
         isinstance(choice, expression.Binary)
         and choice.operation in ("min", "max")
         and any(
-            isinstance(e, expression.Binary) and e.operation == "mul" and _from_integers(e) for e in _within(choice)
+            isinstance(e, (expression.Binary, expression.Unary))
+            and e.operation in ("mul", "neg")
+            and _is_float(e.type)
+            and _from_integers(e)
+            for e in _within(choice)
         )
         for function in case.functions.values()
         for choice in _expressions(body_of(function))
     )
+
+
+@condition("callback-float16-and-integers")
+def callback_float16_and_integers(case: Case) -> bool:
+    """A callback compares float16 numbers, and integers as well."""
+    return any(
+        {_C.float16, _C.uint32} <= compared or {_C.float16, _C.int32} <= compared
+        for compared in (_compared(body_of(function)) for function in case.functions.values())
+    )
+
+
+def _compared(body: expression.Body) -> set[expression.ValueType]:
+    """The types of the operands of all comparisons of a body."""
+    comparisons = ("lt", "le", "gt", "ge", "eq", "ne")
+    return {e.a.type for e in _expressions(body) if isinstance(e, expression.Binary) and e.operation in comparisons}
 
 
 def _expressions(body: expression.Body) -> Iterator[expression.Expression]:
