@@ -40,7 +40,7 @@ from cts.known.quarantine import NO_RULES, Quarantine, load
 from cts.model import Case, ClampMode, MatrixType, Scope, Use, constant_of, dumps_case, load_case
 from cts.plugins import registry
 from cts.running.corpus import entries
-from cts.running.drawing import Example, check, fault_of, for_each
+from cts.running.drawing import check, examples, fault_of
 from cts.running.profiles import Profile
 from cts.running.runner import open_driver
 from cts.verdict import Verdict
@@ -220,17 +220,14 @@ class Worker:
         if chunk.paths:
             return [load_case(path) for path in chunk.paths]
         cases: list[Case] = []
-
-        def keep(example: Example) -> None:
+        source = registry.area(chunk.area)(self.opened.capabilities)
+        for _, example in examples(source, Profile("campaign", CHUNK, chunk.seed)):
             fault = fault_of(example, lambda case: check(case, self.oracle))
             if fault is not None:
                 print(f"{chunk.area}, seed {chunk.seed}: {fault.what}", file=sys.stderr)
                 tally.faults[fault.kind] += 1
             elif isinstance(example, Case):
                 cases.append(example)
-
-        strategy = registry.area(chunk.area)(self.opened.capabilities)
-        for_each(strategy, Profile("campaign", CHUNK, chunk.seed), keep)
         return cases
 
     def new(self, cases: Sequence[Case]) -> list[Case]:

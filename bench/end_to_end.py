@@ -21,11 +21,11 @@ AREA = "tensor_addressing"
 
 def measured(drivers: list[OpenDriver], examples: int, seed: int) -> tuple[float, float]:
     """Examples per second of each driver, and the drivers' share of the time."""
-    strategy = registry.area(AREA)(drivers[0].capabilities)
+    source = registry.area(AREA)(drivers[0].capabilities)
     start = time.perf_counter()
-    explored = explore(strategy, drivers, registry.oracle(), profile("default", examples, seed)).results
+    explored = explore(source, drivers, registry.oracle(), profile("default", examples, seed)).results
     seconds = time.perf_counter() - start
-    assert all(e.attempt.verdict is Verdict.PASS for e in explored.values()), "only drivers that pass are measured"
+    assert all(e.verdict is Verdict.PASS for e in explored.values()), "only drivers that pass are measured"
     return examples / seconds, sum(e.seconds for e in explored.values()) / seconds
 
 

@@ -53,20 +53,21 @@ def hunt(area: str, mutants: list[str], seed: int, max_examples: int) -> list[Hu
     """What `cts run` makes of these mutants of an area: find, shrink, reduce."""
     oracle = registry.oracle()
     drivers = [open_driver(f"emulator:mutant={mutant}") for mutant in mutants]
-    strategy = registry.area(area)(drivers[0].capabilities)
-    exploration = explore(strategy, drivers, oracle, Profile("mutants", max_examples, seed))
+    source = registry.area(area)(drivers[0].capabilities)
+    exploration = explore(source, drivers, oracle, Profile("mutants", max_examples, seed))
     assert not exploration.faults, list(exploration.faults)
     hunts = []
     for mutant, driver in zip(mutants, drivers, strict=True):
         result = exploration.results[driver.spec]
-        if result.case is None:
+        if result.found is None:
             hunts.append(Hunt(area, mutant, seed, None, None, ""))
             continue
         # A find counts only if the mutant is to blame: the case is valid, and right without the mutant.
-        text = dumps_case(result.case)
-        assert oracle.violations(result.case) == [], text
-        assert judge(open_driver("emulator"), result.case, oracle.expect(result.case)).verdict is Verdict.PASS, text
-        hunts.append(Hunt(area, mutant, seed, result.examples, len(result.case.program), text))
+        case = result.found.finding.case
+        text = dumps_case(case)
+        assert oracle.violations(case) == [], text
+        assert judge(open_driver("emulator"), case, oracle.expect(case)).verdict is Verdict.PASS, text
+        hunts.append(Hunt(area, mutant, seed, result.examples, len(case.program), text))
     return hunts
 
 

@@ -24,7 +24,7 @@ from cts.drivers.emulator.options import CHOICES, SUBGROUP_SIZES, TILES
 from cts.judging.judge import OpenDriver, judge, unsupported
 from cts.model import Case, dumps_case
 from cts.plugins import registry
-from cts.running.drawing import Example, check, fault_of, for_each
+from cts.running.drawing import check, examples, fault_of
 from cts.running.profiles import Profile
 from cts.running.runner import open_driver
 from cts.verdict import Verdict
@@ -38,8 +38,7 @@ class Draw:
     """What a process does at a time."""
 
     area: str
-    seed: int
-    examples: int
+    profile: Profile
     out: Path
 
 
@@ -88,15 +87,14 @@ def work(draw: Draw) -> tuple[str, Tally]:
         if attempt.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED):
             wrong(case, f"{opened.spec}: {attempt.verdict.value} {attempt.detail}")
 
-    def each(example: Example) -> None:
-        tally.drawn += 1
+    for tally.drawn, example in examples(registry.area(draw.area)(everything()), draw.profile):
         fault = fault_of(example, lambda case: check(case, oracle))
         if fault is not None:
-            tally.wrong.append(f"{draw.area}, seed {draw.seed}: {fault.what}")
-            return
+            tally.wrong.append(f"{draw.area}, seed {draw.profile.seed}: {fault.what}")
+            continue
         assert isinstance(example, Case)
         if example.content_hash in tally.hashes:
-            return
+            continue
         tally.hashes.add(example.content_hash)
         for opened in drivers:
             one(opened, opened.spec, example)
@@ -104,7 +102,6 @@ def work(draw: Draw) -> tuple[str, Tally]:
         one(chosen, "variant", example)
         chosen.driver.close()
 
-    for_each(registry.area(draw.area)(everything()), Profile("variants", draw.examples, draw.seed), each)
     for opened in drivers:
         opened.driver.close()
     return draw.area, tally
@@ -121,7 +118,7 @@ def main() -> int:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     draws = [
-        Draw(area, given.seed + start // CHUNK, min(CHUNK, given.cases - start), given.out)
+        Draw(area, Profile("variants", min(CHUNK, given.cases - start), given.seed + start // CHUNK), given.out)
         for start in range(0, given.cases, CHUNK)
         for area in given.area or registry.names("cts.areas")
     ]

@@ -1,1 +1,1 @@
-"""Hypothesis strategies of valid cases, one module per area."""
+"""Generators of valid cases, one module per area."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -280,7 +279,6 @@ def run_and_report(
 
     `json` and `bundle_dir` are those of `cts run`; `stack` closes what is opened here.
     """
-    from hypothesis.configuration import set_hypothesis_home_dir
     from rich.console import Console
 
     from cts.errors import BadInput
@@ -290,8 +288,6 @@ def run_and_report(
     from cts.running.runner import run as run_plan
     from cts.running.tally import TROUBLE
 
-    # Hypothesis keeps nothing between runs here, so its folder need not appear in the user's.
-    set_hypothesis_home_dir(stack.enter_context(TemporaryDirectory()))
     to_stdout = json is not None and str(json) == "-"
     stream = sys.stderr if to_stdout else sys.stdout
     console = Console(file=stream, width=None if stream.isatty() else 160)

@@ -205,7 +205,8 @@ class Result(_Event, frozen=True, tag="result"):
     again because it did not pass.
 
     A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area
-    that did not end it. `unexpected` is why a case that passes was to fail.
+    that did not end it. `unexpected` is why a case that passes was to fail. `repeated` counts examples of an
+    area that were like earlier ones, and did not run.
     """
 
     driver: str
@@ -223,6 +224,7 @@ class Result(_Event, frozen=True, tag="result"):
     known: str = ""
     known_examples: dict[str, int] = {}
     unexpected: str = ""
+    repeated: int = 0
 
     @property
     def fails_run(self) -> bool:

@@ -14,9 +14,8 @@ from cts.plugins.transform import Transformed
 from cts.plugins.transform import parse as parse_transform
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from cts.capabilities import Capabilities
+    from cts.choices import Source
     from cts.model import Case
     from cts.oracle.expectation import Oracle
     from cts.plugins.needs import ModuleNeeds
@@ -48,12 +47,12 @@ _EMBEDDED = {
 
 
 class Area(Protocol):
-    """What a `cts.areas` entry point names: a strategy of valid cases that such a driver can run.
+    """What a `cts.areas` entry point names: a generator of valid cases that such a driver can run.
 
     Raises `cts.errors.NothingToGenerate` where there is no such case.
     """
 
-    def __call__(self, capabilities: Capabilities) -> SearchStrategy[Case]: ...
+    def __call__(self, capabilities: Capabilities) -> Source[Case]: ...
 
 
 def names(group: str) -> list[str]:

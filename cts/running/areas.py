@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from cts.capabilities import Capabilities
 from cts.errors import CtsError, NothingToGenerate
 from cts.judging.events import Emit, GeneratorFault, Result, ignore
-from cts.judging.judge import Attempt, OpenDriver
+from cts.judging.judge import OpenDriver
+from cts.judging.reruns import RERUNS
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.running.deadline import NO_DEADLINE, Deadline
 from cts.running.drawing import Fault, Faulty
-from cts.running.explore import Exploration, Explored, explore
+from cts.running.explore import explore
 from cts.running.profiles import Profile
-from cts.running.results import RERUNS, check_command, of_area, of_fault
+from cts.running.results import check_command, of_area, of_fault
+from cts.running.survey import Exploration, Explored
 from cts.verdict import Verdict
 
 
@@ -47,22 +49,22 @@ def run_area(
     for capabilities, group in _by_capabilities(drivers):
         exploration: Exploration
         try:
-            strategy = registry.area(area)(capabilities)
-            exploration = explore(strategy, group, oracle, profile, emit, area, {*known, *faults}, time_is_up)
+            source = registry.area(area)(capabilities)
+            exploration = explore(source, group, oracle, profile, emit, area, {*known, *faults}, time_is_up, reruns)
         except CtsError:
             raise
         except NothingToGenerate as e:
-            exploration = _nothing(group, Attempt(Verdict.UNSUPPORTED, str(e)))
+            exploration = _nothing(group, Verdict.UNSUPPORTED, str(e))
         except Exception as e:  # noqa: BLE001 - the generator's own bug: the other areas still run
             fault = Fault.raised("generator-failed", f"{area} cannot be generated", e)
-            exploration = _nothing(group, Attempt(Verdict.NOT_RUN, "the generator fails"), fault)
+            exploration = _nothing(group, Verdict.NOT_RUN, "the generator fails", fault)
         for kind, faulty in exploration.faults.items():
             if kind in faults:
                 faults[kind][1].count += faulty.count
             elif kind not in known:
                 faults[kind] = (group[0].spec, faulty)
         for driver in group:
-            results[driver.spec] = of_area(area, driver, exploration.results[driver.spec], oracle, reruns)
+            results[driver.spec] = of_area(area, driver, exploration.results[driver.spec])
     assert profile.seed is not None, "profile() settles the seed"
     told_faults = {
         kind: of_fault(area, faulty, check_command(area, spec, profile.seed, profile.max_examples))
@@ -71,9 +73,10 @@ def run_area(
     return Ran([results[d.spec] for d in drivers], told_faults)
 
 
-def _nothing(drivers: Sequence[OpenDriver], attempt: Attempt, *faults: Fault) -> Exploration:
+def _nothing(drivers: Sequence[OpenDriver], verdict: Verdict, detail: str, *faults: Fault) -> Exploration:
     """What becomes of an area without any example."""
-    return Exploration({d.spec: Explored(attempt) for d in drivers}, {f.kind: Faulty(f, None, 1) for f in faults})
+    results = {d.spec: Explored(verdict, detail) for d in drivers}
+    return Exploration(results, {f.kind: Faulty(f, None, 1) for f in faults})
 
 
 def _by_capabilities(drivers: Sequence[OpenDriver]) -> list[tuple[Capabilities, list[OpenDriver]]]:

@@ -1,28 +1,28 @@
-"""Examples of a strategy by a seed, and the faults of those that cannot be judged.
+"""Examples of a generator by a seed, and the faults of those that cannot be judged.
 
 Whatever goes wrong with an example here is an error of the suite, of a generator or of the oracle, not of a driver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from cts.capabilities import Capabilities
-from cts.errors import CtsError, HarnessTrouble
+from cts.choices import Choices, Recorded, Seeded, Source
+from cts.errors import HarnessTrouble
 from cts.judging.judge import describe, trouble
 from cts.model import Case, resolve
 from cts.oracle.expectation import Expectation, Oracle
+from cts.reduction.draws import simplest
 from cts.running.profiles import Profile
-from cts.running.seeding import same_examples_everywhere
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
 
 #: Examples that are faults after which no more are drawn.
 MOST_FAULTS = 10
+
+#: How many draws are tried to make an example simpler.
+TRIALS = 400
 
 #: What a user who sees one should do.
 REMEDY = "this is a bug in cts/generators or cts/reference; please report it"
@@ -45,7 +45,7 @@ class Fault(HarnessTrouble):
 
 @dataclass(frozen=True, eq=False)
 class Undrawn:
-    """An example for which the strategy has no case, but raises."""
+    """An example for which the generator has no case, but raises."""
 
     fault: Fault
 
@@ -67,72 +67,33 @@ class Faulty:
     count: int = 1
 
 
-class Flaky(Exception):
-    """A failing example that passes when it is repeated."""
+def example(source: Source[Case], seed: int | None, number: int) -> Example:
+    """The example of a number, from 1: the same in every process, whatever the others are."""
+    return made(source, Seeded(_seed(seed, number)))
 
 
-class Stop(Exception):
-    """Raised by the test of an example: the last one, or the one to shrink."""
+def recorded(seed: int | None, number: int) -> Recorded:
+    """The draws of that example, to be made and kept."""
+    return Recorded(Seeded(_seed(seed, number)).below)
 
 
-def for_each(
-    strategy: SearchStrategy[Case], profile: Profile, test: Callable[[Example], None], *, shrink: bool = False
-) -> None:
-    """Call `test` with `profile.max_examples` examples, or until it raises Stop; with `shrink`, then with smaller ones.
+def _seed(seed: int | None, number: int) -> str:
+    assert seed is not None, "profile() settles the seed"
+    return f"{seed} {number}"
 
-    The last call of all is then with the smallest. The same profile gives the same examples in the same order,
-    whatever `test` does until it raises. Raises Fault where generation as a whole fails, Flaky where an example
-    that has raised Stop does not when it is repeated.
-    """
-    import hypothesis
-    from hypothesis import HealthCheck, Phase, errors
 
-    settings = hypothesis.settings(
-        max_examples=profile.max_examples,
-        phases=(Phase.generate, Phase.shrink) if shrink else (Phase.generate,),
-        database=None,  # a finding is kept as a case file
-        deadline=None,  # drivers have their own time limits
-        derandomize=False,  # the seed is ours, and printed
-        report_multiple_bugs=False,
-        print_blob=False,
-        # How long a driver takes says nothing about the strategies.
-        suppress_health_check=(HealthCheck.too_slow,),
-    )
-
-    @hypothesis.seed(profile.seed)
-    @settings
-    @hypothesis.given(_whatever_happens(strategy))
-    def each(example: Example) -> None:
-        test(example)
-
+def made(source: Source[Case], choices: Choices) -> Example:
+    """What a generator makes of draws."""
     try:
-        with same_examples_everywhere():
-            each()
-    except Stop:
-        return
-    except errors.Flaky as e:
-        raise Flaky from e
-    except CtsError:
-        raise  # what `test` has to say
-    except Exception as e:
-        raise Fault.raised("generator-failed", "generating examples fails", e) from e
+        return source(choices)
+    except Exception as e:  # noqa: BLE001 - a bug of the generator: shown as such
+        return Undrawn(Fault.raised("generator-failed", "the generator raises an exception", e))
 
 
-def _whatever_happens(strategy: SearchStrategy[Case]) -> SearchStrategy[Example]:
-    """The strategy, with an example where it raises: Hypothesis would draw no more of them."""
-    from hypothesis import errors
-    from hypothesis import strategies as st
-
-    @st.composite
-    def whatever_happens(draw: DrawFn) -> Example:
-        try:
-            return draw(strategy)
-        except errors.UnsatisfiedAssumption:
-            raise  # no error: Hypothesis draws another example
-        except Exception as e:  # noqa: BLE001 - a bug of the generator: shown as such
-            return Undrawn(Fault.raised("generator-failed", "the strategy raises an exception", e))
-
-    return whatever_happens()
+def examples(source: Source[Case], profile: Profile) -> Iterator[tuple[int, Example]]:
+    """All of a run of this profile, of whatever shard, each with its number."""
+    for number in range(1, profile.max_examples + 1):
+        yield number, example(source, profile.seed, number)
 
 
 def check(case: Case, oracle: Oracle) -> None:
@@ -194,32 +155,35 @@ class Faults:
 
     def shrink(
         self,
-        strategy: SearchStrategy[Case],
+        source: Source[Case],
         profile: Profile,
         check: Callable[[Case], object],
         known: Set[str] = frozenset(),
     ) -> None:
-        """Let Hypothesis shrink the first of each kind but the `known` ones; `check` raises what is wrong."""
+        """Make the first of each kind but the `known` ones simpler; `check` raises what is wrong."""
         for kind, faulty in self.by_kind.items():
-            # A fault that was found once is reported as it is, if it cannot be made smaller.
-            with suppress(Flaky, Fault):
-                if kind not in known:
-                    for_each(strategy, profile, _again(faulty, check), shrink=True)
+            if kind not in known:
+                _shrink(faulty, source, profile, check)
 
 
-def _again(faulty: Faulty, check: Callable[[Case], object]) -> Callable[[Example], None]:
-    """A test that finds the fault, and keeps what it is found with."""
-    drawn = 0
+def _shrink(faulty: Faulty, source: Source[Case], profile: Profile, check: Callable[[Case], object]) -> None:
+    """Find the simplest draws with the same fault. One that is not found again is kept as it is."""
+    kind = faulty.fault.kind
 
-    def test(example: Example) -> None:
-        nonlocal drawn
-        drawn += 1
-        fault = fault_of(example, check) if drawn >= faulty.number else None
-        if fault is not None and fault.kind == faulty.fault.kind:
-            faulty.fault, faulty.case = fault, None if isinstance(example, Undrawn) else example
-            raise Stop
+    def same(choices: Choices) -> tuple[Fault, Case | None] | None:
+        remade = made(source, choices)
+        fault = fault_of(remade, check)
+        if fault is None or fault.kind != kind:
+            return None
+        return fault, None if isinstance(remade, Undrawn) else remade
 
-    return test
+    first = recorded(profile.seed, faulty.number)
+    if same(first) is None:
+        return
+    simpler = simplest(first, lambda choices: same(choices) is not None, TRIALS)
+    remade = same(Recorded.again(simpler.numbers))
+    if remade is not None:
+        faulty.fault, faulty.case = remade
 
 
 def fault_of(example: Example, check: Callable[[Case], object]) -> Fault | None:
@@ -242,42 +206,26 @@ class Examined:
     faults: Faults = field(default_factory=Faults)
 
 
-def examine(strategy: SearchStrategy[Case], profile: Profile, check: Callable[[Case], object]) -> Examined:
+def examine(source: Source[Case], profile: Profile, check: Callable[[Case], object]) -> Examined:
     """Check the examples of a run of this profile, each case once, until there are too many faults."""
     examined = Examined()
-
-    def test(example: Example) -> None:
+    for number, one in examples(source, profile):
         if examined.faults.too_many:
-            raise Stop
-        examined.drawn += 1
-        if isinstance(example, Undrawn):
-            examined.faults.add(example.fault, None, examined.drawn)
-            return
-        identity = example.content_hash
+            break
+        examined.drawn = number
+        if isinstance(one, Undrawn):
+            examined.faults.add(one.fault, None, number)
+            continue
+        identity = one.content_hash
         if identity not in examined.cases:
-            examined.cases[identity] = fault_of(example, check)
+            examined.cases[identity] = fault_of(one, check)
         fault = examined.cases[identity]
         if fault is not None:
-            examined.faults.add(fault, example, examined.drawn)
-
-    try:
-        for_each(strategy, profile, test)
-    except Fault as whole:
-        examined.faults.add(whole, None, examined.drawn + 1)
-    examined.faults.shrink(strategy, profile, check)
+            examined.faults.add(fault, one, number)
+    examined.faults.shrink(source, profile, check)
     return examined
 
 
-def drawn(strategy: SearchStrategy[Case], profile: Profile) -> list[Case]:
-    """The cases that a run of this profile explores, without what it reports as faults: examples that raise.
-
-    Raises Fault where the strategy as a whole fails.
-    """
-    cases: list[Case] = []
-
-    def keep(example: Example) -> None:
-        if not isinstance(example, Undrawn):
-            cases.append(example)
-
-    for_each(strategy, profile, keep)
-    return cases
+def drawn(source: Source[Case], profile: Profile) -> list[Case]:
+    """The cases that a run of this profile explores, without what it reports as faults: examples that raise."""
+    return [one for _, one in examples(source, profile) if isinstance(one, Case)]

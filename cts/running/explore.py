@@ -1,68 +1,35 @@
-"""Generated cases on drivers, driven by Hypothesis: find a failing case, shrink it, keep the shrunk one.
+"""Generated cases on drivers: find a failing case, make it smaller, keep the smaller one.
 
-Drivers of equal capabilities see the same examples, generated and judged by the oracle once; each
-driver's finding is then shrunk separately. An example that cannot be judged is a fault of the suite, not of a
-driver: the next one follows, and of faults of one kind the first is shrunk.
+Drivers of equal capabilities see the same examples, generated and judged by the oracle once. An example that cannot
+be judged is a fault of the suite, not of a driver: the next one follows, and of faults of one kind the first is shrunk.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence, Set
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 
-from cts.errors import BadInput
+import msgspec
+
+from cts.choices import Source
 from cts.judging.batch import OnJudged, block_size, judge_all
-from cts.judging.events import Emit, Progress, Shrinking, ignore
+from cts.judging.events import Emit, Shrinking, ignore
+from cts.judging.finding import finding
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, judged_event
-from cts.judging.reduction_record import Reduction, Stopped
+from cts.judging.reruns import RERUNS, rerun_findings
+from cts.known.baseline import generated_name
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
-from cts.reduction.minimize import Budget, minimize
 from cts.running.deadline import NO_DEADLINE, Deadline
-from cts.running.drawing import Example, Fault, Faults, Faulty, Flaky, Stop, Undrawn, checked_expectation, for_each
+from cts.running.drawing import Fault, Undrawn, checked_expectation, example
 from cts.running.profiles import Profile
-from cts.running.shard import Shard
+from cts.running.shrinking import Failing, Shrinker
+from cts.running.survey import Attempted, Exploration, Found, Omitted, Seen, Survey
 from cts.verdict import Verdict
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
-
-@dataclass(eq=False)
-class Exploration:
-    """What became of an area: by driver spec, and what is wrong with its examples, by kind."""
-
-    results: dict[str, Explored]
-    faults: dict[str, Faulty]
-
-
-@dataclass(eq=False)
-class Explored:
-    """What became of one area on one driver.
-
-    `examples` counts cases judged until the end or the first finding, without those of shrinking.
-    `case` is the shrunk case where the verdict is a finding or ERROR; what a quarantine leaves for last,
-    or what the run dies with, is not shrunk. `reduction` says how the case became smaller after Hypothesis
-    had shrunk its draws. `not_run` counts what was left out, by reason, and `known` the failures that a
-    baseline lists by a condition, which end nothing.
-    """
-
-    attempt: Attempt = field(default_factory=lambda: Attempt(Verdict.PASS))
-    case: Case | None = None
-    expectation: Expectation | None = None
-    reduction: Reduction | None = None
-    examples: int = 0
-    unsupported: int = 0
-    seconds: float = 0.0
-    not_run: Counter[str] = field(default_factory=Counter)
-    known: Counter[str] = field(default_factory=Counter)
 
 
 def explore(
-    strategy: SearchStrategy[Case],
+    source: Source[Case],
     drivers: Sequence[OpenDriver],
     oracle: Oracle,
     profile: Profile,
@@ -70,249 +37,127 @@ def explore(
     area: str = "",
     known: Set[str] = frozenset(),
     time_is_up: Deadline = NO_DEADLINE,
+    reruns: int = RERUNS,
 ) -> Exploration:
-    """Run the cases of the profile's shard, of `profile.max_examples` of the strategy, on each driver.
+    """Run the cases of the profile's shard, of `profile.max_examples` of the source, on each driver.
 
     Drivers that can take many cases at once get blocks of them, so that cases after a finding may have run, too.
     `emit` is told of every example that has run, as soon as it is judged, of progress, and of shrinking, in events of
     this `area`. A fault whose kind is in `known` already is counted, not shrunk. No example is begun once `time_is_up`
     says why; what was found is still made smaller.
     """
-    survey = _Survey(drivers, oracle, emit, area, profile.shard, time_is_up)
-    faults, ended = survey.faults, ""
-    try:
-        for_each(strategy, profile, survey.add)
-    except Fault as fault:
-        faults.add(fault, None, survey.drawn + 1)
-        ended = "the generator fails"
-    survey.flush()
-    survey.quarantined()
-    ended = ended or survey.late
-    if faults.too_many and survey.drawn < profile.max_examples:
-        ended = f"{faults.total} of the first {survey.drawn} examples are faults of the generator"
-    if set(faults.by_kind) - known:
-        emit(Shrinking("", area))
-        faults.shrink(strategy, profile, survey.expect, known)
-    for driver in drivers:
-        explored = survey.results[driver.spec]
-        if ended and driver in survey.alive:
-            explored.not_run[ended] += profile.max_examples - survey.drawn
-        if explored.case is not None and not excluded_from_shrinking(driver, explored.case):
-            emit(Shrinking(driver.spec, area))
-            _shrink(strategy, driver, oracle, profile, explored, survey.passed[driver.spec], emit)
-        if explored.attempt.verdict is Verdict.PASS and not explored.examples:
-            explored.attempt = _nothing_ran(explored, faults, survey.of_other_shards)
-    return Exploration(survey.results, faults.by_kind)
+    explorer = Explorer(source, drivers, oracle, profile, emit, area, reruns)
+    survey = Survey([d.spec for d in drivers], profile, emit, area, time_is_up)
+    for numbers in survey.chunks(block_size(drivers)):
+        for seen in explorer.judge(numbers, survey.alive):
+            survey.add(seen)
+    for number in survey.for_last():
+        for seen in explorer.judge([number], survey.alive, last=True):
+            survey.add(seen)
+    return survey.exploration(source, oracle, known)
 
 
-class _Survey:
-    """The examples of an area on several drivers, each until its first finding."""
+class Explorer:
+    """Judges the examples of an area on drivers in one process, each case once."""
 
     def __init__(
         self,
+        source: Source[Case],
         drivers: Sequence[OpenDriver],
         oracle: Oracle,
-        emit: Emit,
-        area: str,
-        shard: Shard,
-        time_is_up: Deadline,
+        profile: Profile,
+        emit: Emit = ignore,
+        area: str = "",
+        reruns: int = RERUNS,
     ) -> None:
-        self.results = {d.spec: Explored() for d in drivers}
-        self.faults = Faults()
-        self.alive = list(drivers)
-        self.passed: dict[str, set[str]] = {d.spec: set() for d in drivers}
-        self.drawn = 0
-        self.of_other_shards = 0
-        #: Why no more examples are begun, where that is for lack of time.
-        self.late = ""
-        self._shard = shard
-        self._time_is_up = time_is_up
+        self._source = source
+        self._drivers = list(drivers)
         self._oracle = oracle
+        self._profile = profile
         self._emit = emit
         self._area = area
-        # An event takes the content hash of its case, which takes time.
-        self._on_judged: OnJudged = ignore if emit is ignore else self._judged
-        self._size = block_size(drivers)
-        self._block: list[tuple[int, Case]] = []
-        self._kept: list[tuple[int, Case]] = []
+        self._reruns = reruns
+        self._hashes: set[str] = set()
 
-    def add(self, example: Example) -> None:
-        """Take one example. Raises Stop when no driver is left, the time is up, or the generator fails too often."""
-        self.late = self._time_is_up()
-        if not self.alive or self.faults.too_many or self.late:
-            raise Stop
-        self.drawn += 1
-        if isinstance(example, Undrawn):
-            self.faults.add(example.fault, None, self.drawn)
-        elif not self._shard.has(example):
-            self.of_other_shards += 1
-            for driver in self.alive:
-                self._emit(Progress(driver.spec, self._area, 1))
-        elif any(d.quarantine.last(example) for d in self.alive):
-            self._kept.append((self.drawn, example))
-        else:
-            self._block.append((self.drawn, example))
-            if len(self._block) == self._size:
-                self.flush()
-        if not self.alive or self.faults.too_many:
-            raise Stop
+    def judge(self, numbers: Iterable[int], specs: Iterable[str], *, last: bool = False) -> Iterator[Seen]:
+        """What becomes of the examples of these numbers, in their order, on the drivers of these specs.
 
-    def expect(self, case: Case) -> Expectation:
-        """What a case leaves in memory. Raises Fault where it is no case to judge."""
-        return checked_expectation(case, self._oracle)
-
-    def quarantined(self) -> None:
-        """Run what a quarantine leaves for last, one by one."""
-        for numbered in self._kept:
-            self._block.append(numbered)
-            self.flush()
-
-    def flush(self) -> None:
-        """Run the examples taken."""
-        block, self._block = self._block, []
-        drivers = list(self.alive)
+        What a quarantine leaves for last runs only where that is said. A driver is given nothing after its first
+        finding, but for what is in the same block.
+        """
+        wanted = set(specs)
+        alive = [d for d in self._drivers if d.spec in wanted]
+        drawn = [self._drawn(number, alive, last=last) for number in numbers]
         faults: dict[int, Fault] = {}
 
         def expect(case: Case) -> Expectation:
             try:
-                return self.expect(case)
+                return checked_expectation(case, self._oracle)
             except Fault as fault:
                 faults[id(case)] = fault
                 raise
 
-        together = judge_all([case for _, case in block], drivers, expect, self._on_judged)
-        for (number, case), judged in zip(block, together, strict=True):
+        cases = [one for one in drawn if not isinstance(one, Seen)]
+        # An event takes the content hash of its case, which takes time.
+        on_judged: OnJudged = ignore if self._emit is ignore else self._judged
+        judged = iter(judge_all([case for _, case in cases], alive, expect, on_judged))
+        drivers = tuple(alive)
+        for one in drawn:
+            if isinstance(one, Seen):
+                yield one
+                continue
+            number, case = one
+            together = next(judged)
             fault = faults.get(id(case))
-            if fault is not None:
-                self.faults.add(fault, case, number)
-            for driver, attempt in zip(drivers, judged.attempts, strict=True):
+            attempts = {}
+            for driver, attempt in zip(drivers, together.attempts, strict=True):
                 # A fault of ours is no driver's error.
-                if driver in self.alive and (fault is None or attempt.verdict is not Verdict.ERROR):
-                    self._count(driver, case, attempt, judged.expectation)
+                if driver in alive and (fault is None or attempt.verdict is not Verdict.ERROR):
+                    attempts[driver.spec] = self._attempted(driver, number, case, attempt, together.expectation)
+                    if attempts[driver.spec].found is not None:
+                        alive.remove(driver)
+            yield Seen(number, fault=fault, case=case if fault is not None else None, attempts=attempts)
+
+    def _drawn(self, number: int, drivers: Sequence[OpenDriver], *, last: bool) -> Seen | tuple[int, Case]:
+        drawn = example(self._source, self._profile.seed, number)
+        if isinstance(drawn, Undrawn):
+            return Seen(number, fault=drawn.fault)
+        if not self._profile.shard.has(drawn):
+            return Seen(number, Omitted.OTHER_SHARD)
+        if last:
+            return number, drawn
+        if drawn.content_hash in self._hashes:
+            return Seen(number, Omitted.REPEATED)
+        self._hashes.add(drawn.content_hash)
+        if any(d.quarantine.last(drawn) for d in drivers):
+            return Seen(number, Omitted.FOR_LAST)
+        return number, drawn
 
     def _judged(self, driver: OpenDriver, case: Case, attempt: Attempt) -> None:
         self._emit(judged_event(driver, self._area, case, attempt, keep=True))
 
-    def _count(self, driver: OpenDriver, case: Case, attempt: Attempt, expectation: Expectation | None) -> None:
-        explored = self.results[driver.spec]
-        explored.seconds += attempt.seconds
-        self._emit(Progress(driver.spec, self._area, 1))
-        if attempt.verdict is Verdict.UNSUPPORTED:
-            explored.unsupported += 1
-        elif attempt.verdict is Verdict.NOT_RUN:
-            explored.not_run[attempt.detail] += 1
-        else:
-            explored.examples += 1
-            if attempt.verdict is Verdict.PASS:
-                self.passed[driver.spec].add(case.content_hash)
-            elif (rule := driver.baseline.known_by_condition(case, attempt.verdict)) is not None:
-                explored.known[rule.text] += 1
-            else:
-                explored.attempt, explored.case, explored.expectation = attempt, case, expectation
-                self.alive.remove(driver)
+    def _attempted(
+        self, driver: OpenDriver, number: int, case: Case, attempt: Attempt, expectation: Expectation | None
+    ) -> Attempted:
+        if attempt.verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.NOT_RUN):
+            return Attempted(attempt.verdict, attempt.detail, attempt.seconds)
+        rule = driver.baseline.known_by_condition(case, attempt.verdict)
+        if rule is not None:
+            return Attempted(attempt.verdict, attempt.detail, attempt.seconds, rule.text)
+        found = self._found(driver, number, Failing(case, attempt, expectation))
+        return Attempted(attempt.verdict, attempt.detail, attempt.seconds, found=found)
 
-
-def _nothing_ran(explored: Explored, faults: Faults, of_other_shards: int) -> Attempt:
-    if faults.total:
-        return Attempt(Verdict.NOT_RUN, "the generator has faults, and no case for this driver beside them")
-    if explored.not_run:
-        return Attempt(Verdict.NOT_RUN, "; ".join(explored.not_run))
-    if explored.unsupported:
-        return Attempt(Verdict.UNSUPPORTED, f"the driver supports none of {explored.unsupported} generated cases")
-    if of_other_shards:
-        return Attempt(Verdict.NOT_RUN, f"all {of_other_shards} generated cases are of other shards")
-    return Attempt(Verdict.ERROR, "the area generated no case for this driver")
-
-
-def _attempt(case: Case, driver: OpenDriver, oracle: Oracle) -> tuple[Attempt, Expectation | None]:
-    """One case on one driver, unless shrinking avoids it."""
-    if excluded_from_shrinking(driver, case):
-        return Attempt(Verdict.NOT_RUN, "left for last by the quarantine, or the run dies with it"), None
-    (judged,) = judge_all([case], [driver], lambda case: checked_expectation(case, oracle))
-    attempt = judged.attempts[0]
-    if attempt.verdict is Verdict.ERROR and judged.expectation is None:
-        return Attempt(Verdict.NOT_RUN, attempt.detail), None  # a fault of ours
-    return attempt, judged.expectation
-
-
-def _shrink(
-    strategy: SearchStrategy[Case],
-    driver: OpenDriver,
-    oracle: Oracle,
-    profile: Profile,
-    explored: Explored,
-    passed: Set[str],
-    emit: Emit,
-) -> None:
-    """Repeat the examples and let Hypothesis shrink the failing one; those that have passed are generated but not run.
-
-    What is left is minimised, within the profile's `reductions`. Both keep to the verdict that shrinking began with, so
-    that it never slips from a driver's failure into an error of ours.
-    """
-    original, verdict = explored.case, explored.attempt.verdict
-    assert original is not None
-    reproduced = False
-
-    def fails(case: Case) -> bool:
-        nonlocal reproduced
-        attempt, expectation = _attempt(case, driver, oracle)
-        if attempt.verdict is not verdict or driver.baseline.known_by_condition(case, verdict) is not None:
-            return False
-        reproduced = True
-        explored.attempt, explored.case, explored.expectation = attempt, case, expectation
-        return True
-
-    def test(example: Example) -> None:
-        if isinstance(example, Undrawn) or example.content_hash in passed:
-            return
-        # Smaller examples than the first one that fails are of any shard.
-        if (reproduced or profile.shard.has(example)) and fails(example):
-            raise Stop
-
-    try:
-        # Where generation fails, that has been told; the finding stays as it is.
-        with suppress(Fault):
-            for_each(strategy, profile, test, shrink=True)
-    except Flaky:
-        detail = f"{verdict.value} at first, not when the same case was run again"
-        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
-        return
-    if not reproduced:
-        attempt, _ = _attempt(original, driver, oracle)
-        if attempt.verdict is not verdict:
-            _flaky(explored, verdict, attempt.verdict)
-            return
-    if verdict is not Verdict.ERROR:
-        _minimize(driver, oracle, profile, explored, emit)
-
-
-def _minimize(driver: OpenDriver, oracle: Oracle, profile: Profile, explored: Explored, emit: Emit) -> None:
-    """Make the case of a finding smaller, away from what is known or left for last. Raises KeyboardInterrupt."""
-    case, verdict = explored.case, explored.attempt.verdict
-    assert case is not None
-
-    def wanted(case: Case) -> bool:
-        return not excluded_from_shrinking(driver, case) and driver.baseline.known_by_condition(case, verdict) is None
-
-    try:
-        minimized = minimize(case, driver, oracle, Budget(runs=profile.reductions), emit, wanted)
-    except BadInput as e:
-        explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=e.what)
-        return
-    if minimized.reduction.stopped is Stopped.INTERRUPTED:
-        raise KeyboardInterrupt
-    if minimized.verdict is not verdict:
-        _flaky(explored, verdict, minimized.verdict)
-        return
-    explored.reduction = minimized.reduction
-    if minimized.reduction.steps:
-        explored.attempt, explored.case, explored.expectation = (
-            minimized.attempt,
-            minimized.case,
-            oracle.expect(minimized.case),
-        )
-
-
-def _flaky(explored: Explored, first: Verdict, again: Verdict) -> None:
-    detail = f"{first.value} at first, {again.value} when the same case was run again"
-    explored.attempt = replace(explored.attempt, verdict=Verdict.FLAKY, detail=detail)
+    def _found(self, driver: OpenDriver, number: int, failing: Failing) -> Found:
+        shrunk = not excluded_from_shrinking(driver, failing.case)
+        if shrunk:
+            self._emit(Shrinking(driver.spec, self._area))
+            failing = Shrinker(self._source, driver, self._oracle, self._profile, self._emit).shrunk(number, failing)
+            again = rerun_findings(driver, failing.case, failing.expectation, failing.attempt, self._reruns)
+            failing = replace(failing, attempt=again)
+        case = msgspec.structs.replace(failing.case, name=generated_name(self._area, failing.case))
+        attempt = failing.attempt
+        shown = finding(case, attempt, failing.expectation, self._oracle)
+        shown = msgspec.structs.replace(shown, shrunk=shrunk, reduction=failing.reduction)
+        rule = driver.baseline.known(case, attempt.verdict)
+        runs = {v.value: n for v, n in attempt.runs.items()}
+        return Found(attempt.verdict, attempt.detail, shown, runs, rule.text if rule is not None else "")

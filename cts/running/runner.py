@@ -46,6 +46,7 @@ from cts.judging.events import (
     problem,
 )
 from cts.judging.judge import NO_RESUME_STATE, Attempt, OpenDriver, ResumeState, judged_event, trouble
+from cts.judging.reruns import RERUNS, rerun_findings
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
 from cts.model import Case
@@ -55,7 +56,7 @@ from cts.running.areas import run_area
 from cts.running.corpus import Entry, read
 from cts.running.deadline import Deadline
 from cts.running.profiles import Profile
-from cts.running.results import RERUNS, STOPPED, not_run, of_case, rerun_findings
+from cts.running.results import STOPPED, not_run, of_case
 from cts.running.tally import Tally
 
 

@@ -16,21 +16,22 @@ from msgspec import Struct
 import cts
 from cts.errors import BadInput
 from cts.judging.events import DriverOpened
+from cts.judging.reruns import RERUNS
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine, Rule
 from cts.model.identity import HASHES
 from cts.running.corpus import Entry
 from cts.running.profiles import profile
-from cts.running.results import RERUNS
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE
 from cts.running.shard import parse as parse_shard
 
-#: 1 did not say how content hashes were computed; up to 2, guesses and steps of findings were sentences alone.
-FORMAT = 3
+#: 1 did not say how content hashes were computed; up to 2, guesses and steps of findings were sentences alone; up to 3,
+#: generated cases were drawn by Hypothesis.
+FORMAT = 4
 
-#: Distributions whose version decides which cases a seed generates, or what is expected of them.
-_VERSIONS = ("hypothesis", "ml_dtypes", "msgspec", "numpy")
+#: Distributions whose version decides how cases are read, or what is expected of them.
+_VERSIONS = ("ml_dtypes", "msgspec", "numpy")
 
 
 class EntryRecord(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""Runs up to format 2: guesses and steps of findings, which are sentences alone there, are left out."""
+"""Older runs. Up to format 2: guesses and steps of findings, which are sentences alone there, are left out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from cts.judging.events import Event
 
 #: The last format in which they are sentences.
 LAST_WITH_SENTENCES = 2
+
+#: The last format whose generated cases Hypothesis drew, so that the same seed gives other ones now.
+LAST_BY_HYPOTHESIS = 3
 
 
 def decode(line: bytes) -> Event:

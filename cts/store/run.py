@@ -80,6 +80,11 @@ def older(path: Path, manifest: Manifest) -> str:
             f"{path} is of format {manifest.format}, this suite writes {FORMAT}: it can be read and compared, but not "
             "resumed, and guesses and steps are left out; `cts triage --explain` finds out anew where failures begin"
         )
+    elif manifest.format <= older_format.LAST_BY_HYPOTHESIS:
+        notes.append(
+            f"{path} is of format {manifest.format}, this suite writes {FORMAT}: its seed gives other cases here, so "
+            "that it can be read and compared, but not resumed"
+        )
     return "; ".join(notes)
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.kernels import Kernel, draw_float_controls
 from cts.generators.build.layout_sketches import LayoutSketch
@@ -30,7 +28,7 @@ _C = ComponentType
 LANES = (2, 4, 8)
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
 
     Raises NothingToGenerate when it has no block loads, or no matrix of moderate size.
@@ -41,11 +39,10 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
         raise NothingToGenerate("the driver has no block loads of matrices of moderate size")
     pointees = pointees_of(capabilities)
 
-    @st.composite
-    def block_loads(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), supports, pointees)
+    def block_loads(choices: Choices) -> Case:
+        return _draw_case(choices, supports, pointees)
 
-    return block_loads()
+    return block_loads
 
 
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:

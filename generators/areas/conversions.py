@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, random_integers
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import BOUNDED, KINDS, draw_ieee, draw_special
@@ -29,7 +27,7 @@ from cts.model import (
 STEPS = (1, 1, 1, 2, 2, 3)
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
 
     Raises NothingToGenerate when nothing converts between the matrices that it has.
@@ -39,11 +37,10 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     if not rows:
         raise NothingToGenerate("the driver has no two matrix types of moderate size to convert between")
 
-    @st.composite
-    def conversions(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), supports, rows)
+    def conversions(choices: Choices) -> Case:
+        return _draw_case(choices, supports, rows)
 
-    return conversions()
+    return conversions
 
 
 def _feasible_at_granule(supports: Supports, row: MatrixSupport) -> Iterator[Step]:

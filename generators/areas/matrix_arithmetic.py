@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, MatrixSupport, MulAddSupport
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
@@ -33,7 +31,7 @@ from cts.generators.parts.products import (
 from cts.model import Case, Use
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
 
     Raises NothingToGenerate when it has neither a multiplication nor a matrix type with arithmetic of moderate size.
@@ -44,14 +42,12 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     if not products and not rows:
         raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
 
-    @st.composite
-    def matrix_arithmetic(draw: Draw) -> Case:
-        choices = Choices(draw)
+    def matrix_arithmetic(choices: Choices) -> Case:
         if products and (choices.chance(5) or not rows):
             return _draw_products(choices, supports, products)
         return _draw_elementwise(choices, supports, rows)
 
-    return matrix_arithmetic()
+    return matrix_arithmetic
 
 
 def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulAddSupport]) -> Case:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, Feature
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
@@ -21,7 +19,7 @@ from cts.model import Case, ComponentType, MatrixConstant, MatrixCopy, MatrixNul
 STEPS = (0, 1, 1, 1, 2, 2, 3, 4)
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
 
     Raises NothingToGenerate when it has no matrix of moderate size.
@@ -31,11 +29,10 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
         raise NothingToGenerate("the driver has no matrix type of moderate size")
     pointees = pointees_of(capabilities)
 
-    @st.composite
-    def matrix_memory(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), supports, pointees)
+    def matrix_memory(choices: Choices) -> Case:
+        return _draw_case(choices, supports, pointees)
 
-    return matrix_memory()
+    return matrix_memory
 
 
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
@@ -29,7 +27,7 @@ from cts.generators.parts.tiled_products import draw_tiled_product
 from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
 
     Raises NothingToGenerate when it can compute with no matrix of moderate size.
@@ -41,14 +39,12 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
         raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
     pointees = pointees_of(capabilities)
 
-    @st.composite
-    def matrix_programs(draw: Draw) -> Case:
-        choices = Choices(draw)
+    def matrix_programs(choices: Choices) -> Case:
         if rows and (choices.chance(5) or not products):
             return _draw_flow(choices, supports, rows, pointees)
         return _draw_chain(choices, supports, products, pointees)
 
-    return matrix_programs()
+    return matrix_programs
 
 
 def _draw_chain(

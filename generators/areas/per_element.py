@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Wanted
 from cts.generators.build.kernels import Kernel, draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
@@ -18,7 +16,7 @@ from cts.generators.parts.per_element import draw_per_element
 from cts.model import Case, ComponentType
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
 
     Raises NothingToGenerate when it has no per-element operations, or no matrix of moderate size.
@@ -30,11 +28,10 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
         {row.component for row in supports.rows} | {ComponentType.uint32, ComponentType.float32}, key=_order
     )
 
-    @st.composite
-    def per_element(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), supports, supports.rows, scalars)
+    def per_element(choices: Choices) -> Case:
+        return _draw_case(choices, supports, supports.rows, scalars)
 
-    return per_element()
+    return per_element
 
 
 def _order(component: ComponentType) -> int:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
@@ -18,7 +16,7 @@ from cts.generators.parts.reductions import combined_count, draw_mode, draw_redu
 from cts.model import Case, Use
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
 
     Raises NothingToGenerate when it has no reductions, or no accumulator of moderate size.
@@ -28,11 +26,10 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
     if not rows or Feature.REDUCTIONS not in capabilities.features:
         raise NothingToGenerate("the driver has no reductions of matrices of moderate size")
 
-    @st.composite
-    def reductions(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), supports, rows)
+    def reductions(choices: Choices) -> Case:
+        return _draw_case(choices, supports, rows)
 
-    return reductions()
+    return reductions
 
 
 def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:

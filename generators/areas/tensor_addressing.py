@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, Feature
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.supports import MAX_ELEMENTS, Supports, draw_dispatch, draw_shape, pointees_of
 from cts.generators.parts.tensor_loads import draw_tensor_load
@@ -23,7 +21,7 @@ TRANSFERS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5)
 SINKS = (1,) * 11 + (2,)
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
 
     Raises NothingToGenerate when it supports no matrix that fits in `MAX_ELEMENTS`.
@@ -35,11 +33,10 @@ def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
         )
     pointees = pointees_of(capabilities)
 
-    @st.composite
-    def tensor_addressing(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), supports, pointees)
+    def tensor_addressing(choices: Choices) -> Case:
+        return _draw_case(choices, supports, pointees)
 
-    return tensor_addressing()
+    return tensor_addressing
 
 
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, draw_contents
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
@@ -35,17 +33,16 @@ from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, V
 STEPS = (0, 1, 2, 3, 1, 4, 2, 6, 5)
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases for a device with `capabilities`. Raises NothingToGenerate when it has no cooperative vectors."""
     components = components_of(capabilities)
     if not components:
         raise NothingToGenerate("the driver has no cooperative vectors to compute with")
 
-    @st.composite
-    def vector_arithmetic(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), capabilities, components)
+    def vector_arithmetic(choices: Choices) -> Case:
+        return _draw_case(choices, capabilities, components)
 
-    return vector_arithmetic()
+    return vector_arithmetic
 
 
 def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequence[ComponentType]) -> Case:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, Feature
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, ramp, random_integers
 from cts.generators.build.memory import FILL
 from cts.generators.build.specials import BOUNDED, KINDS, draw_special
@@ -39,18 +37,17 @@ MAX_ELEMENTS = 2048
 _EXTENTS = (1, 16, 2, 8, 3, 31, 33, 64, 5, 65, 17, 128, 7, 200)
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run. Raises NothingToGenerate when it converts no matrices."""
     components = components_of(capabilities)
     addressed = Feature.BUFFER_DEVICE_ADDRESS in capabilities.features
     if not components or not addressed or not capabilities.vector_muls:
         raise NothingToGenerate("the driver converts no matrices of cooperative vectors")
 
-    @st.composite
-    def vector_conversions(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), capabilities, components)
+    def vector_conversions(choices: Choices) -> Case:
+        return _draw_case(choices, capabilities, components)
 
-    return vector_conversions()
+    return vector_conversions
 
 
 def _draw_case(choices: Choices, capabilities: Capabilities, components: list[ComponentType]) -> Case:

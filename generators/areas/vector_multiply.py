@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, VectorMulSupport
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import draw_length
@@ -51,17 +49,16 @@ MAX_PRODUCTS = 1 << 16
 _LARGEST_INPUT = 64
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run. Raises NothingToGenerate when it multiplies no vectors."""
     rows = usable_rows(capabilities)
     if not rows:
         raise NothingToGenerate("the driver multiplies no cooperative vectors")
 
-    @st.composite
-    def vector_multiply(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), capabilities, rows)
+    def vector_multiply(choices: Choices) -> Case:
+        return _draw_case(choices, capabilities, rows)
 
-    return vector_multiply()
+    return vector_multiply
 
 
 def draw_mul_row(choices: Choices, rows: Sequence[VectorMulSupport]) -> VectorMulSupport:

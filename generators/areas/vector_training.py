@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hypothesis import strategies as st
-
 from cts.capabilities import Capabilities, Feature
+from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.choices import Choices, Draw
 from cts.generators.build.contents import Contents, Wanted, draw_contents, ramp, realistic
 from cts.generators.build.memory import Region
 from cts.generators.build.supports import draw_length
@@ -40,17 +38,16 @@ _C = ComponentType
 _MEETING = 2
 
 
-def cases(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run. Raises NothingToGenerate when it accumulates nothing."""
     accumulators = accumulators_of(capabilities)
     if not accumulators:
         raise NothingToGenerate("the driver has no training with cooperative vectors")
 
-    @st.composite
-    def vector_training(draw: Draw) -> Case:
-        return _draw_case(Choices(draw), capabilities, accumulators)
+    def vector_training(choices: Choices) -> Case:
+        return _draw_case(choices, capabilities, accumulators)
 
-    return vector_training()
+    return vector_training
 
 
 def accumulators_of(capabilities: Capabilities) -> list[ComponentType]:

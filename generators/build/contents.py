@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.value_ranges import Known, anything, limits
 from cts.model import ComponentType, Data, Iota, Random, RandomBits
 from cts.model.component import Number

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.model import ClampMode
 
 #: Ranks of layouts: the higher ones, in which more can go wrong, more often.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.layout_sketches import VARIATIONS
 from cts.generators.build.operands import Grid, Varying, varied
 from cts.model import Buffer, ComponentType, Counter, Data, Iota, Order, RandomBits, StorageClass

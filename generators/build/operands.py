@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.model import (
     ClampMode,
     MatrixType,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, draw_contents
 from cts.generators.build.value_ranges import UNBOUNDED, Known
 from cts.model import ComponentType, Data, FloatControls

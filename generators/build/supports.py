@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.operands import Grid
 from cts.model import (
     ComponentType,

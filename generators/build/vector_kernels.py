@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cts.capabilities import Capabilities, Feature
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.memory import FILL, Part, Region
 from cts.generators.build.operands import Constness

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cts.capabilities import Capabilities
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.operands import NOWHERE, Constness
 from cts.model import Dispatch, Operand, Scalar
 from cts.model.operand import Factors

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents, cycle
 from cts.generators.build.specials import specials
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything

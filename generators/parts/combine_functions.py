@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, realistic
 from cts.generators.build.specials import draw_special
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, settled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Wanted, consecutive, draw_contents
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.specials import draw_numbers, draw_special_number

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.value_ranges import (
     UNBOUNDED,
     Known,

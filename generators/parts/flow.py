@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
 from cts.model.operand import Factors

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cts.capabilities import Capabilities, MulAddSupport
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, draw_contents, near_an_end, realistic
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.specials import draw_special

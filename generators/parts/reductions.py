@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.parts.combine_functions import Combining
 from cts.model import Combine, ComponentType, MatrixReduce, ReduceMode, Use

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cts.capabilities import Feature
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import FILL, Lines, Part, Region, aligned_elements, draw_base, numbered
 from cts.generators.build.operands import Grid, Varying

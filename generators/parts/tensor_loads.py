@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cts.capabilities import Feature
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.layout_plans import Purpose, plan

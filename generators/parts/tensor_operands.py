@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cts.capabilities import Feature
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.layout_plans import Purpose, plan
 from cts.generators.build.layout_sketches import draw_layout, shortened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.memory import TENSOR_ALIGNMENT, Region, draw_write
 from cts.generators.parts.tensor_operands import draw_tensor_operands

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from cts.capabilities import Feature, MulAddSupport
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying

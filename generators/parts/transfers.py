@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 
 from cts.capabilities import Feature
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.memory import FILL, OBJECT, Lines, Region, draw_read, draw_write, numbered, pattern
 from cts.model import ComponentType, Data, MatrixConstant, MatrixLoad, MatrixStore, Order, StorageClass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cts.capabilities import VectorMulSupport
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.memory import Region
 from cts.generators.build.value_ranges import Known, anything

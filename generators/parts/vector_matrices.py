@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cts.capabilities import Capabilities, Feature
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.memory import Region
 from cts.generators.build.vector_kernels import ALIGNMENT, VectorKernel

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from cts.capabilities import Capabilities, Feature
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, consecutive, draw_contents
 from cts.generators.build.specials import draw_numbers, some_specials
 from cts.generators.build.value_ranges import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import consecutive
 from cts.generators.build.specials import draw_special_number
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, multiplied, negated, reread, within

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from cts.capabilities import Capabilities, Feature, VectorMulSupport
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import (
     Contents,
     Wanted,

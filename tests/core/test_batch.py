@@ -11,6 +11,7 @@ from cts.judging.events import Event, Result
 from cts.model import load_case
 from cts.plugins import registry
 from cts.running import corpus
+from cts.running.drawing import drawn
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, open_driver, run
 from cts.verdict import Verdict
@@ -72,8 +73,11 @@ def test_generated_cases_come_in_blocks(fakes: ModuleType) -> None:
     from cts.running.explore import explore
 
     opened = open_driver("fake:right,batch=well")
-    explore(fakes.fake_area(opened.capabilities), [opened], registry.oracle(), PROFILE)
-    assert [len(block) for block in opened.driver.blocks] == [64, 64, 22]  # type: ignore[attr-defined]
+    area = fakes.fake_area(opened.capabilities)
+    explore(area, [opened], registry.oracle(), PROFILE)
+    blocks = opened.driver.blocks  # type: ignore[attr-defined]
+    different = {case.content_hash for case in drawn(area, PROFILE)}
+    assert len(blocks) == 3 and max(map(len, blocks)) <= 64 and sum(map(len, blocks)) == len(different)
 
 
 def test_a_run_that_stops_at_its_first_finding_sends_nothing_ahead(fakes: ModuleType) -> None:

@@ -9,16 +9,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, everything
+from cts.choices import Choices, Source
 from cts.judging.events import Event, GeneratorFault, Progress, Result, RunFinished, Shrinking, decode, encode
 from cts.known.quarantine import Quarantine, loads_rules
 from cts.model import Case, loads_case
 from cts.plugins import registry
 from cts.report.failure import fault_text
 from cts.report.save import Saver
-from cts.running.drawing import MOST_FAULTS, Undrawn, checked_expectation, examine, for_each
+from cts.running.drawing import MOST_FAULTS, Undrawn, checked_expectation, drawn, examine, examples
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.verdict import Verdict
@@ -48,9 +48,7 @@ def results_of(events: list[Event]) -> list[Result]:
 
 def values(fakes: ModuleType, profile: Profile) -> list[int]:
     """The numbers behind the examples of the area."""
-    seen: list[int] = []
-    for_each(st.integers(2, 1000).map(fakes.fixed_case), profile, lambda case: seen.append(_value(case)))
-    return seen
+    return [_value(case) for case in drawn(lambda choices: fakes.fixed_case(choices.between(2, 1000)), profile)]
 
 
 def _value(case: object) -> int:
@@ -140,8 +138,13 @@ def test_findings_beside_faults_are_shrunk_for_themselves(faulty: ModuleType) ->
 
 
 def test_too_many_end_the_area(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    def area(capabilities: object) -> st.SearchStrategy[Case]:
-        return st.integers(2, 1000).map(lambda v: fakes.undefined_case(v) if v % 2 else fakes.fixed_case(v))
+    def area(capabilities: object) -> Source[Case]:
+        def some(choices: Choices) -> Case:
+            number = choices.between(2, 1000)
+            case: Case = fakes.undefined_case(number) if number % 2 else fakes.fixed_case(number)
+            return case
+
+        return some
 
     monkeypatch.setattr(fakes, "fake_area", area)
     profile = Profile("default", 500, 3)
@@ -159,7 +162,7 @@ def test_too_many_end_the_area(fakes: ModuleType, monkeypatch: pytest.MonkeyPatc
 
 
 def test_nothing_but_faults_is_no_drivers_error(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fakes, "fake_area", lambda capabilities: st.integers(2, 900).map(fakes.undefined_case))
+    monkeypatch.setattr(fakes, "fake_area", lambda _: lambda choices: fakes.undefined_case(choices.between(2, 900)))
     status, events = ran("fake:right", "fake:wrong")
     assert status == 3
     assert {(r.verdict, r.examples) for r in results_of(events)} == {(Verdict.NOT_RUN, 0)}
@@ -174,18 +177,6 @@ def test_an_area_that_cannot_be_generated_is_told_once(fakes: ModuleType, monkey
     status, events = ran("fake:right", "fake:wrong", "fake:no-features")
     (fault,) = faults_of(events)
     assert "no such matrix" in fault.what and fault.code == "generator-failed"
-    assert {r.verdict for r in results_of(events)} == {Verdict.NOT_RUN}
-    assert status == 3
-
-
-def test_a_strategy_that_filters_too_much_is_told_once(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    def area(capabilities: object) -> st.SearchStrategy[Case]:
-        return st.integers(2, 1000).map(fakes.fixed_case).filter(lambda case: False)
-
-    monkeypatch.setattr(fakes, "fake_area", area)
-    status, events = ran("fake:right", "fake:wrong")
-    (fault,) = faults_of(events)
-    assert fault.code == "generator-failed"
     assert {r.verdict for r in results_of(events)} == {Verdict.NOT_RUN}
     assert status == 3
 
@@ -226,15 +217,10 @@ def test_what_a_driver_does_not_run_is_no_fault(faulty: ModuleType) -> None:
 def test_the_same_examples_with_and_without_faults(faulty: ModuleType) -> None:
     """What is wrong with an example has no influence on the next ones."""
     profile = Profile("default", 200, 9)
-    seen: list[int] = []
-
-    def keep(example: object) -> None:
-        if isinstance(example, Undrawn):
-            seen.append(int(example.fault.what.rpartition(" ")[2]))
-        else:
-            seen.append(_value(example))
-
-    for_each(faulty.faulty_area(None), profile, keep)
+    seen = [
+        int(one.fault.what.rpartition(" ")[2]) if isinstance(one, Undrawn) else _value(one)
+        for _, one in examples(faulty.faulty_area(None), profile)
+    ]
     assert seen == values(faulty, profile)
 
 

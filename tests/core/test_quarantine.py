@@ -26,7 +26,7 @@ from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 
 ROOT = Path(__file__).resolve().parents[2]
-PROFILE = Profile("default", 30, 1)
+PROFILE = Profile("default", 30, 2)
 PREFIX = "tensor_addressing.clamp"
 NAMES = [f"{PREFIX}.{name}" for name in ("edge_high_load", "edge_low_load", "mirrored_low_load", "repeat_low_load")]
 
@@ -255,7 +255,9 @@ def test_cases_that_a_shipped_baseline_names_must_fail_as_its_condition_says(nam
         assert found is not None
         assert found.reason == rule.reason
     if of_each:
-        assert sorted(r.reason for r in named.values()) == sorted(r.reason for r in known.rules if r.match.condition)
+        # One fails on some processors only, and so names no case.
+        conditions = [r for r in known.rules if r.match.condition not in (None, "callback-float16-and-integers")]
+        assert sorted(r.reason for r in named.values()) == sorted(r.reason for r in conditions)
 
 
 def test_the_shipped_file_for_nvidia_concerns_that_driver_and_case() -> None:

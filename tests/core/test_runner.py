@@ -28,7 +28,7 @@ from tests.case_builder import corpus_case
 Memory = dict[str, npt.NDArray[np.uint8]]
 
 CORPUS_CASE = "tensor_addressing.clamp.edge_low_load"
-PROFILE = Profile("default", 20, 1)
+PROFILE = Profile("default", 20, 2)
 
 VERDICTS = {
     "right": Verdict.PASS,
@@ -195,7 +195,7 @@ def test_header_and_footer(fakes: ModuleType) -> None:
     status, events = events_of(plan)
     header, footer = events[0], events[-1]
     assert isinstance(header, RunStarted) and isinstance(footer, RunFinished)
-    assert (header.seed, header.max_examples, header.profile, header.cases) == (1, 20, "default", 1)
+    assert (header.seed, header.max_examples, header.profile, header.cases) == (2, 20, "default", 1)
     assert (footer.verdicts, footer.exit_status, status) == ({"pass": 2, "fail": 2}, 1, 1)
     assert footer.examples == sum(e.examples for e in events if isinstance(e, Result)) == 1 + 1 + 20 + 1
     progress = [e for e in events if isinstance(e, Progress) and e.driver == "fake:right"]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cts.capabilities import everything
+from cts.choices import strategy
 from cts.driver import Job, Outcome, Status
 from cts.drivers.emulator import create
 from cts.drivers.emulator.options import CHOICES, SUBGROUP_SIZES, TILES
@@ -45,7 +46,7 @@ def agrees(case: Case, expected: Expectation, outcome: Outcome) -> None:
 @pytest.mark.parametrize("area", registry.names("cts.areas"))
 def test_variants_agree_with_the_oracle(area: str) -> None:
     @settings(max_examples=100, derandomize=True, deadline=None)
-    @given(case=registry.area(area)(everything()), options=OPTIONS)
+    @given(case=strategy(registry.area(area)(everything())), options=OPTIONS)
     def agree(case: Case, options: dict[str, str]) -> None:
         outcome = create(options).run(Job(case, initial_memory(case), no_module))
         agrees(case, registry.oracle().expect(case), outcome)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import strategies as st
 
 from cts.capabilities import Capabilities, everything
+from cts.choices import Source
 from cts.driver import Job, Outcome, Status
 from cts.errors import BadInput
 from cts.model import GUARD_BYTES, Case, loads_case
@@ -289,9 +289,9 @@ def fixed_case(value: int) -> Case:
     return loads_case(FIXED.replace("VALUE", str(value)))
 
 
-def fake_area(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def fake_area(capabilities: Capabilities) -> Source[Case]:
     """An area of cases that are quick to generate and to shrink."""
-    return st.integers(2, 1000).map(fixed_case)
+    return lambda choices: fixed_case(choices.between(2, 1000))
 
 
 def undefined_case(value: int) -> Case:
@@ -308,9 +308,9 @@ def unlucky(value: int) -> Case:
     return fixed_case(value)
 
 
-def faulty_area(capabilities: Capabilities) -> st.SearchStrategy[Case]:
+def faulty_area(capabilities: Capabilities) -> Source[Case]:
     """An area whose generator has two bugs."""
-    return st.integers(2, 1000).map(unlucky)
+    return lambda choices: unlucky(choices.between(2, 1000))
 
 
 factory = Factory()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from cts.capabilities import everything
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.kernels import Kernel
 from cts.generators.build.memory import Lines, Region
 from cts.generators.build.supports import Supports

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.value_ranges import (
     Known,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.generators.build.choices import Choices
+from cts.choices import Choices
 from cts.generators.build.specials import BOUNDED, KINDS, draw_special, specials
 from cts.generators.parts.vector_products import ties
 from cts.model import Buffer, ComponentType, decode, dumps_case, encode, initial_bits, loads_case

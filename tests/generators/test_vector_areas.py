@@ -9,6 +9,7 @@ import pytest
 from hypothesis import Phase, find, settings
 
 from cts.capabilities import Capabilities, VectorMulSupport, everything
+from cts.choices import strategy
 from cts.errors import NothingToGenerate
 from cts.model import (
     Case,
@@ -115,7 +116,7 @@ def has(kind: type) -> Callable[[Case], bool]:
 
 def smallest(area: str, wanted: Callable[[Case], bool]) -> Case:
     quick = settings(max_examples=2000, derandomize=True, database=None, phases=[Phase.generate, Phase.shrink])
-    return find(registry.area(area)(everything()), wanted, settings=quick)
+    return find(strategy(registry.area(area)(everything())), wanted, settings=quick)
 
 
 @pytest.mark.parametrize(

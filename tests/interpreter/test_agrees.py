@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from cts.choices import strategy
 from cts.drivers.interpreter import create
 from cts.judging.judge import OpenDriver, judge
 from cts.model import Case
@@ -32,7 +33,7 @@ def test_generated_cases(size: int, examples: int) -> None:
     @settings(
         max_examples=examples, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
     )
-    @given(registry.area("tensor_addressing")(DRIVERS[size].capabilities))
+    @given(strategy(registry.area("tensor_addressing")(DRIVERS[size].capabilities)))
     def agrees(case: Case) -> None:
         check(size, case)
 

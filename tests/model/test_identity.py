@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cts.capabilities import everything
+from cts.choices import strategy
 from cts.model import Case, Dispatch, dumps_case, encode, load_case, loads_case
 from cts.model.component import ComponentType
 from cts.model.plain import plain
@@ -172,7 +173,7 @@ def test_cases_written_otherwise(path: Path) -> None:
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
-@given(st.sampled_from(registry.names("cts.areas")).flatmap(lambda area: registry.area(area)(everything())))
+@given(st.sampled_from(registry.names("cts.areas")).flatmap(lambda area: strategy(registry.area(area)(everything()))))
 def test_generated_cases_written_otherwise(case: Case) -> None:
     assert loads_case(rewritten(case)).content_hash == case.content_hash
     assert loads_case(dumps_case(case)).content_hash == case.content_hash

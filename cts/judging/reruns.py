@@ -1,0 +1,33 @@
+"""Findings are run again, to find flaky ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from cts.judging.judge import Attempt, OpenDriver, judge, repeatedly_killed_run
+from cts.model import Case
+from cts.oracle.expectation import Expectation
+from cts.verdict import Verdict
+
+#: How often a finding is run again.
+RERUNS = 1
+
+
+def rerun_findings(
+    driver: OpenDriver, case: Case, expectation: Expectation | None, attempt: Attempt, reruns: int
+) -> Attempt:
+    """A finding after `reruns` more runs: `flaky`, and never a pass, where one of them ends otherwise."""
+    if not attempt.verdict.is_finding or attempt.verdict is Verdict.FLAKY or expectation is None or not reruns:
+        return attempt
+    if repeatedly_killed_run(driver, case):
+        return attempt
+    others = [judge(driver, case, expectation).verdict for _ in range(reruns)]
+    runs = Counter([attempt.verdict, *others])
+    if len(runs) == 1:
+        return replace(attempt, runs=runs)
+    other = next(v for v in others if v is not attempt.verdict)
+    detail = f"{attempt.verdict.value} at first, {other.value} when it was run again"
+    if reruns > 1:
+        detail += f" ({', '.join(f'{n} {v.value}' for v, n in runs.items())})"
+    return replace(attempt, verdict=Verdict.FLAKY, detail=f"{detail}; {attempt.detail}".rstrip("; "), runs=runs)

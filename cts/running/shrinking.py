@@ -1,0 +1,119 @@
+"""A driver's finding is made smaller: first the draws of its case, then the case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cts.choices import Recorded, Source
+from cts.errors import BadInput
+from cts.judging.batch import judge_all
+from cts.judging.events import Emit
+from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking
+from cts.judging.reduction_record import Reduction, Stopped
+from cts.model import Case
+from cts.oracle.expectation import Expectation, Oracle
+from cts.reduction.draws import simplest
+from cts.reduction.minimize import Budget, minimize
+from cts.running.drawing import Undrawn, checked_expectation, made, recorded
+from cts.running.profiles import Profile
+from cts.verdict import Verdict
+
+#: How many draws are tried to make a finding simpler, before its case is reduced.
+TRIALS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Failing:
+    """A case that does not pass, and how; `reduction` says how it became smaller after its draws had."""
+
+    case: Case
+    attempt: Attempt
+    expectation: Expectation | None
+    reduction: Reduction | None = None
+
+
+class Shrinker:
+    """Makes the finding of one driver smaller: first its draws, then its case.
+
+    Both keep to the verdict that it began with, so that it never slips from a driver's failure into an error of ours.
+    """
+
+    def __init__(self, source: Source[Case], driver: OpenDriver, oracle: Oracle, profile: Profile, emit: Emit) -> None:
+        self._source = source
+        self._driver = driver
+        self._oracle = oracle
+        self._profile = profile
+        self._emit = emit
+
+    def shrunk(self, number: int, failing: Failing) -> Failing:
+        """The smallest that was found; `flaky` where the same case does not fail again. Raises KeyboardInterrupt."""
+        verdict = failing.attempt.verdict
+        again = self._attempt(failing.case)
+        if again is None or again.attempt.verdict is not verdict:
+            return _flaky(failing, verdict, again.attempt.verdict if again is not None else Verdict.NOT_RUN)
+        smaller = self._of_draws(number, again)
+        return smaller if verdict is Verdict.ERROR else self._minimized(smaller)
+
+    def _attempt(self, case: Case) -> Failing | None:
+        """A case on the driver, unless it is a fault of ours or one that shrinking avoids."""
+        if excluded_from_shrinking(self._driver, case):
+            return None
+        (judged,) = judge_all([case], [self._driver], lambda c: checked_expectation(c, self._oracle))
+        attempt = judged.attempts[0]
+        if attempt.verdict is Verdict.ERROR and judged.expectation is None:
+            return None
+        return Failing(case, attempt, judged.expectation)
+
+    def _of_draws(self, number: int, first: Failing) -> Failing:
+        """The case of the simplest draws that end alike. Smaller examples than the first one are of any shard."""
+        verdict = first.attempt.verdict
+        tried: dict[str, Failing | None] = {first.case.content_hash: first}
+
+        def alike(choices: Recorded) -> bool:
+            candidate = made(self._source, choices)
+            if isinstance(candidate, Undrawn):
+                return False
+            identity = candidate.content_hash
+            if identity not in tried:
+                attempted = self._attempt(candidate)
+                tried[identity] = attempted if attempted is not None and self._is(verdict, attempted) else None
+            return tried[identity] is not None
+
+        draws = recorded(self._profile.seed, number)
+        if not alike(draws):
+            return first
+        remade = made(self._source, Recorded.again(simplest(draws, alike, TRIALS).numbers))
+        assert isinstance(remade, Case), "it was wanted"
+        return tried[remade.content_hash] or first
+
+    def _is(self, verdict: Verdict, attempted: Failing) -> bool:
+        known = self._driver.baseline.known_by_condition(attempted.case, verdict)
+        return attempted.attempt.verdict is verdict and known is None
+
+    def _minimized(self, failing: Failing) -> Failing:
+        """Make the case smaller, away from what is known or left for last."""
+        driver, verdict = self._driver, failing.attempt.verdict
+
+        def wanted(case: Case) -> bool:
+            return (
+                not excluded_from_shrinking(driver, case) and driver.baseline.known_by_condition(case, verdict) is None
+            )
+
+        try:
+            budget = Budget(runs=self._profile.reductions)
+            minimized = minimize(failing.case, driver, self._oracle, budget, self._emit, wanted)
+        except BadInput as e:
+            return replace(failing, attempt=replace(failing.attempt, verdict=Verdict.FLAKY, detail=e.what))
+        if minimized.reduction.stopped is Stopped.INTERRUPTED:
+            raise KeyboardInterrupt
+        if minimized.verdict is not verdict:
+            return _flaky(failing, verdict, minimized.verdict)
+        if not minimized.reduction.steps:
+            return replace(failing, reduction=minimized.reduction)
+        expectation = self._oracle.expect(minimized.case)
+        return Failing(minimized.case, minimized.attempt, expectation, minimized.reduction)
+
+
+def _flaky(failing: Failing, first: Verdict, again: Verdict) -> Failing:
+    detail = f"{first.value} at first, {again.value} when the same case was run again"
+    return replace(failing, attempt=replace(failing.attempt, verdict=Verdict.FLAKY, detail=detail))
