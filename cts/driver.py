@@ -146,6 +146,15 @@ class DriverFactory(Protocol):
 
 
 @runtime_checkable
+class CheckingFactory(DriverFactory, Protocol):
+    """Optional: a factory that knows wrong options before it starts what is behind a driver."""
+
+    def check(self, options: dict[str, str]) -> None:
+        """Raise `cts.errors.BadInput` for options with which no driver can be built. Starts nothing."""
+        ...
+
+
+@runtime_checkable
 class ValidatingFactory(DriverFactory, Protocol):
     """Optional: a factory whose drivers can load a validation layer."""
 

@@ -10,6 +10,7 @@ import cts
 from cts.cli import (
     baseline,
     check,
+    configured,
     coverage,
     demo,
     diff,
@@ -56,7 +57,7 @@ def _options(
 
 
 app.command("demo", epilog=EXIT_STATUS)(demo.demo)
-app.command("run", epilog=EXIT_STATUS)(run.run)
+app.command("run", epilog=EXIT_STATUS, cls=configured.Configured)(run.run)
 app.command("diff")(diff.diff)
 app.command("baseline")(baseline.baseline)
 app.command("triage")(triage.triage)

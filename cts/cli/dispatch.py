@@ -53,7 +53,9 @@ def dispatch(
 
     from cts.dispatch import run
     from cts.dispatch.report import document, lines
+    from cts.running.checks import check_folder
 
+    check_folder(out, "--out")
     given = {"trace": trace, "max_steps": max_steps, "max_memory": max_memory, "check": "+".join(check or [])}
     options = {name: str(value) for name, value in given.items() if value}
     options |= {"robust": "yes"} if robust else {}

@@ -44,8 +44,10 @@ def minimize(
     from cts.model import dumps_case
     from cts.plugins import registry
     from cts.reduction.minimize import Budget, renamed, report
+    from cts.running.checks import check_file
     from cts.running.runner import open_driver
 
+    check_file(out, "--out")
     oracle = registry.oracle()
     case = read(target, oracle)
     opened = open_driver(driver)

@@ -45,7 +45,10 @@ def report(
 ) -> None:
     """Write a run as one self-contained HTML file, or as JUnit XML."""
     from cts.cli.triage import explained, runs
+    from cts.running.checks import check_file
 
+    check_file(html, "--html")
+    check_file(junit, "--junit")
     this, earlier = runs(run, against)
     if html is None and junit is None:
         html = this.path / "report.html"

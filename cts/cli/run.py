@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cts.cli import report
+from cts.cli.configured import OFF, origins, typed
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
+    from cts.config import Config
     from cts.judging.events import Emit, Event
-    from cts.running.profiles import Profile
     from cts.running.runner import Plan
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
-WITH_RESUME = ("resume", "max_time", "json", "junit", "html", "bundle_dir", "bundle_seconds")
+WITH_RESUME = ("resume", "no_config", "max_time", "json", "junit", "html", "bundle_dir", "bundle_seconds")
 
 
 def run(
@@ -54,7 +55,12 @@ def run(
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of generation; printed by every run.")] = None,
     keyword: Annotated[
         list[str] | None,
-        typer.Option("-k", help="Only cases whose name has this text. Repeatable: all must match.", metavar="TEXT"),
+        typer.Option(
+            "-k",
+            help="Only cases with this text in their names, upper or lower case: of corpus cases as `cts list` prints "
+            "them, generated.AREA, of other files without folder. Repeatable: all must match.",
+            metavar="TEXT",
+        ),
     ] = None,
     shard: Annotated[
         str,
@@ -76,7 +82,10 @@ def run(
     ] = None,
     validation: Annotated[
         bool,
-        typer.Option("--validation", help="Load the drivers' validation layers: a case that they reject is an error."),
+        typer.Option(
+            "--validation/--no-validation",
+            help="Load the drivers' validation layers: a case that they reject is an error.",
+        ),
     ] = False,
     transform: Annotated[
         list[str] | None,
@@ -125,38 +134,61 @@ def run(
         Path | None,
         typer.Option("--resume", help="Continue an interrupted run; its settings are kept.", metavar="RUN"),
     ] = None,
+    no_config: Annotated[bool, typer.Option(OFF, help="Use no pyproject.toml.")] = False,
 ) -> None:
     """Run cases on drivers and compare all memory with what the specification allows.
 
     Without CASE: the whole corpus, then generated cases of every area. A failure is shrunk, shown
     and kept in the run's folder, which is printed; the command that reproduces it is printed last.
+
+    Options may have defaults in the table tool.cts of a pyproject.toml, in this folder or above.
     """
     from dataclasses import replace
 
     from cts import store
-    from cts.errors import HarnessTrouble
-    from cts.running.profiles import check_shared_seed
+    from cts.cli.planning import Outputs, Request, make_plan
+    from cts.errors import Checks, HarnessTrouble
 
+    config: Config | None = context.obj
+    places = origins(context)
+    checks = Checks()
+    checks.errors += config.errors if config is not None else ()
+    Outputs(json, junit, html, bundle_dir, None if resume else save_dir).check(checks, places)
     with ExitStack() as stack:
         if resume is not None:
-            folder, plan = _resumed(resume, _given(context))
+            checks.finish()
+            folder, plan = _resumed(resume, typed(context))
+            plan = replace(plan, max_seconds=max_time)
         else:
-            plan = _plan(
+            if targets:
+                # What a file says of all cases is not meant for those that are named.
+                area = None if "area" in places else area
+                corpus = None if "corpus" in places else corpus
+                generate = None if "generate" in places else generate
+                shard = "1/1" if "shard" in places else shard
+            request = Request(
                 targets or [],
                 driver or [],
-                area,
+                area or [],
                 corpus,
                 generate,
-                _profile(profile, max_examples, seed, shard),
+                profile,
+                max_examples,
+                seed,
                 keyword or [],
+                shard,
+                max_time,
                 stop,
+                quarantine,
+                baseline,
+                validation,
+                transform or [],
+                reruns,
+                places,
             )
-            if plan.areas:
-                check_shared_seed(profile, seed, plan.profile.shard)
-            plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
-            plan = replace(_with_baseline(plan, baseline), reruns=reruns)
+            plan = make_plan(request, checks)
             folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
-        plan = replace(plan, max_seconds=max_time)
+        plan = replace(plan, config=str(config.path) if config is not None else "")
         stack.callback(folder.close)
         try:
             status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds)
@@ -167,85 +199,6 @@ def run(
             if junit is not None or html is not None:
                 report.report(folder.path, html, junit)
     raise typer.Exit(status)
-
-
-def _plan(
-    targets: list[str],
-    drivers: list[str],
-    areas: list[str] | None,
-    with_corpus: bool | None,
-    generate: bool | None,
-    settings: Profile,
-    words: list[str],
-    stop: bool,
-) -> Plan:
-    from cts.errors import BadInput
-    from cts.plugins import registry
-    from cts.running import corpus
-    from cts.running.runner import Plan
-
-    if not drivers:
-        raise BadInput("no-driver", "no driver to test", "cts run", "--driver emulator; `cts drivers` lists them")
-    entries, rejected = corpus.select(targets) if targets else ([], [])
-    if with_corpus or (with_corpus is None and not targets):
-        known = {e.path.resolve() for e in entries}
-        every, errors = corpus.select([])
-        entries += [e for e in every if e.path.resolve() not in known]
-        rejected += errors
-    entries = [e for e in entries if corpus.has_words(e.name, words)]
-    entries = corpus.of_shard(entries, settings.shard)
-    chosen: list[str] = []
-    if generate or (generate is None and (areas or not targets)):
-        for name in areas or registry.names("cts.areas"):
-            try:
-                registry.area(name)
-            except BadInput as e:
-                rejected.append(e)
-                continue
-            if corpus.has_words(f"generated.{name}", words):
-                chosen.append(name)
-    if not entries and not chosen and not rejected:
-        raise BadInput("nothing-selected", "no case and no area is selected", "cts run", "other text for -k")
-    return Plan(tuple(drivers), settings, tuple(entries), tuple(chosen), stop, tuple(rejected))
-
-
-def _profile(name: str, max_examples: int | None, seed: int | None, shard: str) -> Profile:
-    from cts.running.profiles import profile
-    from cts.running.shard import parse
-
-    return profile(name, max_examples, seed, parse(shard))
-
-
-def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool, transforms: list[str]) -> Plan:
-    """The plan with what concerns devices alone."""
-    from dataclasses import replace
-
-    from cts.known.quarantine import load
-    from cts.plugins import registry
-
-    if quarantine is not None:
-        plan = replace(plan, quarantine=load(quarantine))
-    drivers = registry.validated(plan.drivers) if validation else plan.drivers
-    return replace(plan, drivers=registry.transformed(drivers, transforms))
-
-
-def _with_baseline(plan: Plan, path: Path | None) -> Plan:
-    """The plan with the known failures of a file, and its quarantine beside that of the plan."""
-    from dataclasses import replace
-
-    from cts.known.baseline import load
-    from cts.known.quarantine import Quarantine
-
-    if path is None:
-        return plan
-    known, kept = load(path)
-    return replace(plan, baseline=known, quarantine=Quarantine((*plan.quarantine.rules, *kept.rules)))
-
-
-def _given(context: typer.Context) -> list[str]:
-    """The parameters that were typed. typer may bring its own click, so that the enum is known by name alone."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
 def _option(parameter: str) -> str:
@@ -263,7 +216,7 @@ def _resumed(path: Path, given: list[str]) -> tuple[RunFolder, Plan]:
             "resume-options",
             f"a resumed run keeps its settings, and takes no {', '.join(others)}",
             "cts run --resume",
-            f"only {', '.join(_option(name) for name in WITH_RESUME[1:])} with it",
+            f"only {', '.join(_option(name) for name in WITH_RESUME[2:])} with it",
         )
     return store.resume(path)
 
@@ -301,7 +254,7 @@ def run_and_report(
         try:
             lines = sys.stdout.buffer if to_stdout else stack.enter_context(json.open("wb"))
         except OSError as e:
-            raise BadInput("json-file", e.strerror or str(e), str(json), "a file that can be written") from e
+            raise BadInput("output-path", e.strerror or str(e), f"--json {json}", "a file that can be written") from e
         consumers.append(JsonLines(lines))
 
     bundles = None

@@ -29,7 +29,7 @@ class _Event(Struct, frozen=True, tag_field="event", forbid_unknown_fields=True)
 
 
 class RunStarted(_Event, frozen=True, tag="run-started"):
-    """The header. `max_examples` is per area and driver."""
+    """The header. `max_examples` is per area and driver, `config` the file that has options of the run, "" for none."""
 
     version: str
     profile: str
@@ -39,6 +39,7 @@ class RunStarted(_Event, frozen=True, tag="run-started"):
     areas: tuple[str, ...]
     cases: int
     format: int = FORMAT
+    config: str = ""
 
 
 class DriverOpened(_Event, frozen=True, tag="driver-opened"):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cts.driver import Driver, DriverFactory, TunableFactory, ValidatingFactory
+from cts.driver import CheckingFactory, Driver, DriverFactory, TunableFactory, ValidatingFactory
 from cts.errors import BadInput
 from cts.plugins.transform import Transformed
 from cts.plugins.transform import parse as parse_transform
@@ -97,7 +97,32 @@ def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, .
     return tuple("|".join((spec, *transforms)) for spec in specs)
 
 
+def check_driver(spec: str) -> None:
+    """Raise BadInput for a spec string with which no driver can be built, as far as that is known without starting it.
+
+    Options are checked where the driver's factory can do that, see `CheckingFactory`. HarnessTrouble where a transform
+    needs a program that is not there.
+    """
+    plain, *transforms = spec.split("|")
+    factory, options = _parsed(plain)
+    if isinstance(factory, CheckingFactory):
+        factory.check(options)
+    for text in transforms:
+        check_transform(text)
+
+
+def check_transform(text: str) -> None:
+    """Raise BadInput for a text that is no transform, HarnessTrouble where its program is not there."""
+    parse_transform(text)
+
+
 def _plain_driver(spec: str) -> Driver:
+    factory, options = _parsed(spec)
+    return factory(options)
+
+
+def _parsed(spec: str) -> tuple[DriverFactory, dict[str, str]]:
+    """The factory of a spec string without transforms, and its options."""
     name, _, rest = spec.partition(":")
     options: dict[str, str] = {}
     for item in filter(None, rest.split(",")):
@@ -106,7 +131,7 @@ def _plain_driver(spec: str) -> Driver:
         if key in options:
             raise BadInput("driver-option", f"option {key or value!r} is given twice", spec, "give each option once")
         options[key] = value
-    return driver_factory(name)(options)
+    return driver_factory(name), options
 
 
 def validated(specs: Iterable[str]) -> tuple[str, ...]:

@@ -16,20 +16,16 @@ from cts.export.bundles import Bundles
 from cts.judging import events as ev
 from cts.judging.events import Result, RunStarted
 from cts.judging.judge import OpenDriver
-from cts.known import baseline
-from cts.known.baseline import NO_BASELINE
-from cts.known.quarantine import NO_RULES, Quarantine, load
 from cts.model import load_case
 from cts.plugins import registry
+from cts.pytest_cases.options import Request, plan_of
 from cts.report.failure import failure, fault_text
 from cts.report.save import Saver
 from cts.running import corpus
 from cts.running.archive import is_bundle
 from cts.running.areas import run_area
 from cts.running.deadline import Deadline
-from cts.running.profiles import check_shared_seed, profile
 from cts.running.runner import Plan, described, open_driver, run_entries
-from cts.running.shard import parse as parse_shard
 from cts.running.tally import CLEAN, Tally
 from cts.store import RunFolder
 from cts.verdict import Verdict
@@ -54,8 +50,8 @@ class Session:
     def __init__(
         self,
         config: pytest.Config,
+        request: Request,
         plan: Plan,
-        save_dir: Path,
         run: Path | None,
     ) -> None:
         self.config = config
@@ -63,12 +59,13 @@ class Session:
         self.drivers = drivers = plan.drivers
         self.settings = settings = plan.profile
         self.areas = plan.areas
-        self.save_dir = save_dir
+        self.save_dir = save_dir = Path(request.values["save-dir"])
         self.quarantine = plan.quarantine
         assert settings.seed is not None, "profile() settles the seed"
         self.header = RunStarted(
-            cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0
-        )
+            cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0,
+            config=plan.config,
+        )  # fmt: skip
         #: Where the run is kept. xdist's workers only add findings there, and tell the controller the rest.
         self.folder: RunFolder | None = None
         if run is None and not config.option.collectonly:
@@ -76,9 +73,8 @@ class Session:
         self.run = run or (self.folder.path if self.folder else save_dir)
         self.saver = Saver(self.run)
         self.saver(self.header)
-        bundle_dir: str | None = config.getoption("--cts-bundle-dir")
-        seconds: float = config.getoption("--cts-bundle-seconds")
-        self.bundles = Bundles(Path(bundle_dir), plan.quarantine, seconds) if bundle_dir else None
+        bundle_dir, seconds = request.path("bundle-dir"), request.values["bundle-seconds"]
+        self.bundles = Bundles(bundle_dir, plan.quarantine, seconds) if bundle_dir is not None else None
         self.tally = Tally(plan.baseline)
         self.is_worker = hasattr(config, "workerinput")
         #: Events of a worker that no test's report has taken along yet.
@@ -86,55 +82,34 @@ class Session:
         #: Kinds of faults of generators that are told of, by area.
         self.faults: dict[str, set[str]] = {}
         self._open: dict[str, OpenDriver] = {}
+        self._failed: dict[str, CtsError] = {}
         self._start = time.perf_counter()
         self.time_is_up = Deadline(plan.max_seconds, "--cts-max-time")
         self._ended = False
 
     @classmethod
     def from_config(cls, config: pytest.Config) -> Session:
-        """The session that the options ask for. Raises pytest.UsageError where they are wrong."""
-        options: Any = config.option
-        specs = tuple(dict.fromkeys(options.cts_driver))
-        given = getattr(config, "workerinput", {}).get("cts_seed", options.cts_seed)
+        """The session that the options ask for. Raises pytest.UsageError where they are wrong, with all that is."""
+        worker: dict[str, Any] = getattr(config, "workerinput", {})
         try:
-            for spec in specs:
-                registry.driver_factory(spec.partition(":")[0])
-            shard = parse_shard(options.cts_shard, "--cts-shard")
-            settings = profile(options.cts_profile, options.cts_max_examples, given, shard)
-            check_shared_seed(options.cts_profile, given, shard, "--cts-")
-            if options.cts_max_time is not None and options.cts_max_time < 0:
-                raise BadInput("max-time", f"{options.cts_max_time:g} seconds", "--cts-max-time", "0 or more")
-            if options.cts_validation:
-                specs = registry.validated(specs)
-            quarantine = load(Path(options.cts_quarantine)) if options.cts_quarantine else NO_RULES
-            known, kept = baseline.load(Path(options.cts_baseline)) if options.cts_baseline else (NO_BASELINE, NO_RULES)
-            quarantine = Quarantine((*quarantine.rules, *kept.rules))
-            if options.cts_reruns < 0:
-                raise BadInput("reruns", f"{options.cts_reruns} runs more", "--cts-reruns", "0 or more")
-        except BadInput as e:
-            raise pytest.UsageError(str(e)) from None
-        areas = tuple(registry.names("cts.areas"))
-        plan = Plan(
-            specs,
-            settings,
-            areas=areas,
-            quarantine=quarantine,
-            baseline=known,
-            reruns=options.cts_reruns,
-            max_seconds=options.cts_max_time,
-        )
-        run = getattr(config, "workerinput", {}).get("cts_run")
-        try:
-            session = cls(config, plan, Path(options.cts_save_dir), Path(run) if run else None)
+            request = Request.of(config)
+            plan = plan_of(request, worker.get("cts_seed"))
+            session = cls(config, request, plan, Path(worker["cts_run"]) if "cts_run" in worker else None)
         except CtsError as e:
             raise pytest.UsageError(str(e)) from None
         config.add_cleanup(session.close)
         return session
 
     def driver(self, spec: str) -> OpenDriver:
-        """The driver, opened now if it is not. Raises CtsError where that fails."""
+        """The driver, opened now if it is not. Raises CtsError where that fails, which is tried once."""
+        if spec in self._failed:
+            raise self._failed[spec]
         if spec not in self._open:
-            self._open[spec] = open_driver(spec, self.quarantine, self.plan.baseline)
+            try:
+                self._open[spec] = open_driver(spec, self.quarantine, self.plan.baseline)
+            except CtsError as e:
+                self._failed[spec] = e
+                raise
             opened = described(self._open[spec])
             self.emit(opened)
             if self.bundles is not None:
@@ -207,7 +182,8 @@ class Session:
         """The line that makes a run repeatable."""
         settings, drivers = self.settings, ", ".join(self.drivers)
         examples = f"{settings.max_examples} examples per area"
-        return f"cts: profile {settings.name}, {examples}, seed {settings.seed}, drivers {drivers}"
+        config = f", settings of {self.plan.config}" if self.plan.config else ""
+        return f"cts: profile {settings.name}, {examples}, seed {settings.seed}{config}, drivers {drivers}"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

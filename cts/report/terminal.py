@@ -113,8 +113,9 @@ class Terminal:
         self.header = event
         what = [f"{event.cases} corpus cases"] if event.cases else []
         what += [f"{event.max_examples} examples of {', '.join(event.areas)}"] if event.areas else []
+        config = f", settings of {event.config}" if event.config else ""
         self._print(
-            f"cts {event.version}, profile {event.profile}, seed {event.seed}: "
+            f"cts {event.version}, profile {event.profile}, seed {event.seed}{config}: "
             f"{' and '.join(what) or 'nothing'} on {', '.join(event.drivers)}"
         )
         if self.save_dir is not None:

@@ -55,8 +55,13 @@ class Factory:
     """
 
     def __call__(self, options: dict[str, str]) -> Emulator:
-        """An emulator. Raises BadInput for an option that is wrong, and where what it needs is not installed."""
-        parsed = opt.parse(options)
+        """An emulator. Raises BadInput as `check` does."""
+        self.check(options)
+        return Emulator(opt.parse(options))
+
+    def check(self, options: dict[str, str]) -> None:
+        """Raise BadInput for an option that is wrong, and where what the emulator needs is not installed."""
+        opt.parse(options)
         missing = [name for name in ("numba", "filelock") if find_spec(name) is None]
         if missing:
             raise BadInput(
@@ -65,7 +70,6 @@ class Factory:
                 "--driver emulator",
                 "pip install 'coopmat-cts[emulator]' (in a checkout -e '.[emulator]'), or --driver interpreter",
             )
-        return Emulator(parsed)
 
     def variants(self) -> list[Described]:
         return opt.variants()

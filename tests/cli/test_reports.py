@@ -84,8 +84,9 @@ def test_junit(cts: Cts, fakes: ModuleType) -> None:
         f"  - {{match: {{cases: {EDGE}, driver: 'fake:wrong'}}, verdict: fail, reason: <it> & is known}}\n"
         f"  - {{match: {{cases: {EDGE}, driver: 'fake:right'}}, verdict: fail, reason: another}}\n"
     )
+    (cts.folder / "bad.yaml").write_text("services: {}\n")
     drivers = [w for kind in ("wrong", "right", "raises", "no-features", "crash") for w in ("--driver", f"fake:{kind}")]
-    ran = cts("run", EDGE, CLIP, "nope", *drivers, "--baseline", "known.yaml", "--junit", "out.xml")
+    ran = cts("run", EDGE, CLIP, "bad.yaml", *drivers, "--baseline", "known.yaml", "--junit", "out.xml")
     assert ran.status == 3
     root = check(cts.folder / "out.xml")
     endings = {
@@ -101,7 +102,7 @@ def test_junit(cts: Cts, fakes: ModuleType) -> None:
     assert endings["fake:no-features", CLIP][0][0] == "skipped"
     assert endings["fake:crash", CLIP][0][:2] == ("failure", "crash")
     assert [e[0][:2] for (suite, _), e in endings.items() if suite == "cts"] == [
-        ("error", "unknown-case"),
+        ("error", "not-a-case"),
         ("error", "nothing-tested"),
     ]
     (failure,) = [f for f in root.iter("failure") if f.get("type") == "fail"]

@@ -117,7 +117,6 @@ def test_collection_opens_no_driver(session: pytest.Pytester) -> None:
         ("flaky", {"failed": 1}, ["FLAKY fake:flaky case.yaml"]),
         ("raises", {"failed": 1}, ["ERROR fake:raises case.yaml", "RuntimeError: the driver has a bug"]),
         ("does-not-start", {"failed": 1}, ["error?driver-failed?: *does not start: OSError: cannot load libfake.so"]),
-        ("nope", {"failed": 1}, ["error?driver-option?: no fake 'nope'"]),
     ],
 )
 def test_outcomes(session: pytest.Pytester, kind: str, outcome: dict[str, int], words: list[str]) -> None:
@@ -190,12 +189,85 @@ def test_other_yaml_is_left_alone_unless_it_is_named(session: pytest.Pytester) -
         (["--cts-driver", "fake", "--cts-shard", "2/3"], "--cts-seed N"),
         (["--cts-driver", "fake", "--cts-max-time", "-1"], "0 or more"),
         (["--cts-driver", "fake", "--cts-baseline", "nowhere.yaml"], "nowhere.yaml"),
+        (["--cts-driver", "fake:nope"], "no fake 'nope'"),
+        (["--cts-driver", "fake", "--cts-bundle-dir", "case.yaml/bundles"], "case.yaml is no folder"),
+        (["--cts-driver", "fake", "--cts-save-dir", "case.yaml"], "case.yaml is no folder"),
+        (["--cts-driver", "fake", "--cts-bundle-seconds", "-1"], "0 or more"),
     ],
 )
 def test_wrong_options_are_usage_errors(session: pytest.Pytester, arguments: list[str], words: str) -> None:
+    case_file(session)
     result = run(session, *arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert words in result.stderr.str()
+    assert not (session.path / "cts-run").exists()
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "2"]])
+def test_all_that_is_wrong_is_one_usage_error(session: pytest.Pytester, more: list[str]) -> None:
+    case_file(session)
+    wrong = [
+        "--cts-driver",
+        "emulator:tile=9x9",
+        "--cts-driver",
+        "nope",
+        "--cts-shard",
+        "4/3",
+        "--cts-quarantine",
+        "no",
+    ]
+    result = run(session, *wrong, *more)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stderr.str()
+    assert [line.removeprefix("ERROR: ").partition(":")[0] for line in said.splitlines() if "error[" in line] == [
+        "error[driver-option]", "error[unknown-driver]", "error[shard]", "error[quarantine-unreadable]"
+    ]  # fmt: skip
+    assert not (session.path / "cts-run").exists()
+
+
+CONFIG = """
+[tool.cts]
+drivers = ["fake:wrong"]
+seed = 11
+max-examples = 7
+save-dir = "kept"
+baseline = "known.yaml"
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "1"]])
+def test_defaults_of_pyproject(session: pytest.Pytester, more: list[str]) -> None:
+    with (session.path / "pyproject.toml").open("a") as file:
+        file.write(CONFIG)
+    case_file(session, PLAIN.replace("NAME", "first"), "first.yaml")
+    (session.path / "known.yaml").write_text(BASELINE)
+    assert collected(session) == [], "a session without --cts-driver is none of ours"
+    result = run(session, "--cts-driver", "fake:wrong", "--cts-max-examples", "9", *more)
+    result.assert_outcomes(xfailed=1)
+    result.stdout.fnmatch_lines(
+        ["cts: profile default, 9 examples per area, seed 11, settings of pyproject.toml, drivers fake:wrong"]
+    )
+    assert (session.path / "kept" / "001").is_dir()
+
+
+def test_wrong_defaults_of_pyproject_are_a_usage_error(session: pytest.Pytester) -> None:
+    with (session.path / "pyproject.toml").open("a") as file:
+        file.write("\n[tool.cts]\nbase-line = 'x'\nprofile = 'smok'\n")
+    result = run(session, "--cts-driver", "fake:right")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["  where: pyproject.toml: tool.cts.base-line", "  fix:   did you mean 'baseline'?"])
+    result.stderr.fnmatch_lines(["  where: --profile (pyproject.toml: tool.cts.profile)"])
+
+
+def test_a_driver_that_does_not_start_is_tried_once(session: pytest.Pytester, fakes: ModuleType) -> None:
+    tries: list[object] = []
+    create = fakes.create
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fakes, "create", lambda options: tries.append(options) or create(options))
+        for name in ("first", "second"):
+            case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
+        run(session, "--cts-driver", "fake:does-not-start").assert_outcomes(failed=2)
+    assert len(tries) == 1
 
 
 def test_shards_are_disjoint_and_complete(session: pytest.Pytester) -> None:
