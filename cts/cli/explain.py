@@ -71,12 +71,12 @@ def _status(explanation: Explanation) -> int:
 
 def _print(explanation: Explanation) -> None:
     """To stdout, in colours where it is a terminal."""
-    from rich.console import Console
     from rich.text import Text
 
     from cts.explain.text import COLOURS, lines
+    from cts.report.console import ReportConsole
 
-    console = Console(highlight=False)
+    console = ReportConsole(highlight=False)
     if not console.is_terminal:
         for line, _ in lines(explanation):
             typer.echo(line)

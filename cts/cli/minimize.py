@@ -83,14 +83,14 @@ def _json(minimized: Minimized, text: str) -> str:
 
 def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
     """The result, with progress on stderr where it is a terminal."""
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from cts.judging.events import Reduced
     from cts.plugins import registry
     from cts.reduction.minimize import minimize as reduced
+    from cts.report.console import ReportConsole
 
-    console = Console(stderr=True)
+    console = ReportConsole(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("first runs")

@@ -234,9 +234,9 @@ def run_and_report(
     `json` and `bundle_dir` are those of `cts run`; `stack` closes what is opened here.
     """
     from hypothesis.configuration import set_hypothesis_home_dir
-    from rich.console import Console
 
     from cts.errors import BadInput
+    from cts.report.console import ReportConsole
     from cts.report.jsonl import JsonLines
     from cts.report.save import Saver
     from cts.report.terminal import Terminal
@@ -247,8 +247,8 @@ def run_and_report(
     set_hypothesis_home_dir(stack.enter_context(TemporaryDirectory()))
     to_stdout = json is not None and str(json) == "-"
     stream = sys.stderr if to_stdout else sys.stdout
-    console = Console(file=stream, width=None if stream.isatty() else 160)
-    terminal = stack.enter_context(Terminal(console, Console(stderr=True), folder.path))
+    console = ReportConsole(file=stream, width=None if stream.isatty() else 160)
+    terminal = stack.enter_context(Terminal(console, ReportConsole(stderr=True), folder.path))
     consumers: list[Emit] = [folder, Saver(folder.path), terminal]
     if json is not None:
         try:

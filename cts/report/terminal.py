@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.errors import BadInput, CtsError, HarnessTrouble, OutputClosed
 from cts.judging import events as ev
 from cts.report.failure import failure, fault_text
 from cts.running.tally import Tally
@@ -79,7 +79,7 @@ class Terminal:
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         self.progress.stop()
-        if kind is not None and not self.finished:
+        if kind is not None and not issubclass(kind, OutputClosed) and not self.finished:
             self._counts()
 
     def __call__(self, event: ev.Event) -> None:

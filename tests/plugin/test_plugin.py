@@ -260,10 +260,15 @@ def test_wrong_defaults_of_pyproject_are_a_usage_error(session: pytest.Pytester)
 
 
 def test_a_driver_that_does_not_start_is_tried_once(session: pytest.Pytester, fakes: ModuleType) -> None:
-    tries: list[object] = []
+    tries: list[dict[str, str]] = []
     create = fakes.create
+
+    def counted(options: dict[str, str]) -> object:
+        tries.append(options)
+        return create(options)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fakes, "create", lambda options: tries.append(options) or create(options))
+        patch.setattr(fakes, "create", counted)
         for name in ("first", "second"):
             case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
         run(session, "--cts-driver", "fake:does-not-start").assert_outcomes(failed=2)
