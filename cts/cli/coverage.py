@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cts.cli import completion
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -19,7 +21,12 @@ EXAMPLES = 100
 def coverage(
     driver: Annotated[
         list[str] | None,
-        typer.Option("--driver", "-d", help="A driver whose share of the cases is counted. Repeatable."),
+        typer.Option(
+            "--driver",
+            "-d",
+            help="A driver whose share of the cases is counted. Repeatable.",
+            autocompletion=completion.drivers,
+        ),
     ] = None,
     examples: Annotated[
         int, typer.Option("--examples", help="Generated cases per area; 0 for none.", metavar="N", min=0)

@@ -7,18 +7,35 @@ from typing import Annotated
 
 import typer
 
+from cts.cli import completion
 from cts.cli.paths import written
 
 
 def dispatch(
-    file: Annotated[Path, typer.Argument(help="A dispatch file, see docs/dispatch.md.", metavar="FILE.yaml")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A dispatch file, see docs/dispatch.md.", metavar="FILE.yaml", autocompletion=completion.paths
+        ),
+    ],
     driver: Annotated[
         list[str] | None,
-        typer.Option("--driver", "-d", help="A driver that runs modules. Repeatable. Default: interpreter."),
+        typer.Option(
+            "--driver",
+            "-d",
+            help="A driver that runs modules. Repeatable. Default: interpreter.",
+            autocompletion=completion.drivers,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write outputs to DIR/DRIVER/BUFFER.npy.", metavar="DIR", callback=written),
+        typer.Option(
+            "--out",
+            help="Write outputs to DIR/DRIVER/BUFFER.npy.",
+            metavar="DIR",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     transform: Annotated[
         list[str] | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ def export(
     target: Annotated[
         str,
         typer.Argument(
-            help="A case file, the name of a corpus case, a bundle, or a journal of a crash.", metavar="CASE"
+            help="A case file, the name of a corpus case, a bundle, or a journal of a crash.",
+            metavar="CASE",
+            autocompletion=completion.cases,
         ),
     ],
     format_name: Annotated[
@@ -28,11 +31,17 @@ def export(
             "-f",
             help="bundle, c, glsl, spvasm, amber, yaml, dispatch or pytest.",
             metavar="FORMAT",
+            autocompletion=completion.formats,
         ),
     ] = "bundle",
     driver: Annotated[
         str | None,
-        typer.Option("--driver", "-d", help="Run the case on this driver, and say how it ended."),
+        typer.Option(
+            "--driver",
+            "-d",
+            help="Run the case on this driver, and say how it ended.",
+            autocompletion=completion.drivers,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -41,6 +50,7 @@ def export(
             help="Where to write. Default: the name of the case, or stdout.",
             metavar="PATH",
             callback=written,
+            autocompletion=completion.paths,
         ),
     ] = None,
     as_zip: Annotated[bool, typer.Option("--zip", help="Write a folder as one zip file.")] = False,

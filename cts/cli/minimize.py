@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
@@ -20,12 +21,27 @@ if TYPE_CHECKING:
 def minimize(
     target: Annotated[
         str,
-        typer.Argument(help="A case file, the name of a corpus case, or the journal of a crash.", metavar="CASE"),
+        typer.Argument(
+            help="A case file, the name of a corpus case, or the journal of a crash.",
+            metavar="CASE",
+            autocompletion=completion.cases,
+        ),
     ],
-    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver on which the case does not pass.")],
+    driver: Annotated[
+        str,
+        typer.Option(
+            "--driver", "-d", help="The driver on which the case does not pass.", autocompletion=completion.drivers
+        ),
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write the case to FILE. Default: print it.", metavar="FILE", callback=written),
+        typer.Option(
+            "--out",
+            help="Write the case to FILE. Default: print it.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Stop after this time.", metavar="S", min=0)

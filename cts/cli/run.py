@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cts.cli import report
+from cts.cli import completion, report
 from cts.cli.configured import OFF, origins, typed
 from cts.cli.paths import written
 
@@ -29,15 +29,23 @@ def run(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Case files, bundles, folders, names of corpus cases or the beginning of names.", metavar="[CASE]..."
+            help="Case files, bundles, folders, names of corpus cases or the beginning of names.",
+            metavar="[CASE]...",
+            autocompletion=completion.cases,
         ),
     ] = None,
     driver: Annotated[
         list[str] | None,
-        typer.Option("--driver", "-d", help="A driver to test, e.g. emulator:subgroup_size=64. Repeatable."),
+        typer.Option(
+            "--driver",
+            "-d",
+            help="A driver to test, e.g. emulator:subgroup_size=64. Repeatable.",
+            autocompletion=completion.drivers,
+        ),
     ] = None,
     area: Annotated[
-        list[str] | None, typer.Option("--area", help="Generate cases of this area only. Repeatable.")
+        list[str] | None,
+        typer.Option("--area", help="Generate cases of this area only. Repeatable.", autocompletion=completion.areas),
     ] = None,
     corpus: Annotated[
         bool | None, typer.Option("--corpus/--no-corpus", help="Run the corpus. Default: yes, unless CASEs are given.")
@@ -47,7 +55,12 @@ def run(
         typer.Option("--generate/--no-generate", help="Generate cases. Default: yes, unless CASEs are given."),
     ] = None,
     profile: Annotated[
-        str, typer.Option("--profile", help="smoke (20 examples, seed 0), default (500) or nightly (10000).")
+        str,
+        typer.Option(
+            "--profile",
+            help="smoke (20 examples, seed 0), default (500) or nightly (10000).",
+            autocompletion=completion.profiles,
+        ),
     ] = "default",
     max_examples: Annotated[
         int | None, typer.Option("--max-examples", help="Generated cases per area and driver.", metavar="N")
@@ -73,12 +86,20 @@ def run(
     quarantine: Annotated[
         Path | None,
         typer.Option(
-            "--quarantine", help="Cases known to hang or crash a device: left out, or run last.", metavar="FILE"
+            "--quarantine",
+            help="Cases known to hang or crash a device: left out, or run last.",
+            metavar="FILE",
+            autocompletion=completion.paths,
         ),
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option("--baseline", help="Known failures: new ones and unexpected passes fail the run.", metavar="FILE"),
+        typer.Option(
+            "--baseline",
+            help="Known failures: new ones and unexpected passes fail the run.",
+            metavar="FILE",
+            autocompletion=completion.paths,
+        ),
     ] = None,
     validation: Annotated[
         bool,
@@ -96,21 +117,42 @@ def run(
     ] = 1,
     json: Annotated[
         Path | None,
-        typer.Option("--json", help="Write events as JSON lines to this file; - for stdout.", callback=written),
+        typer.Option(
+            "--json",
+            help="Write events as JSON lines to this file; - for stdout.",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     save_dir: Annotated[
         Path,
         typer.Option(
-            "--save-dir", help="The folder of runs, in which this run gets its own.", metavar="DIR", callback=written
+            "--save-dir",
+            help="The folder of runs, in which this run gets its own.",
+            metavar="DIR",
+            callback=written,
+            autocompletion=completion.paths,
         ),
     ] = Path("cts-run"),
     junit: Annotated[
         Path | None,
-        typer.Option("--junit", help="Write JUnit XML when the run ends.", metavar="FILE", callback=written),
+        typer.Option(
+            "--junit",
+            help="Write JUnit XML when the run ends.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", help="Write an HTML report when the run ends.", metavar="FILE", callback=written),
+        typer.Option(
+            "--html",
+            help="Write an HTML report when the run ends.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     bundle_dir: Annotated[
         Path | None,
@@ -119,6 +161,7 @@ def run(
             help="Write a bundle for each finding, to report it to others.",
             metavar="DIR",
             callback=written,
+            autocompletion=completion.paths,
         ),
     ] = None,
     bundle_seconds: Annotated[
@@ -132,7 +175,12 @@ def run(
     ] = 20,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", help="Continue an interrupted run; its settings are kept.", metavar="RUN"),
+        typer.Option(
+            "--resume",
+            help="Continue an interrupted run; its settings are kept.",
+            metavar="RUN",
+            autocompletion=completion.paths,
+        ),
     ] = None,
     no_config: Annotated[bool, typer.Option(OFF, help="Use no pyproject.toml.")] = False,
 ) -> None:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cts.driver import CheckingFactory, Driver, DriverFactory, TunableFactory, ValidatingFactory
 from cts.errors import BadInput
-from cts.plugins.transform import Transformed
-from cts.plugins.transform import parse as parse_transform
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -87,8 +85,11 @@ def driver(spec: str) -> Driver:
     """
     plain, *transforms = spec.split("|")
     built = _plain_driver(plain)
-    for text in transforms:
-        built = Transformed(built, parse_transform(text))
+    if transforms:
+        from cts.plugins.transform import Transformed, parse
+
+        for text in transforms:
+            built = Transformed(built, parse(text))
     return built
 
 
@@ -113,7 +114,9 @@ def check_driver(spec: str) -> None:
 
 def check_transform(text: str) -> None:
     """Raise BadInput for a text that is no transform, HarnessTrouble where its program is not there."""
-    parse_transform(text)
+    from cts.plugins.transform import parse
+
+    parse(text)
 
 
 def _plain_driver(spec: str) -> Driver:

@@ -1,14 +1,17 @@
-"""The driver: options in, outcomes out. Numba is imported by the first run, not before."""
+"""The driver: options in, outcomes out. NumPy and Numba are imported when they are needed, not before."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from cts.capabilities import Capabilities, everything
 from cts.driver import Described, Job, Outcome, Status
 from cts.drivers.emulator import options as opt
 from cts.drivers.emulator.mutants import catalogue
 from cts.errors import BadInput
+
+if TYPE_CHECKING:
+    from cts.capabilities import Capabilities
 
 #: Subgroups (in programs of vectors, invocations) of one dispatch that fit into this emulator.
 MAX_INSTANCES = 1 << 16
@@ -24,6 +27,8 @@ class Emulator:
 
     def capabilities(self) -> Capabilities:
         """Every feature and every matrix type, for the subgroup size chosen."""
+        from cts.capabilities import everything
+
         return everything(self._options.subgroup_size)
 
     def run(self, job: Job) -> Outcome:
