@@ -52,9 +52,9 @@ def drivers(incomplete: str) -> list[str]:
 
 def cases(incomplete: str) -> list[str]:
     """Names of corpus cases, their areas alone where nothing is typed yet; and files."""
-    from cts.running.names import named_files
+    from cts.running.names import named_files, root
 
-    names = [name for name, _ in named_files()]
+    names = [name for name, _ in named_files(root())]
     if not incomplete:
         names = [name.partition(".")[0] for name in names]
     return [*_beginning(incomplete, sorted(set(names))), *paths(incomplete)]

@@ -20,6 +20,7 @@ from cts.model import load_case
 from cts.plugins import registry
 from cts.pytest_cases.options import Request, plan_of
 from cts.report.failure import failure, fault_text
+from cts.report.reasons import unsupported_lines
 from cts.report.save import Saver
 from cts.running import corpus
 from cts.running.archive import is_bundle
@@ -231,10 +232,12 @@ class Session:
             self.emit(self.tally.footer(time.perf_counter() - self._start))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Count what was not run and what is known, and name what passes against the baseline, its unused entries,
-        faults of generators, which are no driver's, and the drivers on which nothing was tested.
+        """Say why cases were not judged, count what is known, and name what passes against the baseline, its unused
+        entries, faults of generators, which are no driver's, and the drivers on which nothing was tested.
         """
         tally = self.tally
+        for line in unsupported_lines(tally):
+            terminalreporter.write_line(f"cts: {line}" if not line.startswith(" ") else line, yellow=True)
         for (spec, why), count in tally.not_run.items():
             terminalreporter.write_line(f"cts: {count} cases not run on {spec}: {why}", yellow=True)
         for (spec, why), count in tally.known.items():
@@ -247,9 +250,7 @@ class Session:
         for fault in tally.faults.values():
             terminalreporter.write_line(f"cts: {fault_text(fault, self.run, self.header)}", red=True)
         for spec in tally.untested() if self._ended else ():
-            terminalreporter.write_line(
-                f"cts: nothing was tested on {spec}: it supports none of the cases, or none may run", red=True
-            )
+            terminalreporter.write_line(f"cts: nothing was tested on {spec}{tally.why_untested(spec)}", red=True)
 
 
 class CaseFile(pytest.File):

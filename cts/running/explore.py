@@ -56,6 +56,7 @@ class Explored:
     reduction: Reduction | None = None
     examples: int = 0
     unsupported: int = 0
+    lacks: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     not_run: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
@@ -199,6 +200,7 @@ class _Survey:
         self._emit(Progress(driver.spec, self._area, 1))
         if attempt.verdict is Verdict.UNSUPPORTED:
             explored.unsupported += 1
+            explored.lacks.update(attempt.lacks)
         elif attempt.verdict is Verdict.NOT_RUN:
             explored.not_run[attempt.detail] += 1
         else:

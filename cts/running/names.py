@@ -12,9 +12,8 @@ def root() -> Path:
     return Path(str(importlib.resources.files("cts.cases")))
 
 
-def named_files() -> Iterator[tuple[str, Path]]:
-    """Every case file of the corpus and its dotted name, which is its place; in no order."""
-    base = root()
+def named_files(base: Path) -> Iterator[tuple[str, Path]]:
+    """Every case file of a corpus and its dotted name, which is its place; in no order."""
     for pattern in ("*.yaml", "*.yml"):
         for path in base.rglob(pattern):
             yield ".".join(path.relative_to(base).with_suffix("").parts), path

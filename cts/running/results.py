@@ -63,6 +63,7 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
         runs=_counts(attempt),
         known=_known(driver, judged.case, attempt) if bad else "",
         unexpected=_text(driver.baseline.unexpected(judged.case)) if attempt.verdict is Verdict.PASS else "",
+        lacks=dict.fromkeys(attempt.lacks, 1),
     )
 
 
@@ -92,6 +93,7 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, oracle: Oracle, r
         runs=_counts(attempt),
         known=known,
         known_examples=dict(explored.known),
+        lacks=dict(explored.lacks) or dict.fromkeys(attempt.lacks, 1),
     )
 
 
