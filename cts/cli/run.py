@@ -239,7 +239,7 @@ def run(
         plan = replace(plan, config=str(config.path) if config is not None else "")
         stack.callback(folder.close)
         try:
-            status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds)
+            status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds, in_workflow=True)
         except KeyboardInterrupt:
             remedy = f"cts run --resume {folder.path}"
             raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
@@ -276,15 +276,19 @@ def run_and_report(
     json: Path | None = None,
     bundle_dir: Path | None = None,
     bundle_seconds: float = 0,
+    *,
+    in_workflow: bool = False,
 ) -> int:
     """Run a plan with a report on the terminal; what it keeps goes to `folder`. Returns the exit status.
 
-    `json` and `bundle_dir` are those of `cts run`; `stack` closes what is opened here.
+    `json` and `bundle_dir` are those of `cts run`; `stack` closes what is opened here. `in_workflow` reports to GitHub,
+    too, where this is part of a workflow there.
     """
     from hypothesis.configuration import set_hypothesis_home_dir
 
     from cts.errors import BadInput
     from cts.report.console import ReportConsole
+    from cts.report.github import GitHub
     from cts.report.jsonl import JsonLines
     from cts.report.save import Saver
     from cts.report.terminal import Terminal
@@ -298,6 +302,13 @@ def run_and_report(
     console = ReportConsole(file=stream, width=None if stream.isatty() else 160)
     terminal = stack.enter_context(Terminal(console, ReportConsole(stderr=True), folder.path))
     consumers: list[Emit] = [folder, Saver(folder.path), terminal]
+
+    def write(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    github = GitHub.from_environment(folder.path, write) if in_workflow else None
+    if github is not None:
+        consumers.append(github)
     if json is not None:
         try:
             lines = sys.stdout.buffer if to_stdout else stack.enter_context(json.open("wb"))
@@ -321,7 +332,7 @@ def run_and_report(
     if bundles is None:
         return status
     for path in bundles.written:
-        console.print(f"bundle: {path}", markup=False, highlight=False, soft_wrap=True)
+        write(f"bundle: {path}")
     for trouble in bundles.troubles:
         typer.echo(str(trouble), err=True)
     return TROUBLE if bundles.troubles else status

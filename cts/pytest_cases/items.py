@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 import cts
 from cts import store
@@ -19,7 +20,8 @@ from cts.judging.judge import OpenDriver
 from cts.model import load_case
 from cts.plugins import registry
 from cts.pytest_cases.options import Request, plan_of
-from cts.report.failure import failure, fault_text
+from cts.report.failure import failure, fault_text, headline
+from cts.report.github import GitHub
 from cts.report.reasons import unsupported_lines
 from cts.report.save import Saver
 from cts.running import corpus
@@ -74,6 +76,11 @@ class Session:
         self.run = run or (self.folder.path if self.folder else save_dir)
         self.saver = Saver(self.run)
         self.saver(self.header)
+        #: What GitHub is to show, where this is part of a workflow there.
+        self.annotations: list[str] = []
+        self.github = GitHub.from_environment(self.run, self.annotations.append) if self.folder else None
+        if self.github is not None:
+            self.github(self.header)
         bundle_dir, seconds = request.path("bundle-dir"), request.values["bundle-seconds"]
         self.bundles = Bundles(bundle_dir, plan.quarantine, seconds) if bundle_dir is not None else None
         self.tally = Tally(plan.baseline)
@@ -132,6 +139,8 @@ class Session:
         self.tally(event)
         if self.folder is not None:
             self.folder(event)
+        if self.github is not None:
+            self.github(event)
 
     def bundled(self, result: Result) -> list[str]:
         """Write the bundle of a finding, where one is wanted; returns what to say of it."""
@@ -232,10 +241,13 @@ class Session:
             self.emit(self.tally.footer(time.perf_counter() - self._start))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say why cases were not judged, count what is known, and name what passes against the baseline, its unused
-        entries, faults of generators, which are no driver's, and the drivers on which nothing was tested.
+        """Annotate for GitHub, say why cases were not judged, count what is known, and name what passes against the
+        baseline, its unused entries, faults of generators, which are no driver's, and drivers on which nothing was
+        tested.
         """
         tally = self.tally
+        for line in self.annotations:
+            terminalreporter.write_line(line)
         for line in unsupported_lines(tally):
             terminalreporter.write_line(f"cts: {line}" if not line.startswith(" ") else line, yellow=True)
         for (spec, why), count in tally.not_run.items():
@@ -279,7 +291,11 @@ class Areas(pytest.File):
 
 
 class DidNotPass(Exception):
-    """Carries the text of a finding to pytest's report."""
+    """Carries the text of a finding to pytest's report, and its `headline` of one line."""
+
+    def __init__(self, text: str, headline: str) -> None:
+        super().__init__(text)
+        self.headline = headline
 
 
 class _Item(pytest.Item):
@@ -308,18 +324,24 @@ class _Item(pytest.Item):
         if result.known:
             pytest.xfail(f"known to fail on {self.spec}: {result.known}")
         if result.unexpected:
-            raise DidNotPass(f"{result.name} passes on {self.spec}, and should fail: {result.unexpected}")
+            text = f"{result.name} passes on {self.spec}, and should fail: {result.unexpected}"
+            raise DidNotPass(text, headline(result))
         if result.verdict is Verdict.NOT_RUN:
             pytest.skip(f"not run on {self.spec}: {result.detail}")
         if result.verdict is Verdict.UNSUPPORTED:
             pytest.skip(f"unsupported by {self.spec}: {result.detail}")
         if result.verdict is not Verdict.PASS:
-            raise DidNotPass("\n".join([failure(result, ours.run, ours.header), *ours.bundled(result)]))
+            text = "\n".join([failure(result, ours.run, ours.header), *ours.bundled(result)])
+            raise DidNotPass(text, headline(result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        if isinstance(excinfo.value, (DidNotPass, CtsError)):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+        error = excinfo.value
+        if not isinstance(error, (DidNotPass, CtsError)):
+            return super().repr_failure(excinfo, style)
+        # What pytest takes for the place of a crash is the message in its summary and its JUnit XML.
+        message = error.headline if isinstance(error, DidNotPass) else error.what
+        text = ReprTraceback([ReprEntryNative([f"{error}\n"])], extraline=None, style="native")
+        return ReprExceptionInfo(text, ReprFileLocation(str(self.path), 0, message))
 
 
 class CaseItem(_Item):

@@ -33,7 +33,9 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Every case file of the packaged corpus, by name in ascending order."""
-    return sorted((Entry(name, path, True) for name, path in named_files(root())), key=lambda e: (e.name, e.path.suffix))
+    return sorted(
+        (Entry(name, path, True) for name, path in named_files(root())), key=lambda e: (e.name, e.path.suffix)
+    )
 
 
 def select(targets: Sequence[str]) -> tuple[list[Entry], list[BadInput]]:

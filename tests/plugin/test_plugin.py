@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import pytest
 
@@ -134,7 +135,9 @@ def test_unsupported_is_skipped_with_the_reason_and_a_run_of_skips_fails(session
     result = run(session, "--cts-driver", "fake:no-features", "-rs")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*unsupported by fake:no-features: feature cooperativeMatrixTensorAddressing*"])
-    result.stdout.fnmatch_lines(["cts: nothing was tested on fake:no-features: lack of feature cooperativeMatrixTensorAddressing"])
+    result.stdout.fnmatch_lines(
+        ["cts: nothing was tested on fake:no-features: lack of feature cooperativeMatrixTensorAddressing"]
+    )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
@@ -519,3 +522,42 @@ def test_pytest_and_the_command_line_count_alike(session: pytest.Pytester, monke
         counted.append((footer.verdicts, footer.examples, footer.known, footer.unexpected, footer.exit_status, unused))
     assert counted[0] == counted[1] == counted[2]
     assert counted[0][0] == {"pass": 4, "fail": 2, "crash": 2} and len(counted[0][5]) == 3
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "1"]])
+def test_junit_of_pytest_says_what_differs(session: pytest.Pytester, more: list[str]) -> None:
+    """Message and summary have one line of it, the text all of it."""
+    case_file(session)
+    result = run(session, "--cts-driver", "fake:wrong", "--junitxml", "out.xml", "-rf", *more)
+    (failure,) = ElementTree.parse(session.path / "out.xml").getroot().iter("failure")
+    message = (
+        "program[5] MatrixStore: 1 of 256 elements of dst differ; "
+        "first dst[0, 0]: expected 0x0000 (0.0), actual 0x0001 (5.960464477539063e-08)"
+    )
+    assert failure.get("message") == message
+    assert failure.text is not None and failure.text.startswith("FAIL fake:wrong case.yaml\n")
+    assert "reproduce: cts run case.yaml" in failure.text
+    result.stdout.fnmatch_lines([f"FAILED case.yaml::fake:wrong - {message}"])
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "2"]])
+def test_in_a_workflow_of_github(session: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, more: list[str]) -> None:
+    """Annotations are written once, by the controller, and the summary has the verdicts of all workers."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(session.path / "summary.md"))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(session.path))
+    for name in ("first", "second"):
+        case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
+    result = run(session, "--cts-driver", "fake:wrong", "--cts-driver", "fake:right", *more)
+    text = (
+        "program[1] MatrixStore: 1 of 16 elements of dst differ; "
+        "first dst[0, 0]: expected 0x0005 (5), actual 0x0004 (4)"
+    )
+    assert sorted(line for line in result.outlines if line.startswith("::")) == [
+        f"::error file={name}.yaml,title=FAIL fake%3Awrong {name}.yaml::{text}"
+        f"%0Areproduce: cts run {name}.yaml --driver fake:wrong"
+        for name in ("first", "second")
+    ]
+    summary = (session.path / "summary.md").read_text()
+    assert summary.startswith("## cts: 2 pass, 2 fail\n")
+    assert "| fake:wrong | files | corpus | 2 | 0 | 2 fail |\n" in summary
