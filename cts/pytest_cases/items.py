@@ -28,6 +28,7 @@ from cts.running import corpus
 from cts.running.archive import is_bundle
 from cts.running.areas import run_area
 from cts.running.deadline import Deadline
+from cts.running.names import root
 from cts.running.runner import Plan, described, open_driver, run_entries
 from cts.running.tally import CLEAN, Tally
 from cts.store import RunFolder
@@ -169,7 +170,7 @@ class Session:
 
     def collect(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """The collector of a file, None for a file that is not ours."""
-        if path.name == "__init__.py" and path.parent.resolve() == corpus.root().resolve():
+        if path.name == "__init__.py" and path.parent.resolve() == root().resolve():
             areas: Areas = Areas.from_parent(parent, path=path)
             areas.session_of_cts = self
             return areas
