@@ -40,12 +40,15 @@ def coverage(
     from cts.coverage.situations import supported, table, untested
     from cts.model import load_case
     from cts.running import corpus
+    from cts.running.checks import check_drivers
     from cts.running.runner import open_driver
 
+    specs = list(dict.fromkeys(driver or ("emulator", "interpreter")))
+    check_drivers(specs)
     cases = [load_case(entry.path) for entry in corpus.entries()]
     samples = sampled(examples)
     drivers: dict[str, Supported] = {}
-    for spec in dict.fromkeys(driver or ("emulator", "interpreter")):
+    for spec in specs:
         opened = open_driver(spec)
         drivers[spec] = supported(cases, opened.capabilities)
         opened.driver.close()

@@ -59,12 +59,13 @@ class Outputs:
 
     def check(self, checks: Checks, origins: Mapping[str, str]) -> None:
         """Note the paths that cannot be written, and files that are named twice."""
-        files = {"json": self.json, "junit": self.junit, "html": self.html}
+        to_stdout = self.json is not None and str(self.json) == "-"
+        files = {"json": None if to_stdout else self.json, "junit": self.junit, "html": self.html}
         seen: dict[Path, str] = {}
         for name, path in files.items():
             with checks.part(origins.get(name, "")):
                 check_file(path, f"--{name}")
-                if path is not None and str(path) != "-":
+                if path is not None:
                     first = seen.setdefault(path.resolve(), name)
                     if first != name:
                         where = f"--{first} and --{name}"
@@ -179,6 +180,8 @@ def _with_words(words: Sequence[str], entries: list[Entry], areas: list[str]) ->
     checks = Checks()
     for word in words:
         with checks.part():
+            if not word.strip():
+                raise BadInput("no-such-name", "the text is empty", "-k", "text that is part of a name")
             if not any(corpus.has_words(name, [word]) for name in every):
                 what = f"no selected case has {word!r} in its name"
                 raise BadInput("no-such-name", what, f"-k {word}", _near(word, every))

@@ -41,13 +41,12 @@ def load_known(quarantine: Path | None, baseline: Path | None) -> tuple[Quaranti
 
 
 def check_file(path: Path | None, option: str) -> None:
-    """Raise BadInput where a file cannot be written: its folder is not there, or may not be written to.
-
-    None is no file, and `-` stdout.
-    """
-    if path is None or str(path) == "-":
+    """Raise BadInput where a file cannot be written: its folder is not there, or is protected. None is no file."""
+    if path is None:
         return
     where = f"{option} {path}"
+    if str(path) == "-":
+        raise BadInput("output-path", "this cannot be written to stdout", where, "the name of a file")
     if path.is_dir():
         raise BadInput("output-path", "it is a folder", where, "the name of a file in it")
     if not path.parent.is_dir():

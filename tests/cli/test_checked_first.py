@@ -93,6 +93,7 @@ def test_k_matches_no_folder_and_no_content(cts: Cts, fakes: ModuleType) -> None
         (["edge_low_lod"], "did you mean 'edge_low_load'?"),
         (["tensor_adressing"], "did you mean 'tensor_addressing'?"),
         (["edge_low_load", "outside"], "fewer of them"),
+        ([""], "text that is part of a name"),
         (["edge_low_load or outside"], "no expression"),
     ],
 )
@@ -118,23 +119,25 @@ def test_a_shard_without_any_of_the_cases_says_so(cts: Cts, fakes: ModuleType) -
         ("export", CASE, "-d", "fake:does-not-start", "--out", "file/bundle"),
         ("export", CASE, "-d", "fake:does-not-start", "--format", "cpp"),
         ("dispatch", "nowhere.yaml", "--out", "file/outputs"),
+        ("minimize", CASE, "-d", "fake:does-not-start", "--out", "-"),
+        ("coverage", "-d", "fake:does-not-start", "-d", "fake:nope"),
     ],
 )
-def test_other_verbs_look_at_their_paths_first(cts: Cts, fakes: ModuleType, arguments: tuple[str, ...]) -> None:
+def test_other_verbs_look_at_what_they_are_given_first(cts: Cts, fakes: ModuleType, arguments: tuple[str, ...]) -> None:
     (cts.folder / "file").write_text("")
     ran = cts(*arguments)
     assert ran.status == 2
-    assert "error[output-path]" in ran.err or "error[unknown-format]" in ran.err
+    assert any(f"error[{code}]" in ran.err for code in ("output-path", "unknown-format", "driver-option"))
+    assert "fake:does-not-start" not in ran.err
 
 
 def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     check_file(None, "--out")
-    check_file(Path("-"), "--out")
     check_file(tmp_path / "file", "--out")
     check_file(tmp_path / "new", "--out")
     check_folder(tmp_path / "new" / "newer", "--out")
-    for path in (tmp_path, tmp_path / "none" / "new", tmp_path / "file" / "new"):
+    for path in (Path("-"), tmp_path, tmp_path / "none" / "new", tmp_path / "file" / "new"):
         with pytest.raises(BadInput, match="output-path"):
             check_file(path, "--out")
     for path in (tmp_path / "file", tmp_path / "file" / "new"):
