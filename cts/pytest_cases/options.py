@@ -11,6 +11,8 @@ import pytest
 
 from cts.config import Config, find
 from cts.errors import BadInput, Checks
+from cts.known.baseline import NO_BASELINE
+from cts.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running.checks import check_drivers, check_folder, load_known
 from cts.running.profiles import check_shared_seed, profile
@@ -18,7 +20,7 @@ from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
 
 #: What is built in, by the keys of `[tool.cts]`; where nothing is, None.
-_BUILT_IN: Mapping[str, Any] = {
+BUILT_IN: Mapping[str, Any] = {
     "profile": "default",
     "max-examples": None,
     "seed": None,
@@ -49,7 +51,7 @@ class Request:
         found = find(config.invocation_params.dir)
         settings = found.settings if found is not None else {}
         values, origins = {}, {}
-        for key, built_in in _BUILT_IN.items():
+        for key, built_in in BUILT_IN.items():
             given = config.getoption(f"--cts-{key}")
             values[key] = given if given is not None else settings.get(key, built_in)
             if given is None and found is not None and key in settings:
@@ -84,7 +86,7 @@ def plan_of(request: Request, given_seed: int | None) -> Plan:
     for key in ("max-time", "reruns", "bundle-seconds"):
         if values[key] is not None and values[key] < 0:
             checks.errors.append(BadInput(key, f"{values[key]:g}", f"--cts-{key}", "0 or more"))
-    quarantine, baseline = load_known(None, None)
+    quarantine, baseline = NO_RULES, NO_BASELINE
     with checks.part():
         quarantine, baseline = load_known(request.path("quarantine"), request.path("baseline"))
     for key in ("save-dir", "bundle-dir"):
