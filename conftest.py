@@ -19,6 +19,15 @@ pytest_plugins = ["cts.pytest_plugin", "pytester"]
 FAKES = Path(__file__).parent / "tests" / "fakes"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_workflow() -> Iterator[None]:
+    """In a workflow of GitHub, runs of the tests are not to be reported there."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+            patch.delenv(name, raising=False)
+        yield
+
+
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """`--driver fake:KIND` and area `fake_area` work in this process; returns the module."""

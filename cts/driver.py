@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
-from cts.job import ModuleJob
-
-# For type checkers only: module drivers must not depend on the case model (see ARCHITECTURE.md).
+# For type checkers only: module drivers must not depend on the case model (see ARCHITECTURE.md), and completion of a
+# command line needs the protocols, but no NumPy.
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from cts.capabilities import Capabilities
+    from cts.job import ModuleJob
     from cts.model import Case
 
 
@@ -143,6 +143,15 @@ class DriverFactory(Protocol):
     """
 
     def __call__(self, options: dict[str, str]) -> Driver: ...
+
+
+@runtime_checkable
+class CheckingFactory(DriverFactory, Protocol):
+    """Optional: a factory that knows wrong options before it starts what is behind a driver."""
+
+    def check(self, options: dict[str, str]) -> None:
+        """Raise `cts.errors.BadInput` for options with which no driver can be built. Starts nothing."""
+        ...
 
 
 @runtime_checkable

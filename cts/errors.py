@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -30,9 +32,55 @@ class BadInput(CtsError):
     """The user's file, option or argument is wrong (exit status 2)."""
 
 
+class BadInputs(BadInput):
+    """Several things that a user has asked for are wrong: its text is that of all `errors`."""
+
+    def __init__(self, errors: Sequence[BadInput]) -> None:
+        first = errors[0]
+        super().__init__(first.code, first.what, first.where, first.remedy)
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.errors))
+
+
 class HarnessTrouble(CtsError):
     """The suite or a driver could not do its part (exit status 3)."""
 
 
 class NothingToGenerate(ValueError):
     """An area has no case that a driver could run: what the driver lacks."""
+
+
+class OutputClosed(BaseException):
+    """Nobody reads what is printed any more, as with `| head`. No `Exception`, so that nobody takes it for a bug."""
+
+
+class Checks:
+    """Collects what is wrong, so that a user learns all of it at once.
+
+    >>> checks = Checks()
+    >>> with checks.part():
+    ...     raise BadInput("seed", "-1 is not a seed")
+    >>> [e.code for e in checks.errors]
+    ['seed']
+    """
+
+    def __init__(self) -> None:
+        self.errors: list[BadInput] = []
+
+    @contextmanager
+    def part(self, origin: str = "") -> Iterator[None]:
+        """Do a part of the checks: a BadInput ends it alone. Errors name `origin`, the place of what is checked."""
+        try:
+            yield
+        except BadInput as e:
+            for error in e.errors if isinstance(e, BadInputs) else (e,):
+                if origin:
+                    error.where = f"{error.where} ({origin})" if error.where else origin
+                self.errors.append(error)
+
+    def finish(self) -> None:
+        """Raise what was collected: BadInput, or BadInputs where there are several."""
+        if self.errors:
+            raise self.errors[0] if len(self.errors) == 1 else BadInputs(self.errors)

@@ -19,7 +19,7 @@ _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options `--cts-...`."""
+    """The options `--cts-...`. None is one that was not given: `cts.pytest_cases.options` says what it is then."""
     group = parser.getgroup("cts", "conformance cases on drivers (cts)")
     group.addoption(
         "--cts-driver",
@@ -28,30 +28,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SPEC",
         help="run conformance cases on this driver, e.g. emulator:subgroup_size=64 (repeatable)",
     )
-    group.addoption("--cts-profile", default="default", metavar="NAME", help="smoke, default or nightly")
+    group.addoption("--cts-profile", metavar="NAME", help="smoke, default (the default) or nightly")
     group.addoption("--cts-max-examples", type=int, metavar="N", help="generated cases per area and driver")
     group.addoption("--cts-seed", type=int, metavar="N", help="seed of generation; the header prints it")
     group.addoption(
         "--cts-save-dir",
-        default="cts-run",
         metavar="DIR",
         help="the folder of runs, which gets one for this session (cts-run)",
     )
     group.addoption("--cts-bundle-dir", metavar="DIR", help="write a bundle of each finding, to be shown to others")
     group.addoption(
-        "--cts-bundle-seconds", type=float, default=20.0, metavar="S", help="how long a bundle's case is made smaller"
+        "--cts-bundle-seconds", type=float, metavar="S", help="how long a bundle's case is made smaller (20)"
     )
     group.addoption("--cts-quarantine", metavar="FILE", help="cases known to hang or crash a device: left out or last")
     group.addoption("--cts-baseline", metavar="FILE", help="failures that are known; a listed case that passes fails")
     group.addoption(
-        "--cts-reruns", type=int, default=1, metavar="N", help="how often a finding is run again, to find flaky ones"
+        "--cts-reruns", type=int, metavar="N", help="how often a finding is run again, to find flaky ones (1)"
     )
-    group.addoption(
-        "--cts-shard", default="1/1", metavar="I/N", help="only this part of all cases, by their content, such as 2/3"
-    )
+    group.addoption("--cts-shard", metavar="I/N", help="only this part of all cases, by their content, such as 2/3")
     group.addoption("--cts-max-time", type=float, metavar="S", help="begin no case after so many seconds")
     group.addoption(
-        "--cts-validation", action="store_true", help="load validation layers: a case that one rejects is an error"
+        "--cts-validation",
+        action="store_true",
+        default=None,
+        help="load validation layers: a case that one rejects is an error",
+    )
+    group.addoption(
+        "--cts-no-validation",
+        action="store_false",
+        dest="cts_validation",
+        default=None,
+        help="load none, whatever pyproject.toml says",
     )
 
 

@@ -10,6 +10,7 @@ import cts
 from cts.cli import (
     baseline,
     check,
+    configured,
     coverage,
     demo,
     diff,
@@ -33,7 +34,7 @@ EXIT_STATUS = "Exit status: 0 no findings, 1 findings, 2 wrong usage or input, 3
 app = typer.Typer(
     help=f"{cts.__doc__}\n\n{EXIT_STATUS}",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -56,7 +57,7 @@ def _options(
 
 
 app.command("demo", epilog=EXIT_STATUS)(demo.demo)
-app.command("run", epilog=EXIT_STATUS)(run.run)
+app.command("run", epilog=EXIT_STATUS, cls=configured.Configured)(run.run)
 app.command("diff")(diff.diff)
 app.command("baseline")(baseline.baseline)
 app.command("triage")(triage.triage)

@@ -7,9 +7,16 @@ from typing import Annotated
 
 import typer
 
+from cts.cli import completion
+
 
 def baseline(
-    run: Annotated[Path, typer.Argument(help="The folder of a run, or the folder of runs for the latest.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of a run, or the folder of runs for the latest.", autocompletion=completion.paths
+        ),
+    ],
     reason: Annotated[str, typer.Option("--reason", help="Why these cases fail; reports print it.")] = "known",
     link: Annotated[str, typer.Option("--link", help="Where to read more, such as a bug report.")] = "",
 ) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
+
 if TYPE_CHECKING:
     from cts.model import Case
     from cts.oracle.expectation import Oracle
@@ -15,14 +17,26 @@ if TYPE_CHECKING:
 
 def check(
     targets: Annotated[
-        list[str] | None, typer.Argument(help="Case files, folders or names of corpus cases.", metavar="[CASE]...")
+        list[str] | None,
+        typer.Argument(
+            help="Case files, folders or names of corpus cases.", metavar="[CASE]...", autocompletion=completion.cases
+        ),
     ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Rewrite files that are not in canonical form.")] = False,
     area: Annotated[
-        list[str] | None, typer.Option("--area", help="Draw cases of this area and check them. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--area", help="Draw cases of this area and check them. Repeatable.", autocompletion=completion.areas
+        ),
     ] = None,
     driver: Annotated[
-        str | None, typer.Option("--driver", "-d", help="With --area: the driver whose cases are drawn; runs nothing.")
+        str | None,
+        typer.Option(
+            "--driver",
+            "-d",
+            help="With --area: the driver whose cases are drawn; runs nothing.",
+            autocompletion=completion.drivers,
+        ),
     ] = None,
     max_examples: Annotated[
         int | None, typer.Option("--max-examples", help="With --area: how many. Default: 500.", metavar="N")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cts.cli import completion
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -19,7 +21,12 @@ EXAMPLES = 100
 def coverage(
     driver: Annotated[
         list[str] | None,
-        typer.Option("--driver", "-d", help="A driver whose share of the cases is counted. Repeatable."),
+        typer.Option(
+            "--driver",
+            "-d",
+            help="A driver whose share of the cases is counted. Repeatable.",
+            autocompletion=completion.drivers,
+        ),
     ] = None,
     examples: Annotated[
         int, typer.Option("--examples", help="Generated cases per area; 0 for none.", metavar="N", min=0)
@@ -33,12 +40,15 @@ def coverage(
     from cts.coverage.situations import supported, table, untested
     from cts.model import load_case
     from cts.running import corpus
+    from cts.running.checks import check_drivers
     from cts.running.runner import open_driver
 
+    specs = list(dict.fromkeys(driver or ("emulator", "interpreter")))
+    check_drivers(specs)
     cases = [load_case(entry.path) for entry in corpus.entries()]
     samples = sampled(examples)
     drivers: dict[str, Supported] = {}
-    for spec in dict.fromkeys(driver or ("emulator", "interpreter")):
+    for spec in specs:
         opened = open_driver(spec)
         drivers[spec] = supported(cases, opened.capabilities)
         opened.driver.close()

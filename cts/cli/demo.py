@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
 from cts.cli import run as run_verb
 from cts.cli.paths import written
 
@@ -24,7 +25,10 @@ AREA = "tensor_addressing"
 
 def demo(
     save_dir: Annotated[
-        Path, typer.Option("--save-dir", help="The folder of runs.", metavar="DIR", callback=written)
+        Path,
+        typer.Option(
+            "--save-dir", help="The folder of runs.", metavar="DIR", callback=written, autocompletion=completion.paths
+        ),
     ] = Path("cts-run"),
 ) -> None:
     """Show in half a minute what the suite does: check a driver, find a planted bug, run the corpus.

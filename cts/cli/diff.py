@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
+
 if TYPE_CHECKING:
     from cts.store.diff import Difference
 
 
 def diff(
-    before: Annotated[Path, typer.Argument(help="The folder of a run.", metavar="BEFORE")],
-    after: Annotated[Path, typer.Argument(help="The folder of another run.", metavar="AFTER")],
+    before: Annotated[
+        Path, typer.Argument(help="The folder of a run.", metavar="BEFORE", autocompletion=completion.paths)
+    ],
+    after: Annotated[
+        Path, typer.Argument(help="The folder of another run.", metavar="AFTER", autocompletion=completion.paths)
+    ],
     json: Annotated[bool, typer.Option("--json", help="As JSON lines, with both results.")] = False,
 ) -> None:
     """Compare two runs: failures that are new, changed, the same, fixed, or gone because their case did not run.

@@ -7,18 +7,35 @@ from typing import Annotated
 
 import typer
 
+from cts.cli import completion
 from cts.cli.paths import written
 
 
 def dispatch(
-    file: Annotated[Path, typer.Argument(help="A dispatch file, see docs/dispatch.md.", metavar="FILE.yaml")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A dispatch file, see docs/dispatch.md.", metavar="FILE.yaml", autocompletion=completion.paths
+        ),
+    ],
     driver: Annotated[
         list[str] | None,
-        typer.Option("--driver", "-d", help="A driver that runs modules. Repeatable. Default: interpreter."),
+        typer.Option(
+            "--driver",
+            "-d",
+            help="A driver that runs modules. Repeatable. Default: interpreter.",
+            autocompletion=completion.drivers,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write outputs to DIR/DRIVER/BUFFER.npy.", metavar="DIR", callback=written),
+        typer.Option(
+            "--out",
+            help="Write outputs to DIR/DRIVER/BUFFER.npy.",
+            metavar="DIR",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     transform: Annotated[
         list[str] | None,
@@ -53,7 +70,9 @@ def dispatch(
 
     from cts.dispatch import run
     from cts.dispatch.report import document, lines
+    from cts.running.checks import check_folder
 
+    check_folder(out, "--out")
     given = {"trace": trace, "max_steps": max_steps, "max_memory": max_memory, "check": "+".join(check or [])}
     options = {name: str(value) for name, value in given.items() if value}
     options |= {"robust": "yes"} if robust else {}

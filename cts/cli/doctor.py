@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -43,7 +45,12 @@ REMEDIES = {
 
 
 def doctor(
-    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver to check, with its options.")],
+    driver: Annotated[
+        str,
+        typer.Option(
+            "--driver", "-d", help="The driver to check, with its options.", autocompletion=completion.drivers
+        ),
+    ],
 ) -> None:
     """Tell whether a driver can be tested: does it start, what does it report, does it pass ten tiny cases.
 

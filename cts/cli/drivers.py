@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cts.cli import completion
+
 if TYPE_CHECKING:
     from cts.capabilities import Capabilities
     from cts.driver import Described
@@ -13,7 +15,10 @@ if TYPE_CHECKING:
 
 def drivers(
     driver: Annotated[
-        list[str] | None, typer.Option("--driver", "-d", help="Only this driver, with its options. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--driver", "-d", help="Only this driver, with its options. Repeatable.", autocompletion=completion.drivers
+        ),
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Everything as JSON: also variants (must pass) and mutants (must fail).")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
+
 if TYPE_CHECKING:
     from cts.explain import Explanation
 
@@ -14,9 +16,18 @@ if TYPE_CHECKING:
 def explain(
     target: Annotated[
         str,
-        typer.Argument(help="A case file, the name of a corpus case, or the journal of a crash.", metavar="CASE"),
+        typer.Argument(
+            help="A case file, the name of a corpus case, or the journal of a crash.",
+            metavar="CASE",
+            autocompletion=completion.cases,
+        ),
     ],
-    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver on which the case does not pass.")],
+    driver: Annotated[
+        str,
+        typer.Option(
+            "--driver", "-d", help="The driver on which the case does not pass.", autocompletion=completion.drivers
+        ),
+    ],
     element: Annotated[
         list[str] | None,
         typer.Option("--element", help="Explain this element of the result. Repeatable.", metavar="ROW,COL"),
@@ -71,12 +82,12 @@ def _status(explanation: Explanation) -> int:
 
 def _print(explanation: Explanation) -> None:
     """To stdout, in colours where it is a terminal."""
-    from rich.console import Console
     from rich.text import Text
 
     from cts.explain.text import COLOURS, lines
+    from cts.report.console import ReportConsole
 
-    console = Console(highlight=False)
+    console = ReportConsole(highlight=False)
     if not console.is_terminal:
         for line, _ in lines(explanation):
             typer.echo(line)

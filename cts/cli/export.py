@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ def export(
     target: Annotated[
         str,
         typer.Argument(
-            help="A case file, the name of a corpus case, a bundle, or a journal of a crash.", metavar="CASE"
+            help="A case file, the name of a corpus case, a bundle, or a journal of a crash.",
+            metavar="CASE",
+            autocompletion=completion.cases,
         ),
     ],
     format_name: Annotated[
@@ -28,11 +31,17 @@ def export(
             "-f",
             help="bundle, c, glsl, spvasm, amber, yaml, dispatch or pytest.",
             metavar="FORMAT",
+            autocompletion=completion.formats,
         ),
     ] = "bundle",
     driver: Annotated[
         str | None,
-        typer.Option("--driver", "-d", help="Run the case on this driver, and say how it ended."),
+        typer.Option(
+            "--driver",
+            "-d",
+            help="Run the case on this driver, and say how it ended.",
+            autocompletion=completion.drivers,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -41,6 +50,7 @@ def export(
             help="Where to write. Default: the name of the case, or stdout.",
             metavar="PATH",
             callback=written,
+            autocompletion=completion.paths,
         ),
     ] = None,
     as_zip: Annotated[bool, typer.Option("--zip", help="Write a folder as one zip file.")] = False,
@@ -55,19 +65,21 @@ def export(
     when and where.
     """
     from cts.errors import BadInput
-    from cts.export import FORMATS
     from cts.export import export as export_as
+    from cts.export import format_of
     from cts.report.failure import file_name
     from cts.running.archive import write_file, write_folder, zipped
 
-    if format_name in FORMATS and as_zip and not FORMATS[format_name].folder:
+    is_folder = format_of(format_name).folder
+    if as_zip and not is_folder:
         raise BadInput("export-zip", f"the format {format_name} is one file", "--zip", "--format bundle or dispatch")
+    _check(out, folder=is_folder and not as_zip)
     subject = _subject(target, driver, subgroup_size)
     files = export_as(subject, format_name)
     if as_zip:
         path = out or Path(f"{file_name(subject.case.name)}.zip")
         write_file(zipped(files), path)
-    elif FORMATS[format_name].folder:
+    elif is_folder:
         path = out or Path(file_name(subject.case.name))
         write_folder(files, path)
     elif out is None or str(out) == "-":
@@ -79,6 +91,17 @@ def export(
         path = out
         write_file(data, path)
     typer.echo(f"{path}: {_summary(subject)}", err=True)
+
+
+def _check(out: Path | None, *, folder: bool) -> None:
+    """Raise BadInput where nothing can be written there. Folders above need not be there."""
+    from cts.running.checks import check_file, check_folder
+
+    if out is None or str(out) == "-":
+        return
+    check_folder(out if folder else out.parent, "--out")
+    if not folder and out.parent.exists():
+        check_file(out, "--out")
 
 
 def _summary(subject: Subject) -> str:

@@ -6,10 +6,15 @@ from typing import Annotated
 
 import typer
 
+from cts.cli import completion
+
 
 def list_cases(
     targets: Annotated[
-        list[str] | None, typer.Argument(help="Case files, folders or (beginnings of) names.", metavar="[CASE]...")
+        list[str] | None,
+        typer.Argument(
+            help="Case files, folders or (beginnings of) names.", metavar="[CASE]...", autocompletion=completion.cases
+        ),
     ] = None,
     keyword: Annotated[
         list[str] | None,

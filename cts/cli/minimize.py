@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
@@ -20,12 +21,27 @@ if TYPE_CHECKING:
 def minimize(
     target: Annotated[
         str,
-        typer.Argument(help="A case file, the name of a corpus case, or the journal of a crash.", metavar="CASE"),
+        typer.Argument(
+            help="A case file, the name of a corpus case, or the journal of a crash.",
+            metavar="CASE",
+            autocompletion=completion.cases,
+        ),
     ],
-    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver on which the case does not pass.")],
+    driver: Annotated[
+        str,
+        typer.Option(
+            "--driver", "-d", help="The driver on which the case does not pass.", autocompletion=completion.drivers
+        ),
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write the case to FILE. Default: print it.", metavar="FILE", callback=written),
+        typer.Option(
+            "--out",
+            help="Write the case to FILE. Default: print it.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Stop after this time.", metavar="S", min=0)
@@ -44,8 +60,10 @@ def minimize(
     from cts.model import dumps_case
     from cts.plugins import registry
     from cts.reduction.minimize import Budget, renamed, report
+    from cts.running.checks import check_file
     from cts.running.runner import open_driver
 
+    check_file(out, "--out")
     oracle = registry.oracle()
     case = read(target, oracle)
     opened = open_driver(driver)
@@ -81,14 +99,14 @@ def _json(minimized: Minimized, text: str) -> str:
 
 def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
     """The result, with progress on stderr where it is a terminal."""
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from cts.judging.events import Reduced
     from cts.plugins import registry
     from cts.reduction.minimize import minimize as reduced
+    from cts.report.console import ReportConsole
 
-    console = Console(stderr=True)
+    console = ReportConsole(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("first runs")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
 from cts.cli.coverage import EXAMPLES, sampled
 from cts.cli.paths import written
 
@@ -15,22 +16,40 @@ if TYPE_CHECKING:
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The folder of a run, or the folder of runs for the latest.")] = Path(
-        "cts-run"
-    ),
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of a run, or the folder of runs for the latest.", autocompletion=completion.paths
+        ),
+    ] = Path("cts-run"),
     html: Annotated[
         Path | None,
-        typer.Option("--html", help="Default: report.html in the run's folder.", metavar="FILE", callback=written),
+        typer.Option(
+            "--html",
+            help="Default: report.html in the run's folder.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     junit: Annotated[
         Path | None,
         typer.Option(
-            "--junit", help="Write JUnit XML, without the page unless --html.", metavar="FILE", callback=written
+            "--junit",
+            help="Write JUnit XML, without the page unless --html.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
         ),
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option("--against", help="An earlier run. Default: the one before, in the same folder.", metavar="RUN"),
+        typer.Option(
+            "--against",
+            help="An earlier run. Default: the one before, in the same folder.",
+            metavar="RUN",
+            autocompletion=completion.paths,
+        ),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="First explain each failure on its driver, as `cts explain` does.")
@@ -45,7 +64,10 @@ def report(
 ) -> None:
     """Write a run as one self-contained HTML file, or as JUnit XML."""
     from cts.cli.triage import explained, runs
+    from cts.running.checks import check_file
 
+    check_file(html, "--html")
+    check_file(junit, "--junit")
     this, earlier = runs(run, against)
     if html is None and junit is None:
         html = this.path / "report.html"

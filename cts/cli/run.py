@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cts.cli import report
+from cts.cli import completion, report
+from cts.cli.configured import OFF, origins, typed
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
+    from cts.config import Config
     from cts.judging.events import Emit, Event
-    from cts.running.profiles import Profile
     from cts.running.runner import Plan
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
-WITH_RESUME = ("resume", "max_time", "json", "junit", "html", "bundle_dir", "bundle_seconds")
+WITH_RESUME = ("resume", "no_config", "max_time", "json", "junit", "html", "bundle_dir", "bundle_seconds")
 
 
 def run(
@@ -27,15 +28,23 @@ def run(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Case files, bundles, folders, names of corpus cases or the beginning of names.", metavar="[CASE]..."
+            help="Case files, bundles, folders, names of corpus cases or the beginning of names.",
+            metavar="[CASE]...",
+            autocompletion=completion.cases,
         ),
     ] = None,
     driver: Annotated[
         list[str] | None,
-        typer.Option("--driver", "-d", help="A driver to test, e.g. emulator:subgroup_size=64. Repeatable."),
+        typer.Option(
+            "--driver",
+            "-d",
+            help="A driver to test, e.g. emulator:subgroup_size=64. Repeatable.",
+            autocompletion=completion.drivers,
+        ),
     ] = None,
     area: Annotated[
-        list[str] | None, typer.Option("--area", help="Generate cases of this area only. Repeatable.")
+        list[str] | None,
+        typer.Option("--area", help="Generate cases of this area only. Repeatable.", autocompletion=completion.areas),
     ] = None,
     corpus: Annotated[
         bool | None, typer.Option("--corpus/--no-corpus", help="Run the corpus. Default: yes, unless CASEs are given.")
@@ -45,7 +54,12 @@ def run(
         typer.Option("--generate/--no-generate", help="Generate cases. Default: yes, unless CASEs are given."),
     ] = None,
     profile: Annotated[
-        str, typer.Option("--profile", help="smoke (20 examples, seed 0), default (500) or nightly (10000).")
+        str,
+        typer.Option(
+            "--profile",
+            help="smoke (20 examples, seed 0), default (500) or nightly (10000).",
+            autocompletion=completion.profiles,
+        ),
     ] = "default",
     max_examples: Annotated[
         int | None, typer.Option("--max-examples", help="Generated cases per area and driver.", metavar="N")
@@ -53,7 +67,12 @@ def run(
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of generation; printed by every run.")] = None,
     keyword: Annotated[
         list[str] | None,
-        typer.Option("-k", help="Only cases whose name has this text. Repeatable: all must match.", metavar="TEXT"),
+        typer.Option(
+            "-k",
+            help="Only cases with this text in their names, upper or lower case: of corpus cases as `cts list` prints "
+            "them, generated.AREA, of other files without folder. Repeatable: all must match.",
+            metavar="TEXT",
+        ),
     ] = None,
     shard: Annotated[
         str,
@@ -66,16 +85,27 @@ def run(
     quarantine: Annotated[
         Path | None,
         typer.Option(
-            "--quarantine", help="Cases known to hang or crash a device: left out, or run last.", metavar="FILE"
+            "--quarantine",
+            help="Cases known to hang or crash a device: left out, or run last.",
+            metavar="FILE",
+            autocompletion=completion.paths,
         ),
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option("--baseline", help="Known failures: new ones and unexpected passes fail the run.", metavar="FILE"),
+        typer.Option(
+            "--baseline",
+            help="Known failures: new ones and unexpected passes fail the run.",
+            metavar="FILE",
+            autocompletion=completion.paths,
+        ),
     ] = None,
     validation: Annotated[
         bool,
-        typer.Option("--validation", help="Load the drivers' validation layers: a case that they reject is an error."),
+        typer.Option(
+            "--validation/--no-validation",
+            help="Load the drivers' validation layers: a case that they reject is an error.",
+        ),
     ] = False,
     transform: Annotated[
         list[str] | None,
@@ -86,21 +116,42 @@ def run(
     ] = 1,
     json: Annotated[
         Path | None,
-        typer.Option("--json", help="Write events as JSON lines to this file; - for stdout.", callback=written),
+        typer.Option(
+            "--json",
+            help="Write events as JSON lines to this file; - for stdout.",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     save_dir: Annotated[
         Path,
         typer.Option(
-            "--save-dir", help="The folder of runs, in which this run gets its own.", metavar="DIR", callback=written
+            "--save-dir",
+            help="The folder of runs, in which this run gets its own.",
+            metavar="DIR",
+            callback=written,
+            autocompletion=completion.paths,
         ),
     ] = Path("cts-run"),
     junit: Annotated[
         Path | None,
-        typer.Option("--junit", help="Write JUnit XML when the run ends.", metavar="FILE", callback=written),
+        typer.Option(
+            "--junit",
+            help="Write JUnit XML when the run ends.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", help="Write an HTML report when the run ends.", metavar="FILE", callback=written),
+        typer.Option(
+            "--html",
+            help="Write an HTML report when the run ends.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
     ] = None,
     bundle_dir: Annotated[
         Path | None,
@@ -109,6 +160,7 @@ def run(
             help="Write a bundle for each finding, to report it to others.",
             metavar="DIR",
             callback=written,
+            autocompletion=completion.paths,
         ),
     ] = None,
     bundle_seconds: Annotated[
@@ -122,43 +174,71 @@ def run(
     ] = 20,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", help="Continue an interrupted run; its settings are kept.", metavar="RUN"),
+        typer.Option(
+            "--resume",
+            help="Continue an interrupted run; its settings are kept.",
+            metavar="RUN",
+            autocompletion=completion.paths,
+        ),
     ] = None,
+    no_config: Annotated[bool, typer.Option(OFF, help="Use no pyproject.toml.")] = False,
 ) -> None:
     """Run cases on drivers and compare all memory with what the specification allows.
 
     Without CASE: the whole corpus, then generated cases of every area. A failure is shrunk, shown
     and kept in the run's folder, which is printed; the command that reproduces it is printed last.
+
+    Options may have defaults in the table tool.cts of a pyproject.toml, in this folder or above.
     """
     from dataclasses import replace
 
     from cts import store
-    from cts.errors import HarnessTrouble
-    from cts.running.profiles import check_shared_seed
+    from cts.cli.planning import Outputs, Request, make_plan
+    from cts.errors import Checks, HarnessTrouble
 
+    config: Config | None = context.obj
+    places = origins(context)
+    checks = Checks()
+    checks.errors += config.errors if config is not None else ()
+    Outputs(json, junit, html, bundle_dir, None if resume else save_dir).check(checks, places)
     with ExitStack() as stack:
         if resume is not None:
-            folder, plan = _resumed(resume, _given(context))
+            checks.finish()
+            folder, plan = _resumed(resume, typed(context))
+            plan = replace(plan, max_seconds=max_time)
         else:
-            plan = _plan(
+            if targets:
+                # What a file says of all cases is not meant for those that are named.
+                area = None if "area" in places else area
+                corpus = None if "corpus" in places else corpus
+                generate = None if "generate" in places else generate
+                shard = "1/1" if "shard" in places else shard
+            request = Request(
                 targets or [],
                 driver or [],
-                area,
+                area or [],
                 corpus,
                 generate,
-                _profile(profile, max_examples, seed, shard),
+                profile,
+                max_examples,
+                seed,
                 keyword or [],
+                shard,
+                max_time,
                 stop,
+                quarantine,
+                baseline,
+                validation,
+                transform or [],
+                reruns,
+                places,
             )
-            if plan.areas:
-                check_shared_seed(profile, seed, plan.profile.shard)
-            plan = _on_devices(plan, quarantine, validation=validation, transforms=transform or [])
-            plan = replace(_with_baseline(plan, baseline), reruns=reruns)
+            plan = make_plan(request, checks)
             folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
-        plan = replace(plan, max_seconds=max_time)
+        plan = replace(plan, config=str(config.path) if config is not None else "")
         stack.callback(folder.close)
         try:
-            status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds)
+            status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds, in_workflow=True)
         except KeyboardInterrupt:
             remedy = f"cts run --resume {folder.path}"
             raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
@@ -166,85 +246,6 @@ def run(
             if junit is not None or html is not None:
                 report.report(folder.path, html, junit)
     raise typer.Exit(status)
-
-
-def _plan(
-    targets: list[str],
-    drivers: list[str],
-    areas: list[str] | None,
-    with_corpus: bool | None,
-    generate: bool | None,
-    settings: Profile,
-    words: list[str],
-    stop: bool,
-) -> Plan:
-    from cts.errors import BadInput
-    from cts.plugins import registry
-    from cts.running import corpus
-    from cts.running.runner import Plan
-
-    if not drivers:
-        raise BadInput("no-driver", "no driver to test", "cts run", "--driver emulator; `cts drivers` lists them")
-    entries, rejected = corpus.select(targets) if targets else ([], [])
-    if with_corpus or (with_corpus is None and not targets):
-        known = {e.path.resolve() for e in entries}
-        every, errors = corpus.select([])
-        entries += [e for e in every if e.path.resolve() not in known]
-        rejected += errors
-    entries = [e for e in entries if corpus.has_words(e.name, words)]
-    entries = corpus.of_shard(entries, settings.shard)
-    chosen: list[str] = []
-    if generate or (generate is None and (areas or not targets)):
-        for name in areas or registry.names("cts.areas"):
-            try:
-                registry.area(name)
-            except BadInput as e:
-                rejected.append(e)
-                continue
-            if corpus.has_words(f"generated.{name}", words):
-                chosen.append(name)
-    if not entries and not chosen and not rejected:
-        raise BadInput("nothing-selected", "no case and no area is selected", "cts run", "other text for -k")
-    return Plan(tuple(drivers), settings, tuple(entries), tuple(chosen), stop, tuple(rejected))
-
-
-def _profile(name: str, max_examples: int | None, seed: int | None, shard: str) -> Profile:
-    from cts.running.profiles import profile
-    from cts.running.shard import parse
-
-    return profile(name, max_examples, seed, parse(shard))
-
-
-def _on_devices(plan: Plan, quarantine: Path | None, *, validation: bool, transforms: list[str]) -> Plan:
-    """The plan with what concerns devices alone."""
-    from dataclasses import replace
-
-    from cts.known.quarantine import load
-    from cts.plugins import registry
-
-    if quarantine is not None:
-        plan = replace(plan, quarantine=load(quarantine))
-    drivers = registry.validated(plan.drivers) if validation else plan.drivers
-    return replace(plan, drivers=registry.transformed(drivers, transforms))
-
-
-def _with_baseline(plan: Plan, path: Path | None) -> Plan:
-    """The plan with the known failures of a file, and its quarantine beside that of the plan."""
-    from dataclasses import replace
-
-    from cts.known.baseline import load
-    from cts.known.quarantine import Quarantine
-
-    if path is None:
-        return plan
-    known, kept = load(path)
-    return replace(plan, baseline=known, quarantine=Quarantine((*plan.quarantine.rules, *kept.rules)))
-
-
-def _given(context: typer.Context) -> list[str]:
-    """The parameters that were typed. typer may bring its own click, so that the enum is known by name alone."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
 def _option(parameter: str) -> str:
@@ -262,7 +263,7 @@ def _resumed(path: Path, given: list[str]) -> tuple[RunFolder, Plan]:
             "resume-options",
             f"a resumed run keeps its settings, and takes no {', '.join(others)}",
             "cts run --resume",
-            f"only {', '.join(_option(name) for name in WITH_RESUME[1:])} with it",
+            f"only {', '.join(_option(name) for name in WITH_RESUME[2:])} with it",
         )
     return store.resume(path)
 
@@ -274,14 +275,17 @@ def run_and_report(
     json: Path | None = None,
     bundle_dir: Path | None = None,
     bundle_seconds: float = 0,
+    *,
+    in_workflow: bool = False,
 ) -> int:
     """Run a plan with a report on the terminal; what it keeps goes to `folder`. Returns the exit status.
 
-    `json` and `bundle_dir` are those of `cts run`; `stack` closes what is opened here.
+    `json` and `bundle_dir` are those of `cts run`; `stack` closes what is opened here. `in_workflow` reports to GitHub,
+    too, where this is part of a workflow there.
     """
-    from rich.console import Console
-
     from cts.errors import BadInput
+    from cts.report.console import ReportConsole
+    from cts.report.github import GitHub
     from cts.report.jsonl import JsonLines
     from cts.report.save import Saver
     from cts.report.terminal import Terminal
@@ -290,14 +294,21 @@ def run_and_report(
 
     to_stdout = json is not None and str(json) == "-"
     stream = sys.stderr if to_stdout else sys.stdout
-    console = Console(file=stream, width=None if stream.isatty() else 160)
-    terminal = stack.enter_context(Terminal(console, Console(stderr=True), folder.path))
+    console = ReportConsole(file=stream, width=None if stream.isatty() else 160)
+    terminal = stack.enter_context(Terminal(console, ReportConsole(stderr=True), folder.path))
     consumers: list[Emit] = [folder, Saver(folder.path), terminal]
+
+    def write(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    github = GitHub.from_environment(folder.path, write) if in_workflow else None
+    if github is not None:
+        consumers.append(github)
     if json is not None:
         try:
             lines = sys.stdout.buffer if to_stdout else stack.enter_context(json.open("wb"))
         except OSError as e:
-            raise BadInput("json-file", e.strerror or str(e), str(json), "a file that can be written") from e
+            raise BadInput("output-path", e.strerror or str(e), f"--json {json}", "a file that can be written") from e
         consumers.append(JsonLines(lines))
 
     bundles = None
@@ -316,7 +327,7 @@ def run_and_report(
     if bundles is None:
         return status
     for path in bundles.written:
-        console.print(f"bundle: {path}", markup=False, highlight=False, soft_wrap=True)
+        write(f"bundle: {path}")
     for trouble in bundles.troubles:
         typer.echo(str(trouble), err=True)
     return TROUBLE if bundles.troubles else status

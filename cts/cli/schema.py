@@ -1,21 +1,37 @@
-"""`cts schema`: the JSON Schema of a case file, or of a dispatch file."""
+"""`cts schema`: the JSON Schema of a file that users write."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 
+class Kind(StrEnum):
+    """What has a schema."""
+
+    CASE = "case"
+    DISPATCH = "dispatch"
+    CONFIG = "config"
+
+
 def schema(
-    dispatch: Annotated[bool, typer.Option("--dispatch", help="The schema of a file for `cts dispatch`.")] = False,
+    kind: Annotated[
+        Kind,
+        typer.Argument(
+            help="case; dispatch: a file for `cts dispatch`; config: the table tool.cts of a pyproject.toml.",
+            metavar="[case|dispatch|config]",
+        ),
+    ] = Kind.CASE,
 ) -> None:
-    """Print the JSON Schema of a case, for editors and other tools."""
+    """Print the JSON Schema of a case, or of another file, for editors and other tools."""
     import msgspec
 
+    from cts.config import Settings
     from cts.dispatch.model import DispatchFile
     from cts.model import Case
 
-    kind = DispatchFile if dispatch else Case
-    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(kind)}
+    of = {Kind.CASE: Case, Kind.DISPATCH: DispatchFile, Kind.CONFIG: Settings}[kind]
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(of)}
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

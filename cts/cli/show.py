@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cts.cli import completion
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -25,7 +27,12 @@ RANGES_SHOWN = 8
 
 def show(
     target: Annotated[
-        str, typer.Argument(help="A case file, the name of a corpus case, or the journal of a crash.", metavar="CASE")
+        str,
+        typer.Argument(
+            help="A case file, the name of a corpus case, or the journal of a crash.",
+            metavar="CASE",
+            autocompletion=completion.cases,
+        ),
     ],
     spirv: Annotated[bool, typer.Option("--spirv/--no-spirv", help="Disassemble the SPIR-V module.")] = True,
     expected: Annotated[

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli import completion
+
 if TYPE_CHECKING:
     from cts.explain import Explanation
     from cts.report.triage import Group, Triage
@@ -17,12 +19,20 @@ SHOWN = 10
 
 
 def triage(
-    run: Annotated[Path, typer.Argument(help="The folder of a run, or the folder of runs for the latest.")] = Path(
-        "cts-run"
-    ),
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of a run, or the folder of runs for the latest.", autocompletion=completion.paths
+        ),
+    ] = Path("cts-run"),
     against: Annotated[
         Path | None,
-        typer.Option("--against", help="An earlier run. Default: the one before, in the same folder.", metavar="RUN"),
+        typer.Option(
+            "--against",
+            help="An earlier run. Default: the one before, in the same folder.",
+            metavar="RUN",
+            autocompletion=completion.paths,
+        ),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="First explain each failure on its driver, as `cts explain` does.")

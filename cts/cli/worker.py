@@ -7,12 +7,22 @@ from typing import Annotated
 
 import typer
 
+from cts.cli import completion
+
 
 def worker(
     zipapp: Annotated[
-        Path, typer.Option("--zipapp", metavar="FILE", help="Where to write it, for example worker.pyz.")
+        Path,
+        typer.Option(
+            "--zipapp",
+            metavar="FILE",
+            help="Where to write it, for example worker.pyz.",
+            autocompletion=completion.paths,
+        ),
     ],
-    driver: Annotated[str, typer.Option("--driver", "-d", help="The driver whose worker is meant.")] = "vulkan",
+    driver: Annotated[
+        str, typer.Option("--driver", "-d", help="The driver whose worker is meant.", autocompletion=completion.drivers)
+    ] = "vulkan",
 ) -> None:
     """Write a driver's worker as one self-contained file that Python runs."""
     from cts.driver import WorkerFactory

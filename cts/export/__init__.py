@@ -11,7 +11,7 @@ from cts.export.cannot import CannotExpress
 if TYPE_CHECKING:
     from cts.export.subject import Subject
 
-__all__ = ["FORMATS", "CannotExpress", "Format", "export"]
+__all__ = ["FORMATS", "CannotExpress", "Format", "export", "format_of"]
 
 
 class Format(NamedTuple):
@@ -27,9 +27,14 @@ def export(subject: Subject, format_name: str) -> dict[str, bytes]:
 
     Raises CannotExpress where the format cannot express the case, BadInput for a format that is not known.
     """
-    if format_name not in FORMATS:
-        raise BadInput("unknown-format", f"no format {format_name!r}", "--format", f"one of: {', '.join(FORMATS)}")
-    return FORMATS[format_name].make(subject)
+    return format_of(format_name).make(subject)
+
+
+def format_of(name: str) -> Format:
+    """The format of that name. Raises BadInput where there is none."""
+    if name not in FORMATS:
+        raise BadInput("unknown-format", f"no format {name!r}", "--format", f"one of: {', '.join(FORMATS)}")
+    return FORMATS[name]
 
 
 def _bundle(subject: Subject) -> dict[str, bytes]:

@@ -29,7 +29,7 @@ class _Event(Struct, frozen=True, tag_field="event", forbid_unknown_fields=True)
 
 
 class RunStarted(_Event, frozen=True, tag="run-started"):
-    """The header. `max_examples` is per area and driver."""
+    """The header. `max_examples` is per area and driver, `config` the file that has options of the run, "" for none."""
 
     version: str
     profile: str
@@ -39,6 +39,7 @@ class RunStarted(_Event, frozen=True, tag="run-started"):
     areas: tuple[str, ...]
     cases: int
     format: int = FORMAT
+    config: str = ""
 
 
 class DriverOpened(_Event, frozen=True, tag="driver-opened"):
@@ -201,8 +202,9 @@ class Result(_Event, frozen=True, tag="result"):
     """What became of one corpus case, or of all generated cases of an area, on one driver.
 
     `examples` counts cases that ran and were judged, `unsupported` those that the driver cannot run,
-    and `not_run` by reason those that were left out. `runs` counts the verdicts of a case that was run
-    again because it did not pass.
+    and `not_run` by reason those that were left out. `lacks` counts by what is missing the cases that lack
+    it, of which one may lack several; where an area has no case for the driver at all, it says why, once.
+    `runs` counts the verdicts of a case that was run again because it did not pass.
 
     A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area
     that did not end it. `unexpected` is why a case that passes was to fail. `repeated` counts examples of an
@@ -225,6 +227,7 @@ class Result(_Event, frozen=True, tag="result"):
     known_examples: dict[str, int] = {}
     unexpected: str = ""
     repeated: int = 0
+    lacks: dict[str, int] = {}
 
     @property
     def fails_run(self) -> bool:
@@ -242,7 +245,10 @@ class Unused(_Event, frozen=True, tag="baseline-unused"):
 
 
 class RunFinished(_Event, frozen=True, tag="run-finished"):
-    """The footer. `verdicts` counts results by verdict; `known` of them fail, and `unexpected` pass, by a baseline."""
+    """The footer. `verdicts` counts results by verdict; `known` of them fail, and `unexpected` pass, by a baseline.
+
+    `lacks` and `not_run` say by driver why cases were not judged: all reasons, and how many cases have each.
+    """
 
     verdicts: dict[str, int]
     examples: int
@@ -252,6 +258,8 @@ class RunFinished(_Event, frozen=True, tag="run-finished"):
     exit_status: int
     known: int = 0
     unexpected: int = 0
+    lacks: dict[str, dict[str, int]] = {}
+    not_run: dict[str, dict[str, int]] = {}
 
 
 Event: TypeAlias = (

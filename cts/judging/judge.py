@@ -79,7 +79,8 @@ class OpenDriver:
 class Attempt:
     """What a run of a case came to; `seconds` is the driver's time. The detail of PASS is what its driver remarks.
 
-    `runs` counts verdicts where the case was run again because it did not pass.
+    `runs` counts verdicts where the case was run again because it did not pass. `missing` is what the driver lacks for
+    an unsupported case.
     """
 
     verdict: Verdict
@@ -88,12 +89,20 @@ class Attempt:
     divergence: Divergence | None = None
     seconds: float = 0.0
     runs: Mapping[Verdict, int] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """Why an unsupported case is that, none of another; where the driver itself says so, in its own words."""
+        if self.verdict is not Verdict.UNSUPPORTED:
+            return ()
+        return self.missing or (self.detail,)
 
 
 def unsupported(driver: OpenDriver, case: Case) -> Attempt | None:
     """The verdict `unsupported` with what is missing, or None where the driver declares all the case needs."""
     missing = driver.capabilities.missing(case)
-    return Attempt(Verdict.UNSUPPORTED, "; ".join(missing)) if missing else None
+    return Attempt(Verdict.UNSUPPORTED, "; ".join(missing), missing=tuple(missing)) if missing else None
 
 
 def refusal(driver: OpenDriver, case: Case) -> Attempt | None:

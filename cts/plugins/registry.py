@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cts.driver import Driver, DriverFactory, TunableFactory, ValidatingFactory
+from cts.driver import CheckingFactory, Driver, DriverFactory, TunableFactory, ValidatingFactory
 from cts.errors import BadInput
-from cts.plugins.transform import Transformed
-from cts.plugins.transform import parse as parse_transform
 
 if TYPE_CHECKING:
     from cts.capabilities import Capabilities
@@ -86,8 +84,11 @@ def driver(spec: str) -> Driver:
     """
     plain, *transforms = spec.split("|")
     built = _plain_driver(plain)
-    for text in transforms:
-        built = Transformed(built, parse_transform(text))
+    if transforms:
+        from cts.plugins.transform import Transformed, parse
+
+        for text in transforms:
+            built = Transformed(built, parse(text))
     return built
 
 
@@ -96,7 +97,34 @@ def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, .
     return tuple("|".join((spec, *transforms)) for spec in specs)
 
 
+def check_driver(spec: str) -> None:
+    """Raise BadInput for a spec string with which no driver can be built, as far as that is known without starting it.
+
+    Options are checked where the driver's factory can do that, see `CheckingFactory`. HarnessTrouble where a transform
+    needs a program that is not there.
+    """
+    plain, *transforms = spec.split("|")
+    factory, options = _parsed(plain)
+    if isinstance(factory, CheckingFactory):
+        factory.check(options)
+    for text in transforms:
+        check_transform(text)
+
+
+def check_transform(text: str) -> None:
+    """Raise BadInput for a text that is no transform, HarnessTrouble where its program is not there."""
+    from cts.plugins.transform import parse
+
+    parse(text)
+
+
 def _plain_driver(spec: str) -> Driver:
+    factory, options = _parsed(spec)
+    return factory(options)
+
+
+def _parsed(spec: str) -> tuple[DriverFactory, dict[str, str]]:
+    """The factory of a spec string without transforms, and its options."""
     name, _, rest = spec.partition(":")
     options: dict[str, str] = {}
     for item in filter(None, rest.split(",")):
@@ -105,7 +133,7 @@ def _plain_driver(spec: str) -> Driver:
         if key in options:
             raise BadInput("driver-option", f"option {key or value!r} is given twice", spec, "give each option once")
         options[key] = value
-    return driver_factory(name)(options)
+    return driver_factory(name), options
 
 
 def validated(specs: Iterable[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 import cts
 from cts import store
@@ -16,20 +17,19 @@ from cts.export.bundles import Bundles
 from cts.judging import events as ev
 from cts.judging.events import Result, RunStarted
 from cts.judging.judge import OpenDriver
-from cts.known import baseline
-from cts.known.baseline import NO_BASELINE
-from cts.known.quarantine import NO_RULES, Quarantine, load
 from cts.model import load_case
 from cts.plugins import registry
-from cts.report.failure import failure, fault_text
+from cts.pytest_cases.options import Request, plan_of
+from cts.report.failure import failure, fault_text, headline
+from cts.report.github import GitHub
+from cts.report.reasons import unsupported_lines
 from cts.report.save import Saver
 from cts.running import corpus
 from cts.running.archive import is_bundle
 from cts.running.areas import run_area
 from cts.running.deadline import Deadline
-from cts.running.profiles import check_shared_seed, profile
+from cts.running.names import root
 from cts.running.runner import Plan, described, open_driver, run_entries
-from cts.running.shard import parse as parse_shard
 from cts.running.tally import CLEAN, Tally
 from cts.store import RunFolder
 from cts.verdict import Verdict
@@ -54,8 +54,8 @@ class Session:
     def __init__(
         self,
         config: pytest.Config,
+        request: Request,
         plan: Plan,
-        save_dir: Path,
         run: Path | None,
     ) -> None:
         self.config = config
@@ -63,12 +63,13 @@ class Session:
         self.drivers = drivers = plan.drivers
         self.settings = settings = plan.profile
         self.areas = plan.areas
-        self.save_dir = save_dir
+        self.save_dir = save_dir = Path(request.values["save-dir"])
         self.quarantine = plan.quarantine
         assert settings.seed is not None, "profile() settles the seed"
         self.header = RunStarted(
-            cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0
-        )
+            cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0,
+            config=plan.config,
+        )  # fmt: skip
         #: Where the run is kept. xdist's workers only add findings there, and tell the controller the rest.
         self.folder: RunFolder | None = None
         if run is None and not config.option.collectonly:
@@ -76,9 +77,13 @@ class Session:
         self.run = run or (self.folder.path if self.folder else save_dir)
         self.saver = Saver(self.run)
         self.saver(self.header)
-        bundle_dir: str | None = config.getoption("--cts-bundle-dir")
-        seconds: float = config.getoption("--cts-bundle-seconds")
-        self.bundles = Bundles(Path(bundle_dir), plan.quarantine, seconds) if bundle_dir else None
+        #: What GitHub is to show, where this is part of a workflow there.
+        self.annotations: list[str] = []
+        self.github = GitHub.from_environment(self.run, self.annotations.append) if self.folder else None
+        if self.github is not None:
+            self.github(self.header)
+        bundle_dir, seconds = request.path("bundle-dir"), request.values["bundle-seconds"]
+        self.bundles = Bundles(bundle_dir, plan.quarantine, seconds) if bundle_dir is not None else None
         self.tally = Tally(plan.baseline)
         self.is_worker = hasattr(config, "workerinput")
         #: Events of a worker that no test's report has taken along yet.
@@ -86,55 +91,34 @@ class Session:
         #: Kinds of faults of generators that are told of, by area.
         self.faults: dict[str, set[str]] = {}
         self._open: dict[str, OpenDriver] = {}
+        self._failed: dict[str, CtsError] = {}
         self._start = time.perf_counter()
         self.time_is_up = Deadline(plan.max_seconds, "--cts-max-time")
         self._ended = False
 
     @classmethod
     def from_config(cls, config: pytest.Config) -> Session:
-        """The session that the options ask for. Raises pytest.UsageError where they are wrong."""
-        options: Any = config.option
-        specs = tuple(dict.fromkeys(options.cts_driver))
-        given = getattr(config, "workerinput", {}).get("cts_seed", options.cts_seed)
+        """The session that the options ask for. Raises pytest.UsageError where they are wrong, with all that is."""
+        worker: dict[str, Any] = getattr(config, "workerinput", {})
         try:
-            for spec in specs:
-                registry.driver_factory(spec.partition(":")[0])
-            shard = parse_shard(options.cts_shard, "--cts-shard")
-            settings = profile(options.cts_profile, options.cts_max_examples, given, shard)
-            check_shared_seed(options.cts_profile, given, shard, "--cts-")
-            if options.cts_max_time is not None and options.cts_max_time < 0:
-                raise BadInput("max-time", f"{options.cts_max_time:g} seconds", "--cts-max-time", "0 or more")
-            if options.cts_validation:
-                specs = registry.validated(specs)
-            quarantine = load(Path(options.cts_quarantine)) if options.cts_quarantine else NO_RULES
-            known, kept = baseline.load(Path(options.cts_baseline)) if options.cts_baseline else (NO_BASELINE, NO_RULES)
-            quarantine = Quarantine((*quarantine.rules, *kept.rules))
-            if options.cts_reruns < 0:
-                raise BadInput("reruns", f"{options.cts_reruns} runs more", "--cts-reruns", "0 or more")
-        except BadInput as e:
-            raise pytest.UsageError(str(e)) from None
-        areas = tuple(registry.names("cts.areas"))
-        plan = Plan(
-            specs,
-            settings,
-            areas=areas,
-            quarantine=quarantine,
-            baseline=known,
-            reruns=options.cts_reruns,
-            max_seconds=options.cts_max_time,
-        )
-        run = getattr(config, "workerinput", {}).get("cts_run")
-        try:
-            session = cls(config, plan, Path(options.cts_save_dir), Path(run) if run else None)
+            request = Request.of(config)
+            plan = plan_of(request, worker.get("cts_seed"))
+            session = cls(config, request, plan, Path(worker["cts_run"]) if "cts_run" in worker else None)
         except CtsError as e:
             raise pytest.UsageError(str(e)) from None
         config.add_cleanup(session.close)
         return session
 
     def driver(self, spec: str) -> OpenDriver:
-        """The driver, opened now if it is not. Raises CtsError where that fails."""
+        """The driver, opened now if it is not. Raises CtsError where that fails, which is tried once."""
+        if spec in self._failed:
+            raise self._failed[spec]
         if spec not in self._open:
-            self._open[spec] = open_driver(spec, self.quarantine, self.plan.baseline)
+            try:
+                self._open[spec] = open_driver(spec, self.quarantine, self.plan.baseline)
+            except CtsError as e:
+                self._failed[spec] = e
+                raise
             opened = described(self._open[spec])
             self.emit(opened)
             if self.bundles is not None:
@@ -156,6 +140,8 @@ class Session:
         self.tally(event)
         if self.folder is not None:
             self.folder(event)
+        if self.github is not None:
+            self.github(event)
 
     def bundled(self, result: Result) -> list[str]:
         """Write the bundle of a finding, where one is wanted; returns what to say of it."""
@@ -184,7 +170,7 @@ class Session:
 
     def collect(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """The collector of a file, None for a file that is not ours."""
-        if path.name == "__init__.py" and path.parent.resolve() == corpus.root().resolve():
+        if path.name == "__init__.py" and path.parent.resolve() == root().resolve():
             areas: Areas = Areas.from_parent(parent, path=path)
             areas.session_of_cts = self
             return areas
@@ -207,7 +193,8 @@ class Session:
         """The line that makes a run repeatable."""
         settings, drivers = self.settings, ", ".join(self.drivers)
         examples = f"{settings.max_examples} examples per area"
-        return f"cts: profile {settings.name}, {examples}, seed {settings.seed}, drivers {drivers}"
+        config = f", settings of {self.plan.config}" if self.plan.config else ""
+        return f"cts: profile {settings.name}, {examples}, seed {settings.seed}{config}, drivers {drivers}"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -255,10 +242,15 @@ class Session:
             self.emit(self.tally.footer(time.perf_counter() - self._start))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Count what was not run and what is known, and name what passes against the baseline, its unused entries,
-        faults of generators, which are no driver's, and the drivers on which nothing was tested.
+        """Annotate for GitHub, say why cases were not judged, count what is known, and name what passes against the
+        baseline, its unused entries, faults of generators, which are no driver's, and drivers on which nothing was
+        tested.
         """
         tally = self.tally
+        for line in self.annotations:
+            terminalreporter.write_line(line)
+        for line in unsupported_lines(tally):
+            terminalreporter.write_line(f"cts: {line}" if not line.startswith(" ") else line, yellow=True)
         for (spec, why), count in tally.not_run.items():
             terminalreporter.write_line(f"cts: {count} cases not run on {spec}: {why}", yellow=True)
         for (spec, why), count in tally.known.items():
@@ -271,9 +263,7 @@ class Session:
         for fault in tally.faults.values():
             terminalreporter.write_line(f"cts: {fault_text(fault, self.run, self.header)}", red=True)
         for spec in tally.untested() if self._ended else ():
-            terminalreporter.write_line(
-                f"cts: nothing was tested on {spec}: it supports none of the cases, or none may run", red=True
-            )
+            terminalreporter.write_line(f"cts: nothing was tested on {spec}{tally.why_untested(spec)}", red=True)
 
 
 class CaseFile(pytest.File):
@@ -302,7 +292,11 @@ class Areas(pytest.File):
 
 
 class DidNotPass(Exception):
-    """Carries the text of a finding to pytest's report."""
+    """Carries the text of a finding to pytest's report, and its `headline` of one line."""
+
+    def __init__(self, text: str, headline: str) -> None:
+        super().__init__(text)
+        self.headline = headline
 
 
 class _Item(pytest.Item):
@@ -331,18 +325,24 @@ class _Item(pytest.Item):
         if result.known:
             pytest.xfail(f"known to fail on {self.spec}: {result.known}")
         if result.unexpected:
-            raise DidNotPass(f"{result.name} passes on {self.spec}, and should fail: {result.unexpected}")
+            text = f"{result.name} passes on {self.spec}, and should fail: {result.unexpected}"
+            raise DidNotPass(text, headline(result))
         if result.verdict is Verdict.NOT_RUN:
             pytest.skip(f"not run on {self.spec}: {result.detail}")
         if result.verdict is Verdict.UNSUPPORTED:
             pytest.skip(f"unsupported by {self.spec}: {result.detail}")
         if result.verdict is not Verdict.PASS:
-            raise DidNotPass("\n".join([failure(result, ours.run, ours.header), *ours.bundled(result)]))
+            text = "\n".join([failure(result, ours.run, ours.header), *ours.bundled(result)])
+            raise DidNotPass(text, headline(result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        if isinstance(excinfo.value, (DidNotPass, CtsError)):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+        error = excinfo.value
+        if not isinstance(error, (DidNotPass, CtsError)):
+            return super().repr_failure(excinfo, style)
+        # What pytest takes for the place of a crash is the message in its summary and its JUnit XML.
+        message = error.headline if isinstance(error, DidNotPass) else error.what
+        text = ReprTraceback([ReprEntryNative([f"{error}\n"])], extraline=None, style="native")
+        return ReprExceptionInfo(text, ReprFileLocation(str(self.path), 0, message))
 
 
 class CaseItem(_Item):

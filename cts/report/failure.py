@@ -9,8 +9,10 @@ from pathlib import Path
 
 from cts.errors import HarnessTrouble
 from cts.judging.events import Finding, GeneratorFault, Mismatch, Result, RunStarted
+from cts.judging.guesses import RightBeforeStore, WrongBeforeStore
 from cts.judging.sentences import guess_text, step_text, writer_text
 from cts.model import dumps_case
+from cts.oracle.trace import WrittenByConversion, WrittenByInstruction
 
 #: Differing elements shown after the first; a saved report has more.
 SHOWN = 8
@@ -68,6 +70,47 @@ def title(result: Result) -> str:
     return f"{result.verdict.value.upper()} {result.driver} {name}"
 
 
+def headline(result: Result) -> str:
+    """What is wrong, in one line: what wrote the first wrong element, how many differ, that element, a guess at why.
+
+    Of a result without wrong elements, its verdict and the first line of its detail, of a traceback the last.
+    """
+    if result.unexpected:
+        return f"it passes, and should fail: {result.unexpected}"
+    lines = [line.strip() for line in result.detail.splitlines() if line.strip()]
+    said = (lines[-1] if lines[0].startswith("Traceback") else lines[0]) if lines else ""
+    verdict = f"{result.verdict.value}: " if said else ""
+    finding = result.finding
+    if finding is None or not finding.counts:
+        return f"{verdict}{said}" if said else result.verdict.value
+    parts = [f"{verdict}{said}"] if said else []
+    parts.append(f"{_written_by(finding)}{', '.join(_differing(finding))}")
+    first = finding.listed[0]
+    where = place(first) if first.coordinates is None else _element(first)
+    parts.append(f"first {where}: expected {first.expected}, actual {first.actual}")
+    guess = next((g for g in finding.guesses if not isinstance(g, WrongBeforeStore | RightBeforeStore)), None)
+    if guess is not None:
+        parts.append(guess_text(guess))
+    return "; ".join(parts)
+
+
+def _written_by(finding: Finding) -> str:
+    """What stores the first wrong element, with a colon."""
+    match finding.writer:
+        case WrittenByInstruction(instruction, op):
+            return f"program[{instruction}] {op}: "
+        case WrittenByConversion(conversion):
+            return f"conversions[{conversion}]: "
+        case _:
+            return ""
+
+
+def _differing(finding: Finding) -> Iterator[str]:
+    for count in finding.counts:
+        what, where = ("guard bytes", "around") if count.guard else ("elements", "of")
+        yield f"{count.differing} of {count.total} {what} {where} {count.buffer} differ"
+
+
 def saved_case(result: Result, save_dir: Path) -> Path:
     """Where the case of a finding is kept."""
     assert result.finding is not None
@@ -115,9 +158,7 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
 
 def difference(finding: Finding, most: int | None) -> Iterator[str]:
     """Lines: what differs, the first element and the others up to `most`, and how the first comes about."""
-    for count in finding.counts:
-        what, where = ("guard bytes", "around") if count.guard else ("elements", "of")
-        yield f"{count.differing} of {count.total} {what} {where} {count.buffer} differ"
+    yield from _differing(finding)
     first, *others = finding.listed
     yield f"first: {place(first)}"
     if finding.writer is not None:
@@ -148,8 +189,12 @@ def place(mismatch: Mismatch) -> str:
     """
     if mismatch.coordinates is None:
         return f"guard byte at byte {mismatch.offset} of {mismatch.buffer}"
-    at = ", ".join(map(str, mismatch.coordinates))
-    return f"{mismatch.buffer}[{at}], element {mismatch.element}, byte {mismatch.offset} ({mismatch.component})"
+    return f"{_element(mismatch)}, element {mismatch.element}, byte {mismatch.offset} ({mismatch.component})"
+
+
+def _element(mismatch: Mismatch) -> str:
+    assert mismatch.coordinates is not None, "a guard byte has none"
+    return f"{mismatch.buffer}[{', '.join(map(str, mismatch.coordinates))}]"
 
 
 def _ulp(mismatch: Mismatch) -> str:

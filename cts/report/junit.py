@@ -6,8 +6,9 @@ import platform
 import re
 from xml.etree import ElementTree as Xml
 
+from cts.errors import CtsError
 from cts.judging.events import GeneratorFault, Rejected, Result, Trouble
-from cts.report.failure import fault_text, full
+from cts.report.failure import fault_text, full, headline
 from cts.store import Run
 from cts.verdict import Verdict
 
@@ -19,7 +20,7 @@ def junit(run: Run) -> bytes:
     """The document: a suite for each driver, and one for rejected cases and errors.
 
     A case is a test, and so are the generated cases of an area. Known failures are skipped, and an
-    unexpected pass fails.
+    unexpected pass fails. The message of a failure says what differs in one line, its text is the whole report.
     """
     root = Xml.Element("testsuites", name="cts")
     suites = []
@@ -72,14 +73,15 @@ def _test(result: Result, run: Run) -> Xml.Element:
     if result.known:
         Xml.SubElement(test, "skipped", message=_text(f"known {verdict.value}: {result.known}"))
     elif result.unexpected:
-        _ending(test, "failure", "unexpected pass", f"it should fail: {result.unexpected}")
+        _ending(test, "failure", "unexpected pass", headline(result), full(result, run.path))
     elif verdict in (Verdict.UNSUPPORTED, Verdict.NOT_RUN):
         Xml.SubElement(test, "skipped", message=_text(f"{verdict.value}: {result.detail}"))
     elif verdict is Verdict.ERROR:
-        _ending(test, "error", verdict.value, full(result, run.path))
+        _ending(test, "error", verdict.value, headline(result), full(result, run.path))
     elif verdict is not Verdict.PASS:
         policy = result.finding is not None and result.finding.policy
-        _ending(test, "failure", f"{verdict.value} by policy" if policy else verdict.value, full(result, run.path))
+        kind = f"{verdict.value} by policy" if policy else verdict.value
+        _ending(test, "failure", kind, headline(result), full(result, run.path))
     elif result.detail:
         Xml.SubElement(test, "system-out").text = _text(result.detail)
     return test
@@ -88,10 +90,11 @@ def _test(result: Result, run: Run) -> Xml.Element:
 def _problem(problem: Rejected | Trouble, run: Run) -> Xml.Element:
     if isinstance(problem, GeneratorFault):
         test = _case(problem.area, problem.name, 0.0)
-        _ending(test, "error", problem.code, f"{problem.what}\n{fault_text(problem, run.path)}")
+        _ending(test, "error", problem.code, problem.what, fault_text(problem, run.path))
         return test
     test = _case("cts", f"{problem.code}: {problem.where}" if problem.where else problem.code, 0.0)
-    _ending(test, "error", problem.code, f"{problem.what}\n{problem.remedy}")
+    text = str(CtsError(problem.code, problem.what, problem.where, problem.remedy))
+    _ending(test, "error", problem.code, problem.what, text)
     return test
 
 
@@ -99,9 +102,8 @@ def _case(area: str, name: str, seconds: float) -> Xml.Element:
     return Xml.Element("testcase", classname=_text(area), name=_text(name), time=_seconds(seconds))
 
 
-def _ending(test: Xml.Element, tag: str, kind: str, text: str) -> None:
-    head = text.partition("\n")[0]
-    Xml.SubElement(test, tag, type=_text(kind), message=_text(head)).text = _text(text)
+def _ending(test: Xml.Element, tag: str, kind: str, message: str, text: str) -> None:
+    Xml.SubElement(test, tag, type=_text(kind), message=_text(message)).text = _text(text)
 
 
 def _text(text: str) -> str:

@@ -12,9 +12,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.errors import BadInput, CtsError, HarnessTrouble, OutputClosed
 from cts.judging import events as ev
 from cts.report.failure import failure, fault_text
+from cts.report.reasons import unsupported_lines
 from cts.running.tally import Tally
 from cts.verdict import Verdict
 
@@ -23,9 +24,6 @@ SHOWN = 10
 
 #: Seconds between two lines that say how far a run is, where no bar can.
 HEARTBEAT = 30.0
-
-#: Reasons for which a driver supports no case, shown for each driver: the most frequent.
-REASONS = 3
 
 _COLOURS = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.NOT_RUN: "yellow"}
 
@@ -79,7 +77,7 @@ class Terminal:
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         self.progress.stop()
-        if kind is not None and not self.finished:
+        if kind is not None and not issubclass(kind, OutputClosed) and not self.finished:
             self._counts()
 
     def __call__(self, event: ev.Event) -> None:
@@ -113,8 +111,9 @@ class Terminal:
         self.header = event
         what = [f"{event.cases} corpus cases"] if event.cases else []
         what += [f"{event.max_examples} examples of {', '.join(event.areas)}"] if event.areas else []
+        config = f", settings of {event.config}" if event.config else ""
         self._print(
-            f"cts {event.version}, profile {event.profile}, seed {event.seed}: "
+            f"cts {event.version}, profile {event.profile}, seed {event.seed}{config}: "
             f"{' and '.join(what) or 'nothing'} on {', '.join(event.drivers)}"
         )
         if self.save_dir is not None:
@@ -214,21 +213,12 @@ class Terminal:
         if tally.rows:
             self.console.print()
             self.console.print(summary(tally))
-        for driver in dict.fromkeys(driver for driver, _ in tally.unsupported):
-            self._unsupported(driver)
+        for line in unsupported_lines(tally):
+            self._print(line, style="yellow")
         for (driver, why), count in tally.not_run.items():
             self._print(f"{count} cases not run on {driver}: {why}", style="yellow")
         for (driver, why), count in tally.known.items():
             self._print(f"{count} known failures on {driver}: {why}", style="yellow")
-
-    def _unsupported(self, driver: str) -> None:
-        """What most of the results lack that a driver does not support."""
-        reasons = Counter({why: n for (spec, why), n in self.tally.unsupported.items() if spec == driver})
-        for why, count in reasons.most_common(REASONS):
-            self._print(f"{count} unsupported by {driver}: {why}", style="yellow")
-        if len(reasons) > REASONS:
-            left = sum(count for _, count in reasons.most_common()[REASONS:])
-            self._print(f"{left} unsupported by {driver} for {len(reasons) - REASONS} other reasons", style="yellow")
 
     def _print(self, text: str, style: str | None = None) -> None:
         self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

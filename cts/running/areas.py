@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
@@ -75,7 +76,8 @@ def run_area(
 
 def _nothing(drivers: Sequence[OpenDriver], verdict: Verdict, detail: str, *faults: Fault) -> Exploration:
     """What becomes of an area without any example."""
-    results = {d.spec: Explored(verdict, detail) for d in drivers}
+    lacks = [detail] if verdict is Verdict.UNSUPPORTED else []
+    results = {d.spec: Explored(verdict, detail, lacks=Counter(lacks)) for d in drivers}
     return Exploration(results, {f.kind: Faulty(f, None, 1) for f in faults})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib.resources
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from cts.model import Case, load_case, loads_case
 from cts.model.yaml import locate
 from cts.oracle.expectation import Oracle
 from cts.running import archive
+from cts.running.names import named_files, root
 from cts.running.shard import WHOLE, Shard
 
 
@@ -31,21 +31,11 @@ class Entry:
         return self.name.partition(".")[0] if self.in_corpus else "files"
 
 
-def root() -> Path:
-    """The folder of the packaged corpus."""
-    folder = importlib.resources.files("cts.cases")
-    return Path(str(folder))
-
-
 def entries() -> list[Entry]:
     """Every case file of the packaged corpus, by name in ascending order."""
-    base = root()
-    unsorted = [
-        Entry(".".join(path.relative_to(base).with_suffix("").parts), path, True)
-        for pattern in ("*.yaml", "*.yml")
-        for path in base.rglob(pattern)
-    ]
-    return sorted(unsorted, key=lambda e: (e.name, e.path.suffix))
+    return sorted(
+        (Entry(name, path, True) for name, path in named_files(root())), key=lambda e: (e.name, e.path.suffix)
+    )
 
 
 def select(targets: Sequence[str]) -> tuple[list[Entry], list[BadInput]]:

@@ -140,7 +140,7 @@ class Explorer:
         self, driver: OpenDriver, number: int, case: Case, attempt: Attempt, expectation: Expectation | None
     ) -> Attempted:
         if attempt.verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.NOT_RUN):
-            return Attempted(attempt.verdict, attempt.detail, attempt.seconds)
+            return Attempted(attempt.verdict, attempt.detail, attempt.seconds, lacks=attempt.lacks)
         rule = driver.baseline.known_by_condition(case, attempt.verdict)
         if rule is not None:
             return Attempted(attempt.verdict, attempt.detail, attempt.seconds, rule.text)

@@ -38,6 +38,7 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
         runs={v.value: n for v, n in attempt.runs.items()},
         known=_text(driver.baseline.known(judged.case, attempt.verdict)) if bad else "",
         unexpected=_text(driver.baseline.unexpected(judged.case)) if attempt.verdict is Verdict.PASS else "",
+        lacks=dict.fromkeys(attempt.lacks, 1),
     )
 
 
@@ -60,6 +61,7 @@ def of_area(area: str, driver: OpenDriver, explored: Explored) -> Result:
         known=found.known if found is not None else "",
         known_examples=dict(explored.known),
         repeated=explored.repeated,
+        lacks=dict(explored.lacks),
     )
 
 

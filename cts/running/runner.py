@@ -3,7 +3,7 @@
 The life of a run:
 
 1. `Plan` says what to run. It comes from the command line, or from the manifest of a run that is resumed.
-2. `RunStarted`: the header. What was asked for and cannot be used is `Rejected`.
+2. `RunStarted`: the header.
 3. Each driver is opened: `DriverOpened`. One that cannot be is `Rejected` or a `Trouble`; the others go on.
 4. Of a resumed run, what it knows already: each `GeneratorFault` and `Result`, as if it had just happened.
 5. The cases, in blocks. The oracle says what is allowed, once for all drivers. A driver is given cases
@@ -80,7 +80,7 @@ class Plan:
     """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
 
     What is in `resumed` is reported first and not run again; findings are run `reruns` times more. Nothing is begun
-    after `max_seconds`.
+    after `max_seconds`. `config` is the file that options without a value on the command line come from, if any.
     """
 
     drivers: tuple[str, ...]
@@ -88,12 +88,12 @@ class Plan:
     entries: tuple[Entry, ...] = ()
     areas: tuple[str, ...] = ()
     stop_at_first: bool = False
-    rejected: tuple[BadInput, ...] = ()
     quarantine: Quarantine = NO_RULES
     resumed: ResumedRun = NOT_RESUMED
     baseline: Baseline = NO_BASELINE
     reruns: int = RERUNS
     max_seconds: float | None = None
+    config: str = ""
 
 
 def run(plan: Plan, emit: Emit) -> int:
@@ -181,10 +181,9 @@ class _Run:
                 plan.drivers,
                 plan.areas,
                 len(plan.entries),
+                config=plan.config,
             )
         )
-        for error in plan.rejected:
-            self._problem(error)
         drivers = self._open()
         try:
             if drivers:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cts.errors import BadInput
-from cts.model import Case
+
+if TYPE_CHECKING:
+    from cts.model import Case
 
 
 @dataclass(frozen=True)

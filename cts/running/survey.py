@@ -34,13 +34,17 @@ class Found:
 
 @dataclass(frozen=True)
 class Attempted:
-    """What an example came to on one driver; `known` is why a baseline lists its failure by a condition."""
+    """What an example came to on one driver.
+
+    `known` is why a baseline lists its failure by a condition, and `lacks` what the driver has not.
+    """
 
     verdict: Verdict
     detail: str = ""
     seconds: float = 0.0
     known: str = ""
     found: Found | None = None
+    lacks: tuple[str, ...] = ()
 
 
 class Omitted(Enum):
@@ -68,8 +72,8 @@ class Explored:
     """What became of one area on one driver.
 
     `examples` counts cases judged until the end or the first finding, without those of shrinking, and `repeated`
-    those that were like an earlier one. `not_run` counts what was left out, by reason, and `known` the failures that a
-    baseline lists by a condition, which end nothing.
+    those that were like an earlier one. `not_run` counts what was left out, by reason, `lacks` what the driver has
+    not, and `known` the failures that a baseline lists by a condition, which end nothing.
     """
 
     verdict: Verdict = Verdict.PASS
@@ -77,6 +81,7 @@ class Explored:
     found: Found | None = None
     examples: int = 0
     unsupported: int = 0
+    lacks: Counter[str] = field(default_factory=Counter)
     repeated: int = 0
     seconds: float = 0.0
     not_run: Counter[str] = field(default_factory=Counter)
@@ -156,6 +161,7 @@ class Survey:
         self._emit(Progress(spec, self._area, 1))
         if attempted.verdict is Verdict.UNSUPPORTED:
             explored.unsupported += 1
+            explored.lacks.update(attempted.lacks)
         elif attempted.verdict is Verdict.NOT_RUN:
             explored.not_run[attempted.detail] += 1
         else:

@@ -29,7 +29,7 @@ class Tally:
     """Consumes the events of a run, in any process; what it says at any moment is of the events so far.
 
     `rows` are by driver, area and whether its cases are generated. `unsupported`, `not_run` and `known` count by driver
-    and reason: results without a case that the driver can run, cases left out, and failures that the baseline lists.
+    and reason: cases that the driver cannot run, cases left out, and failures that the baseline lists.
     `unexpected` are the results that should have failed. `faults` are those of generators by area and kind, and
     `unused` the entries of the baseline that were not needed, once they are named.
     """
@@ -73,8 +73,8 @@ class Tally:
         row.unsupported += result.unsupported
         row.not_run += sum(result.not_run.values())
         row.verdicts[result.verdict] += 1
-        if result.verdict is Verdict.UNSUPPORTED:
-            self.unsupported[result.driver, result.detail] += 1
+        for why, count in result.lacks.items():
+            self.unsupported[result.driver, why] += count
         for why, count in result.not_run.items():
             self.not_run[result.driver, why] += count
         for why, count in result.known_examples.items():
@@ -111,13 +111,22 @@ class Tally:
             judged[driver] += row.judged
         return [driver for driver, count in judged.items() if not count]
 
+    def why_untested(self, driver: str) -> str:
+        """The most frequent reason for which nothing was tested on a driver, after a colon; how many more there are."""
+        reasons = Counter({f"lack of {why}": n for (spec, why), n in self.unsupported.items() if spec == driver})
+        reasons.update({f"not run: {why}": n for (spec, why), n in self.not_run.items() if spec == driver})
+        if not reasons:
+            return ""
+        ((why, _),) = reasons.most_common(1)
+        return f": {why}" + (f", and {len(reasons) - 1} more reasons" if len(reasons) > 1 else "")
+
     def closing(self, *, complete: bool = True) -> Iterator[Event]:
         """What there is to say at the end: drivers on which nothing was tested; when all has run, unused entries."""
         for driver in self.untested():
             yield problem(
                 HarnessTrouble(
                     "nothing-tested",
-                    f"nothing was tested on {driver}",
+                    f"nothing was tested on {driver}{self.why_untested(driver)}",
                     remedy="cases that exist, and that the driver supports: `cts list` and `cts drivers` show both",
                 )
             )
@@ -135,7 +144,17 @@ class Tally:
             self.exit_status,
             self._known_verdicts.total(),
             len(self.unexpected),
+            _by_driver(self.unsupported),
+            _by_driver(self.not_run),
         )
+
+
+def _by_driver(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    """What is counted by driver and reason, the most frequent reasons first."""
+    drivers: dict[str, dict[str, int]] = {}
+    for (driver, why), count in counts.most_common():
+        drivers.setdefault(driver, {})[why] = count
+    return drivers
 
 
 def tally_of(events: Iterable[Event]) -> Tally:

@@ -1,14 +1,17 @@
-"""The driver: options in, outcomes out. Numba is imported by the first run, not before."""
+"""The driver: options in, outcomes out. NumPy and Numba are imported when they are needed, not before."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from cts.capabilities import Capabilities, everything
 from cts.driver import Described, Job, Outcome, Status
 from cts.drivers.emulator import options as opt
 from cts.drivers.emulator.mutants import catalogue
 from cts.errors import BadInput
+
+if TYPE_CHECKING:
+    from cts.capabilities import Capabilities
 
 #: Subgroups (in programs of vectors, invocations) of one dispatch that fit into this emulator.
 MAX_INSTANCES = 1 << 16
@@ -24,6 +27,8 @@ class Emulator:
 
     def capabilities(self) -> Capabilities:
         """Every feature and every matrix type, for the subgroup size chosen."""
+        from cts.capabilities import everything
+
         return everything(self._options.subgroup_size)
 
     def run(self, job: Job) -> Outcome:
@@ -55,8 +60,13 @@ class Factory:
     """
 
     def __call__(self, options: dict[str, str]) -> Emulator:
-        """An emulator. Raises BadInput for an option that is wrong, and where what it needs is not installed."""
-        parsed = opt.parse(options)
+        """An emulator. Raises BadInput as `check` does."""
+        self.check(options)
+        return Emulator(opt.parse(options))
+
+    def check(self, options: dict[str, str]) -> None:
+        """Raise BadInput for an option that is wrong, and where what the emulator needs is not installed."""
+        opt.parse(options)
         missing = [name for name in ("numba", "filelock") if find_spec(name) is None]
         if missing:
             raise BadInput(
@@ -65,7 +75,6 @@ class Factory:
                 "--driver emulator",
                 "pip install 'coopmat-cts[emulator]' (in a checkout -e '.[emulator]'), or --driver interpreter",
             )
-        return Emulator(parsed)
 
     def variants(self) -> list[Described]:
         return opt.variants()

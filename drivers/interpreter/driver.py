@@ -127,5 +127,9 @@ class Factory:
         """The interpreter. Raises BadInput."""
         return Interpreter(**vars(parse_options(options)))
 
+    def check(self, options: dict[str, str]) -> None:
+        """Raise BadInput for options that are wrong."""
+        parse_options(options)
+
 
 create = Factory()

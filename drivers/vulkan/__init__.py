@@ -21,6 +21,12 @@ class _Factory:
 
         return VulkanDriver(parse(options))
 
+    def check(self, options: dict[str, str]) -> None:
+        """Raise BadInput for options that are wrong; whether there is such a device is not asked."""
+        from cts.drivers.vulkan.options import parse
+
+        parse(options)
+
     def worker(self) -> bytes:
         """The worker as one file, for `cts worker`."""
         from cts.drivers.vulkan.package import zipapp

@@ -52,12 +52,16 @@ class Cts:
         ran = self(*arguments)
         errors = f"[stderr]\n{ran.err}" if ran.err else ""
         text = f"$ cts {' '.join(arguments)}\n{ran.out}{errors}[exit status {ran.status}]\n"
+        self.golden(f"{name}.txt", text)
+        return ran
+
+    def golden(self, name: str, text: str) -> None:
+        """Compare text with a file of `snapshots/`."""
         text = self._plain(text)
-        path = SNAPSHOTS / f"{name}.txt"
+        path = SNAPSHOTS / name
         if os.environ.get(UPDATE):
             path.write_text(text, encoding="utf-8")
         assert text == path.read_text(encoding="utf-8"), f"run with {UPDATE}=1 to accept, and review the difference"
-        return ran
 
     def _plain(self, text: str) -> str:
         """Without what differs from run to run: folders, times, version, line numbers of tracebacks, padding."""

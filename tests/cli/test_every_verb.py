@@ -100,7 +100,7 @@ def check(world: World) -> None:
 
 @exercise
 def schema(world: World) -> None:
-    for arguments in ((), ("--dispatch",)):
+    for arguments in ((), ("dispatch",), ("config",)):
         assert "$defs" in json.loads(world.cts("schema", *arguments).out)
 
 

@@ -24,6 +24,12 @@ def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return Cts(monkeypatch, capsys, tmp_path)
 
 
+#: What differs where the lowest bit of the first element is wrong.
+WRONG_CLIP = (
+    "program[6] MatrixStore: 1 of 256 elements of dst differ; "
+    "first dst[0, 0]: expected 0xc700 (-7.0), actual 0xc701 (-7.00390625)"
+)
+
 SCHEMA = XMLSchema10(Path(__file__).parent / "junit.xsd")
 ENDINGS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
@@ -84,8 +90,9 @@ def test_junit(cts: Cts, fakes: ModuleType) -> None:
         f"  - {{match: {{cases: {EDGE}, driver: 'fake:wrong'}}, verdict: fail, reason: <it> & is known}}\n"
         f"  - {{match: {{cases: {EDGE}, driver: 'fake:right'}}, verdict: fail, reason: another}}\n"
     )
+    (cts.folder / "bad.yaml").write_text("services: {}\n")
     drivers = [w for kind in ("wrong", "right", "raises", "no-features", "crash") for w in ("--driver", f"fake:{kind}")]
-    ran = cts("run", EDGE, CLIP, "nope", *drivers, "--baseline", "known.yaml", "--junit", "out.xml")
+    ran = cts("run", EDGE, CLIP, "bad.yaml", *drivers, "--baseline", "known.yaml", "--junit", "out.xml")
     assert ran.status == 3
     root = check(cts.folder / "out.xml")
     endings = {
@@ -94,18 +101,20 @@ def test_junit(cts: Cts, fakes: ModuleType) -> None:
         for test in suite.iter("testcase")
     }
     assert endings["fake:wrong", EDGE] == [("skipped", None, "known fail: <it> & is known")]
-    assert endings["fake:wrong", CLIP] == [("failure", "fail", f"FAIL fake:wrong {CLIP}")]
-    assert endings["fake:right", EDGE][0][:2] == ("failure", "unexpected pass")
+    ((tag, kind, message),) = endings["fake:wrong", CLIP]
+    assert (tag, kind, message) == ("failure", "fail", WRONG_CLIP)
+    assert endings["fake:right", EDGE] == [("failure", "unexpected pass", "it passes, and should fail: another")]
     assert endings["fake:right", CLIP] == []
-    assert endings["fake:raises", CLIP][0][:2] == ("error", "error")
+    assert endings["fake:raises", CLIP] == [("error", "error", "error: RuntimeError: the driver has a bug")]
     assert endings["fake:no-features", CLIP][0][0] == "skipped"
-    assert endings["fake:crash", CLIP][0][:2] == ("failure", "crash")
+    assert endings["fake:crash", CLIP] == [("failure", "crash", "crash: signal 11 in the shader compiler")]
     assert [e[0][:2] for (suite, _), e in endings.items() if suite == "cts"] == [
-        ("error", "unknown-case"),
+        ("error", "not-a-case"),
         ("error", "nothing-tested"),
     ]
     (failure,) = [f for f in root.iter("failure") if f.get("type") == "fail"]
     assert failure.text is not None and "first: dst[0, 0]" in failure.text
+    assert failure.text.startswith(f"FAIL fake:wrong {CLIP}\n") and "reproduce: cts run" in failure.text
     again = cts("report", "cts-run", "--junit", "again.xml")
     assert again.status == 0
     assert (cts.folder / "again.xml").read_bytes() == (cts.folder / "out.xml").read_bytes()
@@ -170,3 +179,29 @@ def test_triage_against_an_earlier_run(cts: Cts, fakes: ModuleType) -> None:
     assert ran.status == 0
     assert f"gone:\n  {EDGE} on fake:wrong\n" in ran.out
     assert cts("triage", "--against", "nowhere").status == 2
+
+
+@pytest.mark.parametrize(
+    ("driver", "message"),
+    [
+        (
+            MUTANT,
+            "program[6] MatrixStore: 60 of 256 elements of dst differ; first dst[1, 12]: expected 0x4800 (8.0), actual "
+            "0x4400 (4.0); dst[28] holds the value of src[4], where that of src[8] belongs",
+        ),
+        (
+            "fake:guard-before",
+            "2 of 1024 guard bytes around dst differ; first guard byte at byte -2 of dst: expected 0x0b (11), actual "
+            "0xf4 (244); 2 bytes written before the start of dst, from byte -2 to byte -1",
+        ),
+        (
+            "fake:flaky",
+            f"flaky: fail at first, pass when it was run again; {WRONG_CLIP}",
+        ),
+    ],
+)
+def test_the_message_of_a_failure_says_what_differs(cts: Cts, fakes: ModuleType, driver: str, message: str) -> None:
+    cts("run", WIDTH, "--driver", driver, "--junit", "out.xml")
+    (failure,) = check(cts.folder / "out.xml").iter("failure")
+    assert failure.get("message") == message
+    assert failure.text is not None and "\nfirst: dst[" in failure.text.replace("guard byte at byte -2 of dst", "dst[")

@@ -109,7 +109,7 @@ def test_verdict_of_generated_cases(fakes: ModuleType, kind: str) -> None:
     if expected is Verdict.PASS:
         assert (result.examples, result.unsupported, result.finding) == (20, 0, None)
     elif expected is Verdict.UNSUPPORTED:
-        assert (result.examples, result.unsupported) == (0, 20)
+        assert (result.examples, result.unsupported, result.lacks) == (0, 20, {"opcode OpFoo": 20})
         assert "none of 20 generated cases" in result.detail
     else:
         assert result.finding is not None
@@ -232,7 +232,7 @@ def test_nothing_tested_is_trouble(fakes: ModuleType) -> None:
     status, events = events_of(one_case("fake:no-features", "fake:right"))
     assert status == 3
     assert [(e.code, e.what) for e in events if isinstance(e, Trouble)] == [
-        ("nothing-tested", "nothing was tested on fake:no-features")
+        ("nothing-tested", "nothing was tested on fake:no-features: lack of feature cooperativeMatrixTensorAddressing")
     ]
 
 

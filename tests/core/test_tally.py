@@ -55,7 +55,7 @@ def test_each_kind_of_event_is_counted() -> None:
             result(Verdict.FAIL),
             result(Verdict.FAIL, known="a bug"),
             result(Verdict.PASS, unexpected="a bug"),
-            result(Verdict.UNSUPPORTED, examples=0, unsupported=1, detail="feature x"),
+            result(Verdict.UNSUPPORTED, examples=0, unsupported=1, lacks={"feature x": 1}),
             result(Verdict.NOT_RUN, examples=0, not_run={"it hangs": 1}),
             result(Verdict.PASS, "generated.a", generated=True, examples=20, known_examples={"a bug": 3}),
             Rejected("code", "what", "where", "remedy"),
@@ -71,6 +71,7 @@ def test_each_kind_of_event_is_counted() -> None:
     footer = tally.footer(1.23456)
     assert footer.verdicts == {"pass": 3, "fail": 2, "unsupported": 1, "not-run": 1}
     assert (footer.examples, footer.known, footer.unexpected) == (24, 1, 1)
+    assert (footer.lacks, footer.not_run) == ({"gpu": {"feature x": 1}}, {"gpu": {"it hangs": 1}})
     assert (footer.rejected, footer.troubles, footer.seconds, footer.exit_status) == (1, 0, 1.235, 2)
 
 
@@ -104,6 +105,12 @@ def test_nothing_tested() -> None:
     assert tally.untested() == ["gpu"]
     (event,) = tally.closing()
     assert isinstance(event, Trouble) and event.what == "nothing was tested on gpu"
+    tally(result(Verdict.UNSUPPORTED, examples=0, lacks={"feature x": 1, "512 invocations": 1}))
+    tally(result(Verdict.UNSUPPORTED, examples=0, lacks={"feature x": 1}))
+    tally(result(Verdict.NOT_RUN, examples=0, not_run={"it hangs": 1}))
+    (event,) = tally.closing()
+    assert isinstance(event, Trouble)
+    assert event.what == "nothing was tested on gpu: lack of feature x, and 2 more reasons"
 
 
 def unused(*events: Event) -> list[tuple[str, str]]:

@@ -254,12 +254,15 @@ class Batched(Fake):
 
 
 class Factory:
-    """Knows the option `validation`, which changes nothing."""
+    """Knows the option `validation`, which changes nothing, and its kinds before one is started."""
 
     validates = True
 
     def __call__(self, options: dict[str, str]) -> Fake:
         return create(options)
+
+    def check(self, options: dict[str, str]) -> None:
+        check(options.get("", "right"))
 
 
 def create(options: dict[str, str]) -> Fake:
@@ -268,9 +271,13 @@ def create(options: dict[str, str]) -> Fake:
         return Batched(kind, options["batch"])
     if kind == "does-not-start":
         raise OSError("cannot load libfake.so")
-    if kind not in KINDS:
-        raise BadInput("driver-option", f"no fake {kind!r}", f"fake:{kind}", f"one of: {', '.join(KINDS)}")
+    check(kind)
     return Fake(kind)
+
+
+def check(kind: str) -> None:
+    if kind not in (*KINDS, "does-not-start"):
+        raise BadInput("driver-option", f"no fake {kind!r}", f"fake:{kind}", f"one of: {', '.join(KINDS)}")
 
 
 FIXED = """

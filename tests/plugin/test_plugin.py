@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import pytest
 
 import cts
 from cts.cli import main
+from cts.config import Settings
 from cts.judging.events import Unused
 from cts.plugins import registry
+from cts.pytest_cases.options import BUILT_IN
 from cts.running.corpus import entries, find_one
 from cts.store import load
 from cts.store.journal import read
@@ -117,7 +120,6 @@ def test_collection_opens_no_driver(session: pytest.Pytester) -> None:
         ("flaky", {"failed": 1}, ["FLAKY fake:flaky case.yaml"]),
         ("raises", {"failed": 1}, ["ERROR fake:raises case.yaml", "RuntimeError: the driver has a bug"]),
         ("does-not-start", {"failed": 1}, ["error?driver-failed?: *does not start: OSError: cannot load libfake.so"]),
-        ("nope", {"failed": 1}, ["error?driver-option?: no fake 'nope'"]),
     ],
 )
 def test_outcomes(session: pytest.Pytester, kind: str, outcome: dict[str, int], words: list[str]) -> None:
@@ -135,7 +137,9 @@ def test_unsupported_is_skipped_with_the_reason_and_a_run_of_skips_fails(session
     result = run(session, "--cts-driver", "fake:no-features", "-rs")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*unsupported by fake:no-features: feature cooperativeMatrixTensorAddressing*"])
-    result.stdout.fnmatch_lines(["cts: nothing was tested on fake:no-features*"])
+    result.stdout.fnmatch_lines(
+        ["cts: nothing was tested on fake:no-features: lack of feature cooperativeMatrixTensorAddressing"]
+    )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
@@ -190,12 +194,94 @@ def test_other_yaml_is_left_alone_unless_it_is_named(session: pytest.Pytester) -
         (["--cts-driver", "fake", "--cts-shard", "2/3"], "--cts-seed N"),
         (["--cts-driver", "fake", "--cts-max-time", "-1"], "0 or more"),
         (["--cts-driver", "fake", "--cts-baseline", "nowhere.yaml"], "nowhere.yaml"),
+        (["--cts-driver", "fake:nope"], "no fake 'nope'"),
+        (["--cts-driver", "fake", "--cts-bundle-dir", "case.yaml/bundles"], "case.yaml is no folder"),
+        (["--cts-driver", "fake", "--cts-save-dir", "case.yaml"], "case.yaml is no folder"),
+        (["--cts-driver", "fake", "--cts-bundle-seconds", "-1"], "0 or more"),
     ],
 )
 def test_wrong_options_are_usage_errors(session: pytest.Pytester, arguments: list[str], words: str) -> None:
+    case_file(session)
     result = run(session, *arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert words in result.stderr.str()
+    assert not (session.path / "cts-run").exists()
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "2"]])
+def test_all_that_is_wrong_is_one_usage_error(session: pytest.Pytester, more: list[str]) -> None:
+    case_file(session)
+    wrong = [
+        "--cts-driver",
+        "emulator:tile=9x9",
+        "--cts-driver",
+        "nope",
+        "--cts-shard",
+        "4/3",
+        "--cts-quarantine",
+        "no",
+    ]
+    result = run(session, *wrong, *more)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stderr.str()
+    assert [line.removeprefix("ERROR: ").partition(":")[0] for line in said.splitlines() if "error[" in line] == [
+        "error[driver-option]", "error[unknown-driver]", "error[shard]", "error[quarantine-unreadable]"
+    ]  # fmt: skip
+    assert not (session.path / "cts-run").exists()
+
+
+CONFIG = """
+[tool.cts]
+drivers = ["fake:wrong"]
+seed = 11
+max-examples = 7
+save-dir = "kept"
+baseline = "known.yaml"
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "1"]])
+def test_defaults_of_pyproject(session: pytest.Pytester, more: list[str]) -> None:
+    with (session.path / "pyproject.toml").open("a") as file:
+        file.write(CONFIG)
+    case_file(session, PLAIN.replace("NAME", "first"), "first.yaml")
+    (session.path / "known.yaml").write_text(BASELINE)
+    assert collected(session) == [], "a session without --cts-driver is none of ours"
+    result = run(session, "--cts-driver", "fake:wrong", "--cts-max-examples", "9", *more)
+    result.assert_outcomes(xfailed=1)
+    result.stdout.fnmatch_lines(
+        ["cts: profile default, 9 examples per area, seed 11, settings of pyproject.toml, drivers fake:wrong"]
+    )
+    assert (session.path / "kept" / "001").is_dir()
+
+
+def test_what_pyproject_can_say_of_a_session_it_can_say_of_a_run() -> None:
+    assert set(BUILT_IN) <= set(Settings.__struct_encode_fields__)
+
+
+def test_wrong_defaults_of_pyproject_are_a_usage_error(session: pytest.Pytester) -> None:
+    with (session.path / "pyproject.toml").open("a") as file:
+        file.write("\n[tool.cts]\nbase-line = 'x'\nprofile = 'smok'\n")
+    result = run(session, "--cts-driver", "fake:right")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["  where: pyproject.toml: tool.cts.base-line", "  fix:   did you mean 'baseline'?"])
+    result.stderr.fnmatch_lines(["  where: --profile (pyproject.toml: tool.cts.profile)"])
+
+
+def test_a_driver_that_does_not_start_is_tried_once(session: pytest.Pytester, fakes: ModuleType) -> None:
+    tries: list[dict[str, str]] = []
+    create = fakes.create
+
+    def counted(options: dict[str, str]) -> object:
+        tries.append(options)
+        return create(options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fakes, "create", counted)
+        for name in ("first", "second"):
+            case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
+        run(session, "--cts-driver", "fake:does-not-start").assert_outcomes(failed=2)
+    assert len(tries) == 1
 
 
 def test_shards_are_disjoint_and_complete(session: pytest.Pytester) -> None:
@@ -442,3 +528,42 @@ def test_pytest_and_the_command_line_count_alike(session: pytest.Pytester, monke
         counted.append((footer.verdicts, footer.examples, footer.known, footer.unexpected, footer.exit_status, unused))
     assert counted[0] == counted[1] == counted[2]
     assert counted[0][0] == {"pass": 4, "fail": 2, "crash": 2} and len(counted[0][5]) == 3
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "1"]])
+def test_junit_of_pytest_says_what_differs(session: pytest.Pytester, more: list[str]) -> None:
+    """Message and summary have one line of it, the text all of it."""
+    case_file(session)
+    result = run(session, "--cts-driver", "fake:wrong", "--junitxml", "out.xml", "-rf", *more)
+    (failure,) = ElementTree.parse(session.path / "out.xml").getroot().iter("failure")
+    message = (
+        "program[5] MatrixStore: 1 of 256 elements of dst differ; "
+        "first dst[0, 0]: expected 0x0000 (0.0), actual 0x0001 (5.960464477539063e-08)"
+    )
+    assert failure.get("message") == message
+    assert failure.text is not None and failure.text.startswith("FAIL fake:wrong case.yaml\n")
+    assert "reproduce: cts run case.yaml" in failure.text
+    result.stdout.fnmatch_lines([f"FAILED case.yaml::fake:wrong - {message}"])
+
+
+@pytest.mark.parametrize("more", [[], ["-n", "2"]])
+def test_in_a_workflow_of_github(session: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, more: list[str]) -> None:
+    """Annotations are written once, by the controller, and the summary has the verdicts of all workers."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(session.path / "summary.md"))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(session.path))
+    for name in ("first", "second"):
+        case_file(session, PLAIN.replace("NAME", name), f"{name}.yaml")
+    result = run(session, "--cts-driver", "fake:wrong", "--cts-driver", "fake:right", *more)
+    text = (
+        "program[1] MatrixStore: 1 of 16 elements of dst differ; "
+        "first dst[0, 0]: expected 0x0005 (5), actual 0x0004 (4)"
+    )
+    assert sorted(line for line in result.outlines if line.startswith("::")) == [
+        f"::error file={name}.yaml,title=FAIL fake%3Awrong {name}.yaml::{text}"
+        f"%0Areproduce: cts run {name}.yaml --driver fake:wrong"
+        for name in ("first", "second")
+    ]
+    summary = (session.path / "summary.md").read_text()
+    assert summary.startswith("## cts: 2 pass, 2 fail\n")
+    assert "| fake:wrong | files | corpus | 2 | 0 | 2 fail |\n" in summary

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 
+from msgspec.structs import replace
 from rich.console import Console
 
-from cts.judging.events import Event, Progress, Result, RunStarted
+from cts.judging.events import Event, Progress, Result, RunFinished, RunStarted
+from cts.report.reasons import grouped
 from cts.report.terminal import HEARTBEAT, Terminal
 from cts.verdict import Verdict
 
@@ -66,3 +68,30 @@ def test_a_terminal_has_a_bar_and_no_lines() -> None:
     text = shown(events, terminal=True)
     assert lines(text) == []
     assert "in all" in text
+
+
+def test_every_reason_is_listed_with_its_count() -> None:
+    reasons = {f"feature {name}": 1 for name in "abcde"}
+    reasons |= {"512 invocations per workgroup (at most 128)": 3, "256 invocations per workgroup (at most 128)": 4}
+    reasons |= {
+        "matrix 16x32 float16 A (VK-020)": 1,
+        "matrix 16x64 float16 A (VK-020)": 1,
+        "matrix 8x8 int8 A (VK-020)": 1,
+    }
+    lacking = replace(result("a", Verdict.UNSUPPORTED, examples=0), lacks=reasons)
+    text = shown([(0.0, STARTED), (1.0, lacking), (2.0, RunFinished({}, 0, 0, 0, 2.0, 3))])
+    assert text.partition("unsupported by gpu, for lack of:\n")[2].splitlines()[:8] == [
+        "      7  256 (4), 512 (3) invocations per workgroup (at most 128)",
+        "      2  matrix 16x32 (1), 16x64 (1) float16 A (VK-020)",
+        *(f"      1  feature {name}" for name in "abcde"),
+        "      1  matrix 8x8 int8 A (VK-020)",
+    ]
+
+
+def test_texts_that_differ_in_two_numbers_have_a_line_each() -> None:
+    assert grouped({"1 of 2": 1, "3 of 4": 1, "float16": 1, "float32": 1}) == [
+        (1, "1 of 2"),
+        (1, "3 of 4"),
+        (1, "float16"),
+        (1, "float32"),
+    ]

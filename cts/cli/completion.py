@@ -1,0 +1,78 @@
+"""What a shell offers for options and arguments: `cts --install-completion`. It must be quick, and imports no NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def areas(incomplete: str) -> list[str]:
+    """Names of areas."""
+    from cts.plugins import registry
+
+    return _beginning(incomplete, registry.names("cts.areas"))
+
+
+def profiles(incomplete: str) -> list[str]:
+    """Names of profiles."""
+    from cts.running.profiles import PROFILES
+
+    return _beginning(incomplete, PROFILES)
+
+
+def formats(incomplete: str) -> list[str]:
+    """Formats of `cts export`."""
+    from cts.export import FORMATS
+
+    return _beginning(incomplete, FORMATS)
+
+
+def drivers(incomplete: str) -> list[str]:
+    """Names of drivers; after the colon, their variants, and after `mutant=` their mutants.
+
+    What a driver can be is known by its module alone, which is imported once the colon is typed.
+    """
+    from cts.driver import MutantFactory, VariantFactory
+    from cts.plugins import registry
+
+    name, colon, options = incomplete.partition(":")
+    known = registry.names("cts.drivers")
+    if not colon or name not in known:
+        return _beginning(incomplete, known)
+    factory = registry.driver_factory(name)
+    before = options.rpartition(",")[0]
+    head = f"{name}:{before}," if before else f"{name}:"
+    last = incomplete.removeprefix(head)
+    choices = [d.name for d in factory.variants()] if isinstance(factory, VariantFactory) else []
+    if isinstance(factory, MutantFactory):
+        wants_mutant = last.startswith("mutant=")
+        choices += [f"mutant={d.name}" for d in factory.mutants()] if wants_mutant else ["mutant="]
+    return [head + choice for choice in _beginning(last, choices)]
+
+
+def cases(incomplete: str) -> list[str]:
+    """Names of corpus cases, their areas alone where nothing is typed yet; and files."""
+    from cts.running.names import named_files, root
+
+    names = [name for name, _ in named_files(root())]
+    if not incomplete:
+        names = [name.partition(".")[0] for name in names]
+    return [*_beginning(incomplete, sorted(set(names))), *paths(incomplete)]
+
+
+def paths(incomplete: str) -> list[str]:
+    """Files and folders, of which zsh and fish offer none by themselves."""
+    folder, slash, name = incomplete.rpartition("/")
+    try:
+        found = sorted((p.name, p.is_dir()) for p in Path(f"{folder}{slash}" or ".").expanduser().iterdir())
+    except OSError:
+        return []
+    hidden = name.startswith(".")
+    return _beginning(
+        incomplete,
+        [f"{folder}{slash}{p}{'/' if is_folder else ''}" for p, is_folder in found if hidden or not p.startswith(".")],
+    )
+
+
+def _beginning(incomplete: str, choices: Iterable[str]) -> list[str]:
+    return [choice for choice in choices if choice.startswith(incomplete)]

@@ -1,0 +1,58 @@
+"""A verb whose options have defaults in `[tool.cts]` of a `pyproject.toml`: what is typed goes before them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from cts.config import Config
+
+#: Parameters that may be given several times have plural settings.
+_PLURALS = {"drivers": "driver", "areas": "area", "transforms": "transform"}
+
+#: Makes a verb look for no file.
+OFF = "--no-config"
+
+
+class Configured(TyperCommand):
+    """Finds the file before options are parsed. `context.obj` is then its `Config`, or None where there is none."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line, with the file's settings as defaults. Raises BadInput for a file that is no TOML."""
+        if not ctx.resilient_parsing and not {OFF, *ctx.help_option_names} & set(args):
+            from cts.config import find
+
+            ctx.obj = find(Path.cwd())
+            if ctx.obj is not None:
+                ctx.default_map = {parameter(key): value for key, value in ctx.obj.settings.items()}
+        return super().parse_args(ctx, args)
+
+
+def parameter(key: str) -> str:
+    """The parameter of a verb that a setting is the default of.
+
+    >>> parameter("max-examples"), parameter("drivers")
+    ('max_examples', 'driver')
+    """
+    return _PLURALS.get(key, key.replace("-", "_"))
+
+
+def typed(context: typer.Context) -> list[str]:
+    """The parameters that were typed. typer may bring its own click, so that the enum is known by name alone."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+
+
+def origins(context: typer.Context) -> Mapping[str, str]:
+    """Where the parameters stand that come from the file."""
+    config: Config | None = context.obj
+    if config is None:
+        return {}
+    given = set(typed(context))
+    places = {parameter(key): config.place(key) for key in config.settings}
+    return {name: place for name, place in places.items() if name not in given}
