@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 import traceback
@@ -19,6 +20,9 @@ def main() -> None:
     from cts.cli.app import app
     from cts.errors import BadInput, CtsError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a console may lack characters of a device's name
     notices = logging.getLogger("cts")
     notices.addHandler(_Notices())
     notices.setLevel(logging.INFO)
