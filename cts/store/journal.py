@@ -56,6 +56,13 @@ class Journal:
 
     def close(self) -> None:
         """Close the file and let others at it."""
+        if sys.platform == "win32" and not self._file.closed:
+            import msvcrt
+
+            # Windows may take its time to release what is locked when a file is closed.
+            self._file.flush()
+            os.lseek(self._file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(self._file.fileno(), msvcrt.LK_UNLCK, 1)
         self._file.close()
 
     def _repaired(self) -> list[Event]:

@@ -21,6 +21,12 @@ _SHOWN_LINES = 12
 _LINE_BYTES = 500
 
 
+if sys.platform == "win32":
+    _CREATION_FLAGS = subprocess.CREATE_NEW_PROCESS_GROUP
+else:
+    _CREATION_FLAGS = 0
+
+
 @dataclass(frozen=True)
 class Ended:
     """The worker's output is over. `how` it ended: by itself or a signal, or with bytes that are no protocol."""
@@ -41,7 +47,7 @@ class WorkerProcess:
             stderr=subprocess.PIPE,
             # Out of reach of the user's ^C; where there are process groups, one to be killed whole.
             start_new_session=sys.platform != "win32",
-            creationflags=subprocess.CREATE_NEW_PROCESS_GROUP if sys.platform == "win32" else 0,
+            creationflags=_CREATION_FLAGS,
         )
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._incoming: queue.SimpleQueue[Reply | Ended] = queue.SimpleQueue()

@@ -128,17 +128,21 @@ def test_consoles_without_a_character_show_its_number() -> None:
 class FakeWindows:
     """The locks of Windows' C library: each byte of a file once."""
 
-    LK_NBLCK = 2
+    LK_UNLCK, LK_NBLCK = 0, 2
 
     def __init__(self) -> None:
-        self.locked: dict[tuple[int, int], int] = {}
+        self.locked: set[tuple[int, int]] = set()
 
     def locking(self, descriptor: int, mode: int, count: int) -> None:
-        assert (mode, count) == (self.LK_NBLCK, 1)
-        key = os.fstat(descriptor).st_ino, os.lseek(descriptor, 0, os.SEEK_CUR)
-        if key in self.locked:
+        assert count == 1
+        place = os.fstat(descriptor).st_ino, os.lseek(descriptor, 0, os.SEEK_CUR)
+        if mode == self.LK_UNLCK:
+            self.locked.remove(place)
+            return
+        assert mode == self.LK_NBLCK
+        if place in self.locked:
             raise PermissionError("locked")
-        self.locked[key] = descriptor
+        self.locked.add(place)
 
 
 def test_a_run_is_locked_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +155,13 @@ def test_a_run_is_locked_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     journal(CasesStarted("fake", ("0",)))
     with pytest.raises(BadInput, match="run-busy"):
         Journal(path)
-    journal.close()
-    assert path.read_bytes() == b'{"event":"cases-started","driver":"fake","hashes":["0"]}\n'
+    line = b'{"event":"cases-started","driver":"fake","hashes":["0"]}\n'
+    assert path.read_bytes() == line, "the lock keeps nobody from reading"
     ((_, offset),) = library.locked
     assert 2**31 - 16 < offset < 2**31
+    journal.close()
+    journal.close()
+    assert not library.locked
+    path.write_bytes(line + line[:9])
+    Journal(path).close()
+    assert path.read_bytes() == line, "what is left of a line that was cut is removed, with the lock as without"
