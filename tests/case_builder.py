@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
-from cts.model import AnyFunction, AnyInstruction, Buffer, Case, Dispatch, FloatControls, OpaqueMatrix, loads_case
+import cts.cases
+from cts.model import (
+    AnyFunction,
+    AnyInstruction,
+    Buffer,
+    Case,
+    Dispatch,
+    FloatControls,
+    OpaqueMatrix,
+    load_case,
+    loads_case,
+)
 from cts.plugins import registry
 from cts.running import corpus
 
@@ -45,6 +58,19 @@ def yaml_case(
 def corpus_case(name: str) -> Case:
     """The case of the corpus, which is valid."""
     return corpus.read(corpus.find_one(name), registry.oracle())
+
+
+@cache
+def corpus_files() -> Mapping[str, Path]:
+    """The files of the corpus by the names that their places give their cases, in the order of their paths."""
+    root = Path(cts.cases.__file__).parent
+    return {".".join(f.relative_to(root).with_suffix("").parts): f for f in sorted(root.rglob("*.yaml"))}
+
+
+@cache
+def corpus_cases() -> Mapping[str, Case]:
+    """Their cases, read once for all tests of a process. They are well-formed; whether they are valid is tested."""
+    return {name: load_case(file) for name, file in corpus_files().items()}
 
 
 def built_case(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import signal
@@ -28,6 +29,9 @@ def main() -> None:
     """
     from cts.errors import OutputClosed
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a console may lack characters of a device's name
     notices = logging.getLogger("cts")
     notices.addHandler(_Notices())
     notices.setLevel(logging.INFO)

@@ -123,5 +123,5 @@ def _check(entry: Entry, oracle: Oracle, *, fix: bool) -> str:
         return "ok"
     if not fix or loaded.where != str(entry.path):
         raise BadInput("not-canonical", "the file is not in canonical form", loaded.where, "cts check --fix")
-    Path(entry.path).write_text(text, encoding="utf-8")
+    Path(entry.path).write_text(text, encoding="utf-8", newline="\n")
     return "rewritten"

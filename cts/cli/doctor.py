@@ -65,7 +65,7 @@ def check_driver(driver: str) -> int:
 
     from cts.errors import BadInput, CtsError
     from cts.plugins import registry
-    from cts.running.runner import open_driver
+    from cts.running.runner import not_validated, open_driver
     from cts.running.tally import BAD_INPUT, TROUBLE
 
     start = time.perf_counter()
@@ -80,6 +80,8 @@ def check_driver(driver: str) -> int:
         _row("starts", f"in {time.perf_counter() - start:.1f} s")
         for label, text in _reported(opened):
             _row(label, text)
+        if missing := not_validated():
+            _row("not validated", f"{missing.what.partition(': ')[2]}; fix: {missing.remedy}")
         return _known(opened, registry.oracle())
 
 

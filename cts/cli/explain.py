@@ -39,7 +39,7 @@ def explain(
     Drivers that do not show their matrices and vectors run the case with every intermediate result
     stored; whether the failure survives that is said.
     """
-    from cts.cli.target import read
+    from cts.cli.target import read, tell_if_not_validated
     from cts.explain import explain as explained
     from cts.plugins import registry
     from cts.running.runner import open_driver
@@ -47,6 +47,7 @@ def explain(
     elements = [_element(text) for text in element or ()]
     oracle = registry.oracle()
     case = read(target, oracle)
+    tell_if_not_validated()
     opened = open_driver(driver)
     with closing(opened.driver):
         explanation = explained(case, opened, oracle, elements)

@@ -112,13 +112,14 @@ def _summary(subject: Subject) -> str:
 
 
 def _subject(target: str, driver: str | None, subgroup_size: int | None) -> Subject:
-    from cts.cli.target import read
+    from cts.cli.target import read, tell_if_not_validated
     from cts.export.subject import Subject, run, size_for
     from cts.plugins import registry
     from cts.running.corpus import Entry
 
     oracle = registry.oracle()
     case = read(target, oracle)
+    tell_if_not_validated()
     if driver is not None:
         return run(Entry(case.name, Path(target), False), case, driver, oracle, subgroup_size)
     return Subject(case, oracle.expect(case), size_for(case, subgroup_size))

@@ -55,7 +55,7 @@ def minimize(
     valid cases are tried. Ctrl-C keeps the best so far. Which pass of the reducer took which step is told
     on stderr, or by --json.
     """
-    from cts.cli.target import read
+    from cts.cli.target import read, tell_if_not_validated
     from cts.errors import BadInput
     from cts.model import dumps_case
     from cts.plugins import registry
@@ -66,13 +66,14 @@ def minimize(
     check_file(out, "--out")
     oracle = registry.oracle()
     case = read(target, oracle)
+    tell_if_not_validated()
     opened = open_driver(driver)
     with closing(opened.driver):
         minimized = _watched(case, opened, Budget(seconds, runs=steps))
     text = dumps_case(renamed(minimized))
     if out is not None:
         try:
-            out.write_text(text, encoding="utf-8")
+            out.write_text(text, encoding="utf-8", newline="\n")
         except OSError as e:
             raise BadInput("out-file", e.strerror or str(e), str(out), "a file that can be written") from e
     if json:

@@ -41,7 +41,7 @@ def show(
     subgroup_size: Annotated[int, typer.Option("--subgroup-size", help="Subgroup size to lower for.")] = 32,
 ) -> None:
     """Show a case in canonical form, its SPIR-V module, and what it must leave behind."""
-    from cts.cli.target import read
+    from cts.cli.target import read, tell_if_not_validated
     from cts.model import dumps_case
     from cts.plugins import registry
 
@@ -53,6 +53,7 @@ def show(
         from cts.spirv.listing import assembly
         from cts.spirv.lower import lower
 
+        tell_if_not_validated()
         typer.echo(f"\n# SPIR-V for subgroups of {subgroup_size}")
         typer.echo(assembly(lower(case, subgroup_size).words).rstrip())
     if expected:

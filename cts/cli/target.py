@@ -22,6 +22,16 @@ def read(target: str, oracle: Oracle) -> Case:
     return corpus.read(corpus.find_one(target), oracle)
 
 
+def tell_if_not_validated() -> None:
+    """Say on stderr where nothing validates the modules that the verb makes."""
+    import typer
+
+    from cts.running.runner import not_validated
+
+    if missing := not_validated():
+        typer.echo(f"{missing.what}\n  fix:   {missing.remedy}", err=True)
+
+
 def _of_journal(path: Path, oracle: Oracle) -> Case:
     """The last case of a journal that was begun and did not end well."""
     import msgspec

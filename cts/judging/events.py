@@ -50,6 +50,13 @@ class DriverOpened(_Event, frozen=True, tag="driver-opened"):
     capabilities: dict[str, Any]
 
 
+class NotValidated(_Event, frozen=True, tag="not-validated"):
+    """There is no spirv-val: nothing checks the modules that drivers get. No verdict depends on it."""
+
+    what: str
+    remedy: str
+
+
 class Rejected(_Event, frozen=True, tag="rejected"):
     """A case or driver that the user asked for cannot be used; the rest of the run goes on (exit status 2)."""
 
@@ -265,6 +272,7 @@ class RunFinished(_Event, frozen=True, tag="run-finished"):
 Event: TypeAlias = (
     RunStarted
     | DriverOpened
+    | NotValidated
     | Rejected
     | Trouble
     | GeneratorFault

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -15,8 +14,8 @@ from cts.capabilities import Capabilities
 from cts.driver import BatchDriver, Driver, Job, ModuleDriver, NamedDriver, Outcome, Status
 from cts.errors import BadInput
 from cts.job import ModuleJob
-from cts.spirv.subprocess_tools import program, validate_apart
-from cts.spirv.tools import TARGET
+from cts.plugins.commands import split
+from cts.spirv.subprocess_tools import NOT_VALIDATED, TARGET, crash, find_program, program, validate_apart
 
 Words = npt.NDArray[np.uint32]
 
@@ -52,7 +51,7 @@ def parse(text: str) -> Transform:
     """A transform as `spirv-opt:FLAGS`. Raises BadInput, and HarnessTrouble where there is no spirv-opt."""
     name, colon, rest = text.partition(":")
     try:
-        flags = tuple(shlex.split(rest))
+        flags = tuple(split(rest))
     except ValueError as e:
         raise BadInput("transform", f"{text!r}: {e}", f"--transform {text}", "flags as in a shell") from e
     if name != "spirv-opt" or not colon or not flags:
@@ -68,8 +67,8 @@ def _optimised(transform: Transform, words: bytes) -> bytes:
     except subprocess.TimeoutExpired:
         raise TransformFailed(Status.TIMEOUT, f"{transform.text} took more than {PATIENCE} s") from None
     said = done.stderr.decode(errors="replace").strip()
-    if done.returncode < 0:
-        raise TransformFailed(Status.CRASH, f"{transform.text} crashed (signal {-done.returncode}): {said}")
+    if how := crash(done.returncode):
+        raise TransformFailed(Status.CRASH, f"{transform.text} crashed ({how}): {said}")
     if done.returncode or not done.stdout or len(done.stdout) % 4:
         said = said or done.stdout[:400].decode(errors="replace") or f"code {done.returncode}"
         raise TransformFailed(Status.UNSUPPORTED, f"{transform.text} refuses the module: {said}")
@@ -132,6 +131,8 @@ class Transformed:
         """The outcome; where a driver rejects what the optimiser made invalid, that is the optimiser's failure."""
         if outcome.status in (Status.DONE, Status.UNSUPPORTED):
             return outcome
+        if find_program("spirv-val") is None:
+            return replace(outcome, detail=f"{outcome.detail}\n{NOT_VALIDATED}")
         said = validate_apart(after)
         if not said or validate_apart(before):
             return outcome

@@ -29,7 +29,7 @@ from cts.running.archive import is_bundle
 from cts.running.areas import run_area
 from cts.running.deadline import Deadline
 from cts.running.names import root
-from cts.running.runner import Plan, described, open_driver, run_entries
+from cts.running.runner import Plan, described, not_validated, open_driver, run_entries
 from cts.running.tally import CLEAN, Tally
 from cts.store import RunFolder
 from cts.verdict import Verdict
@@ -157,6 +157,8 @@ class Session:
         command = ["pytest", *self.config.invocation_params.args]
         folder = store.create(self.save_dir, store.Manifest.from_plan(self.plan, "pytest", list(map(str, command))))
         folder(self.header)
+        if missing := not_validated():
+            folder(missing)
         return folder
 
     def close(self) -> None:
@@ -190,11 +192,12 @@ class Session:
         return text.startswith("program:") or "\nprogram:" in text
 
     def pytest_report_header(self) -> str:
-        """The line that makes a run repeatable."""
+        """The line that makes a run repeatable, and whether modules are validated."""
         settings, drivers = self.settings, ", ".join(self.drivers)
         examples = f"{settings.max_examples} examples per area"
         config = f", settings of {self.plan.config}" if self.plan.config else ""
-        return f"cts: profile {settings.name}, {examples}, seed {settings.seed}{config}, drivers {drivers}"
+        header = f"cts: profile {settings.name}, {examples}, seed {settings.seed}{config}, drivers {drivers}"
+        return f"{header}\ncts: {missing.what}; {missing.remedy}" if (missing := not_validated()) else header
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

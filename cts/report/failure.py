@@ -19,6 +19,9 @@ SHOWN = 8
 
 _FACT_WIDTH = 7
 
+#: Names of devices on Windows.
+_RESERVED = re.compile("con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
+
 
 def failure(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:
     """The text of a result that is neither pass nor unsupported, ending in the command that reproduces it.
@@ -118,8 +121,13 @@ def saved_case(result: Result, save_dir: Path) -> Path:
 
 
 def file_name(name: str) -> str:
-    """A name that every file system takes."""
-    return re.sub(r"[^A-Za-z0-9._=-]+", "_", name).strip("_.") or "case"
+    """A name that every file system takes: on Windows a device's name is no name of a file, whatever its suffix.
+
+    >>> file_name("interpreter|spirv-opt:-O"), file_name("aux.load")
+    ('interpreter_spirv-opt_-O', '_aux.load')
+    """
+    plain = re.sub(r"[^A-Za-z0-9._=-]+", "_", name).strip("_.") or "case"
+    return f"_{plain}" if _RESERVED.fullmatch(plain.partition(".")[0]) else plain
 
 
 def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:

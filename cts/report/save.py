@@ -36,6 +36,6 @@ class Saver:
     def _write(self, path: Path, text: str) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", newline="\n")
         except OSError as e:
             raise HarnessTrouble("save", str(e), str(self.folder), "a folder that can be written: --save-dir") from e

@@ -85,6 +85,8 @@ class Terminal:
         match event:
             case ev.RunStarted():
                 self._start(event)
+            case ev.NotValidated():
+                self._print(f"{event.what}\n  fix:   {event.remedy}", style="yellow")
             case ev.Rejected():
                 self._error(BadInput(event.code, event.what, event.where, event.remedy))
             case ev.GeneratorFault():

@@ -5,6 +5,7 @@ The life of a run:
 1. `Plan` says what to run. It comes from the command line, or from the manifest of a run that is resumed.
 2. `RunStarted`: the header.
 3. Each driver is opened: `DriverOpened`. One that cannot be is `Rejected` or a `Trouble`; the others go on.
+   `NotValidated` where there is no spirv-val.
 4. Of a resumed run, what it knows already: each `GeneratorFault` and `Result`, as if it had just happened.
 5. The cases, in blocks. The oracle says what is allowed, once for all drivers. A driver is given cases
    (`CasesStarted`), each is judged as soon as it has run (`CaseJudged`), a finding runs again, and what became of a
@@ -40,6 +41,7 @@ from cts.judging.events import (
     Emit,
     Event,
     GeneratorFault,
+    NotValidated,
     Result,
     RunStarted,
     ignore,
@@ -58,6 +60,8 @@ from cts.running.deadline import Deadline
 from cts.running.profiles import Profile
 from cts.running.results import STOPPED, not_run, of_case
 from cts.running.tally import Tally
+from cts.spirv import tools
+from cts.spirv.subprocess_tools import NOT_VALIDATED, REMEDY
 
 
 @dataclass(frozen=True)
@@ -185,6 +189,8 @@ class _Run:
             )
         )
         drivers = self._open()
+        if missing := not_validated():
+            self.emit(missing)
         try:
             if drivers:
                 self._resume(drivers)
@@ -319,6 +325,11 @@ class _Run:
 
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
         self.emit(problem(error))
+
+
+def not_validated() -> NotValidated | None:
+    """What a run tells where nothing can validate the modules that its drivers get; else None."""
+    return None if tools.can_validate() else NotValidated(NOT_VALIDATED, REMEDY)
 
 
 def described(driver: OpenDriver) -> DriverOpened:

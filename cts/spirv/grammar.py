@@ -177,18 +177,19 @@ _CAPABILITY_ALIASES = (
 )
 
 
-def cmeel_file(package: str, *parts: str) -> Path:
-    """A file that a cmeel package installs below `cmeel.prefix` in site-packages.
+def find_cmeel_file(*parts: str) -> Path | None:
+    """A file that a cmeel package installs below `cmeel.prefix` in site-packages; None where it is not there."""
+    paths = (Path(entry, "cmeel.prefix", *parts) for entry in sys.path)
+    return next((path for path in paths if path.is_file()), None)
 
-    Raises HarnessTrouble naming the package when it is not installed.
-    """
-    for entry in sys.path:
-        path = Path(entry, "cmeel.prefix", *parts)
-        if path.is_file():
-            return path
-    raise HarnessTrouble(
-        "missing-package", f"cannot find {'/'.join(parts)} of {package}", remedy=f"python -m pip install {package}"
-    )
+
+def cmeel_file(package: str, *parts: str) -> Path:
+    """The same. Raises HarnessTrouble naming the package when it is not installed."""
+    path = find_cmeel_file(*parts)
+    if path is None:
+        what = f"cannot find {'/'.join(parts)} of {package}"
+        raise HarnessTrouble("missing-package", what, remedy=f"python -m pip install {package}")
+    return path
 
 
 @lru_cache(maxsize=1)

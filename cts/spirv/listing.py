@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from cts.errors import HarnessTrouble
 from cts.spirv.decode import Decoded, decode
 from cts.spirv.encode import Id
-from cts.spirv.tools import ToolError, disassemble
+from cts.spirv.tools import disassemble
 
 #: The operand that is a string, not the name of an enumerant.
 _STRINGS = {"OpExtension": 0, "OpExtInstImport": 0, "OpString": 0, "OpName": 1, "OpMemberName": 2, "OpEntryPoint": 2}
@@ -18,13 +19,14 @@ _NUMBERS = ("OpConstant", "OpSpecConstant")
 
 
 def assembly(words: npt.NDArray[np.uint32], *, friendly_names: bool = True, indent: bool = True) -> str:
-    """The module as spirv-dis prints it; where that refuses it, with numbered ids, by the suite's own grammar.
+    """The module as spirv-dis prints it; where that is not there or refuses it, by the suite's own grammar.
 
-    SPIRV-Tools 2025.5 knows neither SPV_NV_cooperative_matrix_decode_vector nor SPV_EXT_long_vector.
+    Ids are numbered then. SPIRV-Tools 2025.5 knows neither SPV_NV_cooperative_matrix_decode_vector nor
+    SPV_EXT_long_vector.
     """
     try:
         return disassemble(words, friendly_names=friendly_names, indent=indent)
-    except ToolError:
+    except HarnessTrouble:
         return "\n".join(_lines(words)) + "\n"
 
 

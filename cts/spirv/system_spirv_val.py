@@ -6,7 +6,6 @@ SPIRV-Tools 2025.5 refuses SPV_NV_cooperative_matrix_decode_vector and SPV_EXT_l
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from cts.spirv.tools import TARGET
+from cts.spirv.subprocess_tools import TARGET, system_program
 
 #: The first version that knows decode vector.
 NEEDED = (2026, 3)
@@ -37,11 +36,11 @@ class Validator:
 
 @lru_cache(maxsize=1)
 def newer_validator() -> Validator | None:
-    """The spirv-val on the path, if it is of version NEEDED or later."""
-    path = shutil.which("spirv-val")
+    """The spirv-val of the system, if it is of version NEEDED or later."""
+    path = system_program("spirv-val")
     if path is None:
         return None
-    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run([path, "--version"], capture_output=True, encoding="utf-8", check=False)  # noqa: S603
     numbers = re.search(r"v(\d+)\.(\d+)", done.stdout)
     version = (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
     return Validator(path, version) if version >= NEEDED else None

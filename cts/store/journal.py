@@ -16,10 +16,13 @@ from typing import BinaryIO
 import msgspec
 
 from cts.errors import BadInput, HarnessTrouble
-from cts.judging.events import Event, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
+from cts.judging.events import Event, NotValidated, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
 from cts.running.deadline import lacks_time
 
 NAME = "results.jsonl"
+
+#: The largest offset that Windows' C library can lock.
+_LOCKED_BYTE = 0x7FFFFFFE
 
 
 class Journal:
@@ -53,6 +56,13 @@ class Journal:
 
     def close(self) -> None:
         """Close the file and let others at it."""
+        if sys.platform == "win32" and not self._file.closed:
+            import msvcrt
+
+            # Windows may take its time to release what is locked when a file is closed.
+            self._file.flush()
+            os.lseek(self._file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(self._file.fileno(), msvcrt.LK_UNLCK, 1)
         self._file.close()
 
     def _repaired(self) -> list[Event]:
@@ -89,7 +99,7 @@ def _key(event: Event) -> object:
     match event:
         case Result():
             return event.driver, event.name, lacks_time(event)
-        case Rejected() | Trouble():
+        case Rejected() | Trouble() | NotValidated():
             return event
         case RunStarted():
             return RunStarted
@@ -98,12 +108,18 @@ def _key(event: Event) -> object:
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    if sys.platform == "win32":
-        return
-    import fcntl
-
+    """Keep others from writing until the file is closed. Raises BadInput where one does."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if sys.platform == "win32":
+            import msvcrt
+
+            # Windows keeps others from reading what is locked: this byte is behind all that is written.
+            os.lseek(file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise BadInput("run-busy", "another process writes this run", str(path), "the end of that process") from None
 

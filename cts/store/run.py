@@ -15,6 +15,7 @@ from cts.judging.events import (
     DriverOpened,
     Event,
     GeneratorFault,
+    NotValidated,
     Rejected,
     Result,
     RunFinished,
@@ -35,8 +36,9 @@ class Run:
     """A run, ended or not. `results` has the outcome of each case or area on each driver, once.
 
     `judged` has the cases that ran, with what was generated and did not pass; `problems` what was
-    rejected and which drivers had errors; `footer` is None where the run did not end. `died` counts, by
-    driver and content hash, how often a process died while the driver had a case.
+    rejected and which drivers had errors; `footer` is None where the run did not end, `not_validated` unless no
+    spirv-val checked the modules. `died` counts, by driver and content hash, how often a process died while the
+    driver had a case.
     """
 
     path: Path
@@ -45,6 +47,7 @@ class Run:
     judged: tuple[CaseJudged, ...] = ()
     problems: tuple[Rejected | Trouble, ...] = ()
     footer: RunFinished | None = None
+    not_validated: NotValidated | None = None
     died: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def findings(self) -> list[Result]:
@@ -102,7 +105,7 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
     results: dict[tuple[str, str], Result] = {}
     judged: list[CaseJudged] = []
     problems: dict[Rejected | Trouble, None] = {}
-    footer = None
+    footer, missing = None, None
     for event in events:
         match event:
             case Result():
@@ -115,9 +118,12 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
                 problems[event] = None
             case RunFinished():
                 footer = event
+            case NotValidated():
+                missing = event
             case _:
                 pass
-    return Run(path, manifest, tuple(results.values()), tuple(judged), tuple(problems), footer, deaths(events))
+    known = tuple(results.values()), tuple(judged), tuple(problems)
+    return Run(path, manifest, *known, footer, missing, deaths(events))
 
 
 def resume(path: Path) -> tuple[RunFolder, Plan]:

@@ -17,7 +17,7 @@ from cts.drivers.interpreter.parse import Module, parse
 from cts.drivers.interpreter.problems import Internal, Malformed, OutOfMemory, Problem, Unsupported
 from cts.drivers.interpreter.target import Target
 from cts.job import ModuleJob
-from cts.spirv.subprocess_tools import validate_apart
+from cts.spirv.subprocess_tools import NOT_VALIDATED, find_program, validate_apart
 
 #: How many modules, and how many compiled programs, are remembered.
 _REMEMBERED = 256
@@ -90,6 +90,8 @@ def _explained(problem: Internal, job: ModuleJob) -> Problem:
 
     Modules are validated only after such an error, because validation takes time.
     """
+    if find_program("spirv-val") is None:
+        return Internal(f"{problem.what} ({NOT_VALIDATED})", problem.where)
     said = validate_apart(job.words)
     if not said or any(capability in said for capability in _UNKNOWN_TO_VALIDATOR):
         return problem

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: The journal is started again when nothing is in flight and it is longer than this.
 _LONG = 1 << 20
 
+#: Without it Windows writes two characters at the end of a line.
+_BINARY: int = getattr(os, "O_BINARY", 0)
+
 #: Outcomes whose case is kept.
 _CULPABLE = (Status.CRASH, Status.TIMEOUT, Status.DEVICE_LOST, Status.ERROR)
 
@@ -66,7 +69,7 @@ class Journal:
             return folder / f"{name}.spv"
         from cts.model.yaml import dumps_case
 
-        (folder / f"{name}.yaml").write_text(dumps_case(case), encoding="utf-8")
+        (folder / f"{name}.yaml").write_text(dumps_case(case), encoding="utf-8", newline="\n")
         return folder / f"{name}.yaml"
 
     def close(self) -> None:
@@ -80,5 +83,5 @@ class Journal:
     def _write(self, entry: dict[str, object]) -> None:
         if self._descriptor is None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY, 0o644)
         os.write(self._descriptor, msgspec.json.encode(entry) + b"\n")

@@ -8,7 +8,9 @@ import sys
 import zipfile
 from functools import lru_cache
 from importlib import resources
-from pathlib import PurePosixPath
+from pathlib import PureWindowsPath
+
+from cts.plugins.commands import split
 
 #: What the worker's package is called inside the zipapp.
 _PACKAGE = "cts_vulkan_worker"
@@ -24,12 +26,17 @@ def read(size):
             sys.exit("the driver went away")
         data += more
     return data
-file = tempfile.NamedTemporaryFile(suffix=".pyz")
-file.write(read(int.from_bytes(read(4), "little")))
-file.flush()
-sys.path.insert(0, file.name)
-from {_PACKAGE}.main import main
-main(loaded=file.close)
+# Closed before it is read: Windows opens no file twice that is deleted when it is closed.
+number, path = tempfile.mkstemp(suffix=".pyz")
+try:
+    with os.fdopen(number, "wb") as file:
+        file.write(read(int.from_bytes(read(4), "little")))
+    sys.path.insert(0, path)
+    from {_PACKAGE}.main import main
+except BaseException:
+    os.remove(path)
+    raise
+main(loaded=lambda: os.remove(path))
 """
 
 
@@ -55,11 +62,11 @@ def command(words: str) -> tuple[list[str], bytes]:
     >>> command("ssh lab python3 /opt/worker.pyz")
     (['ssh', 'lab', 'python3', '/opt/worker.pyz'], b'')
     """
-    argv = shlex.split(words) or [sys.executable]
-    if PurePosixPath(argv[-1]).suffix in (".py", ".pyz"):
+    argv = split(words) or [sys.executable]
+    if PureWindowsPath(argv[-1]).suffix in (".py", ".pyz"):
         return argv, b""
-    # ssh hands its arguments to a shell on the other side.
-    remote = any(PurePosixPath(word).name == "ssh" for word in argv)
+    # PureWindowsPath takes either slash. ssh hands its arguments to a shell on the other side.
+    remote = any(PureWindowsPath(word).stem == "ssh" for word in argv)
     code = zipapp()
     bootstrap = shlex.quote(_BOOTSTRAP) if remote else _BOOTSTRAP
     return [*argv, "-P", "-c", bootstrap], len(code).to_bytes(4, "little") + code

@@ -7,16 +7,24 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
 from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
 from cts.drivers.vulkan.worker.protocol import ProtocolError, Reply, Request, frame, read_reply
+from cts.spirv.subprocess_tools import crash
 
 _STDERR_LINES = 200
 _SHOWN_LINES = 12
 _LINE_BYTES = 500
+
+
+if sys.platform == "win32":
+    _CREATION_FLAGS = subprocess.CREATE_NEW_PROCESS_GROUP
+else:
+    _CREATION_FLAGS = 0
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,9 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # a group of its own: to be killed whole, and out of reach of the user's ^C
+            # Out of reach of the user's ^C; where there are process groups, one to be killed whole.
+            start_new_session=sys.platform != "win32",
+            creationflags=_CREATION_FLAGS,
         )
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._incoming: queue.SimpleQueue[Reply | Ended] = queue.SimpleQueue()
@@ -72,8 +82,14 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End the worker and everything it started, at once."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            # The children of a process are only known while it lives.
+            command = ["taskkill", "/T", "/F", "/PID", str(self._process.pid)]
+            with contextlib.suppress(OSError):
+                subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - Windows' own program
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._finish()
 
@@ -122,12 +138,12 @@ class WorkerProcess:
             code = self._process.wait(timeout=1)
         except subprocess.TimeoutExpired:
             return "the worker closed its output without ending"
-        if code >= 0:
+        how = crash(code)
+        if not how:
             return f"the worker exited with status {code}"
-        try:
-            return f"the worker was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"the worker was killed by signal {-code}"
+        with contextlib.suppress(ValueError):
+            how = signal.Signals(-code).name
+        return f"the worker was killed by {how}"
 
     def _listen(self) -> None:
         stream = self._process.stderr

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import cts.cases
-from cts.model import Case, dumps_case, initial_memory, load_case
+from cts.model import dumps_case, initial_memory
 from cts.plugins import registry
+from tests.case_builder import corpus_cases, corpus_files
 
 ROOT = Path(cts.cases.__file__).parent
-FILES = {".".join(f.relative_to(ROOT).with_suffix("").parts): f for f in sorted(ROOT.rglob("*.yaml"))}
+FILES, CASES = corpus_files(), corpus_cases()
 IDS = list(FILES)
-CASES: dict[str, Case] = {name: load_case(file) for name, file in FILES.items()}
 
 
 #: Area -> its topics: the folders below it, and cases that lie beside them.

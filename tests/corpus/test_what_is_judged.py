@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-import cts.cases
-from cts.model import Buffer, decode, initial_bits, load_case
+from cts.model import Buffer, Case, decode, initial_bits
 from cts.oracle.expectation import Allowed, Freedom, Intervals
 from cts.plugins import registry
+from tests.case_builder import corpus_cases
 
-ROOT = Path(cts.cases.__file__).parent
-FILES = {".".join(f.relative_to(ROOT).with_suffix("").parts): f for f in sorted(ROOT.rglob("*.yaml"))}
+CASES = corpus_cases()
 
 #: The share of the components that a case writes which may be anything.
 ANYTHING = 0.05
@@ -47,8 +45,7 @@ class Shares:
     vague: int
 
 
-def shares(file: Path) -> Shares:
-    case = load_case(file)
+def shares(case: Case) -> Shares:
     expectation = registry.oracle().expect(case)
     parts = [of_buffer(buffer, expectation.buffers[name]) for name, buffer in case.buffers.items()]
     return Shares(sum(p.written for p in parts), sum(p.anything for p in parts), sum(p.vague for p in parts))
@@ -79,12 +76,12 @@ def wide(intervals: Intervals) -> npt.NDArray[np.bool_]:
     return found & ~((intervals.step > 0) & (width <= intervals.step))
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", CASES)
 def test_a_case_judges_what_it_writes(name: str) -> None:
-    found = shares(FILES[name])
+    found = shares(CASES[name])
     little = found.anything > ANYTHING * found.written or found.vague > VAGUE * found.written
     assert little == (name in MOSTLY_OPEN), (found, MOSTLY_OPEN.get(name, "data that are judged, or a reason"))
 
 
 def test_open_cases_exist() -> None:
-    assert set(MOSTLY_OPEN) <= set(FILES)
+    assert set(MOSTLY_OPEN) <= set(CASES)

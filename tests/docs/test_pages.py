@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from pathlib import Path
 import pytest
 
 import cts
+from tests.cli.command_line import ran_in
 
 TREE = Path(__file__).resolve().parents[2]
 PAGES = sorted([*TREE.glob("*.md"), *TREE.glob("docs/**/*.md")])
@@ -29,6 +31,8 @@ SET_UP = {"README.md", "CONTRIBUTING.md"}
 
 BLOCK = re.compile(r"(?:^`(?P<path>[^`\n]+)`:\n\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]\n]+\]\(([^)\s]+)\)")
+#: What only a shell understands.
+SHELL = re.compile(r"[|;&<>$`*?~\\]")
 TREE_PATH = re.compile(r"`((?:\.ci|bench|cases|cts|docs|drivers|generators|reference|tests)/[\w./-]*)`")
 
 
@@ -89,23 +93,33 @@ def scratch(tmp_path: Path) -> Path:
 
 
 def session(text: str, folder: Path) -> list[tuple[str, str, str]]:
-    """Run the commands of a console block in one shell: (command, expected output, actual output)."""
+    """Run the commands of a console block one after the other: (command, expected output, actual output)."""
     parts = re.split(r"^\$ ", text, flags=re.MULTILINE)
     assert parts[0] == "", "a console block begins with a command"
     steps = [part.partition("\n") for part in parts[1:]]
-    end = "@end of the command@"
-    script = "\n".join(f"{command}\nstatus=$?; echo '{end}'; (exit $status)" for command, _, _ in steps)
-    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+    return [(command, expected, output(command, folder)) for command, _, expected in steps]
+
+
+def output(command: str, folder: Path) -> str:
+    """What a command prints. A shell runs it; `cts` alone runs in this process, which has imported it already.
+
+    What a page has installed is not on this process's path: then the shell runs all.
+    """
+    terminal = {"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"}
+    if command.startswith("cts ") and not SHELL.search(command) and not (folder / "site").exists():
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in terminal.items():
+                patch.setenv(name, value)
+            return ran_in(folder, *shlex.split(command)[1:], as_shown=True).out
     environment = {
-        **os.environ, "PATH": path, "COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb",
+        **os.environ, **terminal, "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]]),
         "PYTHONPATH": os.pathsep.join([str(Path(cts.__file__).parents[1]), str(folder / "site")]),
     }  # fmt: skip
     run = subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, timeout=300, check=False,
+        ["bash", "-c", command], cwd=folder, env=environment, timeout=300, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    outputs = run.stdout.split(f"{end}\n")
-    return [(command, expected, actual) for (command, _, expected), actual in zip(steps, outputs, strict=False)]
+    return run.stdout
 
 
 def matches(expected: str, actual: str) -> bool:

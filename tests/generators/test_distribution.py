@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cts.capabilities import everything
+from cts.model import dumps_case, loads_case, resolve
 from cts.plugins import registry
 from tests.generators.area_situations import area_situations
 from tests.generators.samples import SEED, sample
@@ -27,6 +28,9 @@ EXAMPLES = 2000
 AREA_EXAMPLES = 1000
 VECTOR_AREAS = [area for area in registry.names("cts.areas") if area.startswith("vector_")]
 MATRIX_AREAS = [area for area in registry.names("cts.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)]
+
+#: The order of seeds for areas of which one seed alone has what the first neglects: only the time depends on it.
+SEEDS = {"block_loads": (3, SEED, 2), "reductions": (2, SEED, 3), "vector_conversions": (SEED, 2, 3)}
 
 ROW = re.compile(r"^\| `(?P<pattern>[^`]+)` \| (?:(?P<once>once)|(?P<percent>\d+) %) \|$", re.MULTILINE)
 
@@ -79,18 +83,25 @@ def lacking(area: str, examples: int, count: Callable[[int], Counter[str]], *see
 
 @cache
 def of_tensors(number: int) -> Counter[str]:
-    oracle = registry.oracle()
-    cases = sample(EXAMPLES, number=number)
-    return Counter(s for case in cases for s in situations(case) | width_situations(case, oracle.expect(case)))
+    """The situations of well-formed, valid cases, of which every tenth survives YAML."""
+    oracle, capabilities = registry.oracle(), everything()
+    found: Counter[str] = Counter()
+    for n, case in enumerate(sample(EXAMPLES, number=number)):
+        assert resolve(case)[1] == [], dumps_case(case)
+        assert oracle.violations(case) == [], dumps_case(case)
+        assert capabilities.missing(case) == [], dumps_case(case)
+        assert n % 10 or loads_case(dumps_case(case)) == case
+        found.update(situations(case) | width_situations(case, oracle.expect(case)))
+    return found
 
 
 @pytest.fixture
 def counts() -> Counter[str]:
-    return of_tensors(SEED)
+    return of_tensors(2)
 
 
 def test_every_promised_situation_occurs_often_enough() -> None:
-    assert lacking("tensor_addressing", EXAMPLES, of_tensors, SEED, 2, 3) == {}
+    assert lacking("tensor_addressing", EXAMPLES, of_tensors, 2, SEED, 3) == {}
 
 
 @pytest.mark.parametrize("area", MATRIX_AREAS)
@@ -109,7 +120,7 @@ def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> N
             )
         return found
 
-    assert lacking(area, AREA_EXAMPLES, count, SEED, 2, 3) == {}
+    assert lacking(area, AREA_EXAMPLES, count, *SEEDS.get(area, (SEED, 2, 3))) == {}
 
 
 @pytest.mark.parametrize("area", VECTOR_AREAS)
@@ -127,7 +138,7 @@ def test_every_promised_situation_of_an_area_of_vectors_occurs_often_enough(area
             )
         return found
 
-    assert lacking(area, AREA_EXAMPLES // 2, count, 2, 3, 4) == {}
+    assert lacking(area, AREA_EXAMPLES // 2, count, *SEEDS.get(area, (2, 3, 4))) == {}
 
 
 def test_every_area_has_a_section() -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import cts.cases
 from cts.errors import BadInput
 from cts.judging.compare import compare
 from cts.model import (
@@ -23,15 +21,15 @@ from cts.model import (
     decode,
     dynamic_words,
     initial_memory,
-    load_case,
     types_of,
 )
 from cts.oracle.expectation import Expectation
 from cts.reference import ORACLE, execute
+from tests.case_builder import corpus_cases
 from tests.reference.cases import case_of, random_case
 from tests.reference.scalar_program import Run, execute_scalar
 
-CORPUS = [load_case(path) for path in sorted(Path(cts.cases.__file__).parent.rglob("*.yaml"))]
+CORPUS = list(corpus_cases().values())
 
 #: Multiplications and other elements that the scalar executor computes in a second or so.
 MOST_WORK = 4500

@@ -1,6 +1,5 @@
 """Decode functions and expressions as instructions, and the modules around them."""
 
-import shutil
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from cts.model import (
     TensorLayoutSetDimension,
     block_offsets,
 )
-from cts.spirv import tools
+from cts.spirv import system_spirv_val, tools
 from cts.spirv.grammar import extended_instructions
 from cts.spirv.lower import lower, validation
 from cts.spirv.system_spirv_val import Validator, newer_validator
@@ -115,13 +114,13 @@ def test_a_newer_validator_is_asked_where_there_is_one(tmp_path: Any, monkeypatc
     words = decoded(2).words
     for version, expected in (("2025.5 unknown", None), ("2026.3 v2026.3.rc1", (2026, 3)), ("2027.1", (2027, 1))):
         path = fake_validator(tmp_path, version, "error: line 3: no")
-        monkeypatch.setattr(shutil, "which", lambda _, path=path: str(path))
+        monkeypatch.setattr(system_spirv_val, "system_program", lambda _, path=path: str(path))
         newer_validator.cache_clear()
         found = newer_validator()
         assert (found and found.version) == expected
         if found is not None:
             assert found.validate(words) == "error: line 3: no"
-    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(system_spirv_val, "system_program", lambda _: None)
     newer_validator.cache_clear()
     assert newer_validator() is None
     newer_validator.cache_clear()

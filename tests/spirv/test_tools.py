@@ -21,10 +21,6 @@ OpFunctionEnd
 """
 
 
-def test_version_is_that_of_the_package() -> None:
-    assert tools.version() >= (2025, 5)
-
-
 def test_assemble_validate_disassemble() -> None:
     words = tools.assemble(MINIMAL.format(size=4))
     assert words.dtype == np.uint32 and tools.validate(words) == ""

@@ -231,7 +231,7 @@ def test_a_worker_that_fails_to_restart_once_is_started_again(tmp_path: Path) ->
 def test_a_device_that_stays_away_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cts.drivers.vulkan.session._PAUSES", (0.0, 0.0))
     vulkan = faulty(tmp_path)
-    monkeypatch.setattr("cts.drivers.vulkan.package.shlex.split", lambda _: ["/no/such/python3", "worker.py"])
+    monkeypatch.setattr("cts.drivers.vulkan.package.split", lambda _: ["/no/such/python3", "worker.py"])
     try:
         outcomes = list(vulkan.run_modules([job("exit 3"), job(seed=1, factor=5), job(seed=2, factor=6)]))
     finally:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.errors import HarnessTrouble
+from cts.plugins.commands import split
 
 #: What a shader is compiled with.
 OPTIONS = ("--quiet", "-V", "--target-env", "vulkan1.3")
@@ -37,7 +38,7 @@ def compiled(command: str, shaders: Iterable[str], jobs: int = 1) -> Iterator[Co
     Where it is `chroot ROOT glslang`, files travel through the /tmp of that root. Raises HarnessTrouble
     where the command cannot be run.
     """
-    words = shlex.split(command)
+    words = split(command)
     root = Path(words[1]) if len(words) > 2 and Path(words[0]).name == "chroot" else None
     try:
         folder = Path(tempfile.mkdtemp(dir=root / "tmp" if root else None))
@@ -56,7 +57,12 @@ def _compile(command: list[str], root: Path | None, folder: Path, number: int, s
     inside = [str(Path("/", p.relative_to(root)) if root else p) for p in (target, source)]
     try:
         done = subprocess.run(  # noqa: S603 - the command is the user's own
-            [*command, *OPTIONS, "-o", *inside], capture_output=True, check=False, timeout=TIMEOUT, text=True
+            [*command, *OPTIONS, "-o", *inside],
+            capture_output=True,
+            check=False,
+            timeout=TIMEOUT,
+            encoding="utf-8",
+            errors="replace",
         )
     except (OSError, subprocess.TimeoutExpired) as e:
         raise HarnessTrouble("glslang", f"cannot be run: {e}", shlex.join(command), "glslang 16 or newer") from e

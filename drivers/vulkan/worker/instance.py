@@ -160,7 +160,7 @@ class Instance:
             properties=structures,
             matrices=tuple(self._matrices(device, extensions, supported, structures)),
             vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
-            processors=len(os.sched_getaffinity(0)),
+            processors=_processors(),
         )
 
     def _matrices(
@@ -208,6 +208,13 @@ def _largest_workgroup(features: dict[str, bool], properties: dict[str, dict[str
     largest = matrix2.get("cooperativeMatrixWorkgroupScopeMaxWorkgroupSize", 0)
     assert isinstance(largest, int)
     return largest if features.get("cooperativeMatrixWorkgroupScope") else 0
+
+
+def _processors() -> int:
+    """How many processors this process may use, where the system says so; else how many there are."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _members(structure: Any) -> Iterator[tuple[str, Property]]:
