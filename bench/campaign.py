@@ -41,8 +41,8 @@ from cts.model import Case, ClampMode, MatrixType, Scope, Use, constant_of, dump
 from cts.plugins import registry
 from cts.running.corpus import entries
 from cts.running.drawing import check, examples, fault_of
+from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 #: Cases drawn from one seed.

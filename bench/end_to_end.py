@@ -12,8 +12,8 @@ import time
 from cts.judging.judge import OpenDriver
 from cts.plugins import registry
 from cts.running.explore import explore
+from cts.running.opening import open_driver
 from cts.running.profiles import profile
-from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 AREA = "tensor_addressing"

@@ -22,8 +22,8 @@ from cts.judging.judge import judge
 from cts.model import dumps_case
 from cts.plugins import registry
 from cts.running.explore import explore
+from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 #: What the project promises: every mutant found within so many examples, and shrunk to so many instructions.

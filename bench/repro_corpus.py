@@ -27,7 +27,8 @@ from cts.model import Case
 from cts.plugins import registry
 from cts.report.failure import place
 from cts.running import corpus
-from cts.running.runner import open_driver, run_entries
+from cts.running.cases import run_entries
+from cts.running.opening import open_driver
 from cts.verdict import Verdict
 
 #: What the exit status of repro.c must be.

@@ -25,8 +25,8 @@ from cts.judging.judge import OpenDriver, judge, unsupported
 from cts.model import Case, dumps_case
 from cts.plugins import registry
 from cts.running.drawing import check, examples, fault_of
+from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 #: Cases drawn from one seed.

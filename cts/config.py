@@ -7,7 +7,7 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -36,6 +36,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     max_examples: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
     seed: _Count | UnsetType = UNSET
     shard: Annotated[str, Meta(examples=["2/3"])] | UnsetType = UNSET
+    jobs: Annotated[int, Meta(ge=1)] | Literal["auto"] | UnsetType = UNSET
     max_time: _Seconds | UnsetType = UNSET
     quarantine: _Path | UnsetType = UNSET
     baseline: _Path | UnsetType = UNSET

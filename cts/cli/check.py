@@ -75,9 +75,9 @@ def _check_areas(areas: list[str], spec: str | None, max_examples: int | None, s
     from cts.plugins import registry
     from cts.report.failure import fault_text
     from cts.running.drawing import checked_expectation, examine, within
+    from cts.running.opening import open_driver
     from cts.running.profiles import profile
     from cts.running.results import check_command, of_fault
-    from cts.running.runner import open_driver
 
     if spec is None:
         raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")

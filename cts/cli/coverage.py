@@ -41,7 +41,7 @@ def coverage(
     from cts.model import load_case
     from cts.running import corpus
     from cts.running.checks import check_drivers
-    from cts.running.runner import open_driver
+    from cts.running.opening import open_driver
 
     specs = list(dict.fromkeys(driver or ("emulator", "interpreter")))
     check_drivers(specs)

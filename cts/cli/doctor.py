@@ -65,7 +65,8 @@ def check_driver(driver: str) -> int:
 
     from cts.errors import BadInput, CtsError
     from cts.plugins import registry
-    from cts.running.runner import not_validated, open_driver
+    from cts.running.opening import open_driver
+    from cts.running.runner import not_validated
     from cts.running.tally import BAD_INPUT, TROUBLE
 
     start = time.perf_counter()

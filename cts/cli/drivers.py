@@ -49,7 +49,7 @@ def drivers(
 def _described(spec: str) -> dict[str, Any]:
     from cts.driver import MutantFactory, ReportingDriver, VariantFactory
     from cts.plugins import registry
-    from cts.running.runner import open_driver
+    from cts.running.opening import open_driver
 
     opened = open_driver(spec)
     described: dict[str, Any] = {"name": spec, "capabilities": _capabilities(opened.capabilities)}

@@ -42,7 +42,7 @@ def explain(
     from cts.cli.target import read, tell_if_not_validated
     from cts.explain import explain as explained
     from cts.plugins import registry
-    from cts.running.runner import open_driver
+    from cts.running.opening import open_driver
 
     elements = [_element(text) for text in element or ()]
     oracle = registry.oracle()

@@ -61,7 +61,7 @@ def minimize(
     from cts.plugins import registry
     from cts.reduction.minimize import Budget, renamed, report
     from cts.running.checks import check_file
-    from cts.running.runner import open_driver
+    from cts.running.opening import open_driver
 
     check_file(out, "--out")
     oracle = registry.oracle()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
-WITH_RESUME = ("resume", "no_config", "max_time", "json", "junit", "html", "bundle_dir", "bundle_seconds")
+WITH_RESUME = ("resume", "no_config", "max_time", "jobs", "json", "junit", "html", "bundle_dir", "bundle_seconds")
 
 
 def run(
@@ -78,6 +78,10 @@ def run(
         str,
         typer.Option("--shard", help="Only this part of all cases, by their content: 2/3 is the second of three."),
     ] = "1/1",
+    jobs: Annotated[
+        str,
+        typer.Option("--jobs", "-j", help="Processes that share the run; auto: one for each processor.", metavar="N"),
+    ] = "1",
     max_time: Annotated[
         float | None, typer.Option("--max-time", help="Begin nothing after so many seconds.", metavar="S", min=0)
     ] = None,
@@ -195,6 +199,7 @@ def run(
     from cts import store
     from cts.cli.planning import Outputs, Request, make_plan
     from cts.errors import Checks, HarnessTrouble
+    from cts.running.checks import check_jobs
 
     config: Config | None = context.obj
     places = origins(context)
@@ -203,9 +208,11 @@ def run(
     Outputs(json, junit, html, bundle_dir, None if resume else save_dir).check(checks, places)
     with ExitStack() as stack:
         if resume is not None:
+            with checks.part(places.get("jobs", "")):
+                check_jobs(jobs)
             checks.finish()
             folder, plan = _resumed(resume, typed(context))
-            plan = replace(plan, max_seconds=max_time)
+            plan = replace(plan, max_seconds=max_time, jobs=check_jobs(jobs))
         else:
             if targets:
                 # What a file says of all cases is not meant for those that are named.
@@ -224,6 +231,7 @@ def run(
                 seed,
                 keyword or [],
                 shard,
+                jobs,
                 max_time,
                 stop,
                 quarantine,

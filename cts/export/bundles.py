@@ -17,7 +17,7 @@ from cts.plugins import registry
 from cts.reduction.minimize import Budget, Minimized, minimize, renamed
 from cts.report.failure import file_name
 from cts.running.archive import write_folder
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from cts.verdict import Verdict
 
 #: How long the case of a finding is minimised, in seconds.

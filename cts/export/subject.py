@@ -10,8 +10,9 @@ from cts.judging.events import Finding
 from cts.judging.judge import OpenDriver, describe
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
+from cts.running.cases import run_entry
 from cts.running.corpus import Entry
-from cts.running.runner import open_driver, run_entry
+from cts.running.opening import open_driver
 from cts.verdict import Verdict
 
 #: The subgroup size that modules are lowered for where neither the case nor a driver says one.

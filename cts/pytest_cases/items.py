@@ -27,9 +27,11 @@ from cts.report.save import Saver
 from cts.running import corpus
 from cts.running.archive import is_bundle
 from cts.running.areas import run_area
+from cts.running.cases import run_entries
 from cts.running.deadline import Deadline
 from cts.running.names import root
-from cts.running.runner import Plan, described, not_validated, open_driver, run_entries
+from cts.running.opening import open_driver
+from cts.running.runner import Plan, described, not_validated
 from cts.running.tally import CLEAN, Tally
 from cts.store import RunFolder
 from cts.verdict import Verdict

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from cts.capabilities import Capabilities
+from cts.choices import Source
 from cts.errors import CtsError, NothingToGenerate
-from cts.judging.events import Emit, GeneratorFault, Result, ignore
+from cts.judging.batch import block_size
+from cts.judging.events import CaseJudged, Emit, GeneratorFault, Result, ignore
 from cts.judging.judge import OpenDriver
 from cts.judging.reruns import RERUNS
+from cts.model import Case
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.running.deadline import NO_DEADLINE, Deadline
 from cts.running.drawing import Fault, Faulty
-from cts.running.explore import explore
 from cts.running.profiles import Profile
 from cts.running.results import check_command, of_area, of_fault
-from cts.running.survey import Exploration, Explored
+from cts.running.survey import Exploration, Explored, Survey
+from cts.running.tasks import Answer, Examples, TaskRunner
 from cts.verdict import Verdict
 
 
@@ -28,6 +31,16 @@ class Ran:
 
     results: list[Result]
     faults: dict[str, GeneratorFault]
+
+
+@dataclass(eq=False)
+class _Group:
+    """Drivers of equal capabilities: what makes their cases, and what becomes of these; or why there are none."""
+
+    specs: tuple[str, ...]
+    source: Source[Case] | None
+    survey: Survey
+    nothing: Exploration | None = None
 
 
 def run_area(
@@ -40,44 +53,120 @@ def run_area(
     known: Set[str] = frozenset(),
     time_is_up: Deadline = NO_DEADLINE,
 ) -> Ran:
-    """Generated cases of one area on several drivers, those of equal capabilities together.
+    """Generated cases of one area on several drivers, those of equal capabilities together, in this process.
 
     Faults of the generator whose kind is `known` are not reported again. No example is begun once
     `time_is_up` says why.
     """
-    results: dict[str, Result] = {}
-    faults: dict[str, tuple[str, Faulty]] = {}
-    for capabilities, group in _by_capabilities(drivers):
-        exploration: Exploration
+    run = AreaRun(area, drivers, oracle, profile, emit, known, time_is_up)
+    executor = TaskRunner(drivers, oracle, profile, emit, reruns)
+    for tasks in (run.tasks(), run.for_last()):
+        for task, answer in executor.perform(tasks):
+            assert isinstance(task, Examples)
+            run.take(task, answer)
+    return run.ran()
+
+
+class AreaRun:
+    """An area: which examples are to be judged, and what is added up of them."""
+
+    def __init__(
+        self,
+        area: str,
+        drivers: Sequence[OpenDriver],
+        oracle: Oracle,
+        profile: Profile,
+        emit: Emit = ignore,
+        known: Set[str] = frozenset(),
+        time_is_up: Deadline = NO_DEADLINE,
+    ) -> None:
+        self.area = area
+        self.specs = tuple(d.spec for d in drivers)
+        #: Whether anything is known of the area: an example has been judged, or there is none.
+        self.taken = False
+        self._drivers = drivers
+        self._oracle = oracle
+        self._profile = profile
+        self._emit = emit
+        self._known = known
+        self._time_is_up = time_is_up
+        self._groups: list[_Group] = []
+
+    def tasks(self, size: int | None = None) -> Iterator[Examples]:
+        """The examples to judge, so many at a time or as the drivers like it, as long as there is a reason to."""
+        for capabilities, drivers in _by_capabilities(self._drivers):
+            group = self._group(capabilities, drivers)
+            self._groups.append(group)
+            self.taken = self.taken or group.nothing is not None
+            if group.nothing is None:
+                for numbers in group.survey.chunks(size or block_size(drivers)):
+                    yield Examples(self.area, group.specs, numbers, tuple(group.survey.alive))
+
+    def for_last(self) -> Iterator[Examples]:
+        """Those that a quarantine leaves for last, one by one."""
+        for group in self._groups:
+            for number in group.survey.for_last():
+                alive = tuple(group.survey.alive)
+                yield Examples(self.area, group.specs, range(number, number + 1), alive, last=True)
+
+    def wants(self, task: Examples) -> bool:
+        """Whether anything is still asked of these examples."""
+        return any(group.survey.wants(task.specs) for group in self._groups if group.specs == task.group)
+
+    def take(self, task: Examples, answer: Answer) -> None:
+        """Count what became of examples, and tell of it. Nothing is told of a driver that has its finding already."""
+        self.taken = True
+        (survey,) = (group.survey for group in self._groups if group.specs == task.group)
+        for event in answer.events:
+            if not isinstance(event, CaseJudged) or event.driver in survey.alive:
+                self._emit(event)
+        for seen in answer.seen:
+            survey.add(seen)
+
+    def ran(self) -> Ran:
+        """The results, and faults made smaller. Those whose kind is known are not reported again."""
+        results: dict[str, Result] = {}
+        faults: dict[str, tuple[str, Faulty]] = {}
+        drivers = {d.spec: d for d in self._drivers}
+        for group in self._groups:
+            exploration = group.nothing
+            if exploration is None:
+                assert group.source is not None
+                exploration = group.survey.exploration(group.source, self._oracle, {*self._known, *faults})
+            for kind, faulty in exploration.faults.items():
+                if kind in faults:
+                    faults[kind][1].count += faulty.count
+                elif kind not in self._known:
+                    faults[kind] = (group.specs[0], faulty)
+            for spec in group.specs:
+                results[spec] = of_area(self.area, drivers[spec], exploration.results[spec])
+        profile = self._profile
+        assert profile.seed is not None, "profile() settles the seed"
+        told_faults = {
+            kind: of_fault(self.area, faulty, check_command(self.area, spec, profile.seed, profile.max_examples))
+            for kind, (spec, faulty) in faults.items()
+        }
+        return Ran([results[spec] for spec in self.specs], told_faults)
+
+    def _group(self, capabilities: Capabilities, drivers: Sequence[OpenDriver]) -> _Group:
+        specs = tuple(d.spec for d in drivers)
+        survey = Survey(specs, self._profile, self._emit, self.area, self._time_is_up)
         try:
-            source = registry.area(area)(capabilities)
-            exploration = explore(source, group, oracle, profile, emit, area, {*known, *faults}, time_is_up, reruns)
+            return _Group(specs, registry.area(self.area)(capabilities), survey)
         except CtsError:
             raise
         except NothingToGenerate as e:
-            exploration = _nothing(group, Verdict.UNSUPPORTED, str(e))
+            nothing = _nothing(specs, Verdict.UNSUPPORTED, str(e))
         except Exception as e:  # noqa: BLE001 - the generator's own bug: the other areas still run
-            fault = Fault.raised("generator-failed", f"{area} cannot be generated", e)
-            exploration = _nothing(group, Verdict.NOT_RUN, "the generator fails", fault)
-        for kind, faulty in exploration.faults.items():
-            if kind in faults:
-                faults[kind][1].count += faulty.count
-            elif kind not in known:
-                faults[kind] = (group[0].spec, faulty)
-        for driver in group:
-            results[driver.spec] = of_area(area, driver, exploration.results[driver.spec])
-    assert profile.seed is not None, "profile() settles the seed"
-    told_faults = {
-        kind: of_fault(area, faulty, check_command(area, spec, profile.seed, profile.max_examples))
-        for kind, (spec, faulty) in faults.items()
-    }
-    return Ran([results[d.spec] for d in drivers], told_faults)
+            fault = Fault.raised("generator-failed", f"{self.area} cannot be generated", e)
+            nothing = _nothing(specs, Verdict.NOT_RUN, "the generator fails", fault)
+        return _Group(specs, None, survey, nothing)
 
 
-def _nothing(drivers: Sequence[OpenDriver], verdict: Verdict, detail: str, *faults: Fault) -> Exploration:
+def _nothing(specs: Sequence[str], verdict: Verdict, detail: str, *faults: Fault) -> Exploration:
     """What becomes of an area without any example."""
     lacks = [detail] if verdict is Verdict.UNSUPPORTED else []
-    results = {d.spec: Explored(verdict, detail, lacks=Counter(lacks)) for d in drivers}
+    results = {spec: Explored(verdict, detail, lacks=Counter(lacks)) for spec in specs}
     return Exploration(results, {f.kind: Faulty(f, None, 1) for f in faults})
 
 

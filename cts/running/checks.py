@@ -64,3 +64,19 @@ def check_folder(path: Path | None, option: str) -> None:
         raise BadInput("output-path", f"{above} is no folder", f"{option} {path}", "a folder, there or not")
     if not os.access(above, os.W_OK | os.X_OK):
         raise BadInput("output-path", f"{above} cannot be written", f"{option} {path}", "a folder that can be written")
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_jobs(text: str, option: str = "-j") -> int:
+    """The number of processes that "4" or "auto" means. Raises BadInput for anything else."""
+    if text == "auto":
+        return processors()
+    if not text.isdecimal() or not 1 <= int(text) <= 1024:
+        raise BadInput("jobs", f"{text!r} is no number of processes", option, "1 to 1024, or auto")
+    return int(text)

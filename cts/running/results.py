@@ -101,6 +101,6 @@ def _text(rule: Rule | None) -> str:
 STOPPED = "the run stopped at its first finding"
 
 
-def not_run(driver: OpenDriver, area: str, name: str, why: str, *, generated: bool) -> Result:
+def not_run(spec: str, area: str, name: str, why: str, *, generated: bool) -> Result:
     """What a run that has stopped says of a case or an area."""
-    return Result(driver.spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})
+    return Result(spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})

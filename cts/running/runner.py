@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -34,7 +35,7 @@ import msgspec
 import cts
 from cts.driver import NamedDriver
 from cts.errors import BadInput, HarnessTrouble
-from cts.judging.batch import OnJudged, block_size, judge_all
+from cts.judging.batch import block_size
 from cts.judging.events import (
     CaseJudged,
     DriverOpened,
@@ -44,24 +45,27 @@ from cts.judging.events import (
     NotValidated,
     Result,
     RunStarted,
-    ignore,
     problem,
 )
-from cts.judging.judge import NO_RESUME_STATE, Attempt, OpenDriver, ResumeState, judged_event, trouble
-from cts.judging.reruns import RERUNS, rerun_findings
+from cts.judging.judge import NO_RESUME_STATE, OpenDriver, ResumeState, trouble
+from cts.judging.reruns import RERUNS
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
-from cts.model import Case
-from cts.oracle.expectation import Oracle
 from cts.plugins import registry
-from cts.running.areas import run_area
-from cts.running.corpus import Entry, read
+from cts.running.areas import AreaRun
+from cts.running.corpus import Entry
 from cts.running.deadline import Deadline
+from cts.running.opening import open_driver
+from cts.running.processes import Processes, Setting
 from cts.running.profiles import Profile
-from cts.running.results import STOPPED, not_run, of_case
+from cts.running.results import STOPPED, not_run
 from cts.running.tally import Tally
+from cts.running.tasks import Cases, Examples, Task, TaskRunner
 from cts.spirv import tools
 from cts.spirv.subprocess_tools import NOT_VALIDATED, REMEDY
+
+#: Cases and examples that a process gets at a time, where there are several.
+CASES, EXAMPLES = 8, 10
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,8 @@ class Plan:
     """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
 
     What is in `resumed` is reported first and not run again; findings are run `reruns` times more. Nothing is begun
-    after `max_seconds`. `config` is the file that options without a value on the command line come from, if any.
+    after `max_seconds`. `jobs` processes run it. `config` is the file that options without a value on the command line
+    come from, if any.
     """
 
     drivers: tuple[str, ...]
@@ -98,6 +103,7 @@ class Plan:
     reruns: int = RERUNS
     max_seconds: float | None = None
     config: str = ""
+    jobs: int = 1
 
 
 def run(plan: Plan, emit: Emit) -> int:
@@ -107,52 +113,6 @@ def run(plan: Plan, emit: Emit) -> int:
     used, 3 trouble with a driver or the suite, a driver on which nothing was tested included.
     """
     return _Run(plan, emit).run()
-
-
-def open_driver(spec: str, quarantine: Quarantine = NO_RULES, baseline: Baseline = NO_BASELINE) -> OpenDriver:
-    """A driver ready for use. Raises BadInput for a spec that is wrong, HarnessTrouble where the driver fails."""
-    try:
-        driver = registry.driver(spec)
-        names = (spec, driver.identity()) if isinstance(driver, NamedDriver) else (spec,)
-        return OpenDriver(
-            spec, driver, driver.capabilities(), quarantine.for_driver(*names), baseline=baseline.for_driver(*names)
-        )
-    except (BadInput, HarnessTrouble):
-        raise
-    except Exception as e:
-        raise trouble("driver-failed", f"driver {spec!r} does not start", e) from e
-
-
-def run_entry(
-    entry: Entry, case: Case, drivers: Sequence[OpenDriver], oracle: Oracle, reruns: int = RERUNS
-) -> list[Result]:
-    """One case on several drivers; the oracle answers once, and only where some driver can run the case."""
-    return next(run_entries([(entry, case)], drivers, oracle, reruns=reruns))
-
-
-def run_entries(
-    block: Sequence[tuple[Entry, Case]],
-    drivers: Sequence[OpenDriver],
-    oracle: Oracle,
-    emit: Emit = ignore,
-    reruns: int = RERUNS,
-) -> Iterator[list[Result]]:
-    """A list of results for each case, one by driver; drivers that can take many cases at once get all of them.
-
-    `emit` is told of each case that has run as soon as it is judged. A finding is run `reruns` times more.
-    """
-    areas = {id(case): entry.area for entry, case in block}
-
-    def tell(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
-        emit(judged_event(driver, areas[id(case)], case, attempt))
-
-    on_judged: OnJudged = ignore if emit is ignore else tell
-    judged = judge_all([case for _, case in block], drivers, oracle.expect, on_judged)
-    for (entry, _), one in zip(block, judged, strict=True):
-        yield [
-            of_case(driver, entry, rerun_findings(driver, one.case, one.expectation, attempt, reruns), one, oracle)
-            for driver, attempt in zip(drivers, one.attempts, strict=True)
-        ]
 
 
 class _Run:
@@ -166,7 +126,7 @@ class _Run:
         self.started = time.perf_counter()
         self.time_is_up = Deadline(plan.max_seconds)
         self.done: set[tuple[str, str]] = set()
-        self.kept: list[tuple[Entry, Case]] = []
+        self.kept: list[tuple[Entry, tuple[str, ...]]] = []
         self._emit = emit
 
     def emit(self, event: Event) -> None:
@@ -194,9 +154,10 @@ class _Run:
         try:
             if drivers:
                 self._resume(drivers)
-                self._cases(drivers)
-                self._areas(drivers)
-                self._last(drivers)
+                with self._executing(drivers) as self.executor:
+                    self._cases(drivers)
+                    self._areas(drivers)
+                    self._last()
         finally:
             for driver in drivers:
                 self._close(driver)
@@ -247,64 +208,101 @@ class _Run:
 
     def _cases(self, drivers: Sequence[OpenDriver]) -> None:
         """The corpus, but for what a quarantine leaves for `_last`."""
-        oracle = registry.oracle()
-        size = 1 if self.plan.stop_at_first else block_size(drivers)
-        block: list[tuple[Entry, Case]] = []
-        for entry, case in self._readable(drivers, oracle):
-            if any(d.quarantine.last(case) for d in drivers):
-                self.kept.append((entry, case))
-                continue
-            if len(some := self._open_questions(entry.name, drivers)) < len(drivers):
-                self._block([(entry, case)], some, oracle)
-                continue
-            block.append((entry, case))
-            if len(block) == size:
-                self._block(block, drivers, oracle)
-                block = []
-        self._block(block, drivers, oracle)
+        entries = [
+            (entry, tuple(d.spec for d in some))
+            for entry in self.plan.entries
+            if (some := self._open_questions(entry.name, drivers))
+        ]
+        size = 1 if self.plan.stop_at_first else max(block_size(drivers), CASES if self.plan.jobs > 1 else 1)
+        tasks = [Cases(tuple(entries[i : i + size])) for i in range(0, len(entries), size)]
+        for task in self._performed(tasks):
+            self.kept += task
 
-    def _last(self, drivers: Sequence[OpenDriver]) -> None:
+    def _last(self) -> None:
         """The cases that a quarantine leaves for last, one by one."""
-        for entry, case in self.kept:
-            self._block([(entry, case)], self._open_questions(entry.name, drivers), registry.oracle())
+        for entry in self.kept:
+            self._performed([Cases((entry,), last=True)])
 
-    def _block(self, block: Sequence[tuple[Entry, Case]], drivers: Sequence[OpenDriver], oracle: Oracle) -> None:
-        if why := self._stopping():
-            for entry, _ in block:
-                self._add([not_run(d, entry.area, entry.name, why, generated=False) for d in drivers])
-            return
-        for results in run_entries(block, drivers, oracle, self.emit, self.plan.reruns):
-            self._add(results)
-
-    def _readable(self, drivers: Sequence[OpenDriver], oracle: Oracle) -> Iterator[tuple[Entry, Case]]:
-        for entry in self.plan.entries:
-            if not self._open_questions(entry.name, drivers):
-                continue
-            try:
-                case = read(entry, oracle)
-            except BadInput as e:
-                self._problem(e)
-            except Exception as e:  # noqa: BLE001 - the oracle's own bug: the other cases still run
-                self._problem(trouble("oracle-failed", f"the oracle cannot judge {entry.path}", e))
-            else:
-                yield entry, case
+    def _performed(self, tasks: Sequence[Cases]) -> list[list[tuple[Entry, tuple[str, ...]]]]:
+        """Perform tasks until the run stops; returns what each of them leaves for last."""
+        for_last, done = [], 0
+        for task, answer in self.executor.perform(t for t in tasks if not self._stopping()):
+            if self.stopped == STOPPED:
+                break
+            assert isinstance(task, Cases)
+            for event in answer.events:
+                self._told(event)
+            for_last.append([task.entries[place] for place in answer.for_last])
+            done += 1
+        for task in tasks[done:]:
+            for entry, specs in task.entries:
+                self._add([not_run(spec, entry.area, entry.name, self.stopped, generated=False) for spec in specs])
+        return for_last
 
     def _areas(self, drivers: Sequence[OpenDriver]) -> None:
-        for area in self.plan.areas:
-            some = self._open_questions(f"generated.{area}", drivers)
-            if why := self._stopping():
-                self._add([not_run(d, area, f"generated.{area}", why, generated=True) for d in some])
-                continue
-            plan = self.plan
-            try:
-                ran = run_area(
-                    area, some, registry.oracle(), plan.profile, self.emit, plan.reruns, time_is_up=self.time_is_up
-                )
-            except BadInput as e:
-                self._problem(e)
-            else:
-                self._faults(ran.faults.values())
-                self._add(ran.results)
+        """All areas, in their order, whose examples may be judged ahead of their turn."""
+        plan, oracle = self.plan, registry.oracle()
+        runs = [
+            AreaRun(area, some, oracle, plan.profile, self.emit, time_is_up=self.time_is_up)
+            for area in plan.areas
+            if (some := self._open_questions(f"generated.{area}", drivers))
+        ]
+
+        def tasks() -> Iterator[Examples]:
+            for run in runs:
+                if self._stopping():
+                    return
+                yield from run.tasks(EXAMPLES if plan.jobs > 1 else None)
+
+        by_area = {run.area: run for run in runs}
+
+        def stale(task: Task) -> bool:
+            return isinstance(task, Examples) and not by_area[task.area].wants(task)
+
+        turn = 0
+        for task, answer in self.executor.perform(tasks(), stale):
+            assert isinstance(task, Examples)
+            while runs[turn].area != task.area:
+                self._finish(runs[turn])
+                turn += 1
+            if self.stopped == STOPPED:
+                break
+            runs[turn].take(task, answer)
+        for run in runs[turn:]:
+            self._finish(run)
+
+    def _finish(self, run: AreaRun) -> None:
+        """What there is to say of an area when all its examples have been judged, or it is not begun."""
+        if (why := self._stopping()) and not run.taken:
+            name = f"generated.{run.area}"
+            self._add([not_run(spec, run.area, name, why, generated=True) for spec in run.specs])
+            return
+        if self.stopped != STOPPED:
+            for one in run.for_last():
+                for _, answer in self.executor.perform([one]):
+                    run.take(one, answer)
+        try:
+            ran = run.ran()
+        except BadInput as e:
+            self._problem(e)
+        else:
+            self._faults(ran.faults.values())
+            self._add(ran.results)
+
+    def _executing(self, drivers: Sequence[OpenDriver]) -> AbstractContextManager[TaskRunner | Processes]:
+        """What carries out tasks: this process, or several others."""
+        plan = self.plan
+        if plan.jobs == 1:
+            return nullcontext(TaskRunner(drivers, registry.oracle(), plan.profile, self._told, plan.reruns))
+        states = {driver.spec: driver.resumed for driver in drivers}
+        specs = tuple(states)
+        return Processes(plan.jobs, Setting(specs, plan.profile, plan.quarantine, plan.baseline, plan.reruns, states))
+
+    def _told(self, event: Event) -> None:
+        if isinstance(event, Result):
+            self._add([event])
+        else:
+            self.emit(event)
 
     def _add(self, results: list[Result]) -> None:
         for result in results:

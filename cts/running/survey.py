@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -138,6 +138,10 @@ class Survey:
             if not self.alive or self._late:
                 return
             yield number
+
+    def wants(self, specs: Iterable[str]) -> bool:
+        """Whether examples on these drivers are still asked for."""
+        return not self._faults.too_many and not set(self.alive).isdisjoint(specs)
 
     def add(self, seen: Seen) -> None:
         """Count what became of an example. They come in the order of their numbers, but for those left for last."""

@@ -81,7 +81,7 @@ def _on_driver(
     run: Run, driver: str, results: list[Result], tell: Callable[[str], None]
 ) -> Iterator[tuple[Key, Explanation]]:
     from cts.explain import explain
-    from cts.running.runner import open_driver
+    from cts.running.opening import open_driver
 
     opened = open_driver(driver)
     with closing(opened.driver):

@@ -84,8 +84,9 @@ def _integer(given: dict[str, str], key: str) -> int | None:
 
 
 def _workers(given: dict[str, str]) -> int | None:
-    """Each pytest-xdist worker has one worker unless more are asked for."""
-    return _integer(given, "workers") or (1 if "PYTEST_XDIST_WORKER" in os.environ else None)
+    """Each process of a run, or of pytest-xdist, has one worker unless more are asked for."""
+    several = "PYTEST_XDIST_WORKER" in os.environ or "CTS_PROCESSES" in os.environ
+    return _integer(given, "workers") or (1 if several else None)
 
 
 def _truth(value: str) -> bool:

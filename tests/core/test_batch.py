@@ -12,8 +12,9 @@ from cts.model import load_case
 from cts.plugins import registry
 from cts.running import corpus
 from cts.running.drawing import drawn
+from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, open_driver, run
+from cts.running.runner import Plan, run
 from cts.verdict import Verdict
 
 PROFILE = Profile("default", 150, 1)

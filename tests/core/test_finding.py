@@ -12,7 +12,7 @@ from cts.judging.judge import judge
 from cts.judging.sentences import writer_text
 from cts.model import load_case
 from cts.plugins import registry
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from cts.verdict import Verdict
 
 CASES = Path(cts.cases.__file__).parent

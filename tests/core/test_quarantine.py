@@ -19,8 +19,9 @@ from cts.oracle.expectation import Expectation
 from cts.plugins.registry import oracle
 from cts.report.failure import failure
 from cts.running import corpus
+from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, open_driver, run
+from cts.running.runner import Plan, run
 from cts.running.tally import CLEAN, FINDINGS, TROUBLE
 from cts.verdict import Verdict
 from tests.case_builder import corpus_case

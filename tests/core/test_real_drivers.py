@@ -5,8 +5,8 @@ from __future__ import annotations
 from cts.plugins import registry
 from cts.report.failure import failure
 from cts.running.areas import run_area
+from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.running.runner import open_driver
 from cts.verdict import Verdict
 
 AREA = "tensor_addressing"

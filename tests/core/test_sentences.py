@@ -45,7 +45,7 @@ from cts.oracle.trace import (
     WrittenByNone,
 )
 from cts.plugins import registry
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 

@@ -11,7 +11,7 @@ from cts.cli import main
 from cts.dispatch import run
 from cts.errors import BadInput, HarnessTrouble
 from cts.plugins import registry, transform
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from cts.spirv import tools
 from cts.verdict import Verdict
 from tests.dispatch.files import ADD, said, write

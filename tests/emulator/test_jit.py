@@ -20,7 +20,7 @@ logging.basicConfig(format="%(message)s", level=logging.INFO)
 from cts.judging.judge import judge
 from cts.plugins import registry
 from cts.running import corpus
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 oracle = registry.oracle()
 case = corpus.read(corpus.find_one("matrix_memory.constants.literal"), oracle)
 print(judge(open_driver("emulator"), case, oracle.expect(case)).verdict.value)

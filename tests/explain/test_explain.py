@@ -18,7 +18,7 @@ from cts.judging.judge import OpenDriver, judge
 from cts.judging.sentences import step_parts
 from cts.model import Case, MatrixMulAdd, MatrixStore, loads_case
 from cts.oracle.trace import StepKind
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 from tests.explain.drivers import ORACLE, debugged, device

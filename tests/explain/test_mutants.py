@@ -9,7 +9,7 @@ import pytest
 
 from cts.explain import explain
 from cts.explain.model import INSTRUMENTED, MEMORY
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from tests.case_builder import corpus_case
 from tests.explain.drivers import ORACLE, device
 

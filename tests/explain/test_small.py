@@ -6,7 +6,7 @@ import pytest
 
 from cts.explain import Explanation, explain
 from cts.model import loads_case
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from tests.explain.drivers import ORACLE
 
 ONE = "type: {component: uint32, scope: Subgroup, rows: 1, cols: 1, use: Accumulator}"

@@ -14,7 +14,7 @@ from cts.coverage.facts import text_of
 from cts.judging.judge import judge
 from cts.model import load_case
 from cts.plugins import registry
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from cts.verdict import Verdict
 from tests.export.repro_programs import COMPILERS, WARNINGS
 

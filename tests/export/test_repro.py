@@ -23,8 +23,9 @@ from cts.judging.judge import job
 from cts.model import GUARD_BYTES, Case, loads_case
 from cts.plugins import registry
 from cts.report.failure import place
+from cts.running.cases import run_entry
 from cts.running.corpus import Entry
-from cts.running.runner import open_driver, run_entry
+from cts.running.opening import open_driver
 from cts.verdict import Verdict
 from tests.export.repro_programs import (
     COMPILERS,

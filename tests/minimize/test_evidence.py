@@ -9,7 +9,7 @@ from cts.model import Case
 from cts.plugins import registry
 from cts.reduction.evidence import Evidence, evidence, is_weaker
 from cts.reduction.minimize import Minimized, minimize
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from tests.case_builder import corpus_case
 
 ORACLE = registry.oracle()

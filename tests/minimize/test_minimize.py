@@ -18,7 +18,7 @@ from cts.model import Case, MatrixMulAdd, VectorMatrixMul, dumps_case, loads_cas
 from cts.plugins import registry
 from cts.reduction.cost import size
 from cts.reduction.minimize import Budget, Minimized, minimize, renamed, report
-from cts.running.runner import open_driver
+from cts.running.opening import open_driver
 from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 

@@ -25,8 +25,9 @@ from cts.report.html import page
 from cts.report.html.picture import of_finding
 from cts.running import corpus
 from cts.running.drawing import drawn
+from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, open_driver, run
+from cts.running.runner import Plan, run
 from cts.store import Manifest, Run, create, load
 from cts.store.explanations import complete
 from tests.case_builder import corpus_case

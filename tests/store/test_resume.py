@@ -329,7 +329,7 @@ def test_a_run_whose_guesses_are_sentences_is_read_without_them(runs: Runs) -> N
     older = load(path)
     found = [r.finding for r in older.results if r.finding is not None]
     assert found and all(not (f.guesses or f.steps or f.writer) and f.counts for f in found)
-    assert "format 2, this suite writes 3" in older.older and "`cts triage --explain`" in older.older
+    assert "format 2, this suite writes 4" in older.older and "`cts triage --explain`" in older.older
     assert {d.change for d in diff(older, now)} == {Change.SAME}
     read = explanations.read(older)
     assert read.keys() == complete.keys() and all(e.steps == () for x in read.values() for e in x.elements)

@@ -1,0 +1,91 @@
+"""Case files on drivers: a result for each case on each driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cts.errors import BadInput
+from cts.judging.batch import OnJudged, judge_all
+from cts.judging.events import Emit, Result, ignore, problem
+from cts.judging.judge import Attempt, OpenDriver, judged_event, trouble
+from cts.judging.reruns import RERUNS, rerun_findings
+from cts.model import Case
+from cts.oracle.expectation import Oracle
+from cts.running.corpus import Entry, read
+from cts.running.results import of_case
+
+
+def run_entry(
+    entry: Entry, case: Case, drivers: Sequence[OpenDriver], oracle: Oracle, reruns: int = RERUNS
+) -> list[Result]:
+    """One case on several drivers; the oracle answers once, and only where some driver can run the case."""
+    return next(run_entries([(entry, case)], drivers, oracle, reruns=reruns))
+
+
+def run_entries(
+    block: Sequence[tuple[Entry, Case]],
+    drivers: Sequence[OpenDriver],
+    oracle: Oracle,
+    emit: Emit = ignore,
+    reruns: int = RERUNS,
+) -> Iterator[list[Result]]:
+    """A list of results for each case, one by driver; drivers that can take many cases at once get all of them.
+
+    `emit` is told of each case that has run as soon as it is judged. A finding is run `reruns` times more.
+    """
+    areas = {id(case): entry.area for entry, case in block}
+
+    def tell(driver: OpenDriver, case: Case, attempt: Attempt) -> None:
+        emit(judged_event(driver, areas[id(case)], case, attempt))
+
+    on_judged: OnJudged = ignore if emit is ignore else tell
+    judged = judge_all([case for _, case in block], drivers, oracle.expect, on_judged)
+    for (entry, _), one in zip(block, judged, strict=True):
+        yield [
+            of_case(driver, entry, rerun_findings(driver, one.case, one.expectation, attempt, reruns), one, oracle)
+            for driver, attempt in zip(drivers, one.attempts, strict=True)
+        ]
+
+
+def run_cases(
+    entries: Sequence[tuple[Entry, Sequence[OpenDriver]]],
+    oracle: Oracle,
+    emit: Emit,
+    reruns: int,
+    size: int,
+    *,
+    last: bool = False,
+) -> list[int]:
+    """Run each case on its drivers, and tell `emit` the results; returns the places of those that are left for last.
+
+    Cases that follow one another on the same drivers run in blocks of `size`. What a quarantine leaves for last runs
+    only where that is said. A file that cannot be read, or judged, is told as a problem.
+    """
+    for_last: list[int] = []
+    block: list[tuple[Entry, Case]] = []
+    of_block: Sequence[OpenDriver] = ()
+
+    def flush() -> None:
+        for results in run_entries(block, of_block, oracle, emit, reruns):
+            for result in results:
+                emit(result)
+        block.clear()
+
+    for place, (entry, drivers) in enumerate(entries):
+        try:
+            case = read(entry, oracle)
+        except BadInput as e:
+            emit(problem(e))
+            continue
+        except Exception as e:  # noqa: BLE001 - the oracle's own bug: the other cases still run
+            emit(problem(trouble("oracle-failed", f"the oracle cannot judge {entry.path}", e)))
+            continue
+        if not last and any(d.quarantine.last(case) for d in drivers):
+            for_last.append(place)
+            continue
+        if [d.spec for d in drivers] != [d.spec for d in of_block] or len(block) == size:
+            flush()
+            of_block = drivers
+        block.append((entry, case))
+    flush()
+    return for_last

@@ -1,0 +1,91 @@
+"""Parts of a run that any process can carry out: some cases, or some examples of an area, on drivers that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cts.judging.batch import block_size
+from cts.judging.events import Emit, Event
+from cts.judging.judge import OpenDriver
+from cts.oracle.expectation import Oracle
+from cts.plugins import registry
+from cts.running.cases import run_cases
+from cts.running.corpus import Entry
+from cts.running.explore import Explorer
+from cts.running.profiles import Profile
+from cts.running.survey import Seen
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Case files, each with the specs of its drivers; with `last` those that quarantines leave for last."""
+
+    entries: tuple[tuple[Entry, tuple[str, ...]], ...]
+    last: bool = False
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Examples of an area by their numbers, of drivers with equal capabilities, on those of `specs`."""
+
+    area: str
+    group: tuple[str, ...]
+    numbers: range
+    specs: tuple[str, ...]
+    last: bool = False
+
+
+Task: TypeAlias = Cases | Examples
+
+
+@dataclass(eq=False)
+class Answer:
+    """What a task came to: what became of examples, places of entries that are left for last, events to tell."""
+
+    seen: list[Seen] = field(default_factory=list)
+    for_last: list[int] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+
+class TaskRunner:
+    """Carries out tasks in this process, with drivers of its own, and tells `emit` of it."""
+
+    def __init__(
+        self, drivers: Sequence[OpenDriver], oracle: Oracle, profile: Profile, emit: Emit, reruns: int
+    ) -> None:
+        self._drivers = {driver.spec: driver for driver in drivers}
+        self._oracle = oracle
+        self._profile = profile
+        self._emit = emit
+        self._reruns = reruns
+        self._explorers: dict[tuple[str, tuple[str, ...]], Explorer] = {}
+
+    def perform(
+        self, tasks: Iterable[Task], stale: Callable[[Task], bool] = lambda task: False
+    ) -> Iterator[tuple[Task, Answer]]:
+        """Each task with its answer, carried out when it is asked for, if it is not `stale` then."""
+        for task in tasks:
+            if not stale(task):
+                yield task, self.answer(task)
+
+    def answer(self, task: Task) -> Answer:
+        """Carry out one task."""
+        if isinstance(task, Examples):
+            return Answer(seen=list(self._explorer(task).judge(task.numbers, task.specs, last=task.last)))
+        drivers = [[self._drivers[spec] for spec in specs] for _, specs in task.entries]
+        entries = [(entry, some) for (entry, _), some in zip(task.entries, drivers, strict=True)]
+        size = block_size(list(self._drivers.values()))
+        return Answer(for_last=run_cases(entries, self._oracle, self._emit, self._reruns, size, last=task.last))
+
+    def _explorer(self, task: Examples) -> Explorer:
+        """The one of the task's area, which remembers what it has judged."""
+        key = task.area, task.group
+        if key not in self._explorers:
+            drivers = [self._drivers[spec] for spec in task.group]
+            source = registry.area(task.area)(drivers[0].capabilities)
+            self._explorers[key] = Explorer(
+                source, drivers, self._oracle, self._profile, self._emit, task.area, self._reruns
+            )
+        return self._explorers[key]
