@@ -1,45 +1,62 @@
-"""Examples per second from generation to verdict, for each driver: `python bench/end_to_end.py [DRIVER...]`.
+"""Generated examples per second, from drawing to verdict: `python bench/end_to_end.py [DRIVER...] [--jobs N]`.
 
-A first run compiles and warms caches; the second is measured. "driver" is the share of the time that
-the driver itself took, "together" one run of all drivers, which share generation and oracle.
+For each driver and area, in one process; a first run compiles and warms caches, the second is measured. "driver" is
+the share of the time that the driver itself took. With `--jobs`, then a run of all areas in one process and in so many,
+their start included: how much faster these are.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import time
 
+from cts.judging.events import ignore
 from cts.judging.judge import OpenDriver
 from cts.plugins import registry
-from cts.running.explore import explore
+from cts.running.areas import run_area
 from cts.running.opening import open_driver
 from cts.running.profiles import profile
+from cts.running.runner import Plan, run
 from cts.verdict import Verdict
 
-AREA = "tensor_addressing"
 
-
-def measured(drivers: list[OpenDriver], examples: int, seed: int) -> tuple[float, float]:
-    """Examples per second of each driver, and the drivers' share of the time."""
-    source = registry.area(AREA)(drivers[0].capabilities)
+def measured(driver: OpenDriver, area: str, examples: int, seed: int) -> tuple[float, float]:
+    """Examples per second of a driver, and its share of the time."""
     start = time.perf_counter()
-    explored = explore(source, drivers, registry.oracle(), profile("default", examples, seed)).results
+    (result,) = run_area(area, [driver], registry.oracle(), profile("default", examples, seed)).results
     seconds = time.perf_counter() - start
-    assert all(e.verdict is Verdict.PASS for e in explored.values()), "only drivers that pass are measured"
-    return examples / seconds, sum(e.seconds for e in explored.values()) / seconds
+    assert result.verdict is Verdict.PASS, "only drivers that pass are measured"
+    return examples / seconds, result.seconds / seconds
+
+
+def whole(spec: str, examples: int, jobs: int) -> float:
+    """Seconds of a run of all areas."""
+    start = time.perf_counter()
+    areas = tuple(registry.names("cts.areas"))
+    assert run(Plan((spec,), profile("default", examples, 3), areas=areas, jobs=jobs), ignore) == 0
+    return time.perf_counter() - start
 
 
 def main() -> None:
-    """Print a line for each driver."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print a line for each driver and area."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("drivers", nargs="*", default=["emulator", "interpreter"])
-    parser.add_argument("--examples", type=int, default=500)
+    parser.add_argument("--examples", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    drivers = [open_driver(spec) for spec in arguments.drivers]
-    for name, group in [*((d.spec, [d]) for d in drivers), ("together", drivers)]:
-        measured(group, 50, seed=1)
-        rate, share = measured(group, arguments.examples, seed=2)
-        print(f"{name}: {rate:.0f} examples per second ({share:.0%} of the time in drivers)")
+    for spec in arguments.drivers:
+        driver, rates = open_driver(spec), []
+        for area in registry.names("cts.areas"):
+            measured(driver, area, 30, seed=1)
+            rate, share = measured(driver, area, arguments.examples, seed=2)
+            rates.append(rate)
+            print(f"{spec} {area}: {rate:.0f} examples per second, driver {share:.0%}")
+        driver.driver.close()
+        print(f"{spec}: median of the areas {statistics.median(rates):.0f} per second")
+        if arguments.jobs > 1:
+            one, several = (whole(spec, arguments.examples, jobs) for jobs in (1, arguments.jobs))
+            print(f"{spec}: {one:.1f} s in one process, {several:.1f} s in {arguments.jobs}: {one / several:.2f}x")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from cts.drivers.emulator import create
 from cts.judging.judge import judge
 from cts.model import dumps_case
 from cts.plugins import registry
-from cts.running.explore import explore
+from cts.running.areas import run_area
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.verdict import Verdict
@@ -53,17 +53,15 @@ def hunt(area: str, mutants: list[str], seed: int, max_examples: int) -> list[Hu
     """What `cts run` makes of these mutants of an area: find, shrink, reduce."""
     oracle = registry.oracle()
     drivers = [open_driver(f"emulator:mutant={mutant}") for mutant in mutants]
-    source = registry.area(area)(drivers[0].capabilities)
-    exploration = explore(source, drivers, oracle, Profile("mutants", max_examples, seed))
-    assert not exploration.faults, list(exploration.faults)
+    ran = run_area(area, drivers, oracle, Profile("mutants", max_examples, seed), reruns=0)
+    assert not ran.faults, list(ran.faults)
     hunts = []
-    for mutant, driver in zip(mutants, drivers, strict=True):
-        result = exploration.results[driver.spec]
-        if result.found is None:
+    for mutant, result in zip(mutants, ran.results, strict=True):
+        if result.finding is None:
             hunts.append(Hunt(area, mutant, seed, None, None, ""))
             continue
         # A find counts only if the mutant is to blame: the case is valid, and right without the mutant.
-        case = result.found.finding.case
+        case = result.finding.case
         text = dumps_case(case)
         assert oracle.violations(case) == [], text
         assert judge(open_driver("emulator"), case, oracle.expect(case)).verdict is Verdict.PASS, text

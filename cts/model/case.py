@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated
 
 import msgspec
@@ -38,7 +39,7 @@ class Dispatch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     invocations: Annotated[int, Meta(ge=1, le=1024)] | None = None
 
 
-class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
     """One test. `covers` lists fact IDs; `name`, `covers` and `description` are not part of its identity.
 
     `functions` are the callbacks that instructions name; `float_controls` says how strictly
@@ -58,7 +59,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     covers: tuple[str, ...] = ()
     description: str = ""
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """Stable identity of what the case does, however it is written: see `cts.model.identity`."""
         from cts.model.identity import content_hash  # which must know the types of results, and so all of the model

@@ -10,7 +10,7 @@ from cts.capabilities import Capabilities
 from cts.choices import Source
 from cts.errors import CtsError, NothingToGenerate
 from cts.judging.batch import block_size
-from cts.judging.events import CaseJudged, Emit, GeneratorFault, Result, ignore
+from cts.judging.events import CaseJudged, Emit, GeneratorFault, Reduced, Result, Shrinking, ignore
 from cts.judging.judge import OpenDriver
 from cts.judging.reruns import RERUNS
 from cts.model import Case
@@ -118,7 +118,7 @@ class AreaRun:
         self.taken = True
         (survey,) = (group.survey for group in self._groups if group.specs == task.group)
         for event in answer.events:
-            if not isinstance(event, CaseJudged) or event.driver in survey.alive:
+            if not isinstance(event, (CaseJudged, Shrinking, Reduced)) or event.driver in survey.alive:
                 self._emit(event)
         for seen in answer.seen:
             survey.add(seen)

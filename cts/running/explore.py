@@ -6,7 +6,7 @@ be judged is a fault of the suite, not of a driver: the next one follows, and of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -20,41 +20,11 @@ from cts.judging.reruns import RERUNS, rerun_findings
 from cts.known.baseline import generated_name
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
-from cts.running.deadline import NO_DEADLINE, Deadline
 from cts.running.drawing import Fault, Undrawn, checked_expectation, example
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
-from cts.running.survey import Attempted, Exploration, Found, Omitted, Seen, Survey
+from cts.running.survey import Attempted, Found, Omitted, Seen
 from cts.verdict import Verdict
-
-
-def explore(
-    source: Source[Case],
-    drivers: Sequence[OpenDriver],
-    oracle: Oracle,
-    profile: Profile,
-    emit: Emit = ignore,
-    area: str = "",
-    known: Set[str] = frozenset(),
-    time_is_up: Deadline = NO_DEADLINE,
-    reruns: int = RERUNS,
-) -> Exploration:
-    """Run the cases of the profile's shard, of `profile.max_examples` of the source, on each driver.
-
-    Drivers that can take many cases at once get blocks of them, so that cases after a finding may have run, too.
-    `emit` is told of every example that has run, as soon as it is judged, of progress, and of shrinking, in events of
-    this `area`. A fault whose kind is in `known` already is counted, not shrunk. No example is begun once `time_is_up`
-    says why; what was found is still made smaller.
-    """
-    explorer = Explorer(source, drivers, oracle, profile, emit, area, reruns)
-    survey = Survey([d.spec for d in drivers], profile, emit, area, time_is_up)
-    for numbers in survey.chunks(block_size(drivers)):
-        for seen in explorer.judge(numbers, survey.alive):
-            survey.add(seen)
-    for number in survey.for_last():
-        for seen in explorer.judge([number], survey.alive, last=True):
-            survey.add(seen)
-    return survey.exploration(source, oracle, known)
 
 
 class Explorer:
@@ -79,7 +49,7 @@ class Explorer:
         self._reruns = reruns
         self._hashes: set[str] = set()
 
-    def judge(self, numbers: Iterable[int], specs: Iterable[str], *, last: bool = False) -> Iterator[Seen]:
+    def judge(self, numbers: Sequence[int], specs: Iterable[str], *, last: bool = False) -> Iterator[Seen]:
         """What becomes of the examples of these numbers, in their order, on the drivers of these specs.
 
         What a quarantine leaves for last runs only where that is said. A driver is given nothing after its first
@@ -87,6 +57,12 @@ class Explorer:
         """
         wanted = set(specs)
         alive = [d for d in self._drivers if d.spec in wanted]
+        size = block_size(alive)
+        for start in range(0, len(numbers), size):
+            yield from self._block(numbers[start : start + size], alive, last=last)
+
+    def _block(self, numbers: Sequence[int], alive: list[OpenDriver], *, last: bool) -> Iterator[Seen]:
+        """What becomes of examples that run together on the drivers, of which those with a finding are removed."""
         drawn = [self._drawn(number, alive, last=last) for number in numbers]
         faults: dict[int, Fault] = {}
 

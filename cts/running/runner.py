@@ -227,34 +227,40 @@ class _Run:
         """Perform tasks until the run stops; returns what each of them leaves for last."""
         for_last, done = [], 0
         for task, answer in self.executor.perform(t for t in tasks if not self._stopping()):
-            if self.stopped == STOPPED:
-                break
             assert isinstance(task, Cases)
             for event in answer.events:
                 self._told(event)
             for_last.append([task.entries[place] for place in answer.for_last])
             done += 1
+            if self.stopped == STOPPED:
+                break
         for task in tasks[done:]:
             for entry, specs in task.entries:
                 self._add([not_run(spec, entry.area, entry.name, self.stopped, generated=False) for spec in specs])
         return for_last
 
     def _areas(self, drivers: Sequence[OpenDriver]) -> None:
-        """All areas, in their order, whose examples may be judged ahead of their turn."""
+        """All areas, in their order. Several processes judge examples ahead, but not in a run that may stop."""
         plan, oracle = self.plan, registry.oracle()
         runs = [
             AreaRun(area, some, oracle, plan.profile, self.emit, time_is_up=self.time_is_up)
             for area in plan.areas
             if (some := self._open_questions(f"generated.{area}", drivers))
         ]
+        if plan.jobs > 1 and not plan.stop_at_first:
+            self._together(runs)
+        else:
+            for run in runs:
+                self._together([run])
+
+    def _together(self, runs: Sequence[AreaRun]) -> None:
+        by_area = {run.area: run for run in runs}
 
         def tasks() -> Iterator[Examples]:
             for run in runs:
                 if self._stopping():
                     return
-                yield from run.tasks(EXAMPLES if plan.jobs > 1 else None)
-
-        by_area = {run.area: run for run in runs}
+                yield from run.tasks(EXAMPLES if self.plan.jobs > 1 else None)
 
         def stale(task: Task) -> bool:
             return isinstance(task, Examples) and not by_area[task.area].wants(task)
@@ -265,8 +271,6 @@ class _Run:
             while runs[turn].area != task.area:
                 self._finish(runs[turn])
                 turn += 1
-            if self.stopped == STOPPED:
-                break
             runs[turn].take(task, answer)
         for run in runs[turn:]:
             self._finish(run)

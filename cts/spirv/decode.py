@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.spirv.encode import Id, NumberType, Value
-from cts.spirv.grammar import MAGIC, Instruction, Operand, grammar
+from cts.spirv.grammar import MAGIC, Instruction, Operand, grammar, only_ids
 
 
 class DecodeError(ValueError):
@@ -59,14 +59,49 @@ def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
             raise DecodeError(f"word {start}: opcode {opcode} is unknown to the grammar")
         if count == 0 or start + count > len(plain):
             raise DecodeError(f"word {start}: {rule.name} claims {count} words; {len(plain) - start} are left")
-        reader = _Reader(rule, plain[start + 1 : start + count], numbers, start)
-        values = tuple(reader.operands(rule.operands))
-        if reader.has_more():
-            raise DecodeError(f"word {start}: {rule.name} has {count} words, {reader.position + 1} expected")
-        decoded = Decoded(rule, reader.result, values, start)
-        note_number_type(numbers, rule, reader.result, values)
-        yield decoded
+        result, values = _operands(rule, plain[start + 1 : start + count], numbers, start)
+        note_number_type(numbers, rule, result, values)
+        yield Decoded(rule, result, values, start)
         start += count
+
+
+def _operands(
+    rule: Instruction, words: list[int], numbers: dict[Id, NumberType], start: int
+) -> tuple[Id | None, tuple[Value, ...]]:
+    """The result of an instruction at a word, and its operands, from the words after its first."""
+    ids = only_ids(rule.opcode)
+    if ids is not None and ids.fit(len(words)):
+        # Most instructions of a function, and the way below takes much longer.
+        plain = list(map(Id, words))
+        return (plain.pop(ids.result) if ids.result >= 0 else None), tuple(plain)
+    if rule.name in _OF_CONTEXT:
+        return _read(rule, words, numbers, start)
+    key = rule.opcode, *words
+    known = _KNOWN.get(key)
+    if known is None:
+        known = _read(rule, words, numbers, start)
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[key] = known
+    return known
+
+
+#: Instructions with literals whose width depends on a type that was declared before.
+_OF_CONTEXT = ("OpConstant", "OpSpecConstant", "OpSwitch")
+
+#: Instructions as they were read before: generated modules have more than half of theirs in common.
+_KNOWN: dict[tuple[int, ...], tuple[Id | None, tuple[Value, ...]]] = {}
+_MOST_KNOWN = 50_000
+
+
+def _read(
+    rule: Instruction, words: list[int], numbers: dict[Id, NumberType], start: int
+) -> tuple[Id | None, tuple[Value, ...]]:
+    reader = _Reader(rule, words, numbers, start)
+    values = tuple(reader.operands(rule.operands))
+    if reader.has_more():
+        raise DecodeError(f"word {start}: {rule.name} has {len(words) + 1} words, {reader.position + 1} expected")
+    return reader.result, values
 
 
 def note_number_type(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from cts.spirv.grammar import Instruction, Operand, OperandKind, grammar
+from cts.spirv.grammar import Instruction, Operand, OperandKind, grammar, only_ids
 
 #: An operand in a call of the emitter: an `Id`, a number, an enumerant's name or a string.
 Value: TypeAlias = "Id | int | float | str"
@@ -46,6 +46,19 @@ def encode(instruction: Instruction, result: Id | None, values: Sequence[Value],
     increasing bit order; a mask without bits is "None". A literal of a floating-point type is given
     as its bit pattern. `numbers` holds the number types declared so far. Raises EmitError.
     """
+    ids = only_ids(instruction.opcode)
+    count = len(values) + (result is not None)
+    if (
+        ids is not None
+        and ids.fit(count)
+        and (result is None) == (ids.result < 0)
+        and all(type(v) is Id for v in values)
+    ):
+        # Most instructions of a function, and the way below takes much longer.
+        words = [count + 1 << 16 | instruction.opcode, *cast("Sequence[Id]", values)]
+        if result is not None:
+            words.insert(ids.result + 1, result)
+        return words
     call = _Call(instruction, result, values, numbers)
     words = [0, *call.operands(instruction.operands)]
     if call.has_more():
@@ -80,9 +93,8 @@ class _Call:
         return EmitError(f"{self.instruction.name} {given}: {what}")
 
     def take(self, kind: str, name: str) -> Value:
-        where = f"operand {self.position + 1} ({name or kind})"
         if not self.has_more():
-            raise self.error(f"{where} is missing")
+            raise self.error(f"operand {self.position + 1} ({name or kind}) is missing")
         value = self.values[self.position]
         self.position += 1
         return value

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -93,7 +93,40 @@ class Instruction(Struct, frozen=True, rename={"name": "opname", "group": "class
 
     @property
     def has_result(self) -> bool:
-        return any(o.kind == "IdResult" for o in self.operands[:2])
+        operands = self.operands
+        return bool(operands) and (
+            operands[0].kind == "IdResult" or (operands[1:2] != () and operands[1].kind == "IdResult")
+        )
+
+
+class Ids(NamedTuple):
+    """An instruction that may have nothing but ids: at least `count` of them, or exactly, without `more`.
+
+    `result` is the place of the result id among them, -1 where there is none.
+    """
+
+    count: int
+    more: bool
+    result: int
+
+    def fit(self, count: int) -> bool:
+        """Whether so many operands are ids alone."""
+        return count == self.count or (self.more and count > self.count)
+
+
+@cache
+def only_ids(opcode: int) -> Ids | None:
+    """How an instruction of the grammar looks with nothing but ids; None where it always has something else."""
+    rule, kinds = grammar().by_opcode[opcode], grammar().kinds
+    ids = [kinds[operand.kind].category == "Id" for operand in rule.operands]
+    needed = [operand.quantifier == "" for operand in rule.operands]
+    count = needed.index(False) if False in needed else len(needed)
+    if any(needed[count:]) or not all(ids[:count]):
+        return None
+    rest = rule.operands[count:]
+    more = len(rest) == 1 and rest[0].quantifier == "*" and ids[count]
+    results = [place for place, operand in enumerate(rule.operands[:2]) if operand.kind == "IdResult"]
+    return Ids(count, more, results[0] if results else -1)
 
 
 class _Kind(Struct):

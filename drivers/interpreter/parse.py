@@ -73,7 +73,7 @@ class Instruction:
     operands: tuple[Value, ...]
     at: int = 0
 
-    @property
+    @cached_property
     def ids(self) -> tuple[int, ...]:
         """The operands that are ids."""
         return tuple(o for o in self.operands if isinstance(o, Id))

@@ -11,6 +11,7 @@ from cts.judging.events import Event, Result
 from cts.model import load_case
 from cts.plugins import registry
 from cts.running import corpus
+from cts.running.areas import run_area
 from cts.running.drawing import drawn
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
@@ -71,11 +72,9 @@ def test_generated_cases_in_blocks(fakes: ModuleType, kind: str) -> None:
 
 
 def test_generated_cases_come_in_blocks(fakes: ModuleType) -> None:
-    from cts.running.explore import explore
-
     opened = open_driver("fake:right,batch=well")
     area = fakes.fake_area(opened.capabilities)
-    explore(area, [opened], registry.oracle(), PROFILE)
+    run_area("fake_area", [opened], registry.oracle(), PROFILE)
     blocks = opened.driver.blocks  # type: ignore[attr-defined]
     different = {case.content_hash for case in drawn(area, PROFILE)}
     assert len(blocks) == 3 and max(map(len, blocks)) <= 64 and sum(map(len, blocks)) == len(different)

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cts.capabilities import everything
+from cts.choices import strategy
 from cts.model import Case, dynamics, initial_memory
 from cts.plugins.registry import area, names
 from cts.spirv.lower import PARAMETERS, module_job
@@ -17,7 +18,7 @@ def test_generated_cases_validate(name: str) -> None:
     def check(data: st.DataObject) -> None:
         validates(data.draw(cases))
 
-    cases = area(name)(everything())
+    cases = strategy(area(name)(everything()))
     check()
 
 

@@ -1,0 +1,120 @@
+"""A run in several processes says what it says in one, and outlives their deaths."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from cts.errors import BadInput, HarnessTrouble
+from cts.judging.events import Event, Result, encode
+from cts.known.quarantine import Quarantine, loads_rules
+from cts.running import corpus
+from cts.running.checks import check_jobs, processors
+from cts.running.processes import Processes, Setting
+from cts.running.profiles import Profile
+from cts.running.runner import Plan, run
+from cts.running.tasks import Cases
+from cts.store import load
+from cts.verdict import Verdict
+
+PROFILE = Profile("default", 40, 2)
+NAMES = tuple(corpus.find_one(f"tensor_addressing.clamp.{name}_low_load") for name in ("edge", "repeat", "mirrored"))
+
+
+def events_of(jobs: int, *drivers: str, **more: Any) -> tuple[int, list[Event]]:
+    seen: list[Event] = []
+    plan = Plan(drivers, PROFILE, NAMES, ("fake_area", "reductions"), jobs=jobs, **more)
+    return run(plan, seen.append), seen
+
+
+def comparable(events: list[Event]) -> list[dict[str, Any]]:
+    """Events without times, and without what is told of cases that are about to run."""
+    import msgspec
+
+    raw = [msgspec.json.decode(encode(event)) for event in events]
+    for event in raw:
+        event.pop("seconds", None)
+        for holder in (event, event.get("finding") or {}):
+            if "case" in holder:
+                holder["case"].pop("dispatch", None)  # a default, which is left out or not
+    return [event for event in raw if event["event"] not in ("cases-started", "progress")]
+
+
+@pytest.mark.parametrize("drivers", [("fake:right", "fake:wrong"), ("fake:remarks,batch=well",), ("emulator",)])
+def test_the_same_as_in_one(fakes: ModuleType, drivers: tuple[str, ...]) -> None:
+    status, one = events_of(1, *drivers)
+    again, several = events_of(3, *drivers)
+    assert status == again
+    assert comparable(several) == comparable(one)
+
+
+def test_what_a_quarantine_leaves_for_last(fakes: ModuleType) -> None:
+    quarantine = Quarantine(
+        loads_rules(f"schema: 1\nentries:\n  - {{match: {{cases: {NAMES[0].name}}}, when: last, reason: it hangs}}\n")
+    )
+    (_, one), (_, several) = (events_of(jobs, "fake:right", quarantine=quarantine) for jobs in (1, 2))
+    names = [[e.name for e in events if isinstance(e, Result)] for events in (one, several)]
+    assert names[0] == names[1] and names[0][-1] == NAMES[0].name
+
+
+def test_the_first_finding_stops_all(fakes: ModuleType) -> None:
+    (_, one), (_, several) = (events_of(jobs, "fake:wrong", stop_at_first=True) for jobs in (1, 2))
+    assert comparable(one) == comparable(several)
+    assert next(e.verdict for e in several if isinstance(e, Result)) is Verdict.FAIL
+
+
+def test_processes_that_die(fakes: ModuleType) -> None:
+    """In one process the run would be over. A case that ends two processes is a crash, and the others go on."""
+    status, events = events_of(2, "fake:deadly")
+    results = {e.name: e for e in events if isinstance(e, Result)}
+    cases = {entry.name: corpus.load(entry.path).case for entry in NAMES}
+    for name, case in cases.items():
+        deadly = int(case.content_hash, 16) % 5 == 0
+        assert results[name].verdict is (Verdict.CRASH if deadly else Verdict.PASS)
+    assert results["generated.fake_area"].verdict is Verdict.CRASH
+    assert "the run died with it 2 times" in results["generated.fake_area"].detail
+    assert status == 1
+
+
+def test_a_process_that_cannot_work_ends_the_run(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = Setting(("fake:does-not-start",), PROFILE, Quarantine(), Plan((), PROFILE).baseline, 1, {})
+    with Processes(2, setting) as processes, pytest.raises(HarnessTrouble, match="does not start"):
+        list(processes.perform([Cases(((NAMES[0], ("fake:does-not-start",)),))]))
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "", "1.5", "2000"])
+def test_wrong_numbers_of_processes(text: str) -> None:
+    with pytest.raises(BadInput, match="is no number of processes"):
+        check_jobs(text)
+
+
+def test_numbers_of_processes() -> None:
+    assert check_jobs("3") == 3
+    assert check_jobs("auto") == processors() >= 1
+
+
+def test_interrupted_and_resumed(tmp_path: Path) -> None:
+    words = ["--no-corpus", "--area", "reductions", "--area", "conversions", "--max-examples", "300", "--seed", "1"]
+    command = [sys.executable, "-m", "cts", "run", "--driver", "interpreter", "-j", "2", *words]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        journal = tmp_path / "cts-run" / "001" / "results.jsonl"
+        while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"case-judged") < 30):
+            pass
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 3 and "cts run --resume" in err
+    assert load(tmp_path / "cts-run" / "001").footer is None
+    resumed = [sys.executable, "-m", "cts", "run", "--resume", "cts-run/001", "-j", "2"]
+    done = subprocess.run(resumed, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    kept = load(tmp_path / "cts-run" / "001")
+    assert {r.name: r.examples for r in kept.results} == {"generated.reductions": 300, "generated.conversions": 300}
