@@ -80,10 +80,10 @@ class Seeded(Choices):
 
 
 class Number(NamedTuple):
-    """One draw: a number of [0, count), and the function and line that asked for it."""
+    """One draw: a number of [0, end), and the function and line that asked for it."""
 
     value: int
-    count: int
+    end: int
     label: str
 
 
@@ -138,12 +138,12 @@ def strategy(source: Source[T]) -> SearchStrategy[T]:
 
     @st.composite
     def drawn(draw: Any) -> T:
-        return source(_OfHypothesis(draw))
+        return source(OfHypothesis(draw))
 
     return drawn()
 
 
-class _OfHypothesis(Choices):
+class OfHypothesis(Choices):
     """Numbers of Hypothesis, in units that its shrinker knows."""
 
     def __init__(self, draw: Callable[[Any], Any]) -> None:

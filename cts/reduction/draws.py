@@ -1,6 +1,6 @@
 """The simplest draws of a generator that still lead to what is wanted: fewer numbers, then lower ones.
 
-Whole groups go first, then runs of numbers, then single numbers become 0 or as low as a bisection finds.
+Whole groups go first, then options, then runs of numbers; single numbers become 0 or as low as a bisection finds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Search:
     def improved(self) -> bool:
         """Whether one round over all passes found anything simpler."""
         before = self.best.numbers
-        for change in (self._spans, self._runs, self._values):
+        for change in (self._spans, self._options, self._runs, self._values):
             change()
         return self.best.numbers != before
 
@@ -73,6 +73,16 @@ class _Search:
             _ = self._try(numbers[:start] + numbers[end:]) or (
                 any(numbers[start:end]) and self._try(numbers[:start] + (0,) * (end - start) + numbers[end:])
             )
+
+    def _options(self) -> None:
+        """Leave out what is optional: a flag becomes 0, or a count one less, and the group behind it goes."""
+        for start, end in _again(lambda: sorted(self.best.spans)):
+            numbers = self.best.numbers
+            if 0 < start and end <= len(numbers) and numbers[start - 1]:
+                flag = numbers[start - 1]
+                for lower in {0: None, flag - 1: None}:
+                    if self._try((*numbers[: start - 1], lower, *numbers[end:])):
+                        break
 
     def _runs(self) -> None:
         """Leave neighbours out, or make them 0, from the end."""

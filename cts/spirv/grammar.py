@@ -100,18 +100,18 @@ class Instruction(Struct, frozen=True, rename={"name": "opname", "group": "class
 
 
 class Ids(NamedTuple):
-    """An instruction that may have nothing but ids: at least `count` of them, or exactly, without `more`.
+    """An instruction that may have nothing but ids: at least `least` of them, or exactly, without `more`.
 
     `result` is the place of the result id among them, -1 where there is none.
     """
 
-    count: int
+    least: int
     more: bool
     result: int
 
     def fit(self, count: int) -> bool:
         """Whether so many operands are ids alone."""
-        return count == self.count or (self.more and count > self.count)
+        return count == self.least or (self.more and count > self.least)
 
 
 @cache

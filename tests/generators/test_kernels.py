@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from cts.capabilities import everything
 from cts.choices import Choices
@@ -20,10 +19,7 @@ T = ComponentType
 class Last(Choices):
     """Every chance is taken, and of every choice the last; nothing is random."""
 
-    def __init__(self) -> None:
-        super().__init__(self._nothing)
-
-    def _nothing(self, strategy: st.SearchStrategy[Any]) -> Any:
+    def below(self, count: int) -> int:
         raise AssertionError("nothing is drawn")
 
     def chance(self, tenths: int) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.choices import Choices
+from cts.choices import OfHypothesis
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.value_ranges import (
     Known,
@@ -75,7 +75,7 @@ def test_bits_read_with_another_sign() -> None:
 def test_contents_are_what_is_known_of_them(data: st.DataObject, component: C, sign: str) -> None:
     if sign == "negative" and not component.is_float and not component.is_signed:
         sign = "positive"
-    contents = draw_contents(Choices(data.draw), component, Wanted(sign=sign))
+    contents = draw_contents(OfHypothesis(data.draw), component, Wanted(sign=sign))
     bits = initial_bits(Buffer(component, (301,), contents.data))
     values = decode(component, bits).astype(np.float64)
     assert contents.known.low <= values.min() and values.max() <= contents.known.high

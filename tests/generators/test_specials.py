@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.choices import Choices
+from cts.choices import OfHypothesis
 from cts.generators.build.specials import BOUNDED, KINDS, draw_special, specials
 from cts.generators.parts.vector_products import ties
 from cts.model import Buffer, ComponentType, decode, dumps_case, encode, initial_bits, loads_case
@@ -63,7 +63,7 @@ def test_special_contents_are_what_is_known_of_them(
 ) -> None:
     among = (1, 2, 3) if not negative else (1, -2, 3)
     contents = draw_special(
-        Choices(data.draw), component, kinds, among=among, one_in=one_in, sign="any" if negative else "nonnegative"
+        OfHypothesis(data.draw), component, kinds, among=among, one_in=one_in, sign="any" if negative else "nonnegative"
     )
     buffer = Buffer(component, (301,), contents.data)
     with np.errstate(invalid="ignore"):

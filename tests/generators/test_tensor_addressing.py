@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import Phase, find, settings
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport, everything
+from cts.choices import Recorded
 from cts.generators.areas.tensor_addressing import cases
 from cts.generators.build.supports import MAX_ELEMENTS
 from cts.model import (
@@ -24,6 +24,8 @@ from cts.model import (
     dumps_case,
 )
 from cts.plugins import registry
+from cts.reduction.draws import simplest
+from cts.running.drawing import recorded
 from tests.generators.samples import sample
 
 #: The smallest device that can run anything of this area.
@@ -103,13 +105,9 @@ def has(case: Case, kind: type) -> bool:
 @pytest.mark.parametrize("name", PREDICATES)
 def test_trivial_predicates_shrink_to_the_smallest_program(name: str) -> None:
     predicate, instructions = PREDICATES[name]
-    found = find(
-        cases(everything()),
-        predicate,
-        settings=settings(
-            derandomize=True, database=None, deadline=None, phases=[Phase.generate, Phase.shrink], max_examples=2000
-        ),
-    )
+    source = cases(everything())
+    first = next(kept for n in range(1, 2001) if predicate(source(kept := recorded(1, n))))
+    found = source(Recorded.again(simplest(first, lambda choices: predicate(source(choices)), 2000).numbers))
     assert len(found.program) <= instructions, dumps_case(found)
     assert all(b.elements <= 8 for b in found.buffers.values()), dumps_case(found)
     assert "dynamic" not in dumps_case(found) and "spec" not in dumps_case(found)
