@@ -10,6 +10,7 @@ import typer
 from cts.cli import completion
 
 if TYPE_CHECKING:
+    from cts.capabilities import Capabilities
     from cts.model import Case
     from cts.oracle.expectation import Oracle
     from cts.running.corpus import Entry
@@ -42,6 +43,12 @@ def check(
         int | None, typer.Option("--max-examples", help="With --area: how many. Default: 500.", metavar="N")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="With --area: the seed of `cts run`.")] = None,
+    number: Annotated[
+        int | None,
+        typer.Option(
+            "--example", help="With --area: print this example, and what it was drawn from.", metavar="N", min=1
+        ),
+    ] = None,
 ) -> None:
     """Check that files are well-formed cases without undefined behaviour, in canonical form.
 
@@ -53,9 +60,12 @@ def check(
 
     if not targets and not area:
         raise BadInput("nothing-selected", "no case and no area is selected", "cts check", "CASE... or --area")
-    for option, value in (("--driver", driver), ("--max-examples", max_examples), ("--seed", seed)):
+    of_areas = {"--driver": driver, "--max-examples": max_examples, "--seed": seed, "--example": number}
+    for option, value in of_areas.items():
         if value is not None and not area:
             raise BadInput("area-option", f"{option} is for generated cases only", option, "--area with it")
+    if number is not None and (seed is None or max_examples is not None):
+        raise BadInput("example", "one example is that of a seed", f"--example {number}", "--seed N, no --max-examples")
     entries, errors = corpus.select(targets) if targets else ([], [])
     oracle = registry.oracle()
     for entry in entries:
@@ -65,37 +75,36 @@ def check(
             errors.append(e)
     for error in errors:
         typer.echo(str(error), err=True)
-    faults = _check_areas(area, driver, max_examples, seed, oracle) if area else 0
+    if number is not None:
+        faults = _print_example(area or [], driver, seed, number, oracle)
+    else:
+        faults = _check_areas(area, driver, max_examples, seed, oracle) if area else 0
     raise typer.Exit(3 if faults else 2 if errors else 0)
 
 
 def _check_areas(areas: list[str], spec: str | None, max_examples: int | None, seed: int | None, oracle: Oracle) -> int:
     """Draw and check generated cases; returns how many are faults. Raises BadInput where that cannot be done."""
-    from cts.errors import BadInput, NothingToGenerate
+    from cts.errors import NothingToGenerate
     from cts.plugins import registry
     from cts.report.failure import fault_text
     from cts.running.drawing import checked_expectation, examine, within
-    from cts.running.opening import open_driver
     from cts.running.profiles import profile
     from cts.running.results import check_command, of_fault
 
-    if spec is None:
-        raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")
+    capabilities = _capabilities(spec)
     settings = profile("default", max_examples, seed)
     assert settings.seed is not None, "profile() settles the seed"
     generators = {name: registry.area(name) for name in dict.fromkeys(areas)}
-    opened = open_driver(spec)
-    opened.driver.close()
 
     def check(case: Case) -> None:
         checked_expectation(case, oracle)
-        within(case, opened.capabilities)
+        within(case, capabilities)
 
     total = 0
     for name, cases in generators.items():
         what = f"{name} for {spec}, seed {settings.seed}"
         try:
-            examined = examine(cases(opened.capabilities), settings, check)
+            examined = examine(cases(capabilities), settings, check)
         except NothingToGenerate as e:
             typer.echo(f"{what}: nothing to generate: {e}")
             continue
@@ -106,6 +115,45 @@ def _check_areas(areas: list[str], spec: str | None, max_examples: int | None, s
             typer.echo(f"\n{fault_text(of_fault(name, faulty, command), None)}", err=True)
         total += faults.total
     return total
+
+
+def _print_example(areas: list[str], spec: str | None, seed: int | None, number: int, oracle: Oracle) -> int:
+    """Print one example of each area, and each number behind it; returns how many are faults."""
+    from cts.errors import NothingToGenerate
+    from cts.model import dumps_case
+    from cts.plugins import registry
+    from cts.running.drawing import Undrawn, checked_expectation, fault_of, made, recorded
+
+    capabilities, faults = _capabilities(spec), 0
+    for area in dict.fromkeys(areas):
+        draws = recorded(seed, number)
+        try:
+            example = made(registry.area(area)(capabilities), draws)
+        except NothingToGenerate as e:
+            typer.echo(f"{area} for {spec}: nothing to generate: {e}")
+            continue
+        fault = fault_of(example, lambda case: checked_expectation(case, oracle))
+        typer.echo(f"# example {number} of {area} for {spec}, seed {seed}: {len(draws.drawn)} draws")
+        for one in draws.drawn:
+            typer.echo(f"# {one.value:>6} of 0 to {one.end - 1:<6} {one.label}")
+        if not isinstance(example, Undrawn):
+            typer.echo(dumps_case(example), nl=False)
+        if fault is not None:
+            typer.echo(str(fault), err=True)
+            faults += 1
+    return faults
+
+
+def _capabilities(spec: str | None) -> Capabilities:
+    """What a driver can do. Raises BadInput where none is named."""
+    from cts.errors import BadInput
+    from cts.running.opening import open_driver
+
+    if spec is None:
+        raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")
+    opened = open_driver(spec)
+    opened.driver.close()
+    return opened.capabilities
 
 
 def _check(entry: Entry, oracle: Oracle, *, fix: bool) -> str:

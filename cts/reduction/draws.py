@@ -78,7 +78,7 @@ class _Search:
         """Leave out what is optional: a flag becomes 0, or a count one less, and the group behind it goes."""
         for start, end in _again(lambda: sorted(self.best.spans)):
             numbers = self.best.numbers
-            if 0 < start and end <= len(numbers) and numbers[start - 1]:
+            if start > 0 and end <= len(numbers) and numbers[start - 1]:
                 flag = numbers[start - 1]
                 for lower in {0: None, flag - 1: None}:
                     if self._try((*numbers[: start - 1], lower, *numbers[end:])):

@@ -153,7 +153,7 @@ def test_check_generated_cases(cts: Cts, fakes: ModuleType, monkeypatch: pytest.
     (reproduce,) = {line for line in ran.out.splitlines() if line.startswith("reproduce: ")}
     again = cts(*reproduce.split()[2:])
     assert again.status == 3
-    assert again.out == "fake_area for fake:right, seed 21: 20 examples, 18 distinct: 5 faults\n"
+    assert again.out == "fake_area for fake:right, seed 21: 20 examples, 19 distinct: 3 faults\n"
     (show,) = [line for line in ran.out.splitlines() if line.startswith("the case: ")]
     alone = cts(*show.split()[3:])
     assert alone.status == 2 and "error[undefined-behaviour]" in alone.err
@@ -161,11 +161,23 @@ def test_check_generated_cases(cts: Cts, fakes: ModuleType, monkeypatch: pytest.
         assert line.replace(", then", " of seed 21, then") in ran.out or "examples are like it" in line
 
 
+def test_one_example_and_its_draws(cts: Cts, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("check", "--area", "fake_area", "--seed", "21", "--driver", "fake:right", "--example")
+    ran = cts(*words, "3")
+    head, draw, *case = ran.out.splitlines()
+    assert (ran.status, head) == (0, "# example 3 of fake_area for fake:right, seed 21: 1 draws")
+    assert "of 0 to 998" in draw and "fake_drivers.<lambda>" in draw and case[0] == "schema: 1"
+    monkeypatch.setattr(fakes, "fake_area", fakes.faulty_area)
+    statuses = {cts(*words, str(n)).status for n in range(1, 21)}
+    assert statuses == {0, 3}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "no case and no area is selected"),
         (("--seed", "1"), "no case and no area is selected"),
+        (("--area", "fake_area", "--driver", "fake", "--example", "3"), "one example is that of a seed"),
         ((CASE, "--driver", "emulator"), "--driver is for generated cases"),
         (("--area", "fake_area"), "no driver to draw cases for"),
         (("--area", "fake_are", "--driver", "fake"), "did you mean 'fake_area'?"),

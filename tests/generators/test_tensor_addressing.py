@@ -84,7 +84,7 @@ PREDICATES = {
     "anything": (lambda c: True, 2),
     "a tensor load": (lambda c: has(c, MatrixLoadTensor), 5),
     "a tensor store": (lambda c: has(c, MatrixStoreTensor), 4),
-    "a view": (lambda c: has(c, TensorView), 5),
+    "a view": (lambda c: has(c, TensorView), 6),
     "rank 5": (lambda c: any(isinstance(i, TensorLayout) and constant_of(i.dim) == 5 for i in c.program), 5),
     "mirrored": (
         lambda c: any(
