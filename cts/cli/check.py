@@ -75,14 +75,17 @@ def check(
             errors.append(e)
     for error in errors:
         typer.echo(str(error), err=True)
-    if number is not None:
-        faults = _print_example(area or [], driver, seed, number, oracle)
-    else:
-        faults = _check_areas(area, driver, max_examples, seed, oracle) if area else 0
+    faults = 0
+    if area and driver is None:
+        raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")
+    if area and driver is not None and number is not None:
+        faults = _print_example(area, driver, seed, number, oracle)
+    elif area and driver is not None:
+        faults = _check_areas(area, driver, max_examples, seed, oracle)
     raise typer.Exit(3 if faults else 2 if errors else 0)
 
 
-def _check_areas(areas: list[str], spec: str | None, max_examples: int | None, seed: int | None, oracle: Oracle) -> int:
+def _check_areas(areas: list[str], spec: str, max_examples: int | None, seed: int | None, oracle: Oracle) -> int:
     """Draw and check generated cases; returns how many are faults. Raises BadInput where that cannot be done."""
     from cts.errors import NothingToGenerate
     from cts.plugins import registry
@@ -117,7 +120,7 @@ def _check_areas(areas: list[str], spec: str | None, max_examples: int | None, s
     return total
 
 
-def _print_example(areas: list[str], spec: str | None, seed: int | None, number: int, oracle: Oracle) -> int:
+def _print_example(areas: list[str], spec: str, seed: int | None, number: int, oracle: Oracle) -> int:
     """Print one example of each area, and each number behind it; returns how many are faults."""
     from cts.errors import NothingToGenerate
     from cts.model import dumps_case
@@ -144,13 +147,10 @@ def _print_example(areas: list[str], spec: str | None, seed: int | None, number:
     return faults
 
 
-def _capabilities(spec: str | None) -> Capabilities:
-    """What a driver can do. Raises BadInput where none is named."""
-    from cts.errors import BadInput
+def _capabilities(spec: str) -> Capabilities:
+    """What a driver can do."""
     from cts.running.opening import open_driver
 
-    if spec is None:
-        raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")
     opened = open_driver(spec)
     opened.driver.close()
     return opened.capabilities

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport, everything
@@ -80,7 +82,7 @@ def test_features_of_a_narrow_driver_are_respected() -> None:
 
 # Shrinking: each predicate with the most instructions that its smallest case should have.
 
-PREDICATES = {
+PREDICATES: dict[str, tuple[Callable[[Case], bool], int]] = {
     "anything": (lambda c: True, 2),
     "a tensor load": (lambda c: has(c, MatrixLoadTensor), 5),
     "a tensor store": (lambda c: has(c, MatrixStoreTensor), 4),
