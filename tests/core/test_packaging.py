@@ -45,3 +45,10 @@ def test_documented_imports(where: str) -> None:
     command = [sys.executable, "-P", str(ROOT / ".ci" / "documented-imports"), str(ROOT)]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_the_quick_tests_are_there() -> None:
+    """pytest would run nothing at all if one of them were gone."""
+    lines = (ROOT / ".ci" / "quick-tests").read_text(encoding="utf-8").splitlines()
+    named = [line.partition("::")[0] for line in lines if line.startswith("tests/")]
+    assert named and all((ROOT / path).exists() for path in named)
