@@ -40,7 +40,8 @@ def draw_tensor_operands(
     purpose = Purpose(store, shape, needed, kernel.grid, blocks)
     planned = plan(sketch, start.state, replace(purpose, distant=_may_be_distant(kernel, tile, region, store)))
     size = tile.component.size
-    room = MAX_BYTES - MARGIN - (region.size if store else 0)
+    # Each instance stores to a place of its own.
+    room = (MAX_BYTES - MARGIN - region.size) // kernel.grid.instances if store else MAX_BYTES - MARGIN
     if planned.state.end(kernel.grid) * size > room:
         # Offsets of layouts that continue one another add up, and far strides with them.
         start = program.create_layout(sketch.dim, sketch.clamp)

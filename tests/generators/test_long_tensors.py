@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cts.capabilities import everything
-from cts.generators.areas import block_loads
+from cts.generators.areas import block_loads, tensor_addressing
 from cts.generators.parts import tensor_loads
 from cts.model import Case
-from cts.running.drawing import drawn
+from cts.running.drawing import drawn, example
 from cts.running.profiles import Profile
 
 
@@ -24,3 +24,10 @@ def test_a_long_tensor_beyond_the_limit_gets_two_blocks(monkeypatch: pytest.Monk
     monkeypatch.setattr(tensor_loads, "LARGE_BYTES", 1 << 16)
     limited = greatest(drawn(strategy, profile))
     assert as_drawn > 1 << 20 > limited
+
+
+@pytest.mark.parametrize("number", [277, 2966])
+def test_stores_of_many_instances_to_long_tensors_fit(number: int) -> None:
+    """Each instance has a place of its own, as large as the tensor: these two asked for buffers of 57 and 119 MB."""
+    drawn_again = example(tensor_addressing.cases(everything()), 2, number)
+    assert isinstance(drawn_again, Case)
