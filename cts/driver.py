@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from cts.model import Case
 
 
+#: An environment variable that is set in the processes of a run, so that a driver starts no further processes for a
+#: device's cores.
+IN_PROCESSES = "CTS_PROCESSES"
+
+
 class Status(enum.Enum):
     """How a run on a driver ended; whether the result is right is not the driver's to say."""
 

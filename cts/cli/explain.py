@@ -7,27 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cts.cli import completion
+from cts.cli.target import Driver, Target
 
 if TYPE_CHECKING:
     from cts.explain import Explanation
 
 
 def explain(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="A case file, the name of a corpus case, or the journal of a crash.",
-            metavar="CASE",
-            autocompletion=completion.cases,
-        ),
-    ],
-    driver: Annotated[
-        str,
-        typer.Option(
-            "--driver", "-d", help="The driver on which the case does not pass.", autocompletion=completion.drivers
-        ),
-    ],
+    target: Target,
+    driver: Driver,
     element: Annotated[
         list[str] | None,
         typer.Option("--element", help="Explain this element of the result. Repeatable.", metavar="ROW,COL"),

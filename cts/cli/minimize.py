@@ -10,6 +10,7 @@ import typer
 
 from cts.cli import completion
 from cts.cli.paths import written
+from cts.cli.target import Driver, Target
 
 if TYPE_CHECKING:
     from cts.judging.events import Event
@@ -19,20 +20,8 @@ if TYPE_CHECKING:
 
 
 def minimize(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="A case file, the name of a corpus case, or the journal of a crash.",
-            metavar="CASE",
-            autocompletion=completion.cases,
-        ),
-    ],
-    driver: Annotated[
-        str,
-        typer.Option(
-            "--driver", "-d", help="The driver on which the case does not pass.", autocompletion=completion.drivers
-        ),
-    ],
+    target: Target,
+    driver: Driver,
     out: Annotated[
         Path | None,
         typer.Option(

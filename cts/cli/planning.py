@@ -13,7 +13,7 @@ from cts.known.baseline import NO_BASELINE
 from cts.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running import corpus
-from cts.running.checks import check_drivers, check_file, check_folder, check_jobs, load_known
+from cts.running.checks import check_drivers, check_file, check_folder, load_known
 from cts.running.profiles import check_shared_seed, profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
@@ -37,7 +37,6 @@ class Request:
     seed: int | None
     words: Sequence[str]
     shard: str
-    jobs: str
     max_seconds: float | None
     stop: bool
     quarantine: Path | None
@@ -93,9 +92,6 @@ def make_plan(request: Request, checks: Checks) -> Plan:
     quarantine, baseline = NO_RULES, NO_BASELINE
     with checks.part():
         quarantine, baseline = load_known(request.quarantine, request.baseline)
-    jobs = 1
-    with checks.part(origin.get("jobs", "")):
-        jobs = check_jobs(request.jobs)
     settings = _settings(request, checks)
     entries, areas = _selected(request, settings, checks)
     checks.finish()
@@ -110,7 +106,6 @@ def make_plan(request: Request, checks: Checks) -> Plan:
         baseline=baseline,
         reruns=request.reruns,
         max_seconds=request.max_seconds,
-        jobs=jobs,
     )
 
 

@@ -207,12 +207,13 @@ def run(
     checks.errors += config.errors if config is not None else ()
     Outputs(json, junit, html, bundle_dir, None if resume else save_dir).check(checks, places)
     with ExitStack() as stack:
+        processes = 1
+        with checks.part(places.get("jobs", "")):
+            processes = check_jobs(jobs)
         if resume is not None:
-            with checks.part(places.get("jobs", "")):
-                check_jobs(jobs)
             checks.finish()
             folder, plan = _resumed(resume, typed(context))
-            plan = replace(plan, max_seconds=max_time, jobs=check_jobs(jobs))
+            plan = replace(plan, max_seconds=max_time)
         else:
             if targets:
                 # What a file says of all cases is not meant for those that are named.
@@ -231,7 +232,6 @@ def run(
                 seed,
                 keyword or [],
                 shard,
-                jobs,
                 max_time,
                 stop,
                 quarantine,
@@ -243,7 +243,7 @@ def run(
             )
             plan = make_plan(request, checks)
             folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
-        plan = replace(plan, config=str(config.path) if config is not None else "")
+        plan = replace(plan, jobs=processes, config=str(config.path) if config is not None else "")
         stack.callback(folder.close)
         try:
             status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds, in_workflow=True)

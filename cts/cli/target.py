@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cts.cli import completion
 
 if TYPE_CHECKING:
     from cts.model import Case
@@ -11,6 +15,23 @@ if TYPE_CHECKING:
 
 #: How a journal says that a case ended well.
 _WELL = ("done", "unsupported")
+
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        help="A case file, the name of a corpus case, or the journal of a crash.",
+        metavar="CASE",
+        autocompletion=completion.cases,
+    ),
+]
+
+Driver = Annotated[
+    str,
+    typer.Option(
+        "--driver", "-d", help="The driver on which the case does not pass.", autocompletion=completion.drivers
+    ),
+]
 
 
 def read(target: str, oracle: Oracle) -> Case:
@@ -24,8 +45,6 @@ def read(target: str, oracle: Oracle) -> Case:
 
 def tell_if_not_validated() -> None:
     """Say on stderr where nothing validates the modules that the verb makes."""
-    import typer
-
     from cts.running.runner import not_validated
 
     if missing := not_validated():

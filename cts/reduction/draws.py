@@ -22,7 +22,7 @@ class _Spent(Exception):
 def simplest(first: Recorded, wanted: Wanted, trials: int) -> Recorded:
     """The simplest draws found, `first` itself at worst, which must be wanted.
 
-    `wanted` is called with draws to be made, `trials` times at most, and last of all with nothing in particular.
+    `wanted` is called with draws that are yet to be made, `trials` times at most.
     """
     search = _Search(first, wanted, trials)
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from cts.capabilities import Capabilities
 from cts.choices import Choices, Recorded, Seeded, Source
@@ -17,6 +17,8 @@ from cts.model import Case, resolve
 from cts.oracle.expectation import Expectation, Oracle
 from cts.reduction.draws import simplest
 from cts.running.profiles import Profile
+
+T = TypeVar("T")
 
 #: Examples that are faults after which no more are drawn.
 MOST_FAULTS = 10
@@ -88,6 +90,20 @@ def made(source: Source[Case], choices: Choices) -> Example:
         return source(choices)
     except Exception as e:  # noqa: BLE001 - a bug of the generator: shown as such
         return Undrawn(Fault.raised("generator-failed", "the generator raises an exception", e))
+
+
+def simplest_example(
+    source: Source[Case], seed: int | None, number: int, keep: Callable[[Example], T | None], trials: int
+) -> T | None:
+    """What `keep` makes of the simplest example that it keeps, found from the draws of one.
+
+    None where it does not keep that one, and so gives None for it.
+    """
+    first = recorded(seed, number)
+    if keep(made(source, first)) is None:
+        return None
+    draws = simplest(first, lambda choices: keep(made(source, choices)) is not None, trials)
+    return keep(made(source, Recorded.again(draws.numbers)))
 
 
 def examples(source: Source[Case], profile: Profile) -> Iterator[tuple[int, Example]]:
@@ -170,20 +186,15 @@ def _shrink(faulty: Faulty, source: Source[Case], profile: Profile, check: Calla
     """Find the simplest draws with the same fault. One that is not found again is kept as it is."""
     kind = faulty.fault.kind
 
-    def same(choices: Choices) -> tuple[Fault, Case | None] | None:
-        remade = made(source, choices)
+    def same(remade: Example) -> tuple[Fault, Case | None] | None:
         fault = fault_of(remade, check)
         if fault is None or fault.kind != kind:
             return None
         return fault, None if isinstance(remade, Undrawn) else remade
 
-    first = recorded(profile.seed, faulty.number)
-    if same(first) is None:
-        return
-    simpler = simplest(first, lambda choices: same(choices) is not None, TRIALS)
-    remade = same(Recorded.again(simpler.numbers))
-    if remade is not None:
-        faulty.fault, faulty.case = remade
+    simpler = simplest_example(source, profile.seed, faulty.number, same, TRIALS)
+    if simpler is not None:
+        faulty.fault, faulty.case = simpler
 
 
 def fault_of(example: Example, check: Callable[[Case], object]) -> Fault | None:

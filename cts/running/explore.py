@@ -12,7 +12,7 @@ from dataclasses import replace
 import msgspec
 
 from cts.choices import Source
-from cts.judging.batch import OnJudged, block_size, judge_all
+from cts.judging.batch import block_size, judge_all
 from cts.judging.events import Emit, Shrinking, ignore
 from cts.judging.finding import finding
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, judged_event
@@ -59,6 +59,8 @@ class Explorer:
         alive = [d for d in self._drivers if d.spec in wanted]
         size = block_size(alive)
         for start in range(0, len(numbers), size):
+            if not alive:
+                return
             yield from self._block(numbers[start : start + size], alive, last=last)
 
     def _block(self, numbers: Sequence[int], alive: list[OpenDriver], *, last: bool) -> Iterator[Seen]:
@@ -74,9 +76,7 @@ class Explorer:
                 raise
 
         cases = [one for one in drawn if not isinstance(one, Seen)]
-        # An event takes the content hash of its case, which takes time.
-        on_judged: OnJudged = ignore if self._emit is ignore else self._judged
-        judged = iter(judge_all([case for _, case in cases], alive, expect, on_judged))
+        judged = iter(judge_all([case for _, case in cases], alive, expect, self._judged))
         drivers = tuple(alive)
         for one in drawn:
             if isinstance(one, Seen):

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import TypeAlias
 
+from cts.driver import IN_PROCESSES
 from cts.errors import BadInput, HarnessTrouble
 from cts.judging.events import CasesStarted, Event
 from cts.judging.judge import NO_RESUME_STATE, ResumeState
@@ -36,9 +37,6 @@ QUEUED = 2
 
 #: How long a process may take to end by itself, in seconds.
 GRACE = 5.0
-
-#: Set in the processes of a run, so that a driver starts no further processes for a device's cores.
-IN_PROCESSES = "CTS_PROCESSES"
 
 #: Products of matrices take a thread for each core otherwise, in every process.
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

@@ -215,22 +215,22 @@ class _Run:
         ]
         size = 1 if self.plan.stop_at_first else max(block_size(drivers), CASES if self.plan.jobs > 1 else 1)
         tasks = [Cases(tuple(entries[i : i + size])) for i in range(0, len(entries), size)]
-        for task in self._performed(tasks):
-            self.kept += task
+        self.kept = self._performed(tasks)
 
     def _last(self) -> None:
         """The cases that a quarantine leaves for last, one by one."""
         for entry in self.kept:
             self._performed([Cases((entry,), last=True)])
 
-    def _performed(self, tasks: Sequence[Cases]) -> list[list[tuple[Entry, tuple[str, ...]]]]:
-        """Perform tasks until the run stops; returns what each of them leaves for last."""
-        for_last, done = [], 0
+    def _performed(self, tasks: Sequence[Cases]) -> list[tuple[Entry, tuple[str, ...]]]:
+        """Perform tasks until the run stops; returns the entries that they leave for last."""
+        for_last: list[tuple[Entry, tuple[str, ...]]] = []
+        done = 0
         for task, answer in self.executor.perform(t for t in tasks if not self._stopping()):
             assert isinstance(task, Cases)
             for event in answer.events:
                 self._told(event)
-            for_last.append([task.entries[place] for place in answer.for_last])
+            for_last += [task.entries[place] for place in answer.for_last]
             done += 1
             if self.stopped == STOPPED:
                 break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cts.choices import Recorded, Source
+from cts.choices import Source
 from cts.errors import BadInput
 from cts.judging.batch import judge_all
 from cts.judging.events import Emit
@@ -12,9 +12,8 @@ from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking
 from cts.judging.reduction_record import Reduction, Stopped
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
-from cts.reduction.draws import simplest
 from cts.reduction.minimize import Budget, minimize
-from cts.running.drawing import Undrawn, checked_expectation, made, recorded
+from cts.running.drawing import Example, Undrawn, checked_expectation, simplest_example
 from cts.running.profiles import Profile
 from cts.verdict import Verdict
 
@@ -69,22 +68,16 @@ class Shrinker:
         verdict = first.attempt.verdict
         tried: dict[str, Failing | None] = {first.case.content_hash: first}
 
-        def alike(choices: Recorded) -> bool:
-            candidate = made(self._source, choices)
+        def alike(candidate: Example) -> Failing | None:
             if isinstance(candidate, Undrawn):
-                return False
+                return None
             identity = candidate.content_hash
             if identity not in tried:
                 attempted = self._attempt(candidate)
                 tried[identity] = attempted if attempted is not None and self._is(verdict, attempted) else None
-            return tried[identity] is not None
+            return tried[identity]
 
-        draws = recorded(self._profile.seed, number)
-        if not alike(draws):
-            return first
-        remade = made(self._source, Recorded.again(simplest(draws, alike, TRIALS).numbers))
-        assert isinstance(remade, Case), "it was wanted"
-        return tried[remade.content_hash] or first
+        return simplest_example(self._source, self._profile.seed, number, alike, TRIALS) or first
 
     def _is(self, verdict: Verdict, attempted: Failing) -> bool:
         known = self._driver.baseline.known_by_condition(attempted.case, verdict)

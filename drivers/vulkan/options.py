@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from cts.driver import IN_PROCESSES
 from cts.errors import BadInput
 
 
@@ -85,7 +86,7 @@ def _integer(given: dict[str, str], key: str) -> int | None:
 
 def _workers(given: dict[str, str]) -> int | None:
     """Each process of a run, or of pytest-xdist, has one worker unless more are asked for."""
-    several = "PYTEST_XDIST_WORKER" in os.environ or "CTS_PROCESSES" in os.environ
+    several = "PYTEST_XDIST_WORKER" in os.environ or IN_PROCESSES in os.environ
     return _integer(given, "workers") or (1 if several else None)
 
 
