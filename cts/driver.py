@@ -168,6 +168,14 @@ class ValidatingFactory(DriverFactory, Protocol):
 
 
 @runtime_checkable
+class DeclaringFactory(DriverFactory, Protocol):
+    """Optional: a factory that says what its drivers are before there is one."""
+
+    #: Whether its drivers are `ModuleDriver`s, which transforms need.
+    runs_modules: bool
+
+
+@runtime_checkable
 class TunableFactory(DriverFactory, Protocol):
     """Optional: a factory whose drivers take options that `cts dispatch` has as well."""
 

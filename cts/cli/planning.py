@@ -83,12 +83,18 @@ def make_plan(request: Request, checks: Checks) -> Plan:
             remedy = "--driver emulator; `cts drivers` lists them"
             raise BadInput("no-driver", "no driver to test", "cts run", remedy)
     drivers = tuple(dict.fromkeys(request.drivers))
+    are_drivers = False
     with checks.part(origin.get("driver", "")):
         check_drivers(drivers)
+        are_drivers = True
         if request.validation:
             drivers = registry.validated(drivers)
     with checks.part(origin.get("transform", "")):
-        drivers = _transformed(drivers, request.transforms)
+        for text in request.transforms:
+            registry.check_transform(text)
+        drivers = registry.transformed(drivers, request.transforms)
+        if are_drivers:
+            check_drivers(drivers)
     quarantine, baseline = NO_RULES, NO_BASELINE
     with checks.part():
         quarantine, baseline = load_known(request.quarantine, request.baseline)
@@ -107,12 +113,6 @@ def make_plan(request: Request, checks: Checks) -> Plan:
         reruns=request.reruns,
         max_seconds=request.max_seconds,
     )
-
-
-def _transformed(drivers: tuple[str, ...], transforms: Sequence[str]) -> tuple[str, ...]:
-    for text in transforms:
-        registry.check_transform(text)
-    return registry.transformed(drivers, transforms)
 
 
 def _settings(request: Request, checks: Checks) -> Profile | None:

@@ -86,7 +86,7 @@ def judge_many(
     A driver that breaks off owes the outcome of one case, which is an ERROR; the others are then run one by one.
     """
     attempts: list[Attempt] = []
-    if isinstance(driver.driver, BatchDriver) and len(questions) > 1:
+    if len(questions) > 1 and isinstance(driver.driver, BatchDriver):
         size = driver.capabilities.subgroup_size
         driver.starting([case for case, _ in questions])
         start = time.perf_counter()

@@ -129,51 +129,51 @@ class ComponentType(enum.Enum):
     int32 = "int32"
     uint32 = "uint32"
 
-    @property
+    @cached_property
     def descriptor(self) -> ComponentDescriptor:
         """What is to be known of the type, beside what its name says."""
         return _DESCRIPTORS[self]
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype of values of this type."""
         return _DTYPES[self]
 
-    @property
+    @cached_property
     def bits_dtype(self) -> np.dtype[Any]:
         """The unsigned integer dtype of the same width, which holds bit patterns."""
         return BITS_DTYPES[self.dtype.itemsize]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of one component."""
         return self.dtype.itemsize
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         return "float" in self.value
 
-    @property
+    @cached_property
     def is_signed(self) -> bool:
         """True for the signed integer types only."""
         return self.value.startswith("int")
 
-    @property
+    @cached_property
     def is_float8(self) -> bool:
         """True for floats of one byte."""
         return self.is_float and self.size == 1
 
-    @property
+    @cached_property
     def storage_only(self) -> bool:
         """Whether the type has no arithmetic: it is converted, moved, selected and multiplied as matrices (NU-034)."""
         return bool(self.descriptor.encoding)
 
-    @property
+    @cached_property
     def is_ieee(self) -> bool:
         """True for the floats that have arithmetic, whose formats are IEEE 754's: float16 and float32."""
         return self.is_float and not self.storage_only
 
-    @property
+    @cached_property
     def format(self) -> FloatFormat:
         """The format of a float type."""
         assert self.descriptor.format is not None, f"{self.value} is no float type"

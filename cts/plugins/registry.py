@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cts.driver import CheckingFactory, Driver, DriverFactory, TunableFactory, ValidatingFactory
+from cts.driver import CheckingFactory, DeclaringFactory, Driver, DriverFactory, TunableFactory, ValidatingFactory
 from cts.errors import BadInput
 
 if TYPE_CHECKING:
@@ -109,6 +109,10 @@ def check_driver(spec: str) -> None:
         factory.check(options)
     for text in transforms:
         check_transform(text)
+        if isinstance(factory, DeclaringFactory) and not factory.runs_modules:
+            from cts.plugins.transform import runs_no_modules
+
+            raise runs_no_modules(plain, text)
 
 
 def check_transform(text: str) -> None:

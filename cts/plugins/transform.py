@@ -59,6 +59,12 @@ def parse(text: str) -> Transform:
     return Transform(text, program("spirv-opt"), flags)
 
 
+def runs_no_modules(driver: str, text: str) -> BadInput:
+    """What to say of a transform of a driver that takes cases alone."""
+    what = f"driver {driver!r} runs no modules, so there is nothing to transform"
+    return BadInput("transform", what, f"{driver}|{text}", "interpreter, vulkan or another module driver")
+
+
 @lru_cache(maxsize=256)
 def _optimised(transform: Transform, words: bytes) -> bytes:
     command = [transform.path, f"--target-env={TARGET}", *_LAYOUTS, *transform.flags, "-", "-o", "-"]
@@ -89,8 +95,7 @@ class Transformed:
 
     def __init__(self, driver: Driver, transform: Transform) -> None:
         if not isinstance(driver, ModuleDriver):
-            what = f"driver {driver.name!r} runs no modules, so there is nothing to transform"
-            raise BadInput("transform", what, transform.text, "interpreter, vulkan or another module driver")
+            raise runs_no_modules(driver.name, transform.text)
         self.name = f"{driver.name}|{transform.text}"
         self._driver: ModuleDriver = driver
         self._transform = transform

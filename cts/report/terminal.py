@@ -143,7 +143,7 @@ class Terminal:
         seconds = self.clock() - self.started
         rate = self.done / seconds if seconds > 0 else 0.0
         left = f", about {(self.total - self.done) / rate:.0f} s left" if rate else ""
-        findings = sum(count for verdict, count in self.tally.verdicts.items() if verdict.is_finding)
+        findings = self.tally.findings
         return f"{rate:.0f} per second{left}, {findings} finding{'' if findings == 1 else 's'}"
 
     def _error(self, error: CtsError) -> None:

@@ -25,6 +25,7 @@ from cts.judging.judge import NO_RESUME_STATE, ResumeState
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine
 from cts.plugins import registry
+from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.running.tasks import Answer, Task, TaskRunner
@@ -239,11 +240,12 @@ def _serve(connection: Connection, setting: Setting) -> None:
             opened = open_driver(spec, setting.quarantine, setting.baseline)
             drivers.append(replace(opened, resumed=setting.states[spec], emit=emit))
         runner = TaskRunner(drivers, registry.oracle(), setting.profile, emit, setting.reruns)
-        while (message := connection.recv()) is not None:
-            number, task = message
-            answer = runner.answer(task)
-            answer.events, events[:] = list(events), []
-            connection.send(_Done(number, answer))
+        with rarely_collected():
+            while (message := connection.recv()) is not None:
+                number, task = message
+                answer = runner.answer(task)
+                answer.events, events[:] = list(events), []
+                connection.send(_Done(number, answer))
     except (EOFError, BrokenPipeError):
         return  # the run has ended
     except (BadInput, HarnessTrouble) as e:

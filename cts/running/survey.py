@@ -133,11 +133,11 @@ class Survey:
 
     def for_last(self) -> Iterator[int]:
         """The numbers of the examples that a quarantine leaves for last, as long as a driver is left."""
-        for number in self._for_last:
+        while self._for_last:
             self._late = self._late or self._time_is_up()
             if not self.alive or self._late:
                 return
-            yield number
+            yield self._for_last.pop(0)
 
     def wants(self, specs: Iterable[str]) -> bool:
         """Whether examples on these drivers are still asked for."""
@@ -187,7 +187,7 @@ class Survey:
             self._faults.shrink(source, self._profile, lambda case: checked_expectation(case, oracle), known)
         for spec, explored in self.results.items():
             if ended and spec in self.alive:
-                explored.not_run[ended] += self._profile.max_examples - self._drawn
+                explored.not_run[ended] += self._profile.max_examples - self._drawn + len(self._for_last)
             if explored.verdict is Verdict.PASS and not explored.examples:
                 explored.verdict, explored.detail = self._nothing_ran(explored)
         return Exploration(self.results, self._faults.by_kind)

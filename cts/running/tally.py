@@ -91,6 +91,11 @@ class Tally:
         return sum(row.judged for row in self.rows.values())
 
     @property
+    def findings(self) -> int:
+        """Results so far that are findings, and that no baseline lists."""
+        return sum(n for verdict, n in (self.verdicts - self._known_verdicts).items() if verdict.is_finding)
+
+    @property
     def exit_status(self) -> int:
         """The highest status that applies: 0 clean, 1 findings, 2 what was asked for cannot be used, 3 trouble."""
         return exit_status(

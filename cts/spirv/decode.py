@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from cts.spirv.encode import Id, NumberType, Value
 from cts.spirv.grammar import MAGIC, Instruction, Operand, grammar, only_ids
@@ -25,8 +26,7 @@ class Header:
     bound: int
 
 
-@dataclass(frozen=True)
-class Decoded:
+class Decoded(Struct, frozen=True, gc=False):
     """One instruction at word `at`. `values` are as the emitter takes them: result type first, no result id."""
 
     rule: Instruction
@@ -51,10 +51,11 @@ def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
     decode_header(words)
     plain: list[int] = words.tolist()
     numbers: dict[Id, NumberType] = {}
+    rules = grammar().by_opcode
     start = 5
     while start < len(plain):
         count, opcode = plain[start] >> 16, plain[start] & 0xFFFF
-        rule = grammar().by_opcode.get(opcode)
+        rule = rules.get(opcode)
         if rule is None:
             raise DecodeError(f"word {start}: opcode {opcode} is unknown to the grammar")
         if count == 0 or start + count > len(plain):
@@ -108,13 +109,14 @@ def note_number_type(
     numbers: dict[Id, NumberType], rule: Instruction, result: Id | None, values: tuple[Value, ...]
 ) -> None:
     """Remember what OpTypeInt and OpTypeFloat say about literals, and which values are of such a type."""
-    if rule.name in ("OpTypeInt", "OpTypeFloat"):
-        is_float = rule.name == "OpTypeFloat"
+    name = rule.name
+    if name == "OpTypeInt" or name == "OpTypeFloat":
+        is_float = name == "OpTypeFloat"
         assert result is not None
         width = values[0]
         assert isinstance(width, int)
         numbers[result] = NumberType(width, is_float, not is_float and values[1] == 1)
-    elif rule.has_type and result is not None and isinstance(values[0], Id) and values[0] in numbers:
+    elif result is not None and values and type(values[0]) is Id and values[0] in numbers and rule.has_type:
         numbers[result] = numbers[values[0]]
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias, cast
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from cts.spirv.grammar import Instruction, Operand, OperandKind, grammar, only_ids
 
@@ -26,8 +25,7 @@ class EmitError(ValueError):
     """An instruction that the grammar does not allow: a bug in whoever emits it."""
 
 
-@dataclass(frozen=True)
-class NumberType:
+class NumberType(NamedTuple):
     """What OpTypeInt or OpTypeFloat declared: how the literals of that type are written."""
 
     width: int
@@ -38,7 +36,12 @@ class NumberType:
 NumberTypes: TypeAlias = Mapping[Id, NumberType]
 
 
-def encode(instruction: Instruction, result: Id | None, values: Sequence[Value], numbers: NumberTypes) -> list[int]:
+_ONLY_IDS = frozenset({Id})
+
+
+def encode(
+    instruction: Instruction, result: Id | None, values: tuple[Value, ...], numbers: NumberTypes
+) -> tuple[int, ...]:
     """The words of one instruction, its first word included.
 
     `values` are the operands in grammar order without the result id: the result type comes first.
@@ -47,33 +50,52 @@ def encode(instruction: Instruction, result: Id | None, values: Sequence[Value],
     as its bit pattern. `numbers` holds the number types declared so far. Raises EmitError.
     """
     ids = only_ids(instruction.opcode)
-    count = len(values) + (result is not None)
-    if (
-        ids is not None
-        and ids.fit(count)
-        and (result is None) == (ids.result < 0)
-        and all(type(v) is Id for v in values)
-    ):
-        # Most instructions of a function, and the way below takes much longer.
-        words = [count + 1 << 16 | instruction.opcode, *cast("Sequence[Id]", values)]
-        if result is not None:
-            words.insert(ids.result + 1, result)
-        return words
+    if ids is not None:
+        count = len(values) + (result is not None)
+        if (
+            (count == ids.least or (ids.more and count > ids.least))
+            and (result is None) == (ids.result < 0)
+            and _ONLY_IDS.issuperset(map(type, values))
+        ):
+            # Most instructions of a function, and the way below takes much longer.
+            first = count + 1 << 16 | instruction.opcode
+            if result is None:
+                return first, *values  # type: ignore[return-value]
+            return first, *values[: ids.result], result, *values[ids.result :]  # type: ignore[return-value]
+    # Modules have most of their declarations in common. Equal numbers may be of different types.
+    declared = numbers.get(values[0]) if values and type(values[0]) is Id else None
+    key = instruction.opcode, result, values, tuple(map(type, values)), declared
+    words = _KNOWN.get(key)
+    if words is None:
+        words = _encode(instruction, result, values, numbers)
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[key] = words
+    return words
+
+
+#: Instructions as they were written before.
+_KNOWN: dict[Hashable, tuple[int, ...]] = {}
+_MOST_KNOWN = 50_000
+
+
+def _encode(
+    instruction: Instruction, result: Id | None, values: tuple[Value, ...], numbers: NumberTypes
+) -> tuple[int, ...]:
     call = _Call(instruction, result, values, numbers)
-    words = [0, *call.operands(instruction.operands)]
+    words = tuple(call.operands(instruction.operands))
     if call.has_more():
         raise call.error(f"{len(values)} operands given, {call.position} expected; the first extra: {call.next()!r}")
-    if len(words) > 0xFFFF:
-        raise call.error(f"{len(words)} words; an instruction has at most 65535")
-    words[0] = len(words) << 16 | instruction.opcode
-    return words
+    if len(words) >= 0xFFFF:
+        raise call.error(f"{len(words) + 1} words; an instruction has at most 65535")
+    return len(words) + 1 << 16 | instruction.opcode, *words
 
 
 class _Call:
     """The operands given for one instruction, consumed from left to right."""
 
     def __init__(
-        self, instruction: Instruction, result: Id | None, values: Sequence[Value], numbers: NumberTypes
+        self, instruction: Instruction, result: Id | None, values: tuple[Value, ...], numbers: NumberTypes
     ) -> None:
         self.instruction = instruction
         self.result = result

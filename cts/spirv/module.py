@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,12 +46,39 @@ _SECTION_OF_GROUP = {"Annotation": "annotations", "Type-Declaration": "globals",
 #: Instructions that stand for the same thing when written twice; SPIR-V forbids most of these duplicates.
 _SHARED_GROUPS = ("Type-Declaration", "Constant-Creation", "Annotation")
 _SHARED_OPCODES = ("OpCapability", "OpExtension", "OpExtInstImport")
+#: Their SpecId makes each different from all others.
+_NEVER_SHARED = ("OpSpecConstant", "OpSpecConstantTrue", "OpSpecConstantFalse")
 
 #: Extensions that an extension depends on, to be declared as well (CM-003, DV).
 _DEPENDS_ON = {
     "SPV_NV_cooperative_matrix2": ("SPV_KHR_cooperative_matrix",),
     "SPV_NV_cooperative_matrix_decode_vector": ("SPV_NV_cooperative_matrix2",),
 }
+
+
+#: What stands for the result of an instruction that has none.
+_NONE = Id(0)
+
+
+class _Form(NamedTuple):
+    """How the builder treats an opcode; `name` is the grammar's, `section` None for instructions of functions."""
+
+    name: str
+    rule: Instruction
+    has_result: bool
+    section: str | None
+    shared: bool
+
+
+@cache
+def _form(name: str) -> _Form:
+    """Raises EmitError for a name that is not of the grammar."""
+    rule = grammar().by_name.get(name)
+    if rule is None:
+        raise EmitError(f"{name} is unknown to the grammar")
+    section = _SECTION_OF_OPCODE.get(rule.name) or _SECTION_OF_GROUP.get(rule.group)
+    shared = rule.name not in _NEVER_SHARED and (rule.group in _SHARED_GROUPS or rule.name in _SHARED_OPCODES)
+    return _Form(rule.name, rule, rule.has_result, section, shared)
 
 
 class _Function:
@@ -61,7 +90,7 @@ class _Function:
         self.body: list[int] = []
         self.has_block = False
 
-    def add(self, name: str, words: list[int]) -> None:
+    def add(self, name: str, words: tuple[int, ...]) -> None:
         if name == "OpVariable":
             self.variables += words
         elif self.has_block:
@@ -107,19 +136,17 @@ class ModuleBuilder:
         its id comes back. OpSpecConstant is always new: its SpecId makes it different from others.
         Raises EmitError.
         """
-        rule = grammar().by_name.get(name)
-        if rule is None:
-            raise EmitError(f"{name} is unknown to the grammar")
-        shared = result is None and self._is_shared(rule)
-        if shared and (known := self._shared.get((rule.name, values))) is not None:
+        form = _form(name)
+        shared = form.shared and result is None
+        if shared and (known := self._shared.get((form.name, values))) is not None:
             return known
-        if rule.has_result and result is None:
+        if result is None and form.has_result:
             result = self.id()
-        self._write(rule, values, encode(rule, result, values, self._numbers))
-        note_number_type(self._numbers, rule, result, values)
-        done = result if result is not None else Id(0)
+        self._write(form, values, encode(form.rule, result, values, self._numbers))
+        note_number_type(self._numbers, form.rule, result, values)
+        done = result if result is not None else _NONE
         if shared:
-            self._shared[rule.name, values] = done
+            self._shared[form.name, values] = done
         return done
 
     def declared(self, name: str, *values: Value) -> Id | None:
@@ -157,28 +184,23 @@ class ModuleBuilder:
         header: list[int] = [MAGIC, major << 16 | minor << 8, 0, self._bound, 0]
         return np.fromiter(chain(header, *self._sections.values()), np.uint32)
 
-    def _write(self, rule: Instruction, values: tuple[Value, ...], words: list[int]) -> None:
-        section = _SECTION_OF_OPCODE.get(rule.name) or _SECTION_OF_GROUP.get(rule.group)
-        if rule.name == "OpVariable" and len(values) > 1 and values[1] != "Function":
+    def _write(self, form: _Form, values: tuple[Value, ...], words: tuple[int, ...]) -> None:
+        section, name = form.section, form.name
+        if name == "OpVariable" and len(values) > 1 and values[1] != "Function":
             section = "globals"
-        if rule.name == "OpUndef" and not self._open:
+        if name == "OpUndef" and not self._open:
             section = "globals"
-        if rule.name == "OpFunction":
+        if name == "OpFunction":
             self._open.append(_Function())
         if section is not None:
             self._sections[section] += words
         elif self._open:
-            self._open[-1].add(rule.name, words)
+            self._open[-1].add(name, words)
         else:
-            raise EmitError(f"{rule.name} belongs into a function: emit OpFunction before it")
-        if rule.name == "OpFunctionEnd":
+            raise EmitError(f"{name} belongs into a function: emit OpFunction before it")
+        if name == "OpFunctionEnd":
             done = self._open.pop()
             self._later.append([*done.head, *done.variables, *done.body])
             if not self._open:
                 self._sections["functions"] += chain.from_iterable(reversed(self._later))
                 self._later.clear()
-
-    def _is_shared(self, rule: Instruction) -> bool:
-        if rule.name in ("OpSpecConstant", "OpSpecConstantTrue", "OpSpecConstantFalse"):
-            return False
-        return rule.group in _SHARED_GROUPS or rule.name in _SHARED_OPCODES

@@ -59,6 +59,8 @@ class Factory:
     It has variants and mutants, see `VariantFactory` and `MutantFactory` in `cts.driver`.
     """
 
+    runs_modules = False
+
     def __call__(self, options: dict[str, str]) -> Emulator:
         """An emulator. Raises BadInput as `check` does."""
         self.check(options)

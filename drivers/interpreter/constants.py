@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -80,7 +79,7 @@ def _operation(d: Declarations, i: Instruction) -> Value:
     """OpSpecConstantOp: the operation's own handler, given constants."""
     name = str(i.operands[0])
     rule = grammar().by_name[name]
-    inner = replace(i, opcode=rule.opcode, name=rule.name, operands=i.operands[1:])
+    inner = i.held(1, rule.name, rule.opcode)
     make = lookup().pure.get(inner.opcode)
     if make is None:
         raise Unsupported(f"OpSpecConstantOp {name}")

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from cts.drivers.interpreter.problems import Malformed
 from cts.spirv.decode import Decoded, DecodeError, decode, decode_header
@@ -36,6 +37,25 @@ TERMINATORS = frozenset(
 #: Extended instruction sets without semantics, by how their names begin.
 _WITHOUT_SEMANTICS = ("NonSemantic.", "DebugInfo", "OpenCL.DebugInfo.")
 
+_EXTENDED = frozenset({"OpExtInst", "OpExtInstWithForwardRefsKHR"})
+
+#: Instructions that are noted before types and constants.
+_PREAMBLE = frozenset(
+    {
+        "OpCapability",
+        "OpExtInstImport",
+        "OpEntryPoint",
+        "OpExecutionMode",
+        "OpExecutionModeId",
+        "OpName",
+        "OpDecorate",
+        "OpDecorateId",
+        "OpMemberDecorate",
+        "OpGroupDecorate",
+        "OpGroupMemberDecorate",
+    }
+)
+
 #: Instructions that execution does not depend on.
 IGNORED = frozenset(
     {
@@ -59,11 +79,11 @@ IGNORED = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(Struct, frozen=True, gc=False):
     """One instruction at word `at`. `type` and `result` are 0 where it has none; `operands` exclude both.
 
-    Operands are as the decoder gives them: ids, numbers, names of enumerants and masks.
+    Operands are as the decoder gives them: ids, numbers, names of enumerants and masks. `ids` are those of them that
+    are ids.
     """
 
     opcode: int
@@ -71,12 +91,14 @@ class Instruction:
     type: int
     result: int
     operands: tuple[Value, ...]
+    ids: tuple[Id, ...]
     at: int = 0
 
-    @cached_property
-    def ids(self) -> tuple[int, ...]:
-        """The operands that are ids."""
-        return tuple(o for o in self.operands if isinstance(o, Id))
+    def held(self, first: int, name: str, opcode: int) -> Instruction:
+        """The instruction that this one holds, whose operands are those from the first on."""
+        operands = self.operands[first:]
+        ids = tuple([v for v in operands if type(v) is Id])
+        return Instruction(opcode, name, self.type, self.result, operands, ids, self.at)
 
     def id(self, index: int) -> int:
         """Operand `index`, which must be an id."""
@@ -177,46 +199,59 @@ class _Parser:
         self.function: Function | None = None
         self.block: Block | None = None
         self.results: set[int] = set()
-        self.used: dict[int, str] = {}
+        #: Where each id is used first: word and opcode.
+        self.used: dict[Id, tuple[int, str]] = {}
 
     def run(self, decoded: Iterator[Decoded]) -> None:
         for d in decoded:
-            if self.is_non_semantic(d):
-                self.check_ids(d, ())  # what they refer to does not matter
+            name = d.name
+            if name in _EXTENDED and self.is_non_semantic(d):
+                self.define(d)  # what they refer to does not matter
                 continue
-            self.check_ids(d, d.values)
-            if d.name in IGNORED:
+            ids = tuple([v for v in d.values if type(v) is Id])
+            self.check_ids(d, ids)
+            self.define(d)
+            if name in IGNORED:
                 continue
-            if not self.preamble(d):
-                self.note_uses(d)
-                self.place(_instruction(d), d.at)
+            if name in _PREAMBLE:
+                self.preamble(d)
+            else:
+                self.note_uses(d, ids)
+                self.place(_instruction(d, ids), d.at)
         if self.function is not None:
             raise Malformed(f"function {self.module.label(self.function.id)} has no OpFunctionEnd")
         undefined = [id_ for id_ in self.used if id_ not in self.results]
         if undefined:
-            raise Malformed(f"{self.used[undefined[0]]}: {self.module.label(undefined[0])} is defined nowhere")
+            at, name = self.used[undefined[0]]
+            raise Malformed(f"word {at}: {name}: {self.module.label(undefined[0])} is defined nowhere")
 
-    def check_ids(self, d: Decoded, values: tuple[Value, ...]) -> None:
-        bad = [v for v in (*values, d.result) if isinstance(v, Id) and not 0 < v < self.module.bound]
-        if bad:
-            raise Malformed(f"word {d.at}: {d.name}: id {bad[0]!r} is outside the bound {self.module.bound}")
-        if d.result is not None:
-            if d.result in self.results:
-                raise Malformed(f"word {d.at}: {d.name}: {d.result!r} is defined twice")
-            self.results.add(d.result)
+    def check_ids(self, d: Decoded, ids: tuple[Id, ...]) -> None:
+        if ids and (min(ids) == 0 or max(ids) >= self.module.bound):
+            bad = next(id_ for id_ in ids if not 0 < id_ < self.module.bound)
+            raise self.outside(d, bad)
 
-    def note_uses(self, d: Decoded) -> None:
-        for value in d.values:
-            if isinstance(value, Id):
-                self.used.setdefault(value, f"word {d.at}: {d.name}")
+    def define(self, d: Decoded) -> None:
+        if d.result is None:
+            return
+        if not 0 < d.result < self.module.bound:
+            raise self.outside(d, d.result)
+        if d.result in self.results:
+            raise Malformed(f"word {d.at}: {d.name}: {d.result!r} is defined twice")
+        self.results.add(d.result)
+
+    def outside(self, d: Decoded, id_: Id) -> Malformed:
+        return Malformed(f"word {d.at}: {d.name}: id {id_!r} is outside the bound {self.module.bound}")
+
+    def note_uses(self, d: Decoded, ids: tuple[Id, ...]) -> None:
+        for id_ in ids:
+            if id_ not in self.used:
+                self.used[id_] = d.at, d.name
 
     def is_non_semantic(self, d: Decoded) -> bool:
-        if d.name not in ("OpExtInst", "OpExtInstWithForwardRefsKHR"):
-            return False
         return self.module.imports.get(_int(d.values[1]), "").startswith(_WITHOUT_SEMANTICS)
 
-    def preamble(self, d: Decoded) -> bool:
-        """Whether the instruction is one of those before types and constants, now noted."""
+    def preamble(self, d: Decoded) -> None:
+        """Note an instruction of those before types and constants."""
         m, v = self.module, d.values
         match d.name:
             case "OpCapability":
@@ -241,32 +276,30 @@ class _Parser:
                 for id_, member in zip(v[1::2], v[2::2], strict=True):
                     decorations = m.member_decorations.setdefault((_int(id_), _int(member)), {})
                     decorations.update(m.decorations.get(_int(v[0]), {}))
-            case _:
-                return False
-        return True
 
     def place(self, i: Instruction, word: int) -> None:
-        if i.name == "OpFunction":
+        name = i.name
+        if name == "OpFunction":
             if self.function is not None:
                 raise Malformed(f"word {word}: OpFunction inside function {self.module.label(self.function.id)}")
             self.function = Function(i.result, _int(i.operands[1]))
         elif self.function is None:
             self.module.globals.append(i)
-        elif i.name == "OpFunctionEnd":
+        elif name == "OpFunctionEnd":
             self.end_function(word)
-        elif i.name == "OpFunctionParameter":
+        elif name == "OpFunctionParameter":
             self.function.parameters.append(i)
-        elif i.name == "OpLabel":
+        elif name == "OpLabel":
             if self.block is not None:
                 raise Malformed(f"word {word}: block {self.module.label(self.block.label)} has no terminator")
             self.block = Block(i.result)
             self.function.blocks.append(self.block)
         elif self.block is None:
-            raise Malformed(f"word {word}: {i.name} is not in a block")
-        elif i.name in TERMINATORS:
+            raise Malformed(f"word {word}: {name} is not in a block")
+        elif name in TERMINATORS:
             self.block.terminator = i
             self.block = None
-        elif i.name == "OpPhi":
+        elif name == "OpPhi":
             self.block.phis.append(i)
         else:
             self.block.body.append(i)
@@ -279,12 +312,11 @@ class _Parser:
         self.function = None
 
 
-def _instruction(d: Decoded) -> Instruction:
-    values = d.values
-    type_ = 0
-    if d.rule.has_type:
-        type_, values = _int(values[0]), values[1:]
-    return Instruction(d.rule.opcode, d.name, type_, d.result or 0, values, d.at)
+def _instruction(d: Decoded, ids: tuple[Id, ...]) -> Instruction:
+    opcode = d.rule.opcode
+    if d.result is None or not d.rule.has_type:
+        return Instruction(opcode, d.name, 0, d.result or 0, d.values, ids, d.at)
+    return Instruction(opcode, d.name, ids[0], d.result, d.values[1:], ids[1:], d.at)
 
 
 def _int(value: Value | None) -> int:

@@ -50,6 +50,12 @@ def test_drivers_and_areas_that_are_named_twice_run_once(cts: Cts, fakes: Module
     assert "1 pass; 3 cases judged" in ran.out
 
 
+def test_a_transform_needs_a_driver_that_runs_modules(cts: Cts) -> None:
+    ran = cts("run", CASE, "-d", "emulator", "--transform", "spirv-opt:-O")
+    assert ran.status == 2 and "driver 'emulator' runs no modules" in ran.err
+    assert not list(cts.folder.iterdir())
+
+
 def test_one_file_for_two_reports_is_refused(cts: Cts, fakes: ModuleType) -> None:
     ran = cts("run", CASE, "-d", "fake:right", "--junit", "out", "--html", "./out")
     assert ran.status == 2 and "where: --junit and --html" in ran.err

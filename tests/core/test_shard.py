@@ -9,6 +9,7 @@ import pytest
 
 from cts.errors import BadInput
 from cts.judging.events import CaseJudged, Event, Result
+from cts.known import quarantine
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
@@ -98,3 +99,14 @@ def test_the_examples_that_time_is_lacking_for_are_counted(fakes: ModuleType, mo
     ((why, count),) = result.not_run.items()
     assert why == "the time of the run was up (--max-time 20)"
     assert 0 < result.examples == PROFILE.max_examples - count
+
+
+def test_so_are_those_that_a_quarantine_leaves_for_last(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(1000))
+    monkeypatch.setattr("cts.running.runner.time.perf_counter", lambda: float(next(now)))
+    last = "schema: 1\nhashes: 2\nentries:\n  - {match: {cases: fixed}, when: last, reason: it hangs}\n"
+    plan = Plan(("fake:right",), PROFILE, areas=("fake_area",), quarantine=quarantine.loads(last), max_seconds=45)
+    _, events = events_of(plan)
+    (result,) = [e for e in events if isinstance(e, Result)]
+    late = result.not_run["the time of the run was up (--max-time 45)"]
+    assert result.examples > 0 and result.examples + result.repeated + late == PROFILE.max_examples

@@ -54,6 +54,12 @@ def test_findings_are_counted_and_what_they_make_needless_is_done() -> None:
     assert lines(shown(events)) == ["after 40 s: 100 of 120 cases, 2 per second, about 8 s left, 1 finding"]
 
 
+def test_what_a_baseline_lists_is_no_finding() -> None:
+    known = replace(result("c1", Verdict.FAIL), known="a bug of the driver")
+    events: list[tuple[float, Event]] = [(0.0, STARTED), (10.0, known), (40.0, result("c2"))]
+    assert lines(shown(events)) == ["after 40 s: 2 of 120 cases, 0 per second, about 2360 s left, 0 findings"]
+
+
 def test_nothing_is_said_of_a_quick_run() -> None:
     events: list[tuple[float, Event]] = [(0.0, STARTED), *((float(n), result(f"c{n}")) for n in range(1, 21))]
     assert lines(shown(events)) == []

@@ -101,6 +101,8 @@ class Lowering:
         #: The buffer of each pointer of the program.
         self.pointees: dict[str, str] = {}
         self.builtins: dict[str, Id] = {}
+        #: The index of the workgroup among all, once it is computed.
+        self.workgroup_index: Id | None = None
         self.interface: list[Id] = []
         #: Callbacks by name, and their ids once they are written.
         self.functions: dict[str, AnyFunction] = dict(structure.functions)

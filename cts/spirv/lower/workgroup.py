@@ -51,10 +51,13 @@ def _copy(lowering: Lowering, buffer: BufferStructure, *, into: bool) -> None:
 
 
 def _workgroup_index(lowering: Lowering) -> Id:
-    """The index of the workgroup among all, x fastest: x + n_x (y + n_y z)."""
+    """The index of the workgroup among all, x fastest: x + n_x (y + n_y z). Computed once, by the first copy."""
+    if lowering.workgroup_index is not None:
+        return lowering.workgroup_index
     op, uint = lowering.module.op, lowering.uint
     index = lowering.component_of_builtin("WorkgroupId", 2)
     for axis in (1, 0):
         rows = op("OpIMul", uint, index, lowering.component_of_builtin("NumWorkgroups", axis))
         index = op("OpIAdd", uint, lowering.component_of_builtin("WorkgroupId", axis), rows)
+    lowering.workgroup_index = index
     return index

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Unsupported
@@ -21,7 +19,7 @@ def extended(c: Compiler, i: Instruction) -> Step:
     if set_ != GLSL:
         raise Unsupported(f"instruction {number} of {set_}")
     name = extended_instructions(GLSL).get(number, str(number))
-    inner = replace(i, name=name, operands=i.operands[2:])
+    inner = i.held(2, name, i.opcode)
     check_on_vectors(c.declared, inner)
     if (make := handlers.glsl_step.get(name)) is not None:
         return make(c, inner)
