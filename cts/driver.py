@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cts.capabilities import Capabilities
     from cts.job import ModuleJob
     from cts.model import Case
+    from cts.model.sweep import Sweep
 
 
 #: An environment variable that is set in the processes of a run, so that a driver starts no further processes for a
@@ -81,6 +82,19 @@ class Job:
 
 
 @dataclass(frozen=True)
+class SweepJob:
+    """A sweep for one driver: all its parameter sets, none of which breaks a rule, in one dispatch.
+
+    `memory` is every buffer before the run, uint8: those of `sweep.windows` are a window for each set, the others as
+    in a `Job`. A driver that runs SPIR-V calls `module()`, whose workgroups are those of all sets, one after the other.
+    """
+
+    sweep: Sweep
+    memory: dict[str, npt.NDArray[np.uint8]]
+    module: Callable[[], ModuleJob]
+
+
+@dataclass(frozen=True)
 class Described:
     """A named choice that a driver offers: an emulator's variant or mutant."""
 
@@ -128,6 +142,18 @@ class ModuleDriver(Driver, Protocol):
 
     def run_module(self, job: ModuleJob) -> Outcome:
         """Run one dispatch. As `run`, it must not raise."""
+        ...
+
+
+@runtime_checkable
+class SweepDriver(Driver, Protocol):
+    """Optional: a driver that runs many parameter sets of one template at a time. Others get them one by one."""
+
+    def run_sweeps(self, jobs: Iterable[SweepJob]) -> Iterator[Outcome]:
+        """The outcome of each job, in order; like `run`, without exceptions. May take further jobs while one runs.
+
+        `memory` of an outcome is every buffer of the job, with its windows.
+        """
         ...
 
 

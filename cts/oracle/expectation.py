@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.model import Case, ComponentType
+from cts.model.sweep import Sweep
 from cts.oracle.trace import TraceStep
 
 
@@ -117,6 +118,31 @@ class Violation:
     remedy: str
 
 
+@dataclass(frozen=True, eq=False)
+class Exclusion:
+    """Parameter sets that break a rule: `sets` are their numbers, ascending, (m,) int64; `violation` is the first's.
+
+    A set that breaks several rules belongs to the first that it breaks in program order.
+    """
+
+    violation: Violation
+    sets: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """The oracle's answer to a sweep.
+
+    `valid` are the numbers of the parameter sets that break no rule, ascending, (m,) int64; the others are in one of
+    `exclusions` each. `buffers` are what the valid sets may leave in the buffers that the template writes, one set
+    after the other: `exact` has m times the buffer's size bytes, and offsets count from the first valid set's contents.
+    """
+
+    valid: npt.NDArray[np.int64]
+    exclusions: tuple[Exclusion, ...]
+    buffers: dict[str, Allowed]
+
+
 @dataclass(frozen=True)
 class Trace:
     """How one byte of memory came to be expected as it is.
@@ -165,6 +191,13 @@ class Oracle(Protocol):
 
     def expect(self, case: Case) -> Expectation:
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""
+        ...
+
+    def sweep(self, sweep: Sweep) -> Swept:
+        """Which parameter sets may be run, and what these may leave behind.
+
+        Raises BadInput for a template that cannot be swept, and for more sets than can be judged at a time.
+        """
         ...
 
     def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:

@@ -1,0 +1,183 @@
+"""A case under many parameter sets: a template, the words of each set, and how memory is divided among the sets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from cts.errors import BadInput
+from cts.model.buffer import Data, initial_bits
+from cts.model.case import GUARD_BYTES, Case, guard_pattern
+from cts.model.component import Bits
+from cts.model.delivery import dynamics
+from cts.model.instruction import Store
+from cts.model.operand import Scalar, SpecNumber
+from cts.model.resolve import types_of
+from cts.model.types import PointerType
+from cts.model.vector_products import VectorOuterProductAccumulate, VectorReduceSumAccumulate
+
+Words: TypeAlias = npt.NDArray[np.uint32]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+#: Bytes of guard pattern, at least, between the windows of two sets; windows begin at multiples of it, which is the
+#: largest offset alignment that a Vulkan device may ask.
+GAP = 256
+
+#: The most workgroups of one dispatch: what every Vulkan device can run in one dimension.
+MAX_WORKGROUPS = 65535
+
+#: The most bytes that the windows of one buffer may have together: the least maxStorageBufferRange there is.
+MAX_WINDOW_BYTES = 1 << 27
+
+
+@dataclass(frozen=True)
+class Windows:
+    """`count` windows of `size` bytes of one buffer, each `stride` bytes after the one before."""
+
+    count: int
+    size: int
+    stride: int
+
+    def memory(self, contents: Bytes) -> Bytes:
+        """Memory with these contents, (count, size) or (1, size): guard, windows with their gaps, guard."""
+        rows = self._rows(np.empty(self.count * self.stride + 2 * GUARD_BYTES, np.uint8))
+        rows.base[:GUARD_BYTES] = rows.base[-GUARD_BYTES:] = guard_pattern()  # type: ignore[index]
+        rows[:, : self.size] = contents
+        rows[:, self.size :] = guard_pattern()[: self.stride - self.size]
+        memory: Bytes = rows.base  # type: ignore[assignment]
+        return memory
+
+    def contents(self, memory: Bytes) -> Bytes:
+        """The contents of the windows, (count, size), a view."""
+        return self._rows(memory)[:, : self.size]
+
+    def gaps(self, memory: Bytes) -> Bytes:
+        """What follows each window, (count, stride - size), a view; it should hold the guard pattern's beginning."""
+        return self._rows(memory)[:, self.size :]
+
+    def _rows(self, memory: Bytes) -> Bytes:
+        return memory[GUARD_BYTES:-GUARD_BYTES].reshape(self.count, self.stride)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A template under n parameter sets.
+
+    `sets` are their words, (n, k) uint32, one for each operand of `cts.model.dynamics(template)`, in that order.
+    `data` gives buffers of the template other contents under each set, (n, bytes of the buffer) uint8. A buffer that
+    the template writes, or that has such data, is divided into windows, one for each set; the others are shared.
+    """
+
+    template: Case
+    sets: Words
+    data: Mapping[str, Bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        asked = sum(1 for _ in dynamics(self.template))
+        if self.sets.ndim != 2 or self.sets.shape[1] != asked or self.sets.dtype != np.uint32:
+            raise ValueError(f"sets are {self.sets.dtype}{self.sets.shape}; the template asks for uint32 (n, {asked})")
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    @cached_property
+    def windows(self) -> dict[str, Windows]:
+        """The windows of the buffers that have them."""
+        return {
+            name: Windows(len(self), buffer.size, window_stride(buffer.size, buffer.element_size))
+            for name, buffer in self.template.buffers.items()
+            if name in self.data or name in written(self.template)
+        }
+
+    def chosen(self, which: npt.NDArray[np.intp] | npt.NDArray[np.bool_] | slice) -> Sweep:
+        """The same of some sets."""
+        return replace(self, sets=self.sets[which], data={name: rows[which] for name, rows in self.data.items()})
+
+    def memory(self) -> dict[str, Bytes]:
+        """Every buffer before the run, uint8: as that of a case, or with windows."""
+        guard = guard_pattern()
+        memory = {}
+        for name, buffer in self.template.buffers.items():
+            contents = initial_bits(buffer).view(np.uint8)
+            if name in self.windows:
+                memory[name] = self.windows[name].memory(self.data.get(name, contents))
+            else:
+                memory[name] = np.concatenate([guard, contents, guard])
+        return memory
+
+    def case(self, index: int, constness: Literal["dynamic", "literal", "spec"] = "dynamic") -> Case:
+        """One set as a case of its own, whose swept operands are delivered as `constness` says."""
+        case = self.template
+        program = list(case.program)
+        for (i, path, operand), word in zip(dynamics(case), self.sets[index].tolist(), strict=True):
+            program[i] = _with(program[i], path, _delivered(operand, word, constness))
+        buffers = dict(case.buffers)
+        for name, rows in self.data.items():
+            bits = rows[index].view(buffers[name].type.bits_dtype)
+            buffers[name] = msgspec.structs.replace(buffers[name], data=_values(bits))
+        return msgspec.structs.replace(case, program=tuple(program), buffers=buffers)
+
+
+def window_stride(size: int, element_size: int) -> int:
+    """From one window to the next, in bytes: with a gap, and whole elements."""
+    unit = math.lcm(GAP, element_size)
+    return -(-(size + GAP) // unit) * unit
+
+
+def sets_at_a_time(template: Case, data: Mapping[str, Bytes] | None = None) -> int:
+    """How many sets of a template one dispatch can have. Raises BadInput where there is no room for one."""
+    swept = {*written(template), *(data or {})}
+    strides = [window_stride(b.size, b.element_size) for name, b in template.buffers.items() if name in swept]
+    most = min(
+        MAX_WORKGROUPS // math.prod(template.dispatch.workgroups),
+        *((MAX_WINDOW_BYTES - 2 * GUARD_BYTES) // stride for stride in strides),
+    )
+    if most < 1:
+        what = f"a template of {math.prod(template.dispatch.workgroups)} workgroups with windows of {strides} bytes"
+        raise BadInput("sweep-too-large", what, template.name, "fewer workgroups and smaller buffers")
+    return most
+
+
+def written(case: Case) -> tuple[str, ...]:
+    """The buffers that a well-formed case stores or accumulates to, in the order of the case."""
+    types, names = types_of(case), set()
+    for instruction in case.program:
+        if isinstance(instruction, Store | VectorReduceSumAccumulate):
+            pointer = types.get(instruction.buffer)
+            names.add(pointer.buffer if isinstance(pointer, PointerType) else instruction.buffer)
+        elif isinstance(instruction, VectorOuterProductAccumulate):
+            names.add(instruction.matrix)
+    return tuple(name for name in case.buffers if name in names)
+
+
+def _with(instruction: object, path: str, value: object) -> object:
+    """An instruction with another operand at `offset`, `offset[1]`, ..."""
+    name, _, index = path.removesuffix("]").partition("[")
+    if index:
+        items = list(getattr(instruction, name))
+        items[int(index)] = value
+        value = tuple(items)
+    return msgspec.structs.replace(instruction, **{name: value})  # type: ignore[type-var]
+
+
+def _delivered(operand: Scalar | SpecNumber, word: int, constness: str) -> object:
+    if isinstance(operand, SpecNumber):
+        bits = f"{word:#x}"
+        return bits if constness == "literal" else SpecNumber(**{constness: bits})
+    # Words just below 2^32 are negative numbers to a reader.
+    value = word - (1 << 32) if word >= (1 << 32) - (1 << 16) else word
+    if constness == "literal" and not operand.factors.any_set:
+        return value if operand.mod is None else word % operand.mod
+    changed = {"literal": None, "spec": None, "dynamic": None, constness: value}
+    return msgspec.structs.replace(operand, **changed)
+
+
+def _values(bits: Bits) -> Data:
+    return Data(values=tuple(f"{b:#x}" for b in bits.tolist()))
