@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from cts.errors import HarnessTrouble
 from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, decode, guard_pattern
+from cts.model.sweep import Sweep
 from cts.oracle.expectation import Allowed, Expectation, Freedom, Identical, Intervals
 
 Bits = npt.NDArray[np.unsignedinteger[Any]]
@@ -24,6 +25,10 @@ Bytes = npt.NDArray[np.uint8]
 UNROUNDED = "nothing between: the program makes a rounding binding (NU-019)"
 #: What elements break that are not the same as others of their group.
 EQUAL = "as another element: equal by definition, so of one bit pattern (CM-021, CM-023)"
+
+
+#: The guards of a buffer.
+_ENDS = (slice(0, GUARD_BYTES), slice(-GUARD_BYTES, None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,16 +165,20 @@ def _multiples(intervals: Intervals, actual: Bits) -> tuple[Bits, Bits]:
 
 
 def _check_form(case: Case, memory: Mapping[str, Bytes]) -> None:
-    if set(memory) != set(case.buffers):
-        wrong = sorted(set(memory) ^ set(case.buffers))
+    _check_sizes(memory, {name: buffer.size + 2 * GUARD_BYTES for name, buffer in case.buffers.items()})
+
+
+def _check_sizes(memory: Mapping[str, Bytes], sizes: Mapping[str, int]) -> None:
+    if set(memory) != set(sizes):
+        wrong = sorted(set(memory) ^ set(sizes))
         raise HarnessTrouble(
             "outcome-buffers",
             f"the driver returned the buffers {sorted(memory)}",
             f"buffers {', '.join(wrong)}",
-            f"exactly the buffers of the job: {sorted(case.buffers)}",
+            f"exactly the buffers of the job: {sorted(sizes)}",
         )
-    for name, buffer in case.buffers.items():
-        actual, size = memory[name], buffer.size + 2 * GUARD_BYTES
+    for name, size in sizes.items():
+        actual = memory[name]
         if not isinstance(actual, np.ndarray) or actual.dtype != np.uint8 or actual.shape != (size,):
             form = f"{actual.dtype}{actual.shape}" if isinstance(actual, np.ndarray) else type(actual).__name__
             raise HarnessTrouble(
@@ -255,3 +264,32 @@ def _exact(
 ) -> Differing:
     flags = np.zeros(len(offsets), np.uint8)
     return Differing(name, guard, component, offsets.astype(np.int64), have, want, want, flags, total)
+
+
+def differing_sets(
+    sweep: Sweep, allowed: Mapping[str, Allowed], before: Mapping[str, Bytes], memory: Mapping[str, Bytes]
+) -> npt.NDArray[np.bool_] | None:
+    """Which sets of a sweep, all of them valid, left something that is not allowed in their windows or behind them, (n,).
+
+    `before` is the sweep's memory before the run. None where memory differs that is no set's: guards at the ends, or what
+    all sets share. Raises HarnessTrouble where memory is not that of the sweep.
+    """
+    _check_sizes(memory, {name: len(data) for name, data in before.items()})
+    wrong = np.zeros(len(sweep), bool)
+    for name, buffer in sweep.template.buffers.items():
+        windows = sweep.windows.get(name)
+        if windows is None:
+            if not np.array_equal(memory[name], before[name]):
+                return None
+            continue
+        if not all(np.array_equal(memory[name][end], before[name][end]) for end in _ENDS):
+            return None
+        contents = windows.contents(memory[name])
+        expected = allowed[name] if name in allowed else Allowed(windows.contents(before[name]).reshape(-1))
+        if not expected.intervals and not expected.identical:
+            wrong |= (contents != expected.exact.reshape(contents.shape)).any(axis=1)
+        else:
+            for differing in _contents(name, buffer, expected, contents.reshape(-1)):
+                wrong[differing.offsets // buffer.size] = True
+        wrong |= (windows.gaps(memory[name]) != guard_pattern()[: windows.stride - windows.size]).any(axis=1)
+    return wrong

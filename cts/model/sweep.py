@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -131,9 +131,12 @@ def window_stride(size: int, element_size: int) -> int:
     return -(-(size + GAP) // unit) * unit
 
 
-def sets_at_a_time(template: Case, data: Mapping[str, Bytes] | None = None) -> int:
-    """How many sets of a template one dispatch can have. Raises BadInput where there is no room for one."""
-    swept = {*written(template), *(data or {})}
+def sets_at_a_time(template: Case, data: Iterable[str] = ()) -> int:
+    """How many sets of a template one dispatch can have, where these buffers have other contents under each.
+
+    Raises BadInput where there is no room for one.
+    """
+    swept = {*written(template), *data}
     strides = [window_stride(b.size, b.element_size) for name, b in template.buffers.items() if name in swept]
     most = min(
         MAX_WORKGROUPS // math.prod(template.dispatch.workgroups),

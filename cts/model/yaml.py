@@ -76,17 +76,25 @@ def loads_case(text: str, where: str = "<string>") -> Case:
             locate(where, text, "schema"),
             f"a suite that reads schema {version}, or a case of schema {SCHEMA_VERSION}",
         )
+    return case_of(data, where, text)
+
+
+def case_of(data: dict[str, Any], where: str, text: str, within: str = "") -> Case:
+    """The case that plain data stand for, which are those of `text`, or of the part of it that `within` leads to.
+
+    Raises BadInput.
+    """
     try:
         case = msgspec.convert(data, Case)
     except msgspec.ValidationError as e:
         message, _, path = str(e).partition(" - at `$")
         path = _named(path.rstrip("`").lstrip("."), data)
-        raise BadInput("case-invalid", message, locate(where, text, path), _remedy(message)) from e
+        raise BadInput("case-invalid", message, locate(where, text, within + path), _remedy(message)) from e
     _, problems = resolve(case)
     if problems:
         first = problems[0]
         rule = f" [{first.rule}]" if first.rule else ""
-        raise BadInput("case-malformed", first.what + rule, locate(where, text, first.path), first.remedy)
+        raise BadInput("case-malformed", first.what + rule, locate(where, text, within + first.path), first.remedy)
     return case
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from cts.capabilities import Capabilities, everything
-from cts.driver import Fault, Job, Outcome, Status
+from cts.driver import Fault, Job, Outcome, Status, SweepJob
 from cts.drivers.interpreter.compile import Program, compile_module
 from cts.drivers.interpreter.launch import launch
 from cts.drivers.interpreter.options import MAX_SUBGROUP_SIZE, Options
@@ -45,9 +46,11 @@ class Interpreter:
 
     def run(self, job: Job) -> Outcome:
         """Run a case's module; memory comes back for the case's own buffers."""
-        outcome = self.run_module(job.module())
-        memory = {name: data for name, data in outcome.memory.items() if name in job.memory}
-        return Outcome(outcome.status, memory, outcome.detail, outcome.matrices, outcome.fault, outcome.trace)
+        return _of(job.memory, self.run_module(job.module()))
+
+    def run_sweeps(self, jobs: Iterable[SweepJob]) -> Iterator[Outcome]:
+        """Each job's module; memory comes back for the sweep's own buffers."""
+        return (_of(job.memory, self.run_module(job.module())) for job in jobs)
 
     def run_module(self, job: ModuleJob) -> Outcome:
         """Run any module. Never raises for anything the module does."""
@@ -78,6 +81,11 @@ class Interpreter:
         key = (digest, job.entry, tuple(sorted(job.spec_constants.items())), target)
         module = _remember(self._modules, digest, lambda: parse(job.words))
         return _remember(self._programs, key, lambda: compile_module(module, job.entry, job.spec_constants, target))
+
+
+def _of(names: Container[str], outcome: Outcome) -> Outcome:
+    """An outcome with the memory of these buffers alone."""
+    return replace(outcome, memory={name: data for name, data in outcome.memory.items() if name in names})
 
 
 def _failed(problem: Problem, trace: list[str]) -> Outcome:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.capabilities import Capabilities
-from cts.driver import Job, Outcome, Status
+from cts.driver import Job, Outcome, Status, SweepJob
 from cts.drivers.vulkan import capabilities, module, report, support
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import Options
@@ -121,15 +121,19 @@ class VulkanDriver:
         """Like `run_many`, for modules."""
         return self._run(self._items((None, job) for job in jobs))
 
+    def run_sweeps(self, jobs: Iterable[SweepJob]) -> Iterator[Outcome]:
+        """Like `run_many`, each job one dispatch of its own."""
+        return self._run(self._items((job.sweep.template, job) for job in jobs))
+
     def close(self) -> None:
         self.pool.close()
         self._journal.close()
 
-    def _items(self, jobs: Iterable[tuple[Case | None, Job | ModuleJob]]) -> Iterator[_Item]:
+    def _items(self, jobs: Iterable[tuple[Case | None, Job | SweepJob | ModuleJob]]) -> Iterator[_Item]:
         for case, job in jobs:
             self._numbers += 1
             try:
-                yield _Item(self._numbers, case, job.module() if isinstance(job, Job) else job)
+                yield _Item(self._numbers, case, job if isinstance(job, ModuleJob) else job.module())
             except HarnessTrouble as e:
                 nothing = ModuleJob(np.zeros(0, np.uint32), (1, 1, 1), {}, {})
                 yield _Item(self._numbers, case, nothing, outcome=Outcome(Status.ERROR, detail=str(e)))

@@ -16,6 +16,6 @@ from cts.spirv.lower import (  # noqa: F401
     views,
 )
 from cts.spirv.lower.context import PARAMETERS, SpecSlot
-from cts.spirv.lower.lowered import Lowered, bind, lower, module_job
+from cts.spirv.lower.lowered import Lowered, bind, lower, module_job, sweep_job
 
-__all__ = ["PARAMETERS", "Lowered", "SpecSlot", "bind", "lower", "module_job"]
+__all__ = ["PARAMETERS", "Lowered", "SpecSlot", "bind", "lower", "module_job", "sweep_job"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
@@ -103,6 +104,11 @@ class Lowering:
         self.builtins: dict[str, Id] = {}
         #: The index of the workgroup among all, once it is computed.
         self.workgroup_index: Id | None = None
+        #: Of a sweep, see `cts.spirv.lower.sets`: the number of the set, the index of the template's workgroup, where
+        #: it has several, and that of the set's first word among the parameters.
+        self.set_number: Id | None = None
+        self.workgroup_in_set: Id | None = None
+        self.first_word: Id | None = None
         self.interface: list[Id] = []
         #: Callbacks by name, and their ids once they are written.
         self.functions: dict[str, AnyFunction] = dict(structure.functions)
@@ -198,6 +204,8 @@ class Lowering:
     def parameter(self, place: str) -> Id:
         """The word of a dynamic operand of the current instruction, read from the parameter buffer."""
         word = self.constant(self.parameters[self.instruction_index, place])
+        if self.first_word is not None:
+            word = self.module.op("OpIAdd", self.uint, self.first_word, word)
         pointer = self.module.op("OpTypePointer", "StorageBuffer", self.uint)
         chain = self.module.op("OpAccessChain", pointer, self.variables[PARAMETERS], self.constant(0), word)
         return self.module.op("OpLoad", self.uint, chain)
@@ -229,7 +237,25 @@ class Lowering:
             if source == "SubgroupId":
                 self.module.capability("GroupNonUniform")
             return self.module.op("OpLoad", self.uint, self.builtin(source, self.uint))
-        return self.component_of_builtin("WorkgroupId", source)
+        return self.workgroup(source)
+
+    def workgroup(self, axis: int) -> Id:
+        """The index of the case's workgroup along an axis."""
+        sets = self.structure.sets
+        if sets is None:
+            return self.component_of_builtin("WorkgroupId", axis)
+        if self.workgroup_in_set is None or sets.workgroups[axis] == 1:
+            return self.constant(0)
+        rows = self.constant(math.prod(sets.workgroups[:axis]))
+        index = self.module.op("OpUDiv", self.uint, self.workgroup_in_set, rows)
+        return self.module.op("OpUMod", self.uint, index, self.constant(sets.workgroups[axis]))
+
+    def workgroups(self, axis: int) -> Id:
+        """The number of the case's workgroups along an axis."""
+        sets = self.structure.sets
+        if sets is None:
+            return self.component_of_builtin("NumWorkgroups", axis)
+        return self.constant(sets.workgroups[axis])
 
     def component_of_builtin(self, name: str, axis: int) -> Id:
         """One component of a built-in vector of three."""

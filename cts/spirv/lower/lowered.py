@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,9 +21,10 @@ from cts.model import (
     guard_pattern,
     number_of,
 )
+from cts.model.sweep import Sweep, Words
 from cts.spirv.lower import buffers, opaque
 from cts.spirv.lower.context import PARAMETERS, Lowering, SpecSlot
-from cts.spirv.lower.structure import Structure, structure_of
+from cts.spirv.lower.structure import Sets, Structure, structure_of
 from cts.spirv.lower.type_constants import given, word_of
 from cts.spirv.lower.validation import validate
 from cts.spirv.lower.write import write
@@ -46,13 +48,13 @@ class Lowered:
     spec_slots: tuple[SpecSlot, ...]
 
 
-def lower(case: Case, subgroup_size: int) -> Lowered:
-    """The module of a well-formed case. The same object for cases of equal structure.
+def lower(case: Case, subgroup_size: int, sets: Sets | None = None) -> Lowered:
+    """The module of a well-formed case, or of a sweep's template. The same object for equal structures.
 
     Raises HarnessTrouble where spirv-val refuses the module: a bug of the lowering, or a case that
     breaks a rule that only the validator knows.
     """
-    structure = structure_of(case)
+    structure = structure_of(case, sets)
     return _lower(structure, 0 if structure.invocations else subgroup_size)
 
 
@@ -82,13 +84,30 @@ def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
         if memory[name].nbytes != expected:
             raise ValueError(f"memory of {name!r} has {memory[name].nbytes} bytes; with its guards it has {expected}")
         contents[name] = _guarded(memory[name])
+    return _bound(lowered, case, contents, dynamic_words(case), case.dispatch.workgroups)
+
+
+def sweep_job(sweep: Sweep, memory: dict[str, Bytes], subgroup_size: int) -> ModuleJob:
+    """One dispatch of all parameter sets of a sweep; `memory` is that of `Sweep.memory`.
+
+    Raises HarnessTrouble as `lower` does.
+    """
+    strides = tuple((name, windows.stride) for name, windows in sweep.windows.items())
+    lowered = lower(sweep.template, subgroup_size, Sets(sweep.template.dispatch.workgroups, strides))
+    contents = {name: _guarded(memory[name]) for name in sweep.template.buffers}
+    workgroups = len(sweep) * math.prod(sweep.template.dispatch.workgroups)
+    return _bound(lowered, sweep.template, contents, sweep.sets.reshape(-1), (workgroups, 1, 1))
+
+
+def _bound(
+    lowered: Lowered, case: Case, contents: dict[str, Memory], words: Words, workgroups: tuple[int, int, int]
+) -> ModuleJob:
     if PARAMETERS in lowered.bindings:
-        guard, words = guard_pattern(), dynamic_words(case)
-        data = np.concatenate([guard, words.view(np.uint8), guard])
-        contents[PARAMETERS] = _guarded(data)
+        guard = guard_pattern()
+        contents[PARAMETERS] = _guarded(np.concatenate([guard, words.view(np.uint8), guard]))
     return ModuleJob(
         words=lowered.words,
-        workgroups=case.dispatch.workgroups,
+        workgroups=workgroups,
         buffers=contents,
         bindings={(0, binding): name for binding, name in enumerate(lowered.bindings)},
         spec_constants={slot.spec_id: _spec_bytes(case, slot) for slot in lowered.spec_slots},

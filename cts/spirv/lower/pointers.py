@@ -9,6 +9,7 @@ from cts.spirv.encode import Id, Value
 from cts.spirv.lower.buffers import array_type, block_pointer, of_storage
 from cts.spirv.lower.context import ADDRESSES, Lowering, Result
 from cts.spirv.lower.instruction import lower_instruction
+from cts.spirv.lower.sets import element_in_window
 from cts.spirv.lower.structure import BufferStructure
 from cts.spirv.lower.type_constants import word_of
 from cts.spirv.lower.types import shared, stored
@@ -58,7 +59,7 @@ def element(lowering: Lowering, buffer: BufferStructure, index: Id, type_: Id | 
         return op("OpAccessChain", type_ or to_element, lowering.parts[buffer.name], index)
     if buffer.storage is StorageClass.StorageBuffer:
         return stored_element(lowering, buffer, index, type_)
-    base = _address(lowering, buffer)
+    base, index = _address(lowering, buffer), element_in_window(lowering, buffer, index)
     to_element = op("OpTypePointer", "PhysicalStorageBuffer", stored(lowering.module, buffer.type, buffer.components))
     return op("OpAccessChain", type_ or to_element, base, lowering.constant(0), index)
 
@@ -84,7 +85,7 @@ def _address(lowering: Lowering, buffer: BufferStructure) -> Id:
 
 def stored_element(lowering: Lowering, buffer: BufferStructure, index: Id, type_: Id | None = None) -> Id:
     """A pointer to an element of the storage buffer behind a descriptor."""
-    op = lowering.module.op
+    op, index = lowering.module.op, element_in_window(lowering, buffer, index)
     to_element = op("OpTypePointer", "StorageBuffer", stored(lowering.module, buffer.type, buffer.components))
     return op("OpAccessChain", type_ or to_element, lowering.variables[buffer.name], lowering.constant(0), index)
 

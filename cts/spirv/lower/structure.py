@@ -51,11 +51,18 @@ class BufferStructure(Struct, frozen=True):
         return self.type.size * self.components
 
 
+class Sets(Struct, frozen=True):
+    """A sweep's share of a structure: the template's workgroups, and bytes from one set's window to the next's."""
+
+    workgroups: tuple[int, int, int]
+    windows: tuple[tuple[str, int], ...]
+
+
 class Structure(Struct, frozen=True):
     """Equal structures lower to equal words. Hashable. `functions` are those that the program names.
 
     `buffers` are those that a module can reach: opaque matrices after buffers, without what is there for
-    conversions alone. `invocations` are those of a workgroup, where its size is not one of subgroups.
+    conversions alone. `invocations` are those of a workgroup, where its size is not one of subgroups. Sweeps have `sets`.
     """
 
     buffers: tuple[BufferStructure, ...]
@@ -64,10 +71,11 @@ class Structure(Struct, frozen=True):
     functions: tuple[tuple[str, AnyFunction], ...] = ()
     float_controls: FloatControls = FloatControls.Undecorated
     invocations: int | None = None
+    sets: Sets | None = None
 
 
-def structure_of(case: Case) -> Structure:
-    """The case with every value removed that the words must not depend on.
+def structure_of(case: Case, sets: Sets | None = None) -> Structure:
+    """The case, or the template of a sweep, with every value removed that the words must not depend on.
 
     Dynamic values become 0 and spec values SPEC_DEFAULT; the spec constants of types keep their value,
     which is also their default in the module, so that it can be validated.
@@ -80,6 +88,7 @@ def structure_of(case: Case) -> Structure:
         tuple((name, f) for name, f in case.functions.items() if name in named),
         case.float_controls,
         case.dispatch.invocations,
+        sets,
     )
 
 

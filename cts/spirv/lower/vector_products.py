@@ -9,6 +9,7 @@ from cts.spirv.lower.arithmetic import operand_mask
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.pointers import buffer_of, whole_array
+from cts.spirv.lower.sets import byte_in_window
 from cts.spirv.lower.type_constants import type_constant
 from cts.spirv.lower.vector_types import vector_type
 
@@ -54,4 +55,6 @@ def reduce_sum_accumulate(instruction: VectorReduceSumAccumulate, lowering: Lowe
 
 def _place(lowering: Lowering, name: str, field: str, offset: Operand) -> tuple[Id, Id]:
     """A pointer to the array of a buffer or opaque matrix, and an offset in bytes."""
-    return whole_array(lowering, buffer_of(lowering, name)), lowering.operand(field, offset)
+    buffer = buffer_of(lowering, name)
+    pointer = whole_array(lowering, buffer)
+    return pointer, byte_in_window(lowering, buffer, lowering.operand(field, offset))

@@ -21,6 +21,7 @@ from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.pointers import buffer_of, load_operands, store_operands, whole_array
+from cts.spirv.lower.sets import byte_in_window
 from cts.spirv.lower.types import scalar
 from cts.spirv.lower.values import component_value
 from cts.spirv.lower.vector_types import vector_type
@@ -66,7 +67,8 @@ def vector_null(instruction: VectorNull, lowering: Lowering) -> None:
 def vector_load(instruction: VectorLoad, lowering: Lowering) -> None:
     """CV-013."""
     type_, buffer = vector_type(lowering, instruction.type), buffer_of(lowering, instruction.buffer)
-    pointer, offset = whole_array(lowering, buffer), lowering.operand("offset", instruction.offset)
+    pointer = whole_array(lowering, buffer)
+    offset = byte_in_window(lowering, buffer, lowering.operand("offset", instruction.offset))
     memory = load_operands(lowering, buffer, VECTOR_ALIGNMENT)
     lowering.define(instruction.id, instruction.opcode, type_, pointer, offset, *memory)
 
@@ -75,7 +77,8 @@ def vector_load(instruction: VectorLoad, lowering: Lowering) -> None:
 def vector_store(instruction: VectorStore, lowering: Lowering) -> None:
     """CV-013."""
     vector, buffer = lowering.results[instruction.vector], buffer_of(lowering, instruction.buffer)
-    pointer, offset = whole_array(lowering, buffer), lowering.operand("offset", instruction.offset)
+    pointer = whole_array(lowering, buffer)
+    offset = byte_in_window(lowering, buffer, lowering.operand("offset", instruction.offset))
     memory = store_operands(lowering, buffer, VECTOR_ALIGNMENT)
     lowering.module.op(instruction.opcode, pointer, offset, vector.id, *memory)
 

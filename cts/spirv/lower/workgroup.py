@@ -55,9 +55,9 @@ def _workgroup_index(lowering: Lowering) -> Id:
     if lowering.workgroup_index is not None:
         return lowering.workgroup_index
     op, uint = lowering.module.op, lowering.uint
-    index = lowering.component_of_builtin("WorkgroupId", 2)
+    index = lowering.workgroup(2)
     for axis in (1, 0):
-        rows = op("OpIMul", uint, index, lowering.component_of_builtin("NumWorkgroups", axis))
-        index = op("OpIAdd", uint, lowering.component_of_builtin("WorkgroupId", axis), rows)
+        rows = op("OpIMul", uint, index, lowering.workgroups(axis))
+        index = op("OpIAdd", uint, lowering.workgroup(axis), rows)
     lowering.workgroup_index = index
     return index

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from cts.model import FloatControls
 from cts.spirv.encode import Id
-from cts.spirv.lower import buffers, workgroup
+from cts.spirv.lower import buffers, sets, workgroup
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
 
@@ -22,6 +22,7 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
     void = op("OpTypeVoid")
     op("OpFunction", void, "None", op("OpTypeFunction", void), result=main)
     lowering.label()
+    sets.begin(lowering)
     workgroup.copy_in(lowering)
     for lowering.instruction_index, instruction in enumerate(structure.program):
         lower_instruction(instruction, lowering)

@@ -1,0 +1,1 @@
+"""Sweeps: universes of parameter sets, judged as whole arrays. See docs/sweeps.md."""

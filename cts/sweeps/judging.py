@@ -1,0 +1,309 @@
+"""Parameter sets on a driver: many in one dispatch, compared as whole arrays; a set that breaks a dispatch is isolated.
+
+What becomes of each set is a byte (`State`), so that a universe is an array of them.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.driver import Outcome, Status, SweepDriver, SweepJob
+from cts.errors import HarnessTrouble
+from cts.judging.compare import compare, differing_sets
+from cts.judging.events import CasesStarted, ignore
+from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job
+from cts.model import Case, initial_bits
+from cts.model.sweep import Sweep, sets_at_a_time
+from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept
+from cts.sweeps.universe import Numbers, Part
+from cts.verdict import Verdict
+
+#: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.
+DISPATCH_SETS = 4096
+
+#: Sets of one dispatch where the process has died with more.
+FEW_SETS = 64
+
+
+class State(enum.IntEnum):
+    """What became of a set. A driver decides from CRASH on that it did not run to its end."""
+
+    PENDING = 0
+    PASS = 1
+    FAIL = 2
+    EXCLUDED = 3
+    NOT_RUN = 4
+    UNSUPPORTED = 5
+    CRASH = 6
+    TIMEOUT = 7
+    DEVICE_LOST = 8
+    ERROR = 9
+
+
+States = npt.NDArray[np.uint8]
+
+_ENDINGS = {
+    Status.CRASH: State.CRASH,
+    Status.TIMEOUT: State.TIMEOUT,
+    Status.DEVICE_LOST: State.DEVICE_LOST,
+    Status.ERROR: State.ERROR,
+    Status.UNSUPPORTED: State.UNSUPPORTED,
+}
+
+#: Of states that are a verdict.
+VERDICTS = {
+    State.PASS: Verdict.PASS,
+    State.FAIL: Verdict.FAIL,
+    State.CRASH: Verdict.CRASH,
+    State.TIMEOUT: Verdict.TIMEOUT,
+    State.DEVICE_LOST: Verdict.DEVICE_LOST,
+    State.ERROR: Verdict.ERROR,
+}
+
+
+@dataclass(eq=False)
+class Judged:
+    """What became of some sets on a driver, (n,); how many each rule excludes; the first detail of each other state."""
+
+    states: States
+    excluded: Counter[str] = field(default_factory=Counter)
+    details: dict[State, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def note(self, places: Numbers, state: State, detail: str) -> None:
+        """Give some sets a state that is not PASS."""
+        self.states[places] = state
+        if detail:
+            self.details.setdefault(state, detail)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Sets of one dispatch: their places among those that are judged, and what the oracle says of all of them."""
+
+    places: Numbers
+    sweep: Sweep
+    swept: Swept
+
+
+def judge_sets(part: Part, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
+    """What becomes of the sets of these numbers of a part."""
+    return _Judge(part, numbers, driver, oracle).judged()
+
+
+class _Judge:
+    def __init__(self, part: Part, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> None:
+        self.part = part
+        self.numbers = numbers
+        self.driver = driver
+        self.oracle = oracle
+        self.result = Judged(np.zeros(len(numbers), np.uint8))
+        self.flying: deque[tuple[_Block, SweepJob]] = deque()
+
+    def judged(self) -> Judged:
+        result, template = self.result, self.part.template
+        every = np.arange(len(self.numbers))
+        if missing := self.driver.capabilities.missing(template):
+            result.note(every, State.UNSUPPORTED, "; ".join(missing))
+            return result
+        if isinstance(self.driver.driver, SweepDriver):
+            self._together(self.driver.driver)
+        else:
+            for block in self._blocks():
+                self._one_by_one(block)
+        return result
+
+    def _together(self, driver: SweepDriver) -> None:
+        outcomes = driver.run_sweeps(self._jobs(self._blocks()))
+        while True:
+            start = time.perf_counter()
+            try:
+                outcome = next(outcomes, None)
+            except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+                # It owes the outcomes of what it was given.
+                outcomes = driver.run_sweeps(self._jobs(self._blocks()))
+                for block, _ in self.flying:
+                    self.result.note(block.places, State.ERROR, describe(e))
+                self.flying.clear()
+                continue
+            self.result.seconds += time.perf_counter() - start
+            if outcome is None:
+                return
+            self._take(*self.flying.popleft(), outcome)
+
+    def _blocks(self) -> Iterator[_Block]:
+        """The sets that are neither judged nor excluded, in blocks; excludes what breaks a rule."""
+        most = min(DISPATCH_SETS, sets_at_a_time(self.part.template, self.part.data_buffers))
+        while True:
+            pending = np.flatnonzero(self.result.states == State.PENDING)
+            pending = pending[~np.isin(pending, [p for block, _ in self.flying for p in block.places])]
+            if not pending.size:
+                return
+            died = self._deaths(pending[0])
+            if died >= MAX_RUN_DEATHS:
+                self.result.note(pending[:FEW_SETS], State.CRASH, f"the run died with these sets {died} times")
+                continue
+            block = self._block(pending[: FEW_SETS if died else most])
+            if block is not None:
+                self._starting(int(pending[0]))
+                yield block
+
+    def _block(self, places: Numbers) -> _Block | None:
+        """What is left of some sets without those that may not run."""
+        sweep = self.part.sweep(self.numbers[places])
+        swept = self.oracle.sweep(sweep)
+        for exclusion in swept.exclusions:
+            self.result.states[places[exclusion.sets]] = State.EXCLUDED
+            self.result.excluded[exclusion.violation.rule] += len(exclusion.sets)
+        if not len(swept.valid):
+            return None
+        block = _Block(places[swept.valid], sweep.chosen(swept.valid), swept)
+        return self._without_quarantined(block)
+
+    def _without_quarantined(self, block: _Block) -> _Block | None:
+        """Rules of a quarantine are about cases; so each set is looked at as one, where there are any."""
+        if not self.driver.quarantine.rules:
+            return block
+        rules = [self.driver.quarantine.find(block.sweep.case(i)) for i in range(len(block.sweep))]
+        out = np.array([rule is not None and rule.when == "never" for rule in rules])
+        if not out.any():
+            return block
+        reason = next(rule.reason for rule in rules if rule is not None and rule.when == "never")
+        self.result.note(block.places[out], State.NOT_RUN, f"quarantine: {reason}")
+        kept = np.flatnonzero(~out)
+        return _chosen(block, kept) if kept.size else None
+
+    def _jobs(self, blocks: Iterable[_Block]) -> Iterator[SweepJob]:
+        size = self.driver.capabilities.subgroup_size
+        for block in blocks:
+            prepared = _job(block.sweep, size)
+            self.flying.append((block, prepared))
+            yield prepared
+
+    def _take(self, block: _Block, prepared: SweepJob, outcome: Outcome) -> None:
+        if outcome.status is Status.UNSUPPORTED:
+            self.result.note(block.places, State.UNSUPPORTED, outcome.detail)
+            return
+        wrong = None
+        if outcome.status is Status.DONE:
+            try:
+                wrong = differing_sets(block.sweep, block.swept.buffers, prepared.memory, outcome.memory)
+            except HarnessTrouble as e:
+                self.result.note(block.places, State.ERROR, str(e))
+                return
+        if wrong is not None:
+            self.result.states[block.places] = np.where(wrong, State.FAIL, State.PASS)
+        elif len(block.sweep) > 1:
+            for half in _halves(block):
+                self._again(half)
+        else:
+            self.result.note(block.places, _ENDINGS.get(outcome.status, State.FAIL), outcome.detail)
+
+    def _again(self, block: _Block) -> None:
+        """Part of a dispatch that did not end well, on its own."""
+        assert isinstance(self.driver.driver, SweepDriver)
+        prepared = _job(block.sweep, self.driver.capabilities.subgroup_size)
+        try:
+            (outcome,) = self.driver.driver.run_sweeps([prepared])
+        except Exception as e:  # noqa: BLE001 - as above
+            outcome = Outcome(Status.ERROR, detail=describe(e))
+        self._take(block, prepared, outcome)
+
+    def _one_by_one(self, block: _Block) -> None:
+        """For drivers that run one case at a time."""
+        for i, place in enumerate(block.places):
+            case = block.sweep.case(i)
+            start = time.perf_counter()
+            try:
+                outcome = self.driver.driver.run(job(case, self.driver.capabilities.subgroup_size))
+                self.result.seconds += time.perf_counter() - start
+                state, detail = self._of_case(case, i, block, outcome)
+            except Exception as e:  # noqa: BLE001 - a driver may raise anything, and return anything
+                state, detail = State.ERROR, describe(e)
+            self.result.note(np.array([place]), state, detail)
+
+    def _of_case(self, case: Case, i: int, block: _Block, outcome: Outcome) -> tuple[State, str]:
+        if outcome.status is not Status.DONE:
+            return _ENDINGS[outcome.status], outcome.detail
+        allowed = {name: _some(a, case.buffers[name].size, i, i + 1) for name, a in block.swept.buffers.items()}
+        for name, buffer in case.buffers.items():
+            allowed.setdefault(name, Allowed(initial_bits(buffer).view(np.uint8)))
+        same = compare(case, Expectation(allowed), outcome.memory) is None
+        return (State.PASS, "") if same else (State.FAIL, "")
+
+    def _identity(self, place: int) -> str:
+        return f"sweep {self.part.template.name} {sorted(self.part.fixed.items())} {self.numbers[place]}"
+
+    def _deaths(self, place: int) -> int:
+        return self.driver.resumed.died.get(self._identity(place), 0)
+
+    def _starting(self, place: int) -> None:
+        if self.driver.emit is not ignore:
+            self.driver.emit(CasesStarted(self.driver.spec, (self._identity(place),)))
+
+
+def _job(sweep: Sweep, subgroup_size: int) -> SweepJob:
+    from cts.job import ModuleJob
+
+    memory = sweep.memory()
+
+    def module() -> ModuleJob:
+        from cts.spirv.lower import sweep_job
+
+        return sweep_job(sweep, memory, subgroup_size)
+
+    return SweepJob(sweep, memory, module)
+
+
+def _halves(block: _Block) -> tuple[_Block, _Block]:
+    middle = len(block.sweep) // 2
+    every = np.arange(len(block.sweep))
+    return _chosen(block, every[:middle]), _chosen(block, every[middle:])
+
+
+def _chosen(block: _Block, which: Numbers) -> _Block:
+    """Some of the sets of a block, by their places in it, ascending."""
+    buffers = {
+        name: _rows(allowed, block.sweep.template.buffers[name].size, which)
+        for name, allowed in block.swept.buffers.items()
+    }
+    swept = Swept(np.arange(len(which)), (), buffers)
+    return _Block(block.places[which], block.sweep.chosen(which), swept)
+
+
+def _some(allowed: Allowed, size: int, start: int, stop: int) -> Allowed:
+    return _rows(allowed, size, np.arange(start, stop))
+
+
+def _rows(allowed: Allowed, size: int, which: Numbers) -> Allowed:
+    """What is allowed in some of the windows of `size` bytes that follow one another."""
+    place = np.full(len(allowed.exact) // size, -1, np.int64)
+    place[which] = np.arange(len(which))
+
+    def moved(offsets: Numbers) -> tuple[npt.NDArray[np.bool_], Numbers]:
+        window = place[offsets // size]
+        kept = window >= 0
+        return kept, (window * size + offsets % size)[kept]
+
+    intervals = []
+    for one in allowed.intervals:
+        kept, offsets = moved(one.offsets)
+        if kept.any():
+            step = None if one.step is None else one.step[kept]
+            intervals.append(
+                Intervals(one.component, offsets, one.lo[kept], one.hi[kept], one.flags[kept], one.reasons, step)
+            )
+    identical = []
+    for group in allowed.identical:
+        kept, offsets = moved(group.offsets)
+        if kept.any():
+            identical.append(Identical(group.component, offsets, group.group[kept]))
+    exact = allowed.exact.reshape(-1, size)[which].reshape(-1)
+    return Allowed(exact, tuple(intervals), tuple(identical))

@@ -1,0 +1,311 @@
+"""Universes: a template, and axes whose every combination is a parameter set. Read from YAML files.
+
+An axis at run-time operands of the template is an axis of its parameter sets. Any other axis changes the template: each
+combination of such values is a part, with a pipeline of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import Meta, Struct
+
+from cts.errors import BadInput
+from cts.model import Case, Scalar, dynamic_words, dynamics, initial_bits
+from cts.model.component import encode
+from cts.model.delivery import component_of
+from cts.model.sweep import Bytes, Sweep, Words, sets_at_a_time
+from cts.model.yaml import case_of, locate, parse
+
+PAGE = "docs/sweeps.md"
+
+#: The most parts of a universe, each of which has a pipeline.
+MAX_PARTS = 4096
+
+Numbers = npt.NDArray[np.int64]
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+
+class Range(Struct, frozen=True, forbid_unknown_fields=True, rename={"first": "from", "last": "to"}):
+    """`{from: -4, to: 4}` is nine numbers; `step` apart where that is given."""
+
+    first: int
+    last: int
+    step: Annotated[int, Meta(ge=1)] = 1
+
+
+class Axis(Struct, frozen=True, forbid_unknown_fields=True):
+    """`values` that go to each place of `at`, such as `program[1].dims[0]`."""
+
+    at: Annotated[tuple[str, ...], Meta(min_length=1)]
+    values: Range | Annotated[tuple[Any, ...], Meta(min_length=1)]
+
+    @property
+    def items(self) -> tuple[Any, ...]:
+        """The values, in their order."""
+        if isinstance(self.values, Range):
+            return tuple(range(self.values.first, self.values.last + 1, self.values.step))
+        return self.values
+
+
+class EveryValue(Struct, frozen=True, forbid_unknown_fields=True, tag_field="every", tag="value"):
+    """The components of these buffers take every combination of bit patterns, one after the other.
+
+    Component i of set s holds combination s * n + i, where the buffers have n components each: the first buffer's
+    component its low bits, the next one's those above them. What is left of the last set begins anew.
+    """
+
+    buffers: Annotated[tuple[str, ...], Meta(min_length=1, max_length=2)]
+
+
+class EveryByte(Struct, frozen=True, forbid_unknown_fields=True, tag_field="every", tag="byte"):
+    """Every byte of the buffer takes every value, while the others are as the template has them."""
+
+    buffer: str
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    schema: Literal[1]
+    name: Annotated[str, Meta(pattern=r"^[a-z0-9_]+$")]
+    description: Annotated[str, Meta(min_length=1)]
+    template: dict[str, Any]
+    axes: dict[str, Axis] = {}
+    data: EveryValue | EveryByte | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The sets of one template. `fixed` are its values on the axes that change the template, by name."""
+
+    template: Case
+    fixed: dict[str, Any]
+    axes: tuple[tuple[str, Words], ...]
+    columns: tuple[tuple[int, ...], ...]
+    data: EveryValue | EveryByte | None
+
+    @property
+    def data_buffers(self) -> tuple[str, ...]:
+        """The buffers whose contents differ between sets."""
+        return _buffers(self.data)
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """How many values each run-time axis has, and last how many contents of data there are."""
+        return (*(len(words) for _, words in self.axes), _contents(self.template, self.data))
+
+    def sweep(self, numbers: Numbers) -> Sweep:
+        """The sets of these numbers, from 0, within the part."""
+        *places, contents = np.unravel_index(numbers, self.lengths)
+        sets = np.tile(dynamic_words(self.template), (len(numbers), 1))
+        for (_, words), columns, place in zip(self.axes, self.columns, places, strict=True):
+            for column in columns:
+                sets[:, column] = words[place]
+        return Sweep(self.template, sets, _data(self.template, self.data, contents.astype(np.int64)))
+
+    def values(self, numbers: Numbers) -> dict[str, npt.NDArray[np.int64]]:
+        """The value of every run-time axis for sets of these numbers, signed where it is just below 2^32."""
+        *places, contents = np.unravel_index(numbers, self.lengths)
+        values = {name: words[place].astype(np.int64) for (name, words), place in zip(self.axes, places, strict=True)}
+        if self.data is not None:
+            values["data"] = contents.astype(np.int64)
+        return {
+            name: np.where(column >= (1 << 32) - (1 << 16), column - (1 << 32), column)
+            for name, column in values.items()
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Universe:
+    """A universe. Its sets are numbered from 0, part after part, in each part the last axis fastest."""
+
+    name: str
+    description: str
+    path: Path
+    parts: tuple[Part, ...]
+
+    @property
+    def part_size(self) -> int:
+        """Sets of each part."""
+        return math.prod(self.parts[0].lengths)
+
+    @property
+    def size(self) -> int:
+        """Sets of all parts."""
+        return len(self.parts) * self.part_size
+
+    def by_part(self, numbers: Numbers) -> Iterator[tuple[Part, Numbers]]:
+        """Ascending numbers, those of each part together, as numbers within the part."""
+        part = numbers // self.part_size
+        for index in np.unique(part).tolist():
+            yield self.parts[index], numbers[part == index] - index * self.part_size
+
+
+def load(path: Path) -> Universe:
+    """Read and check a universe. Raises BadInput naming the file, the line, the YAML path and what would be right."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        what = getattr(e, "strerror", None) or str(e)
+        raise BadInput("universe-unreadable", what, str(path), "the path of a universe, see " + PAGE) from e
+    return loads(text, path)
+
+
+def loads(text: str, path: Path) -> Universe:
+    """As `load`; `path` is where the text comes from."""
+    where, data = str(path), parse(text, str(path), PAGE)
+    if not isinstance(data, dict) or "template" not in data:
+        what = "not a universe: no mapping with `schema`, `name`, `description`, `template` and `axes`"
+        raise BadInput("not-a-universe", what, where, f"see {PAGE}")
+    try:
+        file = msgspec.convert(data, _File)
+    except msgspec.ValidationError as e:
+        message, _, at = str(e).partition(" - at `$")
+        at = at.rstrip("`").lstrip(".")
+        raise BadInput("universe-invalid", message, locate(where, text, at), f"what the message asks for; {PAGE}") from e
+    return _Reader(file, text, path).universe()
+
+
+class _Reader:
+    def __init__(self, file: _File, text: str, path: Path) -> None:
+        self.file = file
+        self.text = text
+        self.path = path
+
+    def universe(self) -> Universe:
+        for name, axis in self.file.axes.items():
+            if not axis.items:
+                raise self.error(f"axes.{name}.values", "no value: `to` is below `from`", "at least one value")
+        plain_template = {"name": self.file.name, **self.file.template}
+        first = case_of(plain_template, str(self.path), self.text, "template.")
+        run_time = {f"program[{i}].{place}": column for column, (i, place, _) in enumerate(dynamics(first))}
+        changing = [name for name, axis in self.file.axes.items() if not set(axis.at) <= run_time.keys()]
+        for name in changing:
+            mixed = [place for place in self.file.axes[name].at if place in run_time]
+            if mixed:
+                what = f"{mixed[0]} is read at run time, and the others are not"
+                raise self.error(f"axes.{name}.at", what, "an axis for operands of one kind")
+        count = math.prod(len(self.file.axes[name].items) for name in changing)
+        if count > MAX_PARTS:
+            what = f"{count} combinations of {', '.join(changing)}, each of which is a template of its own"
+            raise self.error("axes", what, f"at most {MAX_PARTS}; `{{dynamic: 0}}` in the template makes a run-time axis")
+        parts = tuple(
+            self._part(dict(zip(changing, values, strict=True)), plain_template, run_time)
+            for values in product(*(self.file.axes[name].items for name in changing))
+        )
+        return Universe(self.file.name, self.file.description, self.path, parts)
+
+    def _part(self, fixed: dict[str, Any], template: dict[str, Any], run_time: dict[str, int]) -> Part:
+        data = copy.deepcopy(template)
+        for name, value in fixed.items():
+            for place in self.file.axes[name].at:
+                self._put(data, place, value, name)
+        case = case_of(data, str(self.path), self.text, "template.")
+        if case.opaque or case.conversions:
+            raise self.error("template", "opaque matrices and conversions cannot be swept", "matrices in buffers")
+        axes, columns = [], []
+        for name, axis in self.file.axes.items():
+            if name in fixed:
+                continue
+            axes.append((name, self._words(case, name, axis, run_time)))
+            columns.append(tuple(run_time[place] for place in axis.at))
+        self._check_data(case)
+        part = Part(case, fixed, tuple(axes), tuple(columns), self.file.data)
+        sets_at_a_time(case, part.data_buffers)
+        return part
+
+    def _put(self, data: dict[str, Any], place: str, value: Any, axis: str) -> None:
+        """Set what a path names, which must be there already."""
+        steps = [m.group(1) if m.group(2) is None else int(m.group(2)) for m in _STEP.finditer(place)]
+        node: Any = data
+        try:
+            for step in steps[:-1]:
+                node = node[step]
+            if isinstance(steps[-1], int) or isinstance(node, list):
+                node[steps[-1]]  # an element that is not there is an error
+            node[steps[-1]] = value
+        except (KeyError, IndexError, TypeError):
+            what = f"the template has no {place}"
+            raise self.error(f"axes.{axis}.at", what, "a path of the template, such as program[1].dims[0]") from None
+
+    def _words(self, case: Case, name: str, axis: Axis, run_time: dict[str, int]) -> Words:
+        """The values of a run-time axis as words."""
+        operands = list(dynamics(case))
+        index, place, operand = operands[run_time[axis.at[0]]]
+        try:
+            if isinstance(operand, Scalar):
+                if not all(type(v) is int and -(2**31) <= v < 2**32 for v in axis.items):
+                    raise ValueError("integers of 32 bits")
+                return np.array([v & 0xFFFFFFFF for v in axis.items], np.uint32)
+            return encode(component_of(case, index, place), list(axis.items)).astype(np.uint32)
+        except (ValueError, TypeError) as e:
+            raise self.error(f"axes.{name}.values", f"not values of {axis.at[0]}", str(e)) from e
+
+    def _check_data(self, case: Case) -> None:
+        named = _buffers(self.file.data)
+        for name in named:
+            if name not in case.buffers:
+                raise self.error("data", f"the template has no buffer {name!r}", f"of {', '.join(case.buffers)}")
+        counts = {case.buffers[name].elements * case.buffers[name].components for name in named}
+        if len(counts) > 1:
+            raise self.error("data", f"buffers of {sorted(counts)} components", "as many components in each")
+
+    def error(self, place: str, what: str, remedy: str) -> BadInput:
+        return BadInput("universe-invalid", what, locate(str(self.path), self.text, place), remedy)
+
+
+def _buffers(data: EveryValue | EveryByte | None) -> tuple[str, ...]:
+    """The buffers whose contents differ between sets."""
+    match data:
+        case EveryValue():
+            return data.buffers
+        case EveryByte():
+            return (data.buffer,)
+    return ()
+
+
+def _contents(case: Case, data: EveryValue | EveryByte | None) -> int:
+    """How many contents of data there are."""
+    match data:
+        case EveryValue():
+            first = case.buffers[data.buffers[0]]
+            bits = sum(8 * case.buffers[name].type.size for name in data.buffers)
+            return -(-(1 << bits) // (first.elements * first.components))
+        case EveryByte():
+            return 256 * case.buffers[data.buffer].size
+    return 1
+
+
+def _data(case: Case, data: EveryValue | EveryByte | None, contents: Numbers) -> dict[str, Bytes]:
+    """The contents of buffers under sets, by the numbers of their contents."""
+    match data:
+        case EveryValue():
+            return dict(_every_value(case, data, contents))
+        case EveryByte():
+            rows = np.tile(initial_bits(case.buffers[data.buffer]).view(np.uint8), (len(contents), 1))
+            rows[np.arange(len(rows)), contents // 256] = contents % 256
+            return {data.buffer: rows}
+    return {}
+
+
+def _every_value(case: Case, data: EveryValue, contents: Numbers) -> Iterator[tuple[str, Bytes]]:
+    buffer = case.buffers[data.buffers[0]]
+    count = buffer.elements * buffer.components
+    combinations = contents.astype(np.uint64)[:, None] * np.uint64(count) + np.arange(count, dtype=np.uint64)
+    shift = 0
+    for name in data.buffers:
+        component = case.buffers[name].type
+        bits = (combinations >> np.uint64(shift)).astype(component.bits_dtype)
+        shift += 8 * component.size
+        yield name, bits.view(np.uint8).reshape(len(contents), -1)

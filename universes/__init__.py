@@ -1,0 +1,1 @@
+"""The universes that come with the suite, a file each."""
