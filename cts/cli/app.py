@@ -24,6 +24,7 @@ from cts.cli import (
     run,
     schema,
     show,
+    sweep,
     triage,
     worker,
 )
@@ -58,6 +59,7 @@ def _options(
 
 app.command("demo", epilog=EXIT_STATUS)(demo.demo)
 app.command("run", epilog=EXIT_STATUS, cls=configured.Configured)(run.run)
+app.command("sweep", epilog=EXIT_STATUS, cls=sweep.Sweep)(sweep.sweep)
 app.command("diff")(diff.diff)
 app.command("baseline")(baseline.baseline)
 app.command("triage")(triage.triage)

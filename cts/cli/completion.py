@@ -13,6 +13,13 @@ def areas(incomplete: str) -> list[str]:
     return _beginning(incomplete, registry.names("cts.areas"))
 
 
+def universes(incomplete: str) -> list[str]:
+    """Names of the universes that come with the suite."""
+    from cts.plugins.universes import packaged
+
+    return _beginning(incomplete, packaged())
+
+
 def profiles(incomplete: str) -> list[str]:
     """Names of profiles."""
     from cts.running.profiles import PROFILES

@@ -21,6 +21,7 @@ from cts.running.shard import WHOLE, parse
 if TYPE_CHECKING:
     from cts.running.corpus import Entry
     from cts.running.profiles import Profile
+    from cts.sweeps.selection import SweepEntry
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Request:
     validation: bool
     transforms: Sequence[str]
     reruns: int
+    sweeps: Sequence[SweepEntry] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -112,6 +114,7 @@ def make_plan(request: Request, checks: Checks) -> Plan:
         baseline=baseline,
         reruns=request.reruns,
         max_seconds=request.max_seconds,
+        sweeps=tuple(request.sweeps),
     )
 
 
@@ -129,6 +132,8 @@ def _settings(request: Request, checks: Checks) -> Profile | None:
 def _selected(request: Request, settings: Profile | None, checks: Checks) -> tuple[list[Entry], list[str]]:
     """The cases and the areas that are asked for."""
     before = len(checks.errors)
+    if request.sweeps:
+        return [], []
     entries = _entries(request, checks)
     areas = _areas(request, checks)
     if len(checks.errors) > before:

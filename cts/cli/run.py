@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,26 @@ import typer
 
 from cts.cli import completion, report
 from cts.cli.configured import OFF, origins, typed
-from cts.cli.paths import written
+from cts.cli.options import (
+    BaselineFile,
+    BundleFolder,
+    BundleSeconds,
+    Drivers,
+    HtmlFile,
+    Jobs,
+    JsonFile,
+    JunitFile,
+    MaxTime,
+    QuarantineFile,
+    Reruns,
+    ResumedFolder,
+    SaveFolder,
+    Seed,
+    ShardText,
+    Stop,
+    Transforms,
+    Validation,
+)
 
 if TYPE_CHECKING:
     from cts.config import Config
@@ -33,15 +53,7 @@ def run(
             autocompletion=completion.cases,
         ),
     ] = None,
-    driver: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--driver",
-            "-d",
-            help="A driver to test, e.g. emulator:subgroup_size=64. Repeatable.",
-            autocompletion=completion.drivers,
-        ),
-    ] = None,
+    driver: Drivers = None,
     area: Annotated[
         list[str] | None,
         typer.Option("--area", help="Generate cases of this area only. Repeatable.", autocompletion=completion.areas),
@@ -64,7 +76,7 @@ def run(
     max_examples: Annotated[
         int | None, typer.Option("--max-examples", help="Generated cases per area and driver.", metavar="N")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of generation; printed by every run.")] = None,
+    seed: Seed = None,
     keyword: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,117 +86,22 @@ def run(
             metavar="TEXT",
         ),
     ] = None,
-    shard: Annotated[
-        str,
-        typer.Option("--shard", help="Only this part of all cases, by their content: 2/3 is the second of three."),
-    ] = "1/1",
-    jobs: Annotated[
-        str,
-        typer.Option("--jobs", "-j", help="Processes that share the run; auto: one for each processor.", metavar="N"),
-    ] = "1",
-    max_time: Annotated[
-        float | None, typer.Option("--max-time", help="Begin nothing after so many seconds.", metavar="S", min=0)
-    ] = None,
-    stop: Annotated[bool, typer.Option("-x", "--exitfirst", help="Stop at the first finding.")] = False,
-    quarantine: Annotated[
-        Path | None,
-        typer.Option(
-            "--quarantine",
-            help="Cases known to hang or crash a device: left out, or run last.",
-            metavar="FILE",
-            autocompletion=completion.paths,
-        ),
-    ] = None,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(
-            "--baseline",
-            help="Known failures: new ones and unexpected passes fail the run.",
-            metavar="FILE",
-            autocompletion=completion.paths,
-        ),
-    ] = None,
-    validation: Annotated[
-        bool,
-        typer.Option(
-            "--validation/--no-validation",
-            help="Load the drivers' validation layers: a case that they reject is an error.",
-        ),
-    ] = False,
-    transform: Annotated[
-        list[str] | None,
-        typer.Option("--transform", help="Transform modules before drivers get them, e.g. spirv-opt:-O. Repeatable."),
-    ] = None,
-    reruns: Annotated[
-        int, typer.Option("--reruns", help="How often a finding is run again, to find flaky ones.", min=0)
-    ] = 1,
-    json: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            help="Write events as JSON lines to this file; - for stdout.",
-            callback=written,
-            autocompletion=completion.paths,
-        ),
-    ] = None,
-    save_dir: Annotated[
-        Path,
-        typer.Option(
-            "--save-dir",
-            help="The folder of runs, in which this run gets its own.",
-            metavar="DIR",
-            callback=written,
-            autocompletion=completion.paths,
-        ),
-    ] = Path("cts-run"),
-    junit: Annotated[
-        Path | None,
-        typer.Option(
-            "--junit",
-            help="Write JUnit XML when the run ends.",
-            metavar="FILE",
-            callback=written,
-            autocompletion=completion.paths,
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html",
-            help="Write an HTML report when the run ends.",
-            metavar="FILE",
-            callback=written,
-            autocompletion=completion.paths,
-        ),
-    ] = None,
-    bundle_dir: Annotated[
-        Path | None,
-        typer.Option(
-            "--bundle-dir",
-            help="Write a bundle for each finding, to report it to others.",
-            metavar="DIR",
-            callback=written,
-            autocompletion=completion.paths,
-        ),
-    ] = None,
-    bundle_seconds: Annotated[
-        float,
-        typer.Option(
-            "--bundle-seconds",
-            help="How long to minimise the case of each bundle; 0: not at all.",
-            metavar="S",
-            min=0,
-        ),
-    ] = 20,
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            "--resume",
-            help="Continue an interrupted run; its settings are kept.",
-            metavar="RUN",
-            autocompletion=completion.paths,
-        ),
-    ] = None,
+    shard: ShardText = "1/1",
+    jobs: Jobs = "1",
+    max_time: MaxTime = None,
+    stop: Stop = False,
+    quarantine: QuarantineFile = None,
+    baseline: BaselineFile = None,
+    validation: Validation = False,
+    transform: Transforms = None,
+    reruns: Reruns = 1,
+    json: JsonFile = None,
+    save_dir: SaveFolder = Path("cts-run"),
+    junit: JunitFile = None,
+    html: HtmlFile = None,
+    bundle_dir: BundleFolder = None,
+    bundle_seconds: BundleSeconds = 20,
+    resume: ResumedFolder = None,
     no_config: Annotated[bool, typer.Option(OFF, help="Use no pyproject.toml.")] = False,
 ) -> None:
     """Run cases on drivers and compare all memory with what the specification allows.
@@ -198,7 +115,7 @@ def run(
 
     from cts import store
     from cts.cli.planning import Outputs, Request, make_plan
-    from cts.errors import Checks, HarnessTrouble
+    from cts.errors import Checks
     from cts.running.checks import check_jobs
 
     config: Config | None = context.obj
@@ -206,74 +123,88 @@ def run(
     checks = Checks()
     checks.errors += config.errors if config is not None else ()
     Outputs(json, junit, html, bundle_dir, None if resume else save_dir).check(checks, places)
-    with ExitStack() as stack:
-        processes = 1
-        with checks.part(places.get("jobs", "")):
-            processes = check_jobs(jobs)
-        if resume is not None:
-            checks.finish()
-            folder, plan = _resumed(resume, typed(context))
-            plan = replace(plan, max_seconds=max_time)
-        else:
-            if targets:
-                # What a file says of all cases is not meant for those that are named.
-                area = None if "area" in places else area
-                corpus = None if "corpus" in places else corpus
-                generate = None if "generate" in places else generate
-                shard = "1/1" if "shard" in places else shard
-            request = Request(
-                targets or [],
-                driver or [],
-                area or [],
-                corpus,
-                generate,
-                profile,
-                max_examples,
-                seed,
-                keyword or [],
-                shard,
-                max_time,
-                stop,
-                quarantine,
-                baseline,
-                validation,
-                transform or [],
-                reruns,
-                places,
-            )
-            plan = make_plan(request, checks)
-            folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
-        plan = replace(plan, jobs=processes, config=str(config.path) if config is not None else "")
-        stack.callback(folder.close)
-        try:
-            status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds, in_workflow=True)
-        except KeyboardInterrupt:
-            remedy = f"cts run --resume {folder.path}"
-            raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
-        finally:
-            if junit is not None or html is not None:
-                report.report(folder.path, html, junit)
-    raise typer.Exit(status)
+    processes = 1
+    with checks.part(places.get("jobs", "")):
+        processes = check_jobs(jobs)
+    if resume is not None:
+        checks.finish()
+        folder, plan = resumed(resume, typed(context), WITH_RESUME, "cts run")
+        plan = replace(plan, max_seconds=max_time)
+    else:
+        if targets:
+            # What a file says of all cases is not meant for those that are named.
+            area = None if "area" in places else area
+            corpus = None if "corpus" in places else corpus
+            generate = None if "generate" in places else generate
+            shard = "1/1" if "shard" in places else shard
+        request = Request(
+            targets or [],
+            driver or [],
+            area or [],
+            corpus,
+            generate,
+            profile,
+            max_examples,
+            seed,
+            keyword or [],
+            shard,
+            max_time,
+            stop,
+            quarantine,
+            baseline,
+            validation,
+            transform or [],
+            reruns,
+            origins=places,
+        )
+        plan = make_plan(request, checks)
+        folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
+    plan = replace(plan, jobs=processes, config=str(config.path) if config is not None else "")
+    raise typer.Exit(to_the_end(plan, folder, "cts run", (json, junit, html), bundle_dir, bundle_seconds))
 
 
 def _option(parameter: str) -> str:
     return f"--{parameter.replace('_', '-')}"
 
 
-def _resumed(path: Path, given: list[str]) -> tuple[RunFolder, Plan]:
-    """The run to continue. Raises BadInput where other options ask for another run."""
+def resumed(path: Path, given: list[str], allowed: Sequence[str], verb: str) -> tuple[RunFolder, Plan]:
+    """The run to continue. Raises BadInput where other options than the `allowed` ones ask for another run."""
     from cts import store
     from cts.errors import BadInput
 
-    others = [_option(name) for name in given if name not in WITH_RESUME]
+    others = [_option(name) for name in given if name not in allowed]
     if others:
         raise BadInput(
             "resume-options",
             f"a resumed run keeps its settings, and takes no {', '.join(others)}",
-            "cts run --resume",
-            f"only {', '.join(_option(name) for name in WITH_RESUME[2:])} with it",
+            f"{verb} --resume",
+            f"only {', '.join(_option(name) for name in allowed if name not in ('resume', 'no_config'))} with it",
         )
     return store.resume(path)
+
+
+def to_the_end(
+    plan: Plan,
+    folder: RunFolder,
+    verb: str,
+    outputs: tuple[Path | None, Path | None, Path | None],
+    bundle_dir: Path | None,
+    bundle_seconds: float,
+) -> int:
+    """Run a plan, write JSON lines, JUnit XML and an HTML report where `outputs` say; returns the exit status."""
+    from cts.errors import HarnessTrouble
+
+    json, junit, html = outputs
+    with ExitStack() as stack:
+        stack.callback(folder.close)
+        try:
+            return run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds, in_workflow=True)
+        except KeyboardInterrupt:
+            remedy = f"{verb} --resume {folder.path}"
+            raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
+        finally:
+            if junit is not None or html is not None:
+                report.report(folder.path, html, junit)
 
 
 def run_and_report(

@@ -269,10 +269,10 @@ def _exact(
 def differing_sets(
     sweep: Sweep, allowed: Mapping[str, Allowed], before: Mapping[str, Bytes], memory: Mapping[str, Bytes]
 ) -> npt.NDArray[np.bool_] | None:
-    """Which sets of a sweep, all of them valid, left something that is not allowed in their windows or behind them, (n,).
+    """Which sets of a sweep, all of them valid, left what is not allowed in their windows or behind them, (n,).
 
-    `before` is the sweep's memory before the run. None where memory differs that is no set's: guards at the ends, or what
-    all sets share. Raises HarnessTrouble where memory is not that of the sweep.
+    `before` is the sweep's memory before the run. None where memory differs that is no set's: guards at the ends, or
+    what all sets share. Raises HarnessTrouble where memory is not that of the sweep.
     """
     _check_sizes(memory, {name: len(data) for name, data in before.items()})
     wrong = np.zeros(len(sweep), bool)

@@ -29,7 +29,10 @@ class _Event(Struct, frozen=True, tag_field="event", forbid_unknown_fields=True)
 
 
 class RunStarted(_Event, frozen=True, tag="run-started"):
-    """The header. `max_examples` is per area and driver, `config` the file that has options of the run, "" for none."""
+    """The header. `max_examples` is per area and driver, `config` the file that has options of the run, "" for none.
+
+    `sweeps` are the universes that are swept, and how many parameter sets of each.
+    """
 
     version: str
     profile: str
@@ -40,6 +43,7 @@ class RunStarted(_Event, frozen=True, tag="run-started"):
     cases: int
     format: int = FORMAT
     config: str = ""
+    sweeps: dict[str, int] = {}
 
 
 class DriverOpened(_Event, frozen=True, tag="driver-opened"):
@@ -94,7 +98,7 @@ class GeneratorFault(Trouble, frozen=True, tag="generator-fault"):
 
 
 class Progress(_Event, frozen=True, tag="progress"):
-    """Generated examples of an area that have run on a driver since the last such event."""
+    """Generated examples of an area, or parameter sets of `sweep.NAME`, that a driver has done since the last event."""
 
     driver: str
     area: str
@@ -149,6 +153,74 @@ class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
     detail: str = ""
     case: Case | None = None
     entries: tuple[int, ...] = ()
+
+
+class SetsJudged(_Event, frozen=True, tag="sets-judged", omit_defaults=True):
+    """Parameter sets of a universe are done with on a driver: those of `count` places from `start` on, in their order.
+
+    `states` has a byte for each (`cts.sweeps.judging.State`), compressed (zlib) and then in base 64. `excluded` counts
+    by rule those that are undefined or invalid, and `details` has by state the first of what the driver said.
+    """
+
+    driver: str
+    universe: str
+    start: int
+    count: int
+    states: str
+    excluded: dict[str, int] = {}
+    details: dict[str, str] = {}
+    seconds: float = 0.0
+
+
+class Cause(Struct, frozen=True):
+    """Sets of a universe that do not pass on a driver, and have that in common.
+
+    `region` are conditions that hold of these and of no set that passes; `smallest` says the values of the smallest of
+    them, which is the case of the result of that `name`. `constness` has the verdicts of that case with its operands
+    delivered as literals and as specialization constants. `known` is why a baseline lists it.
+    """
+
+    name: str
+    region: str
+    sets: int
+    verdict: Verdict
+    smallest: str
+    constness: dict[str, str] = {}
+    known: str = ""
+
+
+class UniverseSwept(_Event, frozen=True, tag="universe-swept"):
+    """What was enumerated of a universe of `size` sets on a driver, what was excluded by which rule, and what agreed.
+
+    `chosen` sets were asked for: `passed`, `excluded` by rule, `unsupported`, `not_run` by reason, and those of
+    `causes` add up to them.
+    """
+
+    driver: str
+    universe: str
+    size: int
+    chosen: int
+    passed: int
+    excluded: dict[str, int]
+    unsupported: int
+    not_run: dict[str, int]
+    causes: tuple[Cause, ...]
+    seconds: float
+
+    @property
+    def statement(self) -> str:
+        """All of it in one sentence."""
+        some = "all" if self.chosen == self.size else f"{self.chosen:,} of"
+        parts = [f"{self.passed:,} agree"]
+        if self.excluded:
+            rules = ", ".join(f"{rule} {count:,}" for rule, count in self.excluded.items())
+            parts.append(f"{sum(self.excluded.values()):,} are excluded ({rules})")
+        if self.unsupported:
+            parts.append(f"{self.unsupported:,} are unsupported")
+        parts += [f"{count:,} did not run ({why})" for why, count in self.not_run.items()]
+        differ = sum(cause.sets for cause in self.causes)
+        parts.append(f"{differ:,} do not, with {len(self.causes)} causes" if differ else "none differs")
+        return f"{self.universe} on {self.driver}: of {some} {self.size:,} parameter sets {'; '.join(parts)}"
 
 
 class Mismatch(Struct, frozen=True):
@@ -281,6 +353,8 @@ Event: TypeAlias = (
     | Reduced
     | CasesStarted
     | CaseJudged
+    | SetsJudged
+    | UniverseSwept
     | Result
     | Unused
     | RunFinished

@@ -147,7 +147,9 @@ def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None =
 def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, most: int | None) -> Iterator[str]:
     finding = result.finding
     yield title(result)
-    if result.generated and finding is not None:
+    if result.area == "sweep" and finding is not None:
+        yield "found by a sweep, then reduced"
+    elif result.generated and finding is not None:
         seed = f" of seed {header.seed}" if header else ""
         then = "then shrunk" if finding.shrunk else "not shrunk: quarantine"
         yield f"found at example {result.examples}{seed}, {then}"

@@ -71,6 +71,8 @@ class Terminal:
         self.tasks: dict[str, TaskID] = {}
         self.shrinking: ev.Shrinking | None = None
         self.finished = False
+        #: What sweeps have found, for the end.
+        self.statements: list[str] = []
 
     def __enter__(self) -> Terminal:
         return self
@@ -104,6 +106,8 @@ class Terminal:
                 self._reduced(event)
             case ev.Result():
                 self._result(event)
+            case ev.UniverseSwept():
+                self.statements.append(event.statement)
             case ev.Unused():
                 self._print(f"not seen on {event.driver}: {event.entry}\n  {event.why}", style="yellow")
             case ev.RunFinished():
@@ -113,6 +117,7 @@ class Terminal:
         self.header = event
         what = [f"{event.cases} corpus cases"] if event.cases else []
         what += [f"{event.max_examples} examples of {', '.join(event.areas)}"] if event.areas else []
+        what += [f"{count:,} parameter sets of {name}" for name, count in event.sweeps.items()]
         config = f", settings of {event.config}" if event.config else ""
         self._print(
             f"cts {event.version}, profile {event.profile}, seed {event.seed}{config}: "
@@ -121,7 +126,8 @@ class Terminal:
         if self.save_dir is not None:
             self._print(f"run kept in {self.save_dir}")
         self.started = self.last_line = self.clock()
-        self.total = (event.cases + len(event.areas) * event.max_examples) * len(event.drivers)
+        examples = len(event.areas) * event.max_examples + sum(event.sweeps.values())
+        self.total = (event.cases + examples) * len(event.drivers)
         self.progress.start()
         self.overall_task = self.progress.add_task("in all", total=self.total, note="")
         if event.cases:
@@ -153,7 +159,7 @@ class Terminal:
         """The progress bar of an area on all drivers, which now says `description`."""
         assert self.header is not None
         if area not in self.tasks:
-            total = self.header.max_examples * len(self.header.drivers)
+            total = self._examples(area) * len(self.header.drivers)
             self.tasks[area] = self.progress.add_task(description, total=total, note="")
         self.progress.update(self.tasks[area], description=description)
         return self.tasks[area]
@@ -161,8 +167,14 @@ class Terminal:
     def _area_done(self, result: ev.Result) -> None:
         """Count the examples that a finding has made needless."""
         assert self.header is not None
-        task = self._task(result.area, result.area)
-        self._advance(task, self.header.max_examples - self.seen[result.driver, result.area])
+        area = result.name if result.area == "sweep" else result.area
+        if result.area != "sweep" or area.removeprefix("sweep.") in self.header.sweeps:
+            self._advance(self._task(area, area), self._examples(area) - self.seen[result.driver, area])
+
+    def _examples(self, area: str) -> int:
+        """The examples of an area, or the parameter sets of `sweep.NAME`, on each driver."""
+        assert self.header is not None
+        return self.header.sweeps.get(area.removeprefix("sweep."), self.header.max_examples)
 
     def _reduced(self, event: ev.Reduced) -> None:
         if self.shrinking is not None:
@@ -208,6 +220,8 @@ class Terminal:
             f"{', '.join([counts, *problems])}; {event.examples} cases judged in {event.seconds:.1f} s; "
             f"exit status {event.exit_status}"
         )
+        for statement in self.statements:
+            self._print(statement)
 
     def _counts(self) -> None:
         """What was counted, by driver and area, and why what was not judged was not."""

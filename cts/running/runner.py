@@ -45,6 +45,7 @@ from cts.judging.events import (
     NotValidated,
     Result,
     RunStarted,
+    SetsJudged,
     problem,
 )
 from cts.judging.judge import NO_RESUME_STATE, OpenDriver, ResumeState, trouble
@@ -60,10 +61,12 @@ from cts.running.opening import open_driver
 from cts.running.processes import Processes, Setting
 from cts.running.profiles import Profile
 from cts.running.results import STOPPED, not_run
+from cts.running.sweeping import SweepRun, chosen_sets
 from cts.running.tally import Tally
-from cts.running.tasks import Cases, Examples, Task, TaskRunner
+from cts.running.tasks import Cases, Examples, Sets, Task, TaskRunner
 from cts.spirv import tools
 from cts.spirv.subprocess_tools import NOT_VALIDATED, REMEDY
+from cts.sweeps.selection import SweepEntry
 
 #: Cases and examples that a process gets at a time, where there are several.
 CASES, EXAMPLES = 8, 10
@@ -79,6 +82,7 @@ class ResumedRun:
     faults: tuple[GeneratorFault, ...] = ()
     judged: tuple[CaseJudged, ...] = ()
     states: Mapping[str, ResumeState] = field(default_factory=dict)
+    sets: tuple[SetsJudged, ...] = ()
 
 
 NOT_RESUMED = ResumedRun()
@@ -90,7 +94,7 @@ class Plan:
 
     What is in `resumed` is reported first and not run again; findings are run `reruns` times more. Nothing is begun
     after `max_seconds`. `jobs` processes run it. `config` is the file that options without a value on the command line
-    come from, if any.
+    come from, if any. `sweeps` are swept last.
     """
 
     drivers: tuple[str, ...]
@@ -105,6 +109,7 @@ class Plan:
     max_seconds: float | None = None
     config: str = ""
     jobs: int = 1
+    sweeps: tuple[SweepEntry, ...] = ()
 
 
 def run(plan: Plan, emit: Emit) -> int:
@@ -148,6 +153,7 @@ class _Run:
                 plan.areas,
                 len(plan.entries),
                 config=plan.config,
+                sweeps={entry.name: chosen_sets(entry, plan.profile).count for entry in plan.sweeps},
             )
         )
         drivers = self._open()
@@ -159,6 +165,7 @@ class _Run:
                 with self._executing(drivers) as self.executor:
                     self._cases(drivers)
                     self._areas(drivers)
+                    self._sweeps(drivers)
                     self._last()
         finally:
             for driver in drivers:
@@ -254,6 +261,23 @@ class _Run:
         else:
             for run in runs:
                 self._together([run])
+
+    def _sweeps(self, drivers: Sequence[OpenDriver]) -> None:
+        """All universes, in their order."""
+        plan, oracle = self.plan, registry.oracle()
+        for entry in plan.sweeps:
+            some = self._open_questions(f"sweep.{entry.name}", drivers)
+            if not some:
+                continue
+            if why := self._stopping():
+                self._add([not_run(d.spec, "sweep", f"sweep.{entry.name}", why, generated=True) for d in some])
+                continue
+            run = SweepRun(entry, some, oracle, plan.profile, self.emit, plan.reruns, self.time_is_up)
+            run.resume(plan.resumed.sets)
+            for task, answer in self.executor.perform(run.tasks()):
+                assert isinstance(task, Sets)
+                run.take(task, answer)
+            self._add(list(run.finish(self._stopping())))
 
     def _together(self, runs: Sequence[AreaRun]) -> None:
         by_area = {run.area: run for run in runs}

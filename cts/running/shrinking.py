@@ -37,7 +37,9 @@ class Shrinker:
     Both keep to the verdict that it began with, so that it never slips from a driver's failure into an error of ours.
     """
 
-    def __init__(self, source: Source[Case], driver: OpenDriver, oracle: Oracle, profile: Profile, emit: Emit) -> None:
+    def __init__(
+        self, source: Source[Case] | None, driver: OpenDriver, oracle: Oracle, profile: Profile, emit: Emit
+    ) -> None:
         self._source = source
         self._driver = driver
         self._oracle = oracle
@@ -53,6 +55,15 @@ class Shrinker:
         smaller = self._of_draws(number, again)
         return smaller if verdict is Verdict.ERROR else self._minimized(smaller)
 
+    def reduced(self, failing: Failing) -> Failing:
+        """As `shrunk`, of a case that has no draws."""
+        again = self._attempt(failing.case)
+        if again is None:
+            return failing
+        if again.attempt.verdict is not failing.attempt.verdict:
+            return _flaky(failing, failing.attempt.verdict, again.attempt.verdict)
+        return again if again.attempt.verdict is Verdict.ERROR else self._minimized(again)
+
     def _attempt(self, case: Case) -> Failing | None:
         """A case on the driver, unless it is a fault of ours or one that shrinking avoids."""
         if excluded_from_shrinking(self._driver, case):
@@ -65,6 +76,7 @@ class Shrinker:
 
     def _of_draws(self, number: int, first: Failing) -> Failing:
         """The case of the simplest draws that end alike. Smaller examples than the first one are of any shard."""
+        assert self._source is not None, "what is drawn has a source"
         verdict = first.attempt.verdict
         tried: dict[str, Failing | None] = {first.case.content_hash: first}
 

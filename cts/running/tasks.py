@@ -16,6 +16,8 @@ from cts.running.corpus import Entry
 from cts.running.explore import Explorer
 from cts.running.profiles import Profile
 from cts.running.survey import Seen
+from cts.sweeps.judging import Judged, judge_sets, together
+from cts.sweeps.selection import Chosen, SweepEntry, opened
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,28 @@ class Examples:
     last: bool = False
 
 
-Task: TypeAlias = Cases | Examples
+@dataclass(frozen=True)
+class Sets:
+    """Parameter sets of a universe, those of the chosen ones from `start` to `stop`, on the drivers of these specs."""
+
+    entry: SweepEntry
+    chosen: Chosen
+    start: int
+    stop: int
+    specs: tuple[str, ...]
+
+
+Task: TypeAlias = Cases | Examples | Sets
 
 
 @dataclass(eq=False)
 class Answer:
-    """What a task came to: what became of examples, places of entries that are left for last, events to tell."""
+    """What a task came to: what became of examples, or of sets by the spec of a driver, places of entries that are left
+    for last, events to tell.
+    """
 
     seen: list[Seen] = field(default_factory=list)
+    sets: dict[str, Judged] = field(default_factory=dict)
     for_last: list[int] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
@@ -74,10 +90,17 @@ class TaskRunner:
         """Carry out one task."""
         if isinstance(task, Examples):
             return Answer(seen=list(self._explorer(task).judge(task.numbers, task.specs, last=task.last)))
+        if isinstance(task, Sets):
+            return Answer(sets={spec: self._judged_sets(task, self._drivers[spec]) for spec in task.specs})
         drivers = [[self._drivers[spec] for spec in specs] for _, specs in task.entries]
         entries = [(entry, some) for (entry, _), some in zip(task.entries, drivers, strict=True)]
         size = block_size(list(self._drivers.values()))
         return Answer(for_last=run_cases(entries, self._oracle, self._emit, self._reruns, size, last=task.last))
+
+    def _judged_sets(self, task: Sets, driver: OpenDriver) -> Judged:
+        """The sets of a task, part by part."""
+        numbers = task.chosen.numbers(task.start, task.stop)
+        return together([judge_sets(*some, driver, self._oracle) for some in opened(task.entry.path).by_part(numbers)])
 
     def _explorer(self, task: Examples) -> Explorer:
         """The one of the task's area, which remembers what it has judged."""

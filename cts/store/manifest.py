@@ -20,11 +20,13 @@ from cts.judging.reruns import RERUNS
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine, Rule
 from cts.model.identity import HASHES
+from cts.plugins.universes import packaged
 from cts.running.corpus import Entry
 from cts.running.profiles import profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE
 from cts.running.shard import parse as parse_shard
+from cts.sweeps.selection import SweepEntry
 
 #: 1 did not say how content hashes were computed; up to 2, guesses and steps of findings were sentences alone; up to 3,
 #: generated cases were drawn by Hypothesis.
@@ -41,6 +43,15 @@ class EntryRecord(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     in_corpus: bool
     digest: str
+
+
+class SweepRecord(Struct, frozen=True, forbid_unknown_fields=True):
+    """A universe of a run. `digest` is the SHA-256 of its file's bytes."""
+
+    name: str
+    path: str
+    digest: str
+    max_sets: int | None = None
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +82,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     drivers: tuple[DriverOpened, ...] = ()
     hashes: int = 1
     shard: str = str(WHOLE)
+    sweeps: tuple[SweepRecord, ...] = ()
 
     @classmethod
     def from_plan(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:
@@ -97,6 +109,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             plan.baseline.rules,
             hashes=HASHES,
             shard=str(plan.profile.shard),
+            sweeps=tuple(SweepRecord(e.name, str(e.path), _digest(e.path), e.max_sets) for e in plan.sweeps),
         )
 
     def plan(self) -> Plan:
@@ -113,6 +126,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             quarantine=Quarantine(self.quarantine),
             reruns=self.reruns,
             baseline=Baseline(self.baseline),
+            sweeps=tuple(map(_sweep, self.sweeps)),
         )
 
 
@@ -150,6 +164,17 @@ def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:
     if _digest(path) != record.digest:
         raise BadInput("case-changed", f"{record.name} is not what it was when the run began", str(path), "a new run")
     return Entry(record.name, path, record.in_corpus)
+
+
+def _sweep(record: SweepRecord) -> SweepEntry:
+    """The universe of a record, whose file must be what it was; a packaged one, wherever that is installed now."""
+    path = Path(record.path)
+    if not path.is_file():
+        path = packaged().get(record.name, path)
+    if _digest(path) != record.digest:
+        what = f"the universe {record.name} is not what it was when the run began"
+        raise BadInput("universe-changed", what, str(path), "a new run")
+    return SweepEntry(record.name, path, record.max_sets)
 
 
 def _digest(path: Path) -> str:

@@ -19,6 +19,7 @@ from cts.judging.events import (
     Rejected,
     Result,
     RunFinished,
+    SetsJudged,
     Trouble,
 )
 from cts.judging.judge import ResumeState
@@ -49,6 +50,7 @@ class Run:
     footer: RunFinished | None = None
     not_validated: NotValidated | None = None
     died: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    sets: tuple[SetsJudged, ...] = ()
 
     def findings(self) -> list[Result]:
         """The results that are neither pass nor left out."""
@@ -104,6 +106,7 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
     events = list(events)
     results: dict[tuple[str, str], Result] = {}
     judged: list[CaseJudged] = []
+    sets: list[SetsJudged] = []
     problems: dict[Rejected | Trouble, None] = {}
     footer, missing = None, None
     for event in events:
@@ -114,6 +117,8 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
                     results[key] = event
             case CaseJudged():
                 judged.append(event)
+            case SetsJudged():
+                sets.append(event)
             case Rejected() | Trouble():
                 problems[event] = None
             case RunFinished():
@@ -123,7 +128,7 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
             case _:
                 pass
     known = tuple(results.values()), tuple(judged), tuple(problems)
-    return Run(path, manifest, *known, footer, missing, deaths(events))
+    return Run(path, manifest, *known, footer, missing, deaths(events), tuple(sets))
 
 
 def resume(path: Path) -> tuple[RunFolder, Plan]:
@@ -140,7 +145,7 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
         faults = tuple(p for p in run.problems if isinstance(p, GeneratorFault))
         states = resume_states(run.judged, run.died)
         ended = tuple(r for r in run.results if not lacks_time(r))
-        plan = replace(run.manifest.plan(), resumed=ResumedRun(ended, faults, run.judged, states))
+        plan = replace(run.manifest.plan(), resumed=ResumedRun(ended, faults, run.judged, states, run.sets))
     except BaseException:
         writer.close()
         raise
@@ -168,7 +173,7 @@ def deaths(events: Iterable[Event]) -> dict[str, dict[str, int]]:
                 spec, flying = event.driver, set(event.hashes)
             case CaseJudged():
                 flying.discard(event.hash)
-            case Result():
+            case Result() | SetsJudged():
                 flying.clear()
             case _:
                 pass

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -96,6 +96,15 @@ class _Block:
 def judge_sets(part: Part, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
     """What becomes of the sets of these numbers of a part."""
     return _Judge(part, numbers, driver, oracle).judged()
+
+
+def together(parts: Sequence[Judged]) -> Judged:
+    """What became of sets of several parts, one after the other."""
+    details: dict[State, str] = {}
+    for part in parts:
+        details = part.details | details
+    excluded = sum((part.excluded for part in parts), Counter[str]())
+    return Judged(np.concatenate([p.states for p in parts]), excluded, details, sum(p.seconds for p in parts))
 
 
 class _Judge:

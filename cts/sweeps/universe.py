@@ -173,7 +173,9 @@ def loads(text: str, path: Path) -> Universe:
     except msgspec.ValidationError as e:
         message, _, at = str(e).partition(" - at `$")
         at = at.rstrip("`").lstrip(".")
-        raise BadInput("universe-invalid", message, locate(where, text, at), f"what the message asks for; {PAGE}") from e
+        raise BadInput(
+            "universe-invalid", message, locate(where, text, at), f"what the message asks for; {PAGE}"
+        ) from e
     return _Reader(file, text, path).universe()
 
 
@@ -199,7 +201,9 @@ class _Reader:
         count = math.prod(len(self.file.axes[name].items) for name in changing)
         if count > MAX_PARTS:
             what = f"{count} combinations of {', '.join(changing)}, each of which is a template of its own"
-            raise self.error("axes", what, f"at most {MAX_PARTS}; `{{dynamic: 0}}` in the template makes a run-time axis")
+            raise self.error(
+                "axes", what, f"at most {MAX_PARTS}; `{{dynamic: 0}}` in the template makes a run-time axis"
+            )
         parts = tuple(
             self._part(dict(zip(changing, values, strict=True)), plain_template, run_time)
             for values in product(*(self.file.axes[name].items for name in changing))

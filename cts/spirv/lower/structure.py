@@ -62,7 +62,8 @@ class Structure(Struct, frozen=True):
     """Equal structures lower to equal words. Hashable. `functions` are those that the program names.
 
     `buffers` are those that a module can reach: opaque matrices after buffers, without what is there for
-    conversions alone. `invocations` are those of a workgroup, where its size is not one of subgroups. Sweeps have `sets`.
+    conversions alone. `invocations` are those of a workgroup, where its size is not one of subgroups. `sets` are there
+    for sweeps alone.
     """
 
     buffers: tuple[BufferStructure, ...]

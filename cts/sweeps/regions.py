@@ -1,0 +1,207 @@
+"""What failing parameter sets have in common: conditions on axes that hold of them and of no set that passes.
+
+Conditions are looked for in a sample and checked on all sets; where some set that passes meets them, it joins the
+sample and the search begins anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+Column = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+#: Sets of a sample, failing and passing.
+SAMPLE = 20_000
+
+#: Values of an axis that conditions compare it with, evenly spread where it has more.
+VALUES = 24
+
+#: The most conditions of a region, and the most regions.
+CONDITIONS, REGIONS = 5, 8
+
+#: How often a sample grows by sets that contradict a region.
+ROUNDS = 6
+
+UNEXPLAINED = "no simple condition"
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """A condition on axes, in words and as a function of their columns."""
+
+    text: str
+    holds: Callable[[Mapping[str, Column]], Mask]
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Sets that fail, (m,) numbers; each of them meets the conditions of `text`, and no set that passes does.
+
+    Where that is not so, `text` is UNEXPLAINED.
+    """
+
+    text: str
+    sets: Column
+
+
+def regions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, ...]], fails: Mask) -> list[Region]:
+    """The regions of the sets that fail, the largest first, each set in one.
+
+    `columns` are the values of all axes for every judged set, (n,); those of an axis in `labels` stand for texts.
+    """
+    found = _Search(columns, labels, fails).regions()
+    return sorted(found, key=lambda r: -len(r.sets))
+
+
+class _Search:
+    def __init__(self, columns: Mapping[str, Column], labels: Mapping[str, tuple[str, ...]], fails: Mask) -> None:
+        self.columns = columns
+        self.fails = fails
+        self.left = np.flatnonzero(fails)
+        self.conditions = list(_conditions(columns, labels))
+        self.passing = _evenly(np.flatnonzero(~fails))
+
+    def regions(self) -> list[Region]:
+        found = []
+        while self.left.size and len(found) < REGIONS:
+            conditions = self._next()
+            if conditions is None:
+                break
+            inside = self._inside(conditions, self.left)
+            text = " and ".join(c.text for c in conditions) or "everywhere"
+            found.append(Region(text, self.left[inside]))
+            self.left = self.left[~inside]
+        if self.left.size:
+            found.append(Region(UNEXPLAINED, self.left))
+        return found
+
+    def _next(self) -> list[Condition] | None:
+        """Conditions that no passing set meets, but many of the failing ones that are left."""
+        for _ in range(ROUNDS):
+            conditions = self._conjunction(_evenly(self.left))
+            if conditions is None:
+                return None
+            wrong = np.flatnonzero(~self.fails)
+            wrong = wrong[self._inside(conditions, wrong)]
+            if not wrong.size:
+                return self._without_needless(conditions)
+            self.passing = np.union1d(self.passing, _evenly(wrong))
+        return None
+
+    def _conjunction(self, failing: Column) -> list[Condition] | None:
+        """Conditions that leave no passing set of the sample, chosen one by one by what they tell."""
+        masks = [(c, self._of(c, failing), self._of(c, self.passing)) for c in self.conditions]
+        bad, good = np.ones(len(failing), bool), np.ones(len(self.passing), bool)
+        chosen: list[Condition] = []
+        while good.any():
+            best, gain = None, 1e-9
+            f0, p0 = int(bad.sum()), int(good.sum())
+            before = np.log2(f0 / (f0 + p0))
+            for condition, on_failing, on_passing in masks:
+                f1, p1 = int((bad & on_failing).sum()), int((good & on_passing).sum())
+                if f1:
+                    # What it tells, with a slight liking for conditions that all failing sets meet.
+                    told = f1 * (np.log2(f1 / (f1 + p1)) - before) * (1.05 if f1 == f0 else 1.0)
+                    if told > gain:
+                        best, gain = (condition, on_failing, on_passing), told
+            if best is None or len(chosen) == CONDITIONS:
+                return None
+            chosen.append(best[0])
+            bad, good = bad & best[1], good & best[2]
+        return chosen
+
+    def _without_needless(self, conditions: list[Condition]) -> list[Condition]:
+        """Those that are needed to leave out every passing set."""
+        passing = np.flatnonzero(~self.fails)
+        needed = list(conditions)
+        for condition in conditions:
+            fewer = [c for c in needed if c is not condition]
+            if not self._inside(fewer, passing).any():
+                needed = fewer
+        return needed
+
+    def _inside(self, conditions: list[Condition], sets: Column) -> Mask:
+        inside = np.ones(len(sets), bool)
+        for condition in conditions:
+            inside[inside] = self._of(condition, sets[inside])
+        return inside
+
+    def _of(self, condition: Condition, sets: Column) -> Mask:
+        return condition.holds({name: column[sets] for name, column in self.columns.items()})
+
+
+def _evenly(sets: Column) -> Column:
+    """At most SAMPLE of these, evenly spread."""
+    if len(sets) <= SAMPLE:
+        return sets
+    return sets[np.linspace(0, len(sets) - 1, SAMPLE).astype(np.int64)]
+
+
+def _conditions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, ...]]) -> Iterator[Condition]:
+    """Conditions, simple ones first."""
+    numeric = [name for name in columns if name not in labels]
+    for name, column in columns.items():
+        distinct = np.unique(column)
+        if len(distinct) < 2:
+            continue
+        if name in labels:
+            for value in distinct.tolist():
+                yield _compared(name, "=", value, labels[name][value])
+            if len(distinct) > 2:
+                for value in distinct.tolist():
+                    yield _compared(name, "!=", value, labels[name][value])
+            continue
+        some = distinct[np.linspace(0, len(distinct) - 1, min(VALUES, len(distinct))).astype(np.int64)].tolist()
+        for value in some:
+            for sign in ("=", "!=") if len(distinct) > 2 else ("=",):
+                yield _compared(name, sign, value)
+        for value in some[1:]:
+            yield _compared(name, ">=", value)
+        for value in some[:-1]:
+            yield _compared(name, "<=", value)
+        for divisor in (2, 4, 8, 16):
+            if len(np.unique(column % divisor)) > 1:
+                yield _divided(name, divisor)
+    for a, b in permutations(numeric, 2):
+        yield from _related(a, b, (columns[b] > 0).all())
+    for a, b, c in permutations(numeric, 3):
+        # Offset, span and dimension of one dimension, say.
+        if a < b and _number(a) == _number(b) == _number(c) != "":
+            yield _summed(a, b, c)
+
+
+def _compared(name: str, sign: str, value: int, label: str | None = None) -> Condition:
+    operation = {"=": np.equal, "!=": np.not_equal, ">=": np.greater_equal, "<=": np.less_equal}[sign]
+    return Condition(f"{name} {sign} {value if label is None else label}", lambda c: operation(c[name], value))
+
+
+def _divided(name: str, divisor: int) -> Condition:
+    return Condition(f"{name} % {divisor} != 0", lambda c: c[name] % divisor != 0)
+
+
+def _related(a: str, b: str, positive: bool) -> Iterator[Condition]:
+    yield Condition(f"{a} < {b}", lambda c: c[a] < c[b])
+    yield Condition(f"{a} <= {b}", lambda c: c[a] <= c[b])
+    if a < b:
+        yield Condition(f"{a} = {b}", lambda c: c[a] == c[b])
+        yield Condition(f"{a} != {b}", lambda c: c[a] != c[b])
+    if positive:
+        yield Condition(f"{a} % {b} = 0", lambda c: c[a] % c[b] == 0)
+        yield Condition(f"{a} % {b} != 0", lambda c: c[a] % c[b] != 0)
+
+
+def _summed(a: str, b: str, c: str) -> Condition:
+    return Condition(f"{a} + {b} > {c}", lambda columns: columns[a] + columns[b] > columns[c])
+
+
+def _number(name: str) -> str:
+    """The number at the end of a name: axes of one dimension have the same."""
+    match = re.search(r"\d+$", name)
+    return "" if match is None else match[0]

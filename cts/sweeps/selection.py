@@ -1,0 +1,85 @@
+"""Which universes a run sweeps, and which of their parameter sets."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from cts.errors import BadInput
+from cts.model.buffer import splitmix64
+from cts.plugins.universes import packaged
+from cts.sweeps.universe import Numbers, Universe, load
+
+
+@dataclass(frozen=True)
+class SweepEntry:
+    """A universe of a run, and how many of its sets are chosen, None for all."""
+
+    name: str
+    path: Path
+    max_sets: int | None = None
+
+
+def select(targets: Sequence[str], max_sets: int | None = None) -> tuple[list[SweepEntry], list[BadInput]]:
+    """The universes of names and paths, each once, all packaged ones without any; and what is none."""
+    known = packaged()
+    entries: dict[str, SweepEntry] = {}
+    errors: list[BadInput] = []
+    for target in targets or known:
+        path = known.get(target, Path(target))
+        try:
+            if target not in known and not path.is_file():
+                close = difflib.get_close_matches(target, known, n=1)
+                remedy = f"did you mean {close[0]!r}?" if close else "`cts sweep --list` prints the names; or a file"
+                raise BadInput("no-such-universe", f"no universe and no file {target!r}", target, remedy)
+            name = opened(path).name
+            if name in entries and entries[name].path != path:
+                raise BadInput("two-universes", f"two universes are called {name!r}", str(path), "another `name`")
+            entries[name] = SweepEntry(name, path, max_sets)
+        except BadInput as e:
+            errors.append(e)
+    return list(entries.values()), errors
+
+
+@lru_cache(maxsize=64)
+def opened(path: Path) -> Universe:
+    """The universe of a file, read once."""
+    return load(path)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The sets of a universe that a run has, in their order: all, or `max_sets` evenly spread ones.
+
+    Spread: one from each of so many equal parts, where the seed says. `shard` is (index from 0, count): every count-th
+    of these belongs to it.
+    """
+
+    size: int
+    max_sets: int | None
+    seed: int
+    shard: tuple[int, int] = (0, 1)
+
+    @property
+    def spread(self) -> int:
+        """How many sets all shards have."""
+        return self.size if self.max_sets is None else min(self.size, self.max_sets)
+
+    @property
+    def count(self) -> int:
+        """How many sets this shard has."""
+        return len(range(self.shard[0], self.spread, self.shard[1]))
+
+    def numbers(self, start: int, stop: int) -> Numbers:
+        """The numbers of the sets in these places, ascending."""
+        place = np.arange(start, min(stop, self.count), dtype=np.int64) * self.shard[1] + self.shard[0]
+        if self.spread == self.size:
+            return place
+        first, after = place * self.size // self.spread, (place + 1) * self.size // self.spread
+        jitter = splitmix64(self.seed & (1 << 63) - 1, place.astype(np.uint64))
+        return first + (jitter % (after - first).astype(np.uint64)).astype(np.int64)
