@@ -276,7 +276,7 @@ def _uncounted(result: Result) -> Result:
 
 
 def values_of(universe: Universe, numbers: Numbers) -> tuple[dict[str, Column], dict[str, tuple[str, ...]]]:
-    """The value of every axis for sets of these ascending numbers; texts for the numbers of axes that are no numbers."""
+    """The value of every axis for sets of these ascending numbers; texts of axes that are not numbers."""
     columns: dict[str, list[Column]] = {}
     labels: dict[str, tuple[str, ...]] = {}
     for axis in universe.parts[0].fixed:
