@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cts.model import Case
-from cts.oracle.expectation import Expectation, Reached, Trace, Violation
+from cts.model.sweep import Sweep
+from cts.oracle.expectation import Expectation, Reached, Swept, Trace, Violation
+from cts.reference.common.broken import violations_of
 from cts.reference.execution.execute import Recording, execute, run
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.program import Evaluation, evaluate
+from cts.reference.sweeping import swept
 from cts.reference.trace.bytes import reached, trace, trace_element
 from cts.reference.trace.element import Element
 from cts.reference.validity import computes, violations
@@ -28,7 +31,7 @@ class Reference:
         judged = self._judged(case)
         broken = violations(judged.evaluation)
         # Values mean something only where addresses do, and only some programs can break rules by values.
-        return broken if broken or not computes(case) else judged.execution.violations
+        return broken if broken or not computes(case) else violations_of(judged.execution.broken)
 
     def expect(self, case: Case) -> Expectation:
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""
@@ -38,6 +41,10 @@ class Reference:
             {name: bits[0] for name, bits in execution.matrices.items()},
             execution.spreads(),
         )
+
+    def sweep(self, sweep: Sweep) -> Swept:
+        """Which parameter sets may be run, and what these may leave behind."""
+        return swept(sweep)
 
     def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:
         """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure."""

@@ -31,7 +31,7 @@ from cts.reference.addressing.elements import matrix_elements, tensor_coordinate
 from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
 from cts.reference.common.operands import lanes_of
-from cts.reference.numeric.arrays import I64, U8, U32, Mask
+from cts.reference.numeric.arrays import I64, U8, U32, Mask, some_sets
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -108,6 +108,26 @@ class Access:
         """The same where some instances, (sets, instances), do not take the step."""
         status = np.where(active[..., None, None], self.status, np.uint8(Status.INACTIVE))
         return replace(self, status=status)
+
+    def chosen(self, which: npt.NDArray[np.intp]) -> Access:
+        """The same under some sets, by their numbers."""
+
+        def some(values: npt.NDArray[_T]) -> npt.NDArray[_T]:
+            return some_sets(values, which)
+
+        blocks = self.blocks
+        if blocks is not None:
+            blocks = Blocks(tuple(map(some, blocks.block_coord)), tuple(map(some, blocks.coord_in_block)))
+        return replace(
+            self,
+            pointer=some(self.pointer),
+            byte=some(self.byte),
+            status=some(self.status),
+            stride=None if self.stride is None else some(self.stride),
+            layout=self.layout and self.layout.map(some),
+            view=self.view and self.view.map(some),
+            blocks=blocks,
+        )
 
     def only(self, active: Mask) -> Access:
         """Operands and state of the active instances of the only parameter set, for rules on them."""

@@ -18,18 +18,20 @@ _FREEDOMS = np.uint8(Freedom.ANY | Freedom.NAN | Freedom.EITHER_ZERO)
 
 
 class Memory:
-    """Bytes, shape (sets, size): a single row until a store makes the sets differ.
+    """Bytes, shape (sets, size): a single row until the sets differ, by what they begin with or by a store.
 
     Freedom is kept component by component, as long as memory is read with the type it was written with;
     of anything else made of such bytes nothing is known.
     """
 
-    def __init__(self, buffer: Buffer) -> None:
-        bits = initial_bits(buffer).view(np.uint8)
-        self.size = bits.size
+    def __init__(self, buffer: Buffer, contents: U8 | None = None) -> None:
+        """`contents`, (sets, size), are what the buffer holds at first; None: its own data, under every set."""
+        if contents is None:
+            contents = initial_bits(buffer).view(np.uint8)[None]
+        self.size = contents.shape[1]
         # Whole words of every component size.
-        self.rows = np.zeros((1, -(-self.size // 4) * 4), np.uint8)
-        self.rows[0, : self.size] = bits
+        self.rows = np.zeros((len(contents), -(-self.size // 4) * 4), np.uint8)
+        self.rows[:, : self.size] = contents
         self.layers: dict[ComponentType, _Layer] = {}
 
     def contents(self, sets: int) -> U8:
@@ -51,10 +53,7 @@ class Memory:
         component = value.component
         assert component is not None
         sets = max(len(self.rows), len(value.bits), len(byte))
-        if sets > len(self.rows):
-            self.rows = np.repeat(self.rows, sets, axis=0)
-            for layer in self.layers.values():
-                layer.repeat(sets)
+        self._repeat(sets)
         mask = np.ones((1, 1, 1, 1), bool) if accessed is None else accessed
         shape = np.broadcast_shapes(byte.shape, value.shape, mask.shape, (sets, 1, 1, 1))
         chosen = np.broadcast_to(mask, shape)
@@ -69,11 +68,21 @@ class Memory:
             else:
                 layer.overwrite(index * size, size)
 
-    def allowed(self) -> Allowed:
-        """What the first parameter set leaves allowed."""
+    def allowed(self, sets: int = 1) -> Allowed:
+        """What so many parameter sets leave allowed, one set's bytes after the other's."""
+        if self.layers:
+            self._repeat(sets)
         layers = list(self.layers.values())
-        intervals = tuple(i for layer in layers for i in layer.intervals())
-        return Allowed(self.contents(1)[0], intervals, tuple(i for layer in layers for i in layer.identical()))
+        intervals = tuple(i for layer in layers for i in layer.intervals(self.size))
+        identical = tuple(i for layer in layers for i in layer.identical(self.size))
+        return Allowed(self.contents(sets).reshape(-1), intervals, identical)
+
+    def _repeat(self, sets: int) -> None:
+        """A row for each of so many sets, which one row stood for."""
+        if sets > len(self.rows):
+            self.rows = np.repeat(self.rows, sets, axis=0)
+            for layer in self.layers.values():
+                layer.repeat(sets)
 
     def _freed(self, component: ComponentType, bits: Bits, byte: I64) -> Value:
         first = (_first_of_each(self.rows, byte.ndim) if len(self.rows) > 1 else 0) + byte
@@ -158,23 +167,29 @@ class _Layer:
             rest = (parts * size < own) & (self.flags[indices] != 0)
             self.flags[indices] = np.where(rest, np.uint8(FREE | Freedom.ANY), np.uint8(0))
 
-    def intervals(self) -> Iterator[Intervals]:
-        """The free components of the first parameter set, by reason."""
-        count = len(self.flags) // self.sets
-        free = np.flatnonzero(self.flags[:count])
+    def intervals(self, size: int) -> Iterator[Intervals]:
+        """The free components, by reason; each set has `size` bytes."""
+        free = np.flatnonzero(self.flags)
         for reason in np.unique(self.reason[free]):
             indices = free[self.reason[free] == reason]
             low, high = interval_bits(self.component, self.flags[indices], self.lo[indices], self.hi[indices])
-            offsets, freedoms = indices * self.component.size, self.flags[indices] & _FREEDOMS
+            offsets, freedoms = self._offsets(indices, size), self.flags[indices] & _FREEDOMS
             step = self.step[indices] if self.step[indices].any() else None
             yield Intervals(self.component, offsets, low, high, freedoms, self.reasons[reason], step)
 
-    def identical(self) -> Iterator[Identical]:
-        """The free components of the first parameter set that are equal by definition."""
-        count = len(self.flags) // self.sets
-        indices = np.flatnonzero((self.flags[:count] != 0) & (self.group[:count] != 0))
+    def identical(self, size: int) -> Iterator[Identical]:
+        """The free components of a set that are equal by definition; each set has `size` bytes."""
+        indices = np.flatnonzero((self.flags != 0) & (self.group != 0))
         if indices.size:
-            yield Identical(self.component, indices * self.component.size, self.group[indices])
+            group = self.group[indices]
+            # Those of another set are others.
+            group = group + indices // (len(self.flags) // self.sets) * (int(group.max()) + 1)
+            yield Identical(self.component, self._offsets(indices, size), group)
+
+    def _offsets(self, indices: I64, size: int) -> I64:
+        """The bytes of components in the sets' contents, of `size` bytes each, one after the other."""
+        number, index = np.divmod(indices, len(self.flags) // self.sets)
+        return number * size + index * self.component.size
 
 
 def interval_bits(component: ComponentType, flags: U8, lo: F64, hi: F64) -> tuple[Bits, Bits]:

@@ -9,8 +9,10 @@ An axis an operand does not vary over has extent 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
+import numpy.typing as npt
 
 from cts.model import Case, Dispatch, Operand, dynamic_words, dynamics, factors_of, modulus_of
 from cts.model.operand import Factors
@@ -28,6 +30,12 @@ class Operands:
         self._column = {(i, path): column for column, (i, path, _) in enumerate(dynamics(case))}
         self._dispatch = case.dispatch
         self._grid: U32 | None = None
+
+    def chosen(self, which: npt.NDArray[np.intp]) -> Operands:
+        """The same under some sets, by their numbers."""
+        same = copy(self)
+        same._sets = self._sets[which]
+        return same
 
     def vector(
         self, instruction: int, field: str, operands: Sequence[Operand], iterations: tuple[int, ...] = ()

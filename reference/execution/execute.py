@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,13 +39,14 @@ from cts.model.operand import ComponentValue
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
+from cts.reference.common.broken import Broken, everywhere, of_set
 from cts.reference.common.memory import Memory
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.program import Evaluation, Step, evaluate
 from cts.reference.execution.vector_memory import VectorMemory
 from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
-from cts.reference.numeric.arrays import U32, Mask
+from cts.reference.numeric.arrays import U8, U32, Mask
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
@@ -81,16 +82,25 @@ class Recording:
             self.read.pop(oldest[0], None)
 
 
-def run(evaluation: Evaluation, sets: int = 1, recording: Recording | None = None) -> Execution:
-    """Execute what `evaluate` prepared for so many parameter sets."""
-    case = evaluation.case
-    result = Execution(evaluation, sets, {name: Memory(buffer) for name, buffer in case.buffers.items()})
+def run(
+    evaluation: Evaluation,
+    sets: int = 1,
+    recording: Recording | None = None,
+    data: Mapping[str, U8] | None = None,
+) -> Execution:
+    """Execute what `evaluate` prepared for so many parameter sets.
+
+    `data` gives buffers other contents under each set, (sets, bytes of the buffer).
+    """
+    case, data = evaluation.case, data or {}
+    memories = {name: Memory(buffer, data.get(name)) for name, buffer in case.buffers.items()}
+    result = Execution(evaluation, sets, memories)
     machine = _Machine(evaluation, result, recording)
-    convert(case, False, result.memories, machine.opaque, result.violations.append)
+    convert(case, False, result.memories, machine.opaque, lambda v: result.note(everywhere(v)))
     for machine.number, step in enumerate(evaluation.steps):
         machine.take(step)
     machine.vectors.finish()
-    convert(case, True, result.memories, machine.opaque, result.violations.append)
+    convert(case, True, result.memories, machine.opaque, lambda v: result.note(everywhere(v)))
     return result
 
 
@@ -167,7 +177,7 @@ class _Machine:
 
     def _nothing_yet(self, step: Step, matrix: str) -> None:
         path, remedy = f"program[{step.index}].matrix", "`zero: true`, or a conversion into it before the dispatch"
-        self._add(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy))
+        self.result.note(everywhere(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy)))
 
     def _compute(self, step: Step, instruction: Instruction) -> None:
         scalars = dict(self._scalars(step, instruction))
@@ -317,24 +327,28 @@ class _Machine:
             if active is not None and elements.ndim >= 2:
                 elements = elements & active.reshape(*active.shape, *[1] * (elements.ndim - 2))
             if elements.any():
-                self._add(_violation(self.case, step.index, undefined, elements))
-
-    def _add(self, violation: Violation) -> None:
-        if (violation.rule, violation.path) not in {(v.rule, v.path) for v in self.result.violations}:
-            self.result.violations.append(violation)
+                self.result.note(_broken(self.case, step.index, undefined, elements))
 
 
 #: The operand that an instruction's undefined behaviour is blamed on, the first that it has.
 _BLAMED = ("decode", "combine", "function", "input", "operands", "b", "component")
 
 
-def _violation(case: Case, i: int, undefined: Undefined, elements: Mask) -> Violation:
+def _broken(case: Case, i: int, undefined: Undefined, elements: Mask) -> Broken:
     instruction = case.program[i]
     blamed = next((name for name in _BLAMED if getattr(instruction, name, None) is not None), "")
     if undefined.rule == "DV-012":
         blamed = "decode_vector"
-    place = np.argwhere(elements)[0] if elements.any() and elements.ndim == 4 else None
-    where_ = "" if place is None else f" in element ({place[2]}, {place[3]}) of instance {place[1]}"
-    if place is not None and isinstance(instruction, VectorInstruction):
-        where_ = f" in component {place[3]} of invocation {place[1]}"
-    return Violation(undefined.rule, f"program[{i}].{blamed}", f"{undefined.what}{where_}", undefined.remedy)
+
+    def words(number: int) -> tuple[str, str]:
+        where_ = ""
+        if elements.ndim == 4:
+            instance, row, col = np.argwhere(of_set(elements, number))[0]
+            where_ = f" in element ({row}, {col}) of instance {instance}"
+            if isinstance(instruction, VectorInstruction):
+                where_ = f" in component {col} of invocation {instance}"
+        return f"{undefined.what}{where_}", undefined.remedy
+
+    # Elements of fewer axes are the same under every set.
+    sets = elements.any(axis=(1, 2, 3)) if elements.ndim == 4 else np.ones(1, bool)
+    return Broken(undefined.rule, f"program[{i}].{blamed}", sets, words)

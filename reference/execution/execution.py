@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from cts.model import VectorShape
 from cts.model.types import ResultType, ScalarType
-from cts.oracle.expectation import Spread, Violation
+from cts.oracle.expectation import Spread
 from cts.reference.addressing.accesses import Shape, instances_of
+from cts.reference.common.broken import Broken
 from cts.reference.common.memory import Memory, interval_bits
 from cts.reference.execution.program import Evaluation
 from cts.reference.numeric.arrays import U8, Bits, Mask
@@ -25,8 +26,8 @@ class Execution:
     """The result under each parameter set.
 
     `memories` are the buffers afterwards, `values` every matrix, vector (of one row) and scalar: in a
-    loop, the last iteration's, (sets, instances, rows, cols) or with extents of 1. `violations` is what is
-    undefined in computing them.
+    loop, the last iteration's, (sets, instances, rows, cols) or with extents of 1. `broken` are the
+    rules that sets break in computing them.
     `skipped` says which instances, (sets, instances), never reached the definition of a matrix.
     """
 
@@ -34,8 +35,14 @@ class Execution:
     sets: int
     memories: dict[str, Memory]
     values: dict[str, Value] = field(default_factory=dict)
-    violations: list[Violation] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
     skipped: dict[str, Mask] = field(default_factory=dict)
+
+    def note(self, rule: Broken) -> None:
+        """Remember a rule that is broken, once for each set and path."""
+        known = (b.sets for b in self.broken if (b.rule, b.path) == (rule.rule, rule.path))
+        if not any((sets | ~rule.sets).all() for sets in known):
+            self.broken.append(rule)
 
     @cached_property
     def memory(self) -> dict[str, U8]:

@@ -92,6 +92,11 @@ class Step:
         """What it loads and stores."""
         return tuple(access for access in (self.access, self.bias) if access is not None)
 
+    def chosen(self, which: npt.NDArray[np.intp]) -> Step:
+        """The same under some sets, by their numbers; states that only rules and traces look at are left out."""
+        access, bias = (a and a.chosen(which) for a in (self.access, self.bias))
+        return Step(self.taken.chosen(which), access, bias=bias)
+
     @property
     def index(self) -> int:
         """The index of the instruction in the program."""
@@ -129,6 +134,11 @@ class Evaluation:
         """The shape of a matrix, vector or scalar."""
         return self.shapes[name]
 
+    def chosen(self, which: npt.NDArray[np.intp]) -> Evaluation:
+        """What an execution under some sets, by their numbers, needs."""
+        steps = [step.chosen(which) for step in self.steps]
+        return Evaluation(self.case, self.types, self.operands.chosen(which), steps=steps)
+
     def at_scope(self, values: npt.NDArray[_T], scope: Scope) -> npt.NDArray[_T]:
         """Values with an axis of subgroups (axis 1), for the instances of `scope` (TA-071: uniform in each)."""
         if scope is Scope.Subgroup or values.shape[1] == 1:
@@ -149,7 +159,7 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
     Raises BadInput for a case too large to be judged.
     """
     types = types_of(case)
-    _check_size(case, types, 1 if parameter_sets is None else len(parameter_sets))
+    check_size(case, types, 1 if parameter_sets is None else len(parameter_sets))
     evaluation = Evaluation(case, types, Operands(case, parameter_sets))
     elements = 0
     for taken in unroll(case, evaluation.operands):
@@ -313,7 +323,8 @@ def _pointer(evaluation: Evaluation, taken: Taken, instruction: MemoryInstructio
     return instruction.buffer, offset
 
 
-def _check_size(case: Case, types: dict[str, ResultType], sets: int) -> None:
+def check_size(case: Case, types: dict[str, ResultType], sets: int) -> None:
+    """Raises BadInput for a case too large to be judged under so many sets."""
     subgroups = instances_of(case.dispatch, Scope.Subgroup)
     largest = max((s.rows * s.cols for s in map(_shape, types.values()) if s is not None), default=1)
     if sets * subgroups * largest > MAX_ELEMENTS:

@@ -7,12 +7,15 @@ one iteration of the loops around it, for the subgroups that take it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.model import Case, ControlInstruction, Else, EndIf, EndLoop, If, Loop
 from cts.reference.common.operands import Operands
-from cts.reference.numeric.arrays import Mask
+from cts.reference.numeric.arrays import Mask, some_sets
 
 #: The most iterations of all loops together, each iteration of an inner loop counted.
 MAX_ITERATIONS = 4096
@@ -32,6 +35,11 @@ class Taken:
     iterations: tuple[int, ...] = ()
     active: Mask | None = None
     condition: Mask | None = None
+
+    def chosen(self, which: npt.NDArray[np.intp]) -> Taken:
+        """The same under some sets, by their numbers."""
+        active, condition = (None if m is None else some_sets(m, which) for m in (self.active, self.condition))
+        return replace(self, active=active, condition=condition)
 
 
 def unroll(case: Case, operands: Operands) -> Iterator[Taken]:

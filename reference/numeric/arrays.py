@@ -6,7 +6,7 @@ for (TA-030); signed arithmetic on the same bits is a view as int32.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,16 @@ U64: TypeAlias = npt.NDArray[np.uint64]
 U8: TypeAlias = npt.NDArray[np.uint8]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Bits: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+
+_T = TypeVar("_T", bound=np.generic)
+
+
+def some_sets(values: npt.NDArray[_T], which: npt.NDArray[np.intp]) -> npt.NDArray[_T]:
+    """Values (sets, ...) of some sets, by their numbers; those that are the same under every set, (1, ...), stay."""
+    if len(values) == 1:
+        return values
+    # What repeats one row needs no copy.
+    return values[which] if values.strides[0] else values[: len(which)]
 
 
 def divide(a: U32, b: U32) -> tuple[U32, U32]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from cts.model import (
     Case,
     Computation,
@@ -19,11 +21,13 @@ from cts.model import (
 )
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
+from cts.reference.common.broken import Broken, everywhere, violations_of
 from cts.reference.execution.program import Evaluation, Step
+from cts.reference.numeric.arrays import Mask
 from cts.reference.validity import conversions, memory, operands, state, uniformity, vectors
-from cts.reference.validity.races import races
+from cts.reference.validity.races import races, stored_twice
 
-__all__ = ["computes", "violations"]
+__all__ = ["computes", "rules_broken", "violations"]
 
 
 def violations(evaluation: Evaluation) -> list[Violation]:
@@ -31,18 +35,20 @@ def violations(evaluation: Evaluation) -> list[Violation]:
 
     Each rule is reported once for each path, however often a loop breaks it.
     """
-    distinct: dict[tuple[str, str], Violation] = {}
-    sound = True
-    for step in evaluation.steps:
-        broken = [v for access in step.accesses for v in _of_access(evaluation, step, access)]
-        broken += vectors.of_step(evaluation, step)
-        sound = sound and not broken
-        for violation in (*state.of_setter(evaluation.case, step), *broken):
-            distinct.setdefault((violation.rule, violation.path), violation)
-    result = list(distinct.values())
-    result += [*operands.of_dispatch(evaluation), *conversions.of_case(evaluation.case)]
-    result += uniformity.of_program(evaluation)
-    return result + list(races(evaluation)) if sound else result
+    rules = _Rules(evaluation)
+    result = violations_of(rules.before_races())
+    return result + list(races(evaluation)) if rules.sound.all() else result
+
+
+def rules_broken(evaluation: Evaluation) -> Iterator[Broken]:
+    """The same under every set, of a program whose stores share locations with no other access.
+
+    What it says of a set after the first rule that the set breaks means nothing.
+    """
+    yield from _Rules(evaluation).before_races()
+    for _, access in evaluation.accesses:
+        if access.store:
+            yield from stored_twice(evaluation, access)
 
 
 def computes(case: Case) -> bool:
@@ -53,12 +59,40 @@ def computes(case: Case) -> bool:
     return any(isinstance(i, kinds) or getattr(i, "decode", None) is not None for i in case.program)
 
 
-def _of_access(evaluation: Evaluation, step: Step, access: Access) -> Iterator[Violation]:
-    """Addresses computed from undefined state mean nothing, so its locations are judged only without such."""
-    active = evaluation.active_at(step.taken, access.shape.scope)
-    taken = access if active is None else access.only(active)
-    if active is not None and not active.any():
-        return
-    yield from operands.of_access(evaluation, taken)
-    broken = list(state.of_access(evaluation.case, taken))
-    yield from broken or memory.of_access(evaluation, access, taken)
+class _Rules:
+    """Rules in the order in which they are reported; `sound` are the sets under which accesses break none so far."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        self.sound: Mask = np.ones(1, bool)
+
+    def before_races(self) -> Iterator[Broken]:
+        evaluation = self.evaluation
+        for step in evaluation.steps:
+            yield from state.of_setter(evaluation.case, step)
+            for access in step.accesses:
+                yield from self._noted(self._of_access(step, access))
+            yield from self._noted(vectors.of_step(evaluation, step))
+        yield from operands.of_dispatch(evaluation)
+        yield from map(everywhere, conversions.of_case(evaluation.case))
+        yield from map(everywhere, uniformity.of_program(evaluation))
+
+    def _of_access(self, step: Step, access: Access) -> Iterator[Broken]:
+        """Addresses computed from undefined state mean nothing, so locations are judged only without such."""
+        evaluation = self.evaluation
+        active = evaluation.active_at(step.taken, access.shape.scope)
+        if active is not None and not active.any():
+            return
+        taken = access if active is None else access.only(active)
+        yield from operands.of_access(evaluation, taken)
+        addressable: Mask = np.ones(1, bool)
+        for rule in state.of_access(evaluation.case, taken):
+            addressable = addressable & ~rule.sets
+            yield rule
+        if addressable.any():
+            yield from memory.of_access(evaluation, access, taken, addressable)
+
+    def _noted(self, rules: Iterator[Broken]) -> Iterator[Broken]:
+        for rule in rules:
+            self.sound = self.sound & ~rule.sets
+            yield rule

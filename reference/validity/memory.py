@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.model import ClampMode
-from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, Grid
 from cts.reference.addressing.coordinates import Status
+from cts.reference.common.broken import Broken, broken, of_set
 from cts.reference.execution.program import Evaluation
 from cts.reference.numeric.arrays import Mask
 
@@ -17,59 +17,69 @@ from cts.reference.numeric.arrays import Mask
 _LIMIT = 1 << 32
 
 
-def of_access(evaluation: Evaluation, access: Access, taken: Access) -> Iterator[Violation]:
-    """Rules on the locations of one load or store; `taken` has the operands of the instances that take it."""
-    yield from _undefined(access)
-    yield from _bounds(evaluation, access, taken)
+def of_access(evaluation: Evaluation, access: Access, taken: Access, addressable: Mask) -> Iterator[Broken]:
+    """Rules on the locations of one load or store; `taken` has the operands of the instances that take it.
+
+    Locations mean something under the sets of `addressable`, (sets,) or (1,), alone.
+    """
+    yield from _undefined(access, addressable)
+    yield from _bounds(evaluation, access, taken, addressable)
 
 
-def _undefined(access: Access) -> Iterator[Violation]:
+def _undefined(access: Access, addressable: Mask) -> Iterator[Broken]:
     """TA-060, and the part of TA-063 that only matters out of bounds."""
-    undefined = access.status == Status.UNDEFINED
-    if not undefined.any():
+    if not access.status.any():
         return
-    assert access.layout is not None
-    where = f"element {_element(undefined)} is out of bounds"
-    if access.layout.type.clamp is ClampMode.Undefined:
-        yield Violation(
-            "TA-060",
-            f"program[{access.instruction}].layout",
-            f"{where} with clamp mode Undefined",
-            "coordinates within layoutDimension, or another clamp mode",
-        )
+    undefined = (access.status == Status.UNDEFINED) & addressable[:, None, None, None]
+    path = f"program[{access.instruction}].layout"
+
+    def where(number: int) -> str:
+        return f"element {_element(of_set(undefined, number))} is out of bounds"
+
+    if access.layout is not None and access.layout.type.clamp is ClampMode.Undefined:
+        right = "coordinates within layoutDimension, or another clamp mode"
+        yield from broken("TA-060", path, undefined, lambda n: (f"{where(n)} with clamp mode Undefined", right))
     else:
-        yield Violation(
-            "TA-063",
-            f"program[{access.instruction}].layout",
-            f"{where} in a mirrored dimension of 1",
-            "at least 2 in mirrored dimensions that are left",
-        )
+        right = "at least 2 in mirrored dimensions that are left"
+        yield from broken("TA-063", path, undefined, lambda n: (f"{where(n)} in a mirrored dimension of 1", right))
 
 
-def _bounds(evaluation: Evaluation, access: Access, taken: Access) -> Iterator[Violation]:
+def _bounds(evaluation: Evaluation, access: Access, taken: Access, addressable: Mask) -> Iterator[Broken]:
     """TA-069 and TA-042; also a pointer outside the buffer (CM-010: it points into the array)."""
     size = access.extent
     path = f"program[{access.instruction}]"
     part = "the" if size == evaluation.case.buffers[access.buffer].size else "a workgroup's"
     remedy = f"locations within {part} {size} bytes of {access.buffer!r}"
-    if (taken.pointer >= size).any():
-        yield Violation(
-            "TA-069", f"{path}.{access.field}", f"the pointer is {int(taken.pointer.max())} bytes in", remedy
-        )
-        return
-    accessed = access.status == Status.OK
-    start = access.byte - access.origin[..., None, None]
-    outside = accessed & ((start < 0) | (start + access.size > size))
+    far_pointer = (taken.pointer >= size).any(axis=1) & addressable
+    yield from broken(
+        "TA-069",
+        f"{path}.{access.field}",
+        far_pointer,
+        lambda n: (f"the pointer is {int(of_set(taken.pointer, n).max())} bytes in", remedy),
+    )
+    start = access.byte if not access.origin.any() else access.byte - access.origin[..., None, None]
+    # As unsigned numbers, those below 0 are the greatest. No location fits into less than its size.
+    outside = (
+        start.view(np.uint64) > np.uint64(size - access.size) if access.size <= size else np.ones_like(start, bool)
+    )
     if not outside.any():
         return
-    byte = int(np.broadcast_to(start, outside.shape)[outside][0])
-    far = access.layout is not None and bool((access.byte - access.pointer[..., None, None] >= _LIMIT)[outside].any())
-    yield Violation(
-        "TA-042" if far else "TA-069",
-        f"{path}.{_blamed(access)}",
-        f"element {_element(outside)} is at byte {byte} of {access.buffer!r}",
-        remedy,
-    )
+    outside = outside & (access.status == Status.OK) & (addressable & ~far_pointer)[:, None, None, None]
+    if not outside.any():
+        return
+    far = np.zeros((1, 1, 1, 1), bool)
+    if access.layout is not None:
+        far = access.byte - access.pointer[..., None, None] >= _LIMIT
+    beyond = (outside & far).any(axis=(1, 2, 3))
+
+    def words(number: int) -> tuple[str, str]:
+        mask = of_set(outside, number)
+        byte = int(np.broadcast_to(of_set(start, number), mask.shape)[mask][0])
+        return f"element {_element(mask)} is at byte {byte} of {access.buffer!r}", remedy
+
+    path = f"{path}.{_blamed(access)}"
+    yield from broken("TA-042", path, beyond, words)
+    yield from broken("TA-069", path, outside.any(axis=(1, 2, 3)) & ~beyond, words)
 
 
 def _blamed(access: Access) -> str:
@@ -80,6 +90,6 @@ def _blamed(access: Access) -> str:
 
 
 def _element(mask: Mask) -> str:
-    """The first element of a mask (sets, instances, rows, cols), in words."""
-    _, instance, row, col = np.argwhere(mask)[0]
+    """The first element of a mask (instances, rows, cols), in words."""
+    instance, row, col = np.argwhere(mask)[0]
     return f"({row}, {col}) of instance {instance}"

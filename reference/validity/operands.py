@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cts.model import MatrixShape, Order, Scope, StridedInstruction
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, Grid
+from cts.reference.common.broken import Broken, broken, everywhere, first_of, of_set
 from cts.reference.execution.program import Evaluation
 from cts.reference.validity import vectors
 
@@ -14,7 +15,7 @@ from cts.reference.validity import vectors
 TENSOR_POINTER_ALIGNMENT = 16
 
 
-def of_access(evaluation: Evaluation, access: Access) -> Iterator[Violation]:
+def of_access(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
     """Rules on one load or store."""
     instruction = evaluation.case.program[access.instruction]
     if isinstance(access.shape, Grid):
@@ -26,69 +27,60 @@ def of_access(evaluation: Evaluation, access: Access) -> Iterator[Violation]:
         yield from _tensor_alignment(access)
 
 
-def of_dispatch(evaluation: Evaluation) -> Iterator[Violation]:
+def of_dispatch(evaluation: Evaluation) -> Iterator[Broken]:
     """Rules on workgroups of several subgroups."""
     if evaluation.case.dispatch.subgroups > 1:
         yield from _workgroup_size(evaluation)
 
 
-def _stride(access: Access) -> Iterator[Violation]:
+def _stride(access: Access) -> Iterator[Broken]:
     """KM-013."""
-    assert access.stride is not None
-    least = int(access.store)
-    smallest = int(access.stride.min())
-    if smallest < least:
-        verb = "store" if access.store else "load"
-        yield Violation(
-            "KM-013",
-            f"program[{access.instruction}].stride",
-            f"the stride of a {verb} is {smallest}",
-            f"a stride of at least {least}",
-        )
+    stride, least = access.stride, int(access.store)
+    assert stride is not None
+    verb = "store" if access.store else "load"
+    yield from broken(
+        "KM-013",
+        f"program[{access.instruction}].stride",
+        stride < least,
+        lambda n: (f"the stride of a {verb} is {int(of_set(stride, n).min())}", f"a stride of at least {least}"),
+    )
 
 
-def _khr_alignment(evaluation: Evaluation, access: Access, order: Order) -> Iterator[Violation]:
+def _khr_alignment(evaluation: Evaluation, access: Access, order: Order) -> Iterator[Broken]:
     """VK-040: pointer and stride, to the length in bytes of a row (column) or to 16."""
     assert access.stride is not None
     shape = access.shape
     length = (shape.cols if order is Order.RowMajor else shape.rows) * shape.component.size
     alignment = min(16, length)
     pitch = access.stride * evaluation.case.buffers[access.buffer].element_size
+    remedy = f"a multiple of {alignment} bytes: the lesser of 16 and a {_line(order)}'s {length} bytes"
     for field, values in (("offset", access.pointer), ("stride", pitch)):
-        bad = values[values % alignment != 0]
-        if bad.size:
-            yield Violation(
-                "VK-040",
-                f"program[{access.instruction}].{field}",
-                f"{field} is {int(bad[0])} bytes, not a multiple of {alignment}",
-                f"a multiple of {alignment} bytes: the lesser of 16 and a {_line(order)}'s {length} bytes",
-            )
+        yield from vectors.misaligned("VK-040", access.instruction, field, values, alignment, remedy)
 
 
 def _line(order: Order) -> str:
     return "row" if order is Order.RowMajor else "column"
 
 
-def _tensor_alignment(access: Access) -> Iterator[Violation]:
+def _tensor_alignment(access: Access) -> Iterator[Broken]:
     """TA-070 (TA-043)."""
-    bad = access.pointer[access.pointer % TENSOR_POINTER_ALIGNMENT != 0]
-    if bad.size:
-        yield Violation(
-            "TA-070",
-            f"program[{access.instruction}].offset",
-            f"the pointer is {int(bad[0])} bytes into the buffer, not a multiple of {TENSOR_POINTER_ALIGNMENT}",
+    pointer = access.pointer
+    bad = pointer % TENSOR_POINTER_ALIGNMENT != 0
+
+    def words(number: int) -> tuple[str, str]:
+        byte = int(first_of(pointer, bad, number))
+        return (
+            f"the pointer is {byte} bytes into the buffer, not a multiple of {TENSOR_POINTER_ALIGNMENT}",
             f"an offset that is a multiple of {TENSOR_POINTER_ALIGNMENT} bytes; move finer with the layout's slice",
         )
 
+    yield from broken("TA-070", f"program[{access.instruction}].offset", bad, words)
 
-def _workgroup_size(evaluation: Evaluation) -> Iterator[Violation]:
+
+def _workgroup_size(evaluation: Evaluation) -> Iterator[Broken]:
     """VK-025."""
     subgroups = evaluation.case.dispatch.subgroups
     workgroup = any(isinstance(t, MatrixShape) and t.scope is Scope.Workgroup for t in evaluation.types.values())
     if workgroup and subgroups & (subgroups - 1):
-        yield Violation(
-            "VK-025",
-            "dispatch.subgroups",
-            f"{subgroups} subgroups in a workgroup with matrices of Workgroup scope",
-            "a power of two",
-        )
+        what = f"{subgroups} subgroups in a workgroup with matrices of Workgroup scope"
+        yield everywhere(Violation("VK-025", "dispatch.subgroups", what, "a power of two"))

@@ -8,7 +8,7 @@ nothing else in the dispatch; matrices and biases that are multiplied may not be
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ from cts.model import ControlBarrier, Scope
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
+from cts.reference.common.broken import Broken, broken, of_set, violations_of
 from cts.reference.execution.program import Evaluation, Step
-from cts.reference.numeric.arrays import I64, Mask
+from cts.reference.numeric.arrays import I64
 from cts.reference.validity import vectors
 
 #: In place of a workgroup's index: no workgroup, and several.
@@ -63,7 +64,7 @@ class _Races:
         shape = (1, instances, *np.broadcast_shapes(places.shape[2:], accessed.shape[2:]))
         if access.store:
             places, accessed = np.broadcast_to(places, shape), np.broadcast_to(accessed, shape)
-            yield from _twice(access, places, accessed)
+            yield from violations_of(stored_twice(self.evaluation, access))
         # Places that are the same in every instance are every workgroup's.
         common = self.workgroups > 1 and places.shape[1] == 1 and accessed.shape[1] == 1
         owner = np.arange(instances, dtype=np.int32) // (instances // self.workgroups)
@@ -124,28 +125,57 @@ def races(evaluation: Evaluation) -> Iterator[Violation]:
             yield violation
 
 
-def _twice(access: Access, components: I64, accessed: Mask) -> Iterator[Violation]:
-    """Two elements of one store at one location: in one matrix TA-067, in two instances TA-044."""
-    places = components[accessed]
-    in_order = np.sort(places)
-    if (in_order[1:] != in_order[:-1]).all():
-        return
-    # Rare: take the time to separate collisions within one matrix from those between instances.
-    instance, row, col = (axis[accessed] for axis in np.indices(components.shape, np.int32)[1:])
-    by_place = np.lexsort((instance, places))
-    same_place = places[by_place][1:] == places[by_place][:-1]
-    same_instance = instance[by_place][1:] == instance[by_place][:-1]
-    for collision, rule in (
-        (same_place & same_instance, "TA-067" if access.layout is not None else "TA-044"),
-        (same_place & ~same_instance, "TA-044"),
-    ):
-        if collision.any():
-            first = int(np.argmax(collision))
-            a, b = (f"({row[k]}, {col[k]}) of instance {instance[k]}" for k in by_place[first : first + 2])
-            yield Violation(
-                rule,
-                f"program[{access.instruction}].{'layout' if access.layout is not None else 'stride'}",
-                f"elements {a} and {b} are both stored to byte "
-                f"{int(places[by_place[first]]) * access.shape.component.size} of {access.buffer!r}",
-                "a location of its own for every element of every instance",
-            )
+def stored_twice(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
+    """Two elements of one store at one location: in one matrix TA-067, in two instances TA-044.
+
+    What it says of a set under which the store is not within its buffer means nothing.
+    """
+    instances = instances_of(evaluation.case.dispatch, access.shape.scope)
+    places, shape = _places(access, instances)
+    size = evaluation.case.buffers[access.buffer].size
+    dtype = np.int32 if max(size, places[0].size) * instances < 1 << 31 else np.int64
+    keys = places.astype(dtype) if instances == 1 else places.astype(dtype) * dtype(instances)
+    if instances > 1:
+        keys += np.arange(instances, dtype=dtype)[:, None, None]
+    keys = keys.reshape(len(keys), -1)
+    if access.accessed is not None:
+        # Elements that are not stored have places of their own.
+        nowhere = -np.arange(1, keys.shape[1] + 1, dtype=dtype) * dtype(instances)
+        keys = np.where(np.broadcast_to(access.accessed, shape).reshape(keys.shape), keys, nowhere)
+    keys.sort(axis=1)
+    same = keys[:, 1:] == keys[:, :-1]
+    blamed = "stride" if access.layout is None else "layout"
+    rule, path = "TA-067" if access.layout is not None else "TA-044", f"program[{access.instruction}].{blamed}"
+    yield from broken(rule, path, same, _collision_words(access, instances, True))
+    if instances > 1:
+        keys //= dtype(instances)
+        apart = (keys[:, 1:] == keys[:, :-1]) & ~same
+        yield from broken("TA-044", path, apart, _collision_words(access, instances, False))
+
+
+def _places(access: Access, instances: int) -> tuple[I64, tuple[int, ...]]:
+    """The component of the buffer that each element of a store goes to, and the shape, with every instance."""
+    shape = np.broadcast_shapes(access.byte.shape, access.status.shape, (1, instances, 1, 1))
+    return np.broadcast_to(access.byte // access.unit, shape), shape
+
+
+def _collision_words(access: Access, instances: int, in_one: bool) -> Callable[[int], tuple[str, str]]:
+    """Of the first two elements, `in_one` instance or in two, that are stored to one location."""
+
+    def words(number: int) -> tuple[str, str]:
+        every, shape = _places(access, instances)
+        components, stored = of_set(every, number), of_set(np.broadcast_to(access.status == Status.OK, shape), number)
+        places = components[stored]
+        instance, row, col = (axis[stored] for axis in np.indices(components.shape, np.int32))
+        by_place = np.lexsort((instance, places))
+        same_place = places[by_place][1:] == places[by_place][:-1]
+        same_instance = instance[by_place][1:] == instance[by_place][:-1]
+        first = int(np.argmax(same_place & (same_instance == in_one)))
+        a, b = (f"({row[k]}, {col[k]}) of instance {instance[k]}" for k in by_place[first : first + 2])
+        byte = int(places[by_place[first]]) * access.shape.component.size
+        return (
+            f"elements {a} and {b} are both stored to byte {byte} of {access.buffer!r}",
+            "a location of its own for every element of every instance",
+        )
+
+    return words

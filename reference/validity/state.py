@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, block_size
 from cts.reference.addressing.layout import TensorLayoutState, least_strides
 from cts.reference.addressing.view import TensorViewState
+from cts.reference.common.broken import Broken, broken, everywhere, first_of, of_set
 from cts.reference.execution.program import Step
-from cts.reference.numeric.arrays import U32, Mask
+from cts.reference.numeric.arrays import U32, U64, Mask
 
 _NOT_ZERO = "at least 1 in every dimension"
 
@@ -24,7 +25,7 @@ _LARGEST_DIMENSION = {
 }
 
 
-def of_setter(case: Case, step: Step) -> Iterator[Violation]:
+def of_setter(case: Case, step: Step) -> Iterator[Broken]:
     """Rules on the instructions that compute with state as it is then."""
     instruction = case.program[step.index]
     if isinstance(instruction, (TensorLayoutSetDimension, TensorLayoutSetStride)):
@@ -34,7 +35,7 @@ def of_setter(case: Case, step: Step) -> Iterator[Violation]:
             yield from _strides(before, after.stride, step.index)
 
 
-def of_access(case: Case, access: Access) -> Iterator[Violation]:
+def of_access(case: Case, access: Access) -> Iterator[Broken]:
     """Rules on the layout and view of a load or store."""
     if access.layout is not None:
         yield from _layout(access, access.layout)
@@ -44,7 +45,7 @@ def of_access(case: Case, access: Access) -> Iterator[Violation]:
 
 
 def _of_taking(state: TensorLayoutState | None, active: Mask | None) -> TensorLayoutState:
-    """The state of the subgroups that take a step, of the only parameter set."""
+    """The state of the subgroups that take a step; the same ones under every set."""
     assert state is not None
     if active is None:
         return state
@@ -52,7 +53,7 @@ def _of_taking(state: TensorLayoutState | None, active: Mask | None) -> TensorLa
     return state.map(lambda a: a if a.shape[1] == 1 or active.shape[1] == 1 else a[:, subgroups])
 
 
-def _decoding(case: Case, access: Access, layout: TensorLayoutState) -> Iterator[Violation]:
+def _decoding(case: Case, access: Access, layout: TensorLayoutState) -> Iterator[Broken]:
     """DV-014 (TA-074) and AM-41, of loads with a decode function for several elements."""
     instruction = case.program[access.instruction]
     name = getattr(instruction, "decode_vector", None)
@@ -60,100 +61,118 @@ def _decoding(case: Case, access: Access, layout: TensorLayoutState) -> Iterator
         return
     function = case.functions[name]
     assert isinstance(function, DecodeVector)
-    path = f"program[{access.instruction}].decode_vector"
+    path, lanes = f"program[{access.instruction}].decode_vector", function.lanes
     last = layout.block_size[..., -1]
-    bad = last[last % function.lanes != 0]
-    if bad.size:
-        what = f"blocks are {int(bad[0])} long in the last dimension, and {name!r} decodes {function.lanes} elements"
-        yield Violation("DV-014", path, what, f"a block size whose last extent is a multiple of {function.lanes}")
+    bad = last % lanes != 0
+
+    def words(number: int) -> tuple[str, str]:
+        length = int(first_of(last, bad, number))
+        what = f"blocks are {length} long in the last dimension, and {name!r} decodes {lanes} elements"
+        return what, f"a block size whose last extent is a multiple of {lanes}"
+
+    yield from broken("DV-014", path, bad, words)
     size = block_size(case, name)
     if size != access.size:
         what = f"its block has {size} bytes, that of the decode function {access.size}"
-        yield Violation("AM-41", path, what, "blocks of one size")
+        yield everywhere(Violation("AM-41", path, what, "blocks of one size"))
 
 
-def _block_size(layout: TensorLayoutState, path: str) -> Iterator[Violation]:
+def _block_size(layout: TensorLayoutState, path: str) -> Iterator[Broken]:
     """TA-062."""
-    if (layout.block_size == 0).any():
-        yield Violation("TA-062", path, f"the layout's block size is {_example(layout.block_size, 0)}", _NOT_ZERO)
+    size = layout.block_size
+    bad = size == 0
+    yield from broken(
+        "TA-062", path, bad, lambda n: (f"the layout's block size is {_example(size, bad, n)}", _NOT_ZERO)
+    )
 
 
-def _strides(before: TensorLayoutState, strides: U32, i: int) -> Iterator[Violation]:
-    """TA-064."""
+def _strides(before: TensorLayoutState, strides: U32, i: int) -> Iterator[Broken]:
+    """TA-064, blamed on the first dimension with such a stride of the first subgroup that has one."""
     least = least_strides(before, strides)
     bad = strides[..., :-1] < least
-    if bad.any():
-        dim = int(np.argwhere(bad)[0][-1])
-        mask = bad[..., dim]
-        stride = int(np.broadcast_to(strides[..., dim], mask.shape)[mask][0])
-        bound = int(np.broadcast_to(least[..., dim], mask.shape)[mask][0])
-        yield Violation(
-            "TA-064",
-            f"program[{i}].strides[{dim}]",
-            f"stride {stride} is less than the next dimension's stride times its blocks, {bound}",
-            f"at least {bound}, or another layoutDimension before this instruction",
+    if not bad.any():
+        return
+    sets = len(bad)
+    flat = bad.reshape(sets, -1)
+    blamed = np.where(flat.any(axis=1), flat.argmax(axis=1) % bad.shape[-1], -1)
+    for dim in range(bad.shape[-1]):
+        yield from broken("TA-064", f"program[{i}].strides[{dim}]", blamed == dim, _stride_words(strides, least, dim))
+
+
+def _stride_words(strides: U32, least: U64, dim: int) -> Callable[[int], tuple[str, str]]:
+    def words(number: int) -> tuple[str, str]:
+        stride, bound = np.broadcast_arrays(of_set(strides, number)[:, dim], of_set(least, number)[:, dim])
+        first = int(np.argmax(stride < bound))
+        return (
+            f"stride {stride[first]} is less than the next dimension's stride times its blocks, {bound[first]}",
+            f"at least {bound[first]}, or another layoutDimension before this instruction",
         )
 
+    return words
 
-def _layout(access: Access, layout: TensorLayoutState) -> Iterator[Violation]:
+
+def _layout(access: Access, layout: TensorLayoutState) -> Iterator[Broken]:
     path = f"program[{access.instruction}].layout"
     yield from _block_size(layout, path)
-    if (layout.span == 0).any():
-        yield Violation(
-            "TA-061",
+    span = layout.span
+    right = "set dimensions, or slice with spans of at least 1"
+    empty = span == 0
+    yield from broken("TA-061", path, empty, lambda n: (f"the layout's span is {_example(span, empty, n)}", right))
+    if access.store:
+        size = layout.block_size
+        several = size > 1
+        yield from broken(
+            "TA-068",
             path,
-            f"the layout's span is {_example(layout.span, 0)}",
-            "set dimensions, or slice with spans of at least 1",
+            several,
+            lambda n: (f"a store with block size {_example(size, several, n)}", "block sizes of 1"),
         )
-    if access.store and (layout.block_size > 1).any():
-        block_size = layout.block_size[(layout.block_size > 1).any(axis=-1)][0]
-        yield Violation("TA-068", path, f"a store with block size {block_size.tolist()}", "block sizes of 1")
     largest = _LARGEST_DIMENSION.get(layout.type.clamp)
     if not access.store and largest is not None:
-        dimension = layout.layout_dimension
-        for bad in (dimension == 0, dimension > largest):
-            if bad.any():
-                yield Violation(
-                    "TA-063",
-                    path,
-                    f"layoutDimension {int(dimension[bad][0])} with clamp mode {layout.type.clamp.value}",
-                    f"1 to {largest} in every dimension",
-                )
+        for bad in (layout.layout_dimension == 0, layout.layout_dimension > largest):
+            yield from broken("TA-063", path, bad, _dimension_words(layout, bad, largest))
 
 
-def _view(layout: TensorLayoutState, view: TensorViewState, i: int) -> Iterator[Violation]:
+def _dimension_words(layout: TensorLayoutState, bad: Mask, largest: int) -> Callable[[int], tuple[str, str]]:
+    def words(number: int) -> tuple[str, str]:
+        first = int(first_of(layout.layout_dimension, bad, number))
+        what = f"layoutDimension {first} with clamp mode {layout.type.clamp.value}"
+        return what, f"1 to {largest} in every dimension"
+
+    return words
+
+
+def _view(layout: TensorLayoutState, view: TensorViewState, i: int) -> Iterator[Broken]:
     path = f"program[{i}].view"
     if view.type.has_dimensions:
-        if (view.view_dimension == 0).any():
-            yield Violation(
-                "TA-061",
-                path,
-                f"the view's dimensions are {_example(view.view_dimension, 0)}",
-                "set the view's dimensions to at least 1",
-            )
-    elif view.dim != layout.dim:
-        yield Violation(
-            "TA-065",
-            path,
-            f"a view of {view.dim} dimensions without its own, for a layout of {layout.dim}",
-            "the same number of dimensions, or has_dimensions: true",
+        dimension, right = view.view_dimension, "set the view's dimensions to at least 1"
+        empty = dimension == 0
+        yield from broken(
+            "TA-061", path, empty, lambda n: (f"the view's dimensions are {_example(dimension, empty, n)}", right)
         )
+    elif view.dim != layout.dim:
+        what = f"a view of {view.dim} dimensions without its own, for a layout of {layout.dim}"
+        yield everywhere(Violation("TA-065", path, what, "the same number of dimensions, or has_dimensions: true"))
     for name, offset, span in (
         ("row", view.clip_row_offset, view.clip_row_span),
         ("col", view.clip_col_offset, view.clip_col_span),
     ):
         end = offset + span.astype(np.uint64)
         bad = end >= 1 << 32
-        if bad.any():
-            yield Violation(
-                "TA-066",
-                path,
-                f"clip {name} offset + span is {int(end[bad][0])}, which wraps past 2^32 (AM-06)",
-                f"a smaller {name}_span wherever {name}_offset is not 0",
-            )
+        yield from broken("TA-066", path, bad, _clip_words(name, end, bad))
 
 
-def _example(members: U32, value: int) -> list[int]:
-    """The first member array that contains `value`."""
-    example: list[int] = members[(members == value).any(axis=-1)][0].tolist()
+def _clip_words(name: str, end: U64, bad: Mask) -> Callable[[int], tuple[str, str]]:
+    def words(number: int) -> tuple[str, str]:
+        return (
+            f"clip {name} offset + span is {int(first_of(end, bad, number))}, which wraps past 2^32 (AM-06)",
+            f"a smaller {name}_span wherever {name}_offset is not 0",
+        )
+
+    return words
+
+
+def _example(members: U32, bad: Mask, number: int) -> list[int]:
+    """The first member array of a set with a bad member."""
+    example: list[int] = of_set(members, number)[of_set(bad, number).any(axis=-1)][0].tolist()
     return example

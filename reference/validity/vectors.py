@@ -17,8 +17,9 @@ from cts.model import (
 )
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
+from cts.reference.common.broken import Broken, broken, everywhere, first_of
 from cts.reference.execution.program import Evaluation, Step
-from cts.reference.numeric.arrays import U32, Mask
+from cts.reference.numeric.arrays import I64, U32, Mask
 
 #: Multiples of bytes, by the operand that says an offset or a stride (VK-050).
 ALIGNMENT = {"offset": 16, "matrix_offset": 64, "bias_offset": 16, "stride": 16}
@@ -26,33 +27,38 @@ ALIGNMENT = {"offset": 16, "matrix_offset": 64, "bias_offset": 16, "stride": 16}
 MATRIX_ALIGNMENT = 64
 
 
-def of_access(access: Access) -> Iterator[Violation]:
+def of_access(access: Access) -> Iterator[Broken]:
     """VK-050, of one load, store, accumulation or multiplication."""
     for field, values in ((access.field, access.pointer), ("stride", access.stride)):
-        alignment = ALIGNMENT[field]
-        bad = np.array([]) if values is None else values[values % alignment != 0]
-        if bad.size:
-            yield Violation(
-                "VK-050",
-                f"program[{access.instruction}].{field}",
-                f"{field} is {int(bad[0])} bytes, not a multiple of {alignment}",
-                f"a multiple of {alignment} bytes",
-            )
+        if values is not None:
+            remedy = f"a multiple of {ALIGNMENT[field]} bytes"
+            yield from misaligned("VK-050", access.instruction, field, values, ALIGNMENT[field], remedy)
 
 
-def of_step(evaluation: Evaluation, step: Step) -> Iterator[Violation]:
+def misaligned(rule: str, instruction: int, field: str, values: I64, alignment: int, remedy: str) -> Iterator[Broken]:
+    """A rule on an operand that must be a multiple of so many bytes, from its values (sets, instances)."""
+    bad = values % alignment != 0
+
+    def words(number: int) -> tuple[str, str]:
+        return f"{field} is {int(first_of(values, bad, number))} bytes, not a multiple of {alignment}", remedy
+
+    yield from broken(rule, f"program[{instruction}].{field}", bad, words)
+
+
+def of_step(evaluation: Evaluation, step: Step) -> Iterator[Broken]:
     """Rules on the operands of one instruction as it is taken, but those on memory."""
     instruction = evaluation.case.program[step.index]
     match instruction:
         case VectorExtract() | VectorInsert():
-            index = _operand(evaluation, step, "index")
+            index, taken = _operand(evaluation, step, "index")
             length = evaluation.shape_of(instruction.vector).cols
-            bad = index[index >= length]
-            if bad.size:
-                path, what = f"program[{step.index}].index", f"index {int(bad[0])} of {length} components"
-                yield Violation("CV-011", path, what, f"0 to {length - 1}")
+            bad, right = (index >= length) & taken, f"0 to {length - 1}"
+            path = f"program[{step.index}].index"
+            yield from broken(
+                "CV-011", path, bad, lambda n: (f"index {int(first_of(index, bad, n))} of {length} components", right)
+            )
         case VectorMatrixMul():
-            yield from _kinds(step.index, instruction)
+            yield from map(everywhere, _kinds(step.index, instruction))
             if instruction.matrix in evaluation.case.opaque:
                 yield from _beginning(evaluation, step, instruction.matrix, "matrix_offset")
         case VectorOuterProductAccumulate():
@@ -61,29 +67,30 @@ def of_step(evaluation: Evaluation, step: Step) -> Iterator[Violation]:
             pass
 
 
-def _operand(evaluation: Evaluation, step: Step, field: str) -> U32:
-    """The operand's values in the invocations that take the step, of the only parameter set."""
+def _operand(evaluation: Evaluation, step: Step, field: str) -> tuple[U32, Mask]:
+    """The operand's values, (sets, invocations), and which of them are of invocations that take the step."""
     operand = getattr(evaluation.case.program[step.index], field)
     values = evaluation.operands.scalar(step.index, field, operand, step.taken.iterations)
-    active = step.taken.active
-    if active is None:
-        return values
+    active = np.ones((1, 1), bool) if step.taken.active is None else step.taken.active
     both = np.broadcast_shapes(values.shape, active.shape)
-    active_values: U32 = np.broadcast_to(values, both)[np.broadcast_to(active, both)]
-    return active_values
+    return np.broadcast_to(values, both), np.broadcast_to(active, both)
 
 
-def _beginning(evaluation: Evaluation, step: Step, matrix: str, field: str) -> Iterator[Violation]:
+def _beginning(evaluation: Evaluation, step: Step, matrix: str, field: str) -> Iterator[Broken]:
     """An opaque matrix is used where it begins, which is aligned."""
     begins = evaluation.case.opaque[matrix].offset
     if begins % MATRIX_ALIGNMENT:
         right = f"a multiple of {MATRIX_ALIGNMENT} bytes"
-        yield Violation("VK-050", f"opaque.{matrix}.offset", f"the matrix begins at byte {begins}", right)
-    bad = _operand(evaluation, step, field)
-    bad = bad[bad != begins]
-    if bad.size:
-        what = f"offset {int(bad[0])}, and {matrix!r} begins at byte {begins} of its memory"
-        yield Violation("CV-018", f"program[{step.index}].{field}", what, str(begins))
+        what = f"the matrix begins at byte {begins}"
+        yield everywhere(Violation("VK-050", f"opaque.{matrix}.offset", what, right))
+    offset, taken = _operand(evaluation, step, field)
+    bad = (offset != begins) & taken
+
+    def words(number: int) -> tuple[str, str]:
+        first = int(first_of(offset, bad, number))
+        return f"offset {first}, and {matrix!r} begins at byte {begins} of its memory", str(begins)
+
+    yield from broken("CV-018", f"program[{step.index}].{field}", bad, words)
 
 
 def _kinds(i: int, instruction: VectorMatrixMul) -> Iterator[Violation]:

@@ -1,0 +1,140 @@
+"""Sweeps for the oracle's tests, and what they come to case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from cts.model import (
+    Case,
+    LayoutInstruction,
+    Load,
+    Pointer,
+    Scalar,
+    SpecNumber,
+    Store,
+    ViewInstruction,
+    component_of,
+    dynamic_words,
+    dynamics,
+)
+from cts.model.sweep import Sweep
+from cts.oracle.expectation import Allowed, Intervals, Swept
+from cts.reference import Reference
+
+#: Fields whose operands may be read at run time.
+_OPERANDS = ("block_size", "dims", "strides", "offset", "span", "value", "stride") + tuple(
+    f"{axis}_{what}" for axis in ("row", "col") for what in ("offset", "span")
+)
+
+
+def delivered_at_run_time(case: Case) -> Case:
+    """The case whose literal operands of addresses are read at run time."""
+    kinds = LayoutInstruction | ViewInstruction | Load | Store | Pointer
+    program = [_dynamic(i) if isinstance(i, kinds) else i for i in case.program]
+    return msgspec.structs.replace(case, program=tuple(program))
+
+
+def _dynamic(instruction: Any) -> Any:
+    changed: dict[str, Any] = {}
+    for name in _OPERANDS:
+        value = getattr(instruction, name, None)
+        if type(value) is int:
+            changed[name] = Scalar(dynamic=value)
+        elif isinstance(value, tuple):
+            changed[name] = tuple(Scalar(dynamic=v) if type(v) is int else v for v in value)
+    return msgspec.structs.replace(instruction, **changed)
+
+
+def perturbed(case: Case, count: int, seed: int) -> npt.NDArray[np.uint32]:
+    """Parameter sets: the case's own words, and those with up to three others, (count, words)."""
+    rng = np.random.default_rng(seed)
+    words = np.repeat(dynamic_words(case)[None].astype(np.int64), count, axis=0)
+    for row in words[1:]:
+        for column in rng.integers(0, max(1, words.shape[1]), rng.integers(0, 4)) if words.shape[1] else ():
+            others = (row[column] + 1, row[column] - 1, row[column] + 16, 0, 1, rng.integers(0, 40), 1 << 31, -1)
+            row[column] = others[rng.integers(len(others))]
+    # A component value is a bit pattern of its type.
+    widths = [
+        8 * component_of(case, i, path).size if isinstance(operand, SpecNumber) else 32
+        for i, path, operand in dynamics(case)
+    ]
+    return (words & np.array([(1 << width) - 1 for width in widths], np.int64)).astype(np.uint32)
+
+
+def by_case(sweep: Sweep) -> tuple[dict[tuple[str, str], tuple[str, list[int]]], dict[str, list[Allowed]]]:
+    """What each set breaks first, as `rules` has it, and what the valid ones allow in each buffer."""
+    excluded: dict[tuple[str, str], tuple[str, list[int]]] = {}
+    allowed: dict[str, list[Allowed]] = {}
+    for number in range(len(sweep)):
+        oracle, case = Reference(), sweep.case(number)
+        found = oracle.violations(case)
+        if found:
+            excluded.setdefault((found[0].rule, found[0].path), (found[0].what, []))[1].append(number)
+        else:
+            for name, one in oracle.expect(case).buffers.items():
+                allowed.setdefault(name, []).append(one)
+    return excluded, allowed
+
+
+def rules(swept: Swept) -> dict[tuple[str, str], tuple[str, list[int]]]:
+    """Rule and path to what the first set does wrong, and every set."""
+    violations = ((e.violation, e.sets.tolist()) for e in swept.exclusions)
+    return {(v.rule, v.path): (v.what, sets) for v, sets in violations}
+
+
+def assert_as_by_case(sweep: Sweep) -> Swept:
+    """Check that the sweep is judged as its sets are, one by one."""
+    swept = Reference().sweep(sweep)
+    excluded, allowed = by_case(sweep)
+    assert rules(swept) == excluded
+    every = [swept.valid, *(e.sets for e in swept.exclusions)]
+    np.testing.assert_array_equal(np.sort(np.concatenate(every)), np.arange(len(sweep)))
+    assert (np.diff(swept.valid) > 0).all()
+    for name, found in swept.buffers.items():
+        each = allowed.get(name, [])
+        size = sweep.template.buffers[name].size
+        empty = np.zeros(0, np.uint8)
+        np.testing.assert_array_equal(found.exact, np.concatenate([empty, *(a.exact for a in each)]))
+        np.testing.assert_equal(
+            _free(found.intervals), _free(*([_moved(i, n * size) for i in a.intervals] for n, a in enumerate(each)))
+        )
+        expected = {frozenset(g) for n, a in enumerate(each) for g in _groups(a, n * size)}
+        assert {frozenset(g) for g in _groups(found, 0)} == expected
+    return swept
+
+
+def _moved(intervals: Intervals, by: int) -> Intervals:
+    return Intervals(
+        intervals.component,
+        intervals.offsets + by,
+        intervals.lo,
+        intervals.hi,
+        intervals.flags,
+        intervals.reasons,
+        intervals.step,
+    )
+
+
+def _free(*many: Sequence[Intervals]) -> dict[int, tuple[Any, ...]]:
+    """What each free element may be, by its byte."""
+    found = {}
+    for intervals in (i for some in many for i in some):
+        step = np.zeros(len(intervals.lo)) if intervals.step is None else intervals.step
+        columns = (intervals.offsets, intervals.lo, intervals.hi, intervals.flags, step)
+        for offset, *rest in zip(*(c.tolist() for c in columns), strict=True):
+            found[offset] = (intervals.component, *rest)
+    return found
+
+
+def _groups(allowed: Allowed, by: int) -> list[list[tuple[str, int]]]:
+    groups: dict[tuple[str, int], list[tuple[str, int]]] = {}
+    for identical in allowed.identical:
+        for offset, group in zip(identical.offsets.tolist(), identical.group.tolist(), strict=True):
+            component = identical.component.value
+            groups.setdefault((component, group), []).append((component, offset + by))
+    return list(groups.values())
