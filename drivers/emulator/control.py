@@ -12,12 +12,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from cts.drivers.emulator.instances import Active, Instances
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.operands import Operands
 from cts.model import Else, EndIf, EndLoop, If, Instruction, Loop
-
-Active = npt.NDArray[np.bool_]
 
 
 class Value(Protocol):
@@ -26,8 +25,15 @@ class Value(Protocol):
     @property
     def registers(self) -> npt.NDArray[np.uint32]: ...
 
+    @property
+    def instances(self) -> int:
+        """How many instances of its scope each hold such a value."""
+
     def with_registers(self, registers: npt.NDArray[np.uint32]) -> Any:
         """A value of the same type in these registers."""
+
+    def where(self, active: Active, other: Any) -> Any:
+        """The value with `other`, of the same type, in the instances of its scope that are not active."""
 
 
 V = TypeVar("V", bound=Value)
@@ -40,9 +46,6 @@ class Steps(Protocol[V]):
 
     def step(self, i: Instruction) -> None:
         """Run an instruction in the active subgroups. Raises MemoryFault."""
-
-    def define(self, name: str, matrix: V) -> None:
-        """Give a matrix its name, in the active subgroups."""
 
 
 def closings(program: Sequence[Instruction]) -> dict[int, int]:
@@ -58,19 +61,45 @@ def closings(program: Sequence[Instruction]) -> dict[int, int]:
 
 
 class Flow(Generic[V]):
-    """Walks through a program. `active` (subgroups,) are those that run the current instruction."""
+    """Walks through a program, and says which instances are active."""
 
-    def __init__(self, program: Sequence[Instruction], operands: Operands, steps: Steps[V], bug: int) -> None:
+    def __init__(
+        self,
+        program: Sequence[Instruction],
+        instances: Instances,
+        operands: Operands,
+        steps: Steps[V],
+        bug: int,
+    ) -> None:
         self._program = program
+        self._instances = instances
         self._operands = operands
         self._steps = steps
         self._bug = bug
         self._ends = closings(program)
-        self.active: Active = np.ones(operands.subgroups, bool)
+        #: By name of a matrix, (instances,): those of the sets that have given it a value.
+        self._defined: dict[str, Active] = {}
 
     def run(self) -> None:
         """The whole program. Raises MemoryFault, which names the instruction."""
         self._block(0, len(self._program))
+
+    def define(self, name: str, value: V) -> None:
+        """Give a matrix its name; in instances that are not active, one that has it already stays.
+
+        What a set does not run leaves no trace in it: its matrices are what they are where it runs alone.
+        """
+        matrices, active = self._steps.matrices, self._instances.active
+        if active.all():
+            matrices[name], self._defined[name] = value, active
+            return
+        running = self._instances.running
+        defined = self._defined.get(name, np.zeros_like(active))
+        taking = active | (running & ~defined)
+        if not taking.all():
+            old = matrices.get(name, value.with_registers(np.zeros_like(value.registers)))
+            value = value.where(taking[:: len(taking) // value.instances], old)
+        matrices[name], self._defined[name] = value, defined | running
 
     def _block(self, start: int, stop: int) -> None:
         index = start
@@ -95,17 +124,17 @@ class Flow(Generic[V]):
         end = self._ends[index]
         closing = self._program[end]
         assert isinstance(closing, EndLoop)
-        outer, counts = self.active, self._counts(loop)
+        outer, counts = self._instances.active, self._counts(loop)
         for carry in loop.carry:
-            self._steps.define(carry.id, self._steps.matrices[carry.init])
-        self._operands.iterations.append(0)
+            self.define(carry.id, self._steps.matrices[carry.init])
+        self._instances.iterations.append(0)
         for iteration in range(int(counts[outer].max())):
-            self.active = outer & (iteration < counts)
-            self._operands.iterations[-1] = iteration
+            self._instances.active = outer & (iteration < counts)
+            self._instances.iterations[-1] = iteration
             self._block(index + 1, end)
             self._carry_on(loop, closing, iteration, counts)
-        self._operands.iterations.pop()
-        self.active = outer
+        self._instances.iterations.pop()
+        self._instances.active = outer
         return end
 
     def _counts(self, loop: Loop) -> npt.NDArray[np.int64]:
@@ -117,17 +146,17 @@ class Flow(Generic[V]):
 
     def _carry_on(self, loop: Loop, closing: EndLoop, iteration: int, counts: npt.NDArray[np.int64]) -> None:
         """Bring the carried matrices into the next iteration, or out of the loop."""
-        active, last = self.active, counts == iteration + 1
+        active, last = self._instances.active, counts == iteration + 1
         if self._bug == m.LOOP_CARRY_NOT_UPDATED:
-            self.active = active & last
+            self._instances.active = active & last
         elif self._bug == m.LOOP_LAST_TURN_LOST:
-            self.active = active & ~last
+            self._instances.active = active & ~last
         matrices = self._steps.matrices
         carried = {carry.id: matrices[name] for carry, name in zip(loop.carry, closing.next, strict=True)}
         for carry, name in list(zip(loop.carry, closing.next, strict=True))[: self._updated()]:
             value = matrices[name] if self._bug == m.LOOP_CARRIES_IN_SEQUENCE else carried[carry.id]
-            self._steps.define(carry.id, value)
-        self.active = active
+            self.define(carry.id, value)
+        self._instances.active = active
 
     def _updated(self) -> int | None:
         """How many of the carried values a bug updates; None: all of them, and no bug."""
@@ -139,7 +168,7 @@ class Flow(Generic[V]):
 
     def _if(self, index: int, instruction: If) -> int:
         """Run both branches, each in its subgroups; returns where they end."""
-        outer = self.active
+        outer = self._instances.active
         condition = self._condition(instruction)
         middle = end = self._ends[index]
         self._branch(outer & condition, index + 1, middle)
@@ -148,7 +177,7 @@ class Flow(Generic[V]):
             self._branch(outer if self._bug == m.ELSE_ALWAYS_RUNS else outer & ~condition, middle + 1, end)
         closing = self._program[end]
         assert isinstance(closing, EndIf)
-        self.active = outer
+        self._instances.active = outer
         if self._bug == m.MERGE_TAKES_THEN:
             condition[:] = True
         for merge in closing.merge:
@@ -156,10 +185,10 @@ class Flow(Generic[V]):
                 (condition, merge.then, merge.otherwise),
                 (~condition, merge.otherwise, merge.then),
             ):
-                self.active = outer & chosen
-                if self.active.any():
-                    self._steps.define(merge.id, self._merged(name, other))
-        self.active = outer
+                self._instances.active = outer & chosen
+                if self._instances.active.any():
+                    self.define(merge.id, self._merged(name, other))
+        self._instances.active = outer
         return end
 
     def _merged(self, name: str, other: str) -> V:
@@ -171,19 +200,20 @@ class Flow(Generic[V]):
         return zeros
 
     def _condition(self, instruction: If) -> Active:
-        iterations = self._operands.iterations
+        iterations = self._instances.iterations
         if self._decided_once():
-            self._operands.iterations = [0] * len(iterations)
+            self._instances.iterations = [0] * len(iterations)
         values = self._operands.evaluate((instruction.condition,))[:, 0]
-        self._operands.iterations = iterations
+        self._instances.iterations = iterations
         if self._bug == m.IF_LOWEST_BIT:
             values &= 1
         elif self._bug == m.IF_FIRST_WORKGROUP:
-            values[:] = values[0]
+            by_set = values.reshape(-1, self._instances.per_set)
+            by_set[:] = by_set[:, :1].copy()
         condition: Active = values != 0
         return ~condition if self._bug == m.IF_INVERTED else condition
 
     def _branch(self, active: Active, start: int, stop: int) -> None:
-        self.active = active
+        self._instances.active = active
         if active.any():
             self._block(start, stop)

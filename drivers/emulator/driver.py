@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cts.driver import Described, Job, Outcome, Status
+from cts.driver import Described, Job, Outcome, Status, SweepJob
 from cts.drivers.emulator import options as opt
 from cts.drivers.emulator.mutants import catalogue
 from cts.errors import BadInput
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from cts.capabilities import Capabilities
+    from cts.drivers.emulator.matrices.memory import Bytes
+    from cts.model import Dispatch
+    from cts.model.sweep import Sweep
 
 #: Subgroups (in programs of vectors, invocations) of one dispatch that fit into this emulator.
 MAX_INSTANCES = 1 << 16
@@ -33,24 +39,41 @@ class Emulator:
 
     def run(self, job: Job) -> Outcome:
         """Run the case. An access outside a buffer's memory is a CRASH that names it."""
-        from cts.drivers.emulator.matrices.access import MemoryFault
         from cts.drivers.emulator.running import run
 
-        x, y, z = job.case.dispatch.workgroups
-        invocations = job.case.dispatch.invocations
-        instances = x * y * z * (invocations or job.case.dispatch.subgroups)
-        if instances > MAX_INSTANCES:
-            noun = "subgroups" if invocations is None else "invocations"
-            return Outcome(Status.UNSUPPORTED, detail=f"{instances} {noun} in a dispatch (at most {MAX_INSTANCES})")
-        memory = {name: data.copy() for name, data in job.memory.items()}
-        try:
-            matrices = run(job.case, memory, self._options)
-        except MemoryFault as fault:
-            return Outcome(Status.CRASH, detail=str(fault))
-        return Outcome(Status.DONE, memory, matrices=matrices)
+        return _outcome(job.case.dispatch, job.memory, lambda memory: run(job.case, memory, self._options))
+
+    def run_sweeps(self, jobs: Iterable[SweepJob]) -> Iterator[Outcome]:
+        """Run each sweep. Status and errors are those of `run`; an access that misses its set's window is performed."""
+        for job in jobs:
+            yield self._run_sweep(job.sweep, job.memory)
+
+    def _run_sweep(self, sweep: Sweep, memory: Mapping[str, Bytes]) -> Outcome:
+        from cts.drivers.emulator.running import run_sweep
+
+        return _outcome(sweep.template.dispatch, memory, lambda memory: run_sweep(sweep, memory, self._options))
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+def _outcome(
+    dispatch: Dispatch, given: Mapping[str, Bytes], run: Callable[[dict[str, Bytes]], dict[str, npt.NDArray[Any]]]
+) -> Outcome:
+    """How a run on a copy of the memory ended; `run` returns matrices."""
+    from cts.drivers.emulator.instances import instances_of
+    from cts.drivers.emulator.matrices.access import MemoryFault
+
+    instances = instances_of(dispatch)
+    if instances > MAX_INSTANCES:
+        noun = "subgroups" if dispatch.invocations is None else "invocations"
+        return Outcome(Status.UNSUPPORTED, detail=f"{instances} {noun} in a dispatch (at most {MAX_INSTANCES})")
+    memory = {name: data.copy() for name, data in given.items()}
+    try:
+        matrices = run(memory)
+    except MemoryFault as fault:
+        return Outcome(Status.CRASH, detail=str(fault))
+    return Outcome(Status.DONE, memory, matrices=matrices)
 
 
 class Factory:

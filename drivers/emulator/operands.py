@@ -1,35 +1,39 @@
-"""Scalar operands, evaluated for every subgroup of the dispatch."""
+"""Operands, evaluated for every instance of the dispatch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+from cts.drivers.emulator.instances import Instances, Sets, members_of
 from cts.drivers.emulator.matrices.state import U32, Ints
 from cts.drivers.emulator.mutants import matrices as m
-from cts.model import Dispatch, Operand, factors_of, modulus_of
+from cts.model import ComponentType, Dispatch, Operand, SpecNumber, encode, factors_of, modulus_of
+from cts.model import number_of as written
+from cts.model.operand import ComponentValue
+
+Words = npt.NDArray[np.uint32]
 
 
 class Operands:
     """Evaluates the operands of a program, instruction by instruction, in program order.
 
-    `subgroups` is the number of subgroups of the whole dispatch: workgroup-major (x fastest),
-    subgroups of a workgroup next to each other. Where the dispatch says `invocations`, each of them
-    takes the place of a subgroup.
+    The program is `numbered`: what a run-time operand says is its place in a parameter set.
     """
 
-    def __init__(self, dispatch: Dispatch, bug: int) -> None:
+    def __init__(self, dispatch: Dispatch, instances: Instances, sets: Sets, bug: int) -> None:
         x, y, z = dispatch.workgroups
-        members = dispatch.subgroups if dispatch.invocations is None else dispatch.invocations
-        self.subgroups = x * y * z * members
+        self._instances = instances
+        self._words = sets.words
         self._bug = bug
-        self._previous_word: int | None = None
-        #: Indices of the loops around the instruction, innermost last.
-        self.iterations: list[int] = []
+        #: (instances,): the word read last, -1 for none.
+        self._previous: Ints = np.full(instances.count, -1)
         #: Workgroup x, y and z, subgroup, invocation; one of the last two is 0 for all.
-        self._ids = np.zeros((self.subgroups, 5), np.int64)
-        rest = np.arange(self.subgroups)
+        self._ids = np.zeros((instances.count, 5), np.int64)
+        rest = np.arange(instances.count)
+        members = members_of(dispatch)
         for column, count in ((3 if dispatch.invocations is None else 4, members), (0, x), (1, y), (2, z)):
             self._ids[:, column] = rest % count
             rest //= count
@@ -39,8 +43,8 @@ class Operands:
             self._ids[:, 3] = 0
 
     def evaluate(self, operands: Sequence[Operand]) -> Ints:
-        """Values mod 2^32, shape (subgroups, len(operands)), dtype int64."""
-        values = np.empty((self.subgroups, len(operands)), np.int64)
+        """Values mod 2^32, shape (instances, len(operands)), dtype int64."""
+        values = np.empty((self._instances.count, len(operands)), np.int64)
         for column, operand in enumerate(operands):
             factors = factors_of(operand)
             values[:, column] = self._base(operand)
@@ -54,17 +58,30 @@ class Operands:
                 values[:, column] = (values[:, column] & U32) % modulus
         return values & U32
 
+    def bits(self, values: Sequence[ComponentValue], component: ComponentType) -> Words:
+        """Bit patterns of component values, zero-extended: (instances, len(values))."""
+        places = {n: v for n, v in enumerate(values) if isinstance(v, SpecNumber) and v.dynamic is not None}
+        encoded = encode(component, [0 if n in places else written(v) for n, v in enumerate(values)])
+        bits = np.tile(encoded.astype(np.uint32), (self._instances.count, 1))
+        for column, value in places.items():
+            bits[:, column] = self._word(int(str(value.dynamic), 16))
+        return bits
+
+    def _word(self, place: int) -> Words:
+        """The words at one place of the parameter sets, (instances,)."""
+        return np.repeat(self._words[:, place], self._instances.per_set)
+
     def _indices(self) -> tuple[int, int]:
         """The iterations of the innermost loop around the instruction, and of the loop around that."""
-        outer, inner = [0, 0, *self.iterations][-2:]
+        outer, inner = [0, 0, *self._instances.iterations][-2:]
         if self._bug == m.LOOP_INDEX_FROM_ONE:
             return inner + 1, outer + 1
         if self._bug == m.LOOP_INDEX_FROZEN:
             return 0, 0
         return inner, inner if self._bug == m.LOOP_OUTER_IS_INNER else outer
 
-    def _base(self, operand: Operand) -> int:
-        """The literal, the specialization constant, or the word of the parameter buffer."""
+    def _base(self, operand: Operand) -> int | Ints:
+        """The literal, the specialization constant, or the words of the parameter buffer (instances,)."""
         if isinstance(operand, int):
             return operand
         if operand.literal is not None:
@@ -72,10 +89,15 @@ class Operands:
         if operand.spec is not None:
             return 0 if self._bug == m.SPEC_NOT_APPLIED else operand.spec
         assert operand.dynamic is not None
-        word = own = operand.dynamic & U32
+        word = own = self._word(operand.dynamic).astype(np.int64)
         if self._bug == m.DYNAMIC_16_BIT:
             word = own & 0xFFFF
-        elif self._bug == m.DYNAMIC_NEIGHBOUR and self._previous_word is not None:
-            word = self._previous_word
-        self._previous_word = own
+        elif self._bug == m.DYNAMIC_NEIGHBOUR:
+            return self._neighbour(own)
         return word
+
+    def _neighbour(self, own: Ints) -> Ints:
+        """A bug: the words that were read before these, where there are any."""
+        previous = self._previous
+        self._previous = np.where(self._instances.running, own, previous)
+        return np.where(previous < 0, own, previous)

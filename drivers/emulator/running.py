@@ -1,4 +1,4 @@
-"""One run of a case: conversions, the machine that its program needs, conversions."""
+"""Runs: conversions, the machine that the program needs, conversions; for a case, and for a sweep part by part."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cts.drivers.emulator.instances import Instances, Sets, instances_of
 from cts.drivers.emulator.matrices.machine import Machine
 from cts.drivers.emulator.matrices.memory import Bytes
+from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.machine import VectorMachine
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.opaque import Conversions, allocate
-from cts.model import Case
+from cts.model import Case, dynamic_words
+from cts.model.sweep import Sweep
+
+#: Instances that run together in a sweep: enough of them that the interpreter's work does not count, and few enough
+#: that what they work on stays in a processor's cache.
+TOGETHER = 1024
 
 
 def run(case: Case, memory: dict[str, Bytes], options: Options) -> dict[str, npt.NDArray[Any]]:
@@ -22,25 +28,46 @@ def run(case: Case, memory: dict[str, Bytes], options: Options) -> dict[str, npt
 
     Raises MemoryFault for an access outside of a memory. NaNs and overflows are results like others.
     """
-    with np.errstate(all="ignore"):
-        return _run(case, memory, options)
+    words = dynamic_words(case)[None]
+    machine = _run(numbered(case, words.shape[1]), Sets(words), memory, options)
+    if isinstance(machine, Machine):
+        return {name: matrix.elements() for name, matrix in machine.matrices.items()}
+    return {name: vector.elements() for name, vector in machine.matrices.items() if not vector.is_scalar}
 
 
-def _run(case: Case, memory: dict[str, Bytes], options: Options) -> dict[str, npt.NDArray[Any]]:
-    x, y, z = case.dispatch.workgroups
-    per_workgroup = case.dispatch.invocations or 1
-    lanes = Lanes(x * y * z * per_workgroup, per_workgroup, options.subgroup_size)
+def run_sweep(sweep: Sweep, memory: dict[str, Bytes], options: Options) -> dict[str, npt.NDArray[Any]]:
+    """Run a template under all parameter sets, as `run` does a case, some sets at a time; returns no matrices.
+
+    Those of a template with opaque matrices or conversions run one by one: each needs such matrices of its own.
+    """
+    template = numbered(sweep.template, sweep.sets.shape[1])
+    strides = {name: windows.stride for name, windows in sweep.windows.items()}
+    alone = bool(template.opaque or template.conversions)
+    step = 1 if alone else max(TOGETHER // instances_of(template.dispatch), 1)
+    for first in range(0, len(sweep), step):
+        _run(template, Sets(sweep.sets[first : first + step], first, strides), memory, options)
+    return {}
+
+
+def numbered(case: Case, operands: int) -> Case:
+    """The case with a place in a parameter set, 0 to `operands` - 1, as the word of each run-time operand."""
+    return Sweep(case, np.arange(operands, dtype=np.uint32)[None]).case(0) if operands else case
+
+
+def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> Machine | VectorMachine:
+    """Run a numbered case; returns the machine as it is at the end."""
+    instances = Instances(case, sets)
+    operands = Operands(case.dispatch, instances, sets, options.mutant)
     opaque = {name: allocate(matrix, options.opaque, options.mutant) for name, matrix in case.opaque.items()}
-    spaces = Memory(case, {**memory, **opaque}, lanes.workgroup)
+    spaces = Memory(case, {**memory, **opaque}, instances)
     conversions = Conversions(case, spaces, options)
-    conversions.run(after=False)
-    if case.dispatch.invocations is None:
-        machine = Machine(case, memory, options)
+    with np.errstate(all="ignore"):
+        conversions.run(after=False)
+        machine: Machine | VectorMachine
+        if case.dispatch.invocations is None:
+            machine = Machine(case, memory, instances, operands, options)
+        else:
+            machine = VectorMachine(case, spaces, instances, operands, options)
         machine.run()
-        matrices = {name: matrix.elements() for name, matrix in machine.matrices.items()}
-    else:
-        vectors = VectorMachine(case, spaces, lanes, options)
-        vectors.run()
-        matrices = {name: vector.elements() for name, vector in vectors.matrices.items() if not vector.is_scalar}
-    conversions.run(after=True)
-    return matrices
+        conversions.run(after=True)
+    return machine

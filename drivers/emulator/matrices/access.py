@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addresses
 from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
@@ -67,15 +68,17 @@ def clamp_bits(component: ComponentType, values: Ints, bug: int) -> Registers:
 class Access:
     """Pointers, addresses and the data path of one run. `memory` is changed in place."""
 
-    def __init__(self, case: Case, memory: dict[str, Bytes], options: Options, operands: Operands) -> None:
+    def __init__(
+        self, case: Case, memory: dict[str, Bytes], options: Options, instances: Instances, operands: Operands
+    ) -> None:
         self.case = case
         self.memory = memory
         self._options = options
         self._bug = options.mutant
         self._operands = operands
         self._pointers: dict[str, PointerValue] = {}
-        self._workgroup = np.arange(operands.subgroups) // case.dispatch.subgroups
-        self._first = np.arange(operands.subgroups) % case.dispatch.subgroups == 0
+        self._instances = instances
+        self._first = np.arange(instances.count) % case.dispatch.subgroups == 0
         #: Memory as the first subgroup of a workgroup sees it, where a bug makes that another one.
         self._stale = {name: data.copy() for name, data in memory.items()} if self._bug == m.BARRIER_IGNORED else None
 
@@ -97,32 +100,32 @@ class Access:
         if name not in self._pointers:
             return PointerValue(name, elements)
         pointer = self._pointers[name]
-        if self._bug == m.POINTER_OFFSET_REPLACED and elements.any():
-            return PointerValue(pointer.buffer, elements)
-        return PointerValue(pointer.buffer, (pointer.elements + elements) & U32)
+        moved = (pointer.elements + elements) & U32
+        if self._bug == m.POINTER_OFFSET_REPLACED:
+            moved = np.where(self._instances.anywhere(elements != 0), elements, moved)
+        return PointerValue(pointer.buffer, moved)
 
     def bytes_of(self, pointer: PointerValue) -> Ints:
         """Byte offset into the buffer's memory, per subgroup. In Workgroup memory, from the workgroup's own part."""
         declared = self.case.buffers[pointer.buffer]
         elements, size = pointer.elements, declared.element_size
-        start = np.full(len(elements), GUARD_BYTES)
         if declared.storage is StorageClass.Workgroup:
-            start += self._workgroup * (declared.size // declared.shape[0])
             if self._bug == m.WORKGROUP_OFFSET_IGNORED:
                 elements = np.zeros_like(elements)
             elif self._bug == m.WORKGROUP_OFFSET_BYTES:
                 size = 1
         elif self._bug == m.PHYSICAL_OFFSET_NEGATED and declared.storage is StorageClass.PhysicalStorageBuffer:
             elements = -elements
-        return start + elements * size
+        return self._instances.start(pointer.buffer) + elements * size
 
     def tensor_bytes_of(self, pointer: PointerValue) -> Ints:
         """`bytes_of`, for tensor loads and stores."""
         addresses = self.bytes_of(pointer)
+        window = self._instances.window(pointer.buffer)
         if self._bug == m.BASE_OFFSET_IGNORED:
-            addresses[:] = GUARD_BYTES
-        elif self._bug == m.BASE_OFFSET_BYTES:
-            addresses = GUARD_BYTES + (addresses - GUARD_BYTES) // self.case.buffers[pointer.buffer].element_size
+            return window
+        if self._bug == m.BASE_OFFSET_BYTES:
+            return window + (addresses - window) // self.case.buffers[pointer.buffer].element_size
         return addresses
 
     def tensor(
@@ -264,6 +267,7 @@ class Access:
         instance, k = divmod(fault, len(work))
         invocation, _, row, col = (int(n) for n in work[k])
         offset = int(byte[instance, k]) - GUARD_BYTES
+        instance += self._instances.before * len(byte) // self._instances.count
         contents = len(self.memory[buffer]) - 2 * GUARD_BYTES
         return MemoryFault(
             f"{verb} of {size} bytes at byte {offset} of buffer {buffer!r} ({contents} bytes and {GUARD_BYTES} guard "

@@ -9,6 +9,7 @@ from functools import singledispatch
 import numpy as np
 
 from cts.drivers.emulator.callbacks import Program, compiled
+from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices import elements, reductions
 from cts.drivers.emulator.matrices.ownership import distribute
 from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS, mul_add, read_as
@@ -17,6 +18,7 @@ from cts.drivers.emulator.matrices.scalar import Elements, ScalarMachine
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
+from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
 from cts.model import (
     Case,
@@ -45,9 +47,8 @@ from cts.model import (
     Through,
     Use,
     constant_of,
-    encode,
-    number_of,
 )
+from cts.model.operand import ComponentValue
 
 #: The tile within which some bugs are right.
 TILE = 8
@@ -59,7 +60,8 @@ class Context:
 
     case: Case
     options: Options
-    subgroups: int
+    instances: Instances
+    operands: Operands
     scalars: ScalarMachine
     matrices: dict[str, Matrix]
 
@@ -74,7 +76,7 @@ class Context:
         owned = distribute(
             rows, cols, per_instance * options.subgroup_size, options.tile, options.order, options.stores
         )
-        registers = np.zeros((self.subgroups // per_instance, owned.invocations, owned.slots), np.uint32)
+        registers = np.zeros((self.instances.count // per_instance, owned.invocations, owned.slots), np.uint32)
         return Matrix(component, rows, cols, use, scope, owned, registers)
 
     def declared(self, declared: MatrixType) -> Matrix:
@@ -83,6 +85,10 @@ class Context:
         use, scope = constant_of(declared.use), constant_of(declared.scope)
         assert isinstance(rows, int) and isinstance(cols, int) and isinstance(use, Use) and isinstance(scope, Scope)
         return self.zeros(declared.component, rows, cols, use, scope)
+
+    def bits(self, value: ComponentValue, component: ComponentType, matrix: Matrix) -> Registers:
+        """Bit patterns of a value in each instance of a matrix's scope: (instances, 1)."""
+        return self.operands.bits([value], component)[:: self.instances.count // matrix.instances]
 
     def mapped(self, program: Program, result: Matrix, *parameters: Elements) -> Matrix:
         """A program's results for every element, in the type of `result`."""
@@ -116,10 +122,10 @@ def result(instruction: Instruction, context: Context) -> Matrix:
 def _constant(i: MatrixConstant, context: Context) -> Matrix:
     """KM-016, KM-021."""
     matrix = context.declared(i.type)
-    bits = int(encode(matrix.component, [number_of(i.value)])[0])
+    bits = context.bits(i.value, matrix.component, matrix)
     if context.bug == m.REPLICATED_HALF_WIDTH and i.replicated:
         bits &= 0xFFFF
-    matrix.registers.fill(bits)
+    matrix.registers[:] = bits[:, None]
     if context.bug == m.CONSTANT_ONE_COMPONENT:
         matrix.registers[:, :, 1:] = 0
     return matrix
@@ -175,14 +181,15 @@ def _times_scalar(i: MatrixTimesScalar, context: Context) -> Matrix:
     """KM-017."""
     matrix = context.matrices[i.matrix]
     component = matrix.component
-    scalar = encode(component, [number_of(i.scalar)])
+    scalar = context.bits(i.scalar, component, matrix)
     if context.bug == m.TIMES_SCALAR_NARROWED:
         narrow = ComponentType.float16 if component.is_float else ComponentType.int8
         with np.errstate(over="ignore", invalid="ignore"):
-            value = scalar.view(component.dtype).astype(narrow.dtype)
-            scalar = value.astype(component.dtype).view(component.bits_dtype)
+            value = scalar.astype(component.bits_dtype).view(component.dtype).astype(narrow.dtype)
+            scalar = value.astype(component.dtype).view(component.bits_dtype).astype(np.uint32)
     bits, wide = elements_of(matrix)
-    return context.mapped(elements.times_scalar(component), matrix, (bits, wide), (np.full_like(bits, scalar[0]), None))
+    scalars = np.broadcast_to(scalar, bits.shape)
+    return context.mapped(elements.times_scalar(component), matrix, (bits, wide), (scalars, None))
 
 
 @result.register
@@ -327,12 +334,12 @@ def _extras(i: MatrixPerElement, function: PerElement, matrix: Matrix, context: 
         elements_of(matrix if context.bug == m.EXTRA_MATRIX_IS_MATRIX else context.matrices[n]) for n in i.matrices
     ]
     types = [e.type for e in function.extras if e.type is not None]
-    scalars = [int(encode(t, [number_of(v)])[0]) for t, v in zip(types, i.scalars, strict=True)]
+    scalars = [context.bits(v, t, matrix) for t, v in zip(types, i.scalars, strict=True)]
     if context.bug == m.EXTRA_MATRICES_SWAPPED:
         matrices.reverse()
     elif context.bug == m.EXTRA_SCALAR_FIRST:
         scalars = scalars[:1] * len(scalars)
-    given: list[Elements] = [(np.full_like(matrix.in_order(), s), None) for s in scalars]
+    given: list[Elements] = [(np.broadcast_to(s, matrix.in_order().shape), None) for s in scalars]
     kinds = [e.matrix for e in function.extras]
     if context.bug == m.EXTRAS_GROUPED:
         kinds.sort(reverse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.drivers.emulator.control import Flow
+from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices import layout as setter
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
 from cts.drivers.emulator.matrices.compute import Context, overwritten, result
@@ -56,35 +57,31 @@ from cts.model import (
 class Machine:
     """The state of one run. `memory` is changed in place; `matrices` are filled as the program goes."""
 
-    def __init__(self, case: Case, memory: dict[str, Bytes], options: Options) -> None:
+    def __init__(
+        self, case: Case, memory: dict[str, Bytes], instances: Instances, operands: Operands, options: Options
+    ) -> None:
         self._case = case
         self._options = options
         self._bug = options.mutant
-        self._operands = Operands(case.dispatch, options.mutant)
-        self._access = Access(case, memory, options, self._operands)
+        self._instances = instances
+        self._operands = operands
+        self._access = Access(case, memory, options, instances, operands)
         self._layouts: dict[str, Ints] = {}
         self._views: dict[str, Ints] = {}
         self.matrices: dict[str, Matrix] = {}
         scalars = ScalarMachine(settings_of(options, case.float_controls), elides(options), options.mutant)
-        self._context = Context(case, options, self._operands.subgroups, scalars, self.matrices)
-        self._flow = Flow(case.program, self._operands, self, options.mutant)
+        self._context = Context(case, options, instances, operands, scalars, self.matrices)
+        self._flow = Flow(case.program, instances, operands, self, options.mutant)
 
     def run(self) -> None:
         """Run the whole program. Raises MemoryFault, which names the instruction."""
         self._flow.run()
 
-    def define(self, name: str, matrix: Matrix) -> None:
-        """Give a matrix its name; in instances that are not active, one that has it already stays."""
-        active = self._flow.active[:: self._operands.subgroups // matrix.instances]
-        if name in self.matrices and not active.all():
-            matrix = matrix.where(active, self.matrices[name])
-        self.matrices[name] = matrix
-
     def step(self, i: Instruction) -> None:
         """Run an instruction in the active subgroups. Raises MemoryFault."""
         match i:
             case TensorLayout():
-                self._layouts[i.id] = create_layout(constant_of(i.dim), constant_of(i.clamp), self._operands.subgroups)
+                self._layouts[i.id] = create_layout(constant_of(i.dim), constant_of(i.clamp), self._instances.count)
             case TensorLayoutSetBlockSize():
                 self._set_layout(setter.SET_BLOCK_SIZE, i.id, i.of, i.block_size)
             case TensorLayoutSetDimension():
@@ -97,7 +94,7 @@ class Machine:
                 self._set_layout(setter.SET_CLAMP_VALUE, i.id, i.of, (i.value,))
             case TensorView():
                 permutation = [constant_of(p) for p in i.permutation]
-                self._views[i.id] = create_view(permutation, constant_of(i.has_dimensions), self._operands.subgroups)
+                self._views[i.id] = create_view(permutation, constant_of(i.has_dimensions), self._instances.count)
             case TensorViewSetDimension():
                 self._set_view(setter.SET_DIMENSION, i.id, i.of, i.dims)
             case TensorViewSetStride():
@@ -112,7 +109,7 @@ class Machine:
                 pass  # every subgroup's accesses so far have been performed
             case MatrixLoadTensor() | MatrixLoad():
                 if not self._hoisted(i.id):
-                    self.define(i.id, self._load_tensor(i) if isinstance(i, MatrixLoadTensor) else self._load(i))
+                    self._flow.define(i.id, self._load_tensor(i) if isinstance(i, MatrixLoadTensor) else self._load(i))
             case MatrixStoreTensor():
                 self._store_tensor(i)
             case MatrixStore():
@@ -125,8 +122,9 @@ class Machine:
         matrix = result(i, self._context)
         operand = overwritten(i, self._context)
         if operand is not None:
-            operand.registers[:] = matrix.registers
-        self.define(i.id, matrix)  # type: ignore[attr-defined]
+            running = self._instances.running[:: self._instances.count // operand.instances]
+            operand.registers[running] = matrix.registers[running]
+        self._flow.define(i.id, matrix)  # type: ignore[attr-defined]
 
     def _set_layout(self, which: int, name: str, source: str, operands: tuple[Operand, ...]) -> None:
         self._layouts[name] = state = self._layouts[source].copy()
@@ -137,16 +135,16 @@ class Machine:
         setter.set_view(which, state, self._operands.evaluate(operands), self._bug)
 
     def _view(self, name: str | None) -> Ints:
-        return no_view(self._operands.subgroups) if name is None else self._views[name]
+        return no_view(self._instances.count) if name is None else self._views[name]
 
     def _hoisted(self, name: str) -> bool:
         """Whether a bug leaves a load in a loop to its first iteration."""
-        iterations = self._operands.iterations
+        iterations = self._instances.iterations
         return self._bug == m.LOOP_LOAD_HOISTED and bool(iterations) and iterations[-1] > 0
 
     def _only_active(self, action: Actions) -> None:
         """Nothing is done in instances that are not active."""
-        action[~self._flow.active[:: self._operands.subgroups // len(action)]] = DISCARD
+        action[~self._instances.active[:: self._instances.count // len(action)]] = DISCARD
 
     def _load_tensor(self, i: MatrixLoadTensor) -> Matrix:
         source = self.matrices[i.object]
@@ -161,7 +159,7 @@ class Machine:
         work = target.owned.work
         addresses = self._access.tensor(target, work, self._layouts[i.layout], self._view(i.view), pointer, block)
         self._only_active(addresses.action)
-        per_instance = self._operands.subgroups // target.instances
+        per_instance = self._instances.count // target.instances
         values = clamp_bits(target.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
         if decoder is None:
             self._access.read(pointer.buffer, addresses, source, values, target)

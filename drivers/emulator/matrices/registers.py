@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 class Matrix:
     """A matrix in registers (instances, invocations, slots), dtype uint32: bit patterns, zero-extended.
 
-    `wide`, of the same shape, holds the values before a rounding that may be elided (NU-017).
+    `wide`, of the same shape, holds the values before a rounding that may be elided (NU-017), NaN where there is none.
     """
 
     component: ComponentType
@@ -84,5 +84,7 @@ class Matrix:
     def where(self, active: npt.NDArray[np.bool_], other: Matrix) -> Matrix:
         """The matrix with `other`, of the same type, in the instances that are not active (instances,)."""
         mask = active[:, None, None]
-        wide = None if self.wide is None or other.wide is None else np.where(mask, self.wide, other.wide)
+        wide = None
+        if self.wide is not None or other.wide is not None:
+            wide = np.where(mask, *(np.nan if m.wide is None else m.wide for m in (self, other)))
         return replace(self, registers=np.where(mask, self.registers, other.registers), wide=wide)

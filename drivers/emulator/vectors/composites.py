@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from cts.drivers.emulator.mutants import vectors as v
-from cts.drivers.emulator.vectors.registers import Ints, Vector
-from cts.model import VectorConstant, VectorType, constant_of, encode, number_of
+from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.vectors.registers import Active, Ints, Vector
+from cts.model import VectorConstant, VectorType, constant_of
 
 #: Components that a bug fills or reaches.
 FEW, SOME = 4, 16
@@ -21,15 +22,15 @@ def length_of(declared: VectorType) -> int:
     return length
 
 
-def constant(i: VectorConstant, count: int, bug: int) -> Vector:
-    """The same vector in every one of `count` invocations."""
+def constant(i: VectorConstant, operands: Operands, bug: int) -> Vector:
+    """The vector that a constant is in every invocation."""
     length, component = length_of(i.type), i.type.component
     given = i.values if i.value is None else [i.value] * length
     assert given is not None, "resolve asks for a value or values"
-    bits = encode(component, [number_of(value) for value in given]).astype(np.uint32)
+    bits = operands.bits(given, component)
     if bug == v.VECTOR_REPLICATED_16 and i.replicated:
-        bits[SOME:] = 0
-    return Vector(component, np.tile(bits, (count, 1)))
+        bits[:, SOME:] = 0
+    return Vector(component, bits)
 
 
 def null(declared: VectorType, count: int) -> Vector:
@@ -55,13 +56,15 @@ def extract(vector: Vector, index: Ints) -> Vector:
     return replace(vector, registers=registers, wide=wide, is_scalar=True)
 
 
-def insert(vector: Vector, scalar: Vector, index: Ints, bug: int) -> Vector:
-    """The vector with the component `index` (invocations,) replaced."""
+def insert(vector: Vector, scalar: Vector, index: Ints, running: Active, bug: int) -> Vector:
+    """The vector with the component `index` (invocations,) replaced; `running` are those that a bug can change."""
     indices = np.minimum(index, vector.length - 1)[:, None]
     registers = vector.registers if bug == v.VECTOR_INSERT_IN_PLACE else vector.registers.copy()
     added = scalar.registers
     if bug == v.VECTOR_INSERT_FOUR:
         added = np.where(indices < FEW, added, np.take_along_axis(registers, indices, 1))
+    elif bug == v.VECTOR_INSERT_IN_PLACE:
+        added = np.where(running[:, None], added, np.take_along_axis(registers, indices, 1))
     np.put_along_axis(registers, indices, added, 1)
     wide = None
     if vector.wide is not None or scalar.wide is not None:

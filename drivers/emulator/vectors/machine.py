@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.drivers.emulator import control
+from cts.drivers.emulator.instances import Instances, members_of
 from cts.drivers.emulator.matrices.scalar import elides, settings_of
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.operands import Operands
@@ -18,7 +19,6 @@ from cts.drivers.emulator.vectors.products import Multiplier, Where
 from cts.drivers.emulator.vectors.registers import Active, Floats, Ints, Vector, floats_of
 from cts.drivers.emulator.vectors.training import Accumulator
 from cts.model import (
-    GUARD_BYTES,
     Case,
     ControlBarrier,
     If,
@@ -42,10 +42,8 @@ from cts.model import (
     VectorReduceSumAccumulate,
     VectorStore,
     VectorTimesScalar,
-    encode,
     interpretation_of,
     layout_of,
-    number_of,
 )
 
 #: Bytes that some bugs round to.
@@ -55,29 +53,24 @@ CHUNK, WORD, ALIGNMENT = 16, 4, 32
 class VectorMachine:
     """The state of one run. `memory` is changed in place; `matrices` are the vectors and scalars so far."""
 
-    def __init__(self, case: Case, memory: Memory, lanes: Lanes, options: Options) -> None:
+    def __init__(self, case: Case, memory: Memory, instances: Instances, operands: Operands, options: Options) -> None:
         self._case = case
         self._memory = memory
-        self._lanes = lanes
+        self._instances = instances
+        self._lanes = lanes = Lanes(instances.count, members_of(case.dispatch), options.subgroup_size)
         self._bug = options.mutant
         self._shape = options.opaque
-        self._operands = Operands(case.dispatch, options.mutant)
+        self._operands = operands
         settings = settings_of(options, case.float_controls)
         self._elements = Elements(settings, elides(options), options.fma == "fused", options.mutant)
         self._multiplier = Multiplier(memory, lanes, options, settings)
-        self._accumulator = Accumulator(memory, lanes, options, settings)
+        self._accumulator = Accumulator(memory, instances, lanes, options, settings)
         self.matrices: dict[str, Vector] = {}
-        self._flow = _Flow(self, case, self._operands, lanes, options.mutant)
+        self._flow = _Flow(self, case, instances, operands, lanes, options.mutant)
 
     def run(self) -> None:
         """Run the whole program. Raises MemoryFault, which names the instruction."""
         self._flow.run()
-
-    def define(self, name: str, matrix: Vector) -> None:
-        """Give a vector its name; in invocations that are not active, one that has it already stays."""
-        if name in self.matrices and not self._flow.active.all():
-            matrix = matrix.where(self._flow.active, self.matrices[name])
-        self.matrices[name] = matrix
 
     def step(self, i: Instruction) -> None:
         """Run an instruction in the active invocations. Raises MemoryFault."""
@@ -88,17 +81,17 @@ class VectorMachine:
                 self._outer_product(i)
             case VectorReduceSumAccumulate():
                 addresses = self._memory.start(i.buffer) + self._value(i.offset)
-                self._accumulator.reduce_sum(i.buffer, addresses, self.matrices[i.vector], self._flow.active)
+                self._accumulator.reduce_sum(i.buffer, addresses, self.matrices[i.vector], self._instances.active)
             case ControlBarrier():
                 pass  # every invocation's accesses so far have been performed
             case _:
-                self.define(getattr(i, "id"), self._made(i))  # noqa: B009 - every other instruction has one
+                self._flow.define(getattr(i, "id"), self._made(i))  # noqa: B009 - every other instruction has one
 
     def _made(self, i: Instruction) -> Vector:
         """The vector or scalar that an instruction makes."""
         match i:
             case VectorConstant():
-                return composites.constant(i, self._lanes.count, self._bug)
+                return composites.constant(i, self._operands, self._bug)
             case VectorNull():
                 return composites.null(i.type, self._lanes.count)
             case VectorLoad():
@@ -111,7 +104,7 @@ class VectorMachine:
             case VectorInsert():
                 vector = self.matrices[i.vector]
                 index = self._index(i.index, vector.length)
-                return composites.insert(vector, self.matrices[i.scalar], index, self._bug)
+                return composites.insert(vector, self.matrices[i.scalar], index, self._instances.running, self._bug)
             case VectorArithmetic():
                 operands = [self.matrices[name] for name in (i.a, i.b, i.c) if name is not None]
                 return self._elements.arithmetic(i.operation, operands)
@@ -135,7 +128,7 @@ class VectorMachine:
         if not isinstance(operand, Scalar):
             return index
         if self._bug == v.VECTOR_INDEX_UNIFORM:
-            return self._lanes.uniform(index, self._flow.active)
+            return self._lanes.uniform(index, self._instances.active)
         return composites.changed(index, length, self._bug)
 
     def _scalars(self, i: VectorTimesScalar) -> Floats:
@@ -143,12 +136,11 @@ class VectorMachine:
         if i.scalar is not None:
             scalars = self.matrices[i.scalar].floats()
             if self._bug == v.VECTOR_SCALAR_UNIFORM:
-                scalars = scalars[self._lanes.first_active(self._flow.active)]
+                scalars = scalars[self._lanes.first_active(self._instances.active)]
             return scalars
         assert i.value is not None
         component = self.matrices[i.vector].component
-        bits = encode(component, [number_of(i.value)]).astype(np.uint32)
-        return np.tile(floats_of(bits, component), (self._lanes.count, 1))
+        return floats_of(self._operands.bits([i.value], component), component)
 
     def _at(self, i: VectorLoad | VectorStore, size: int, length: int) -> Ints:
         """Byte addresses of components: (invocations, length) (CV-013)."""
@@ -159,7 +151,7 @@ class VectorMachine:
             if self._bug == v.VECTOR_LOAD_ALIGNED_TO_32:
                 offset -= offset % ALIGNMENT
             elif self._bug == v.VECTOR_LOAD_UNIFORM:
-                offset = self._lanes.uniform(offset, self._flow.active)
+                offset = self._lanes.uniform(offset, self._instances.active)
             elif self._bug == v.VECTOR_SHARED_OFFSET_IGNORED and self._is_shared(i.buffer):
                 offset[:] = 0
         return (self._memory.start(i.buffer) + offset)[:, None] + np.arange(length) * size
@@ -168,7 +160,7 @@ class VectorMachine:
         return self._case.buffers[buffer].storage is StorageClass.Workgroup
 
     def _load(self, i: VectorLoad) -> Vector:
-        component, length, active = i.type.component, composites.length_of(i.type), self._flow.active
+        component, length, active = i.type.component, composites.length_of(i.type), self._instances.active
         registers = np.zeros((self._lanes.count, length), np.uint32)
         if self._bug == v.VECTOR_LOAD_WHOLE_CHUNKS and length * component.size > CHUNK:
             length = length * component.size // CHUNK * CHUNK // component.size
@@ -177,9 +169,9 @@ class VectorMachine:
         return Vector(component, registers)
 
     def _store(self, i: VectorStore) -> None:
-        vector, active = self.matrices[i.vector], self._flow.active
+        vector, active = self.matrices[i.vector], self._instances.active
         if self._bug == v.VECTOR_STORE_UNPREDICATED:
-            active = np.ones_like(active)
+            active = self._instances.running
         size = vector.component.size
         addresses = self._at(i, size, vector.length)[active]
         self._memory.scatter(i.buffer, addresses, size, vector.registers[active])
@@ -189,7 +181,7 @@ class VectorMachine:
             self._memory.scatter(i.buffer, behind, 1, np.zeros(behind.shape, np.uint32))
 
     def _multiply(self, i: VectorMatrixMul) -> Vector:
-        source, active, lanes, bug = self.matrices[i.input], self._flow.active, self._lanes, self._bug
+        source, active, lanes, bug = self.matrices[i.input], self._instances.active, self._lanes, self._bug
         offset, bias_offset = self._value(i.matrix_offset), self._value(i.bias_offset)
         if bug == v.VECTOR_MATRIX_OFFSET_IGNORED:
             offset[:] = 0
@@ -206,13 +198,16 @@ class VectorMachine:
         stride = self._value(i.stride)
         if bug == v.VECTOR_STRIDE_OF_LANE_FOUR and isinstance(i.stride, Scalar) and i.stride.dynamic is not None:
             stride = lanes.of_lane(stride, 4, active)
-        where = Where(self._memory.start(i.matrix) + offset, stride, GUARD_BYTES + bias_offset)
+        if i.bias is not None:
+            bias_offset = self._memory.start(i.bias) + bias_offset
+        where = Where(self._memory.start(i.matrix) + offset, stride, bias_offset)
         if bug == v.VECTOR_WATERFALL_ENDS_EARLY:
             active = active & self._among_first_two(where.matrix, active)
         product = Vector(i.type.component, self._multiplier.run(i, source, where, active))
         if bug == v.VECTOR_MULTIPLY_IN_PLACE and product.component.size == source.component.size:
             count = min(product.length, source.length)
-            source.registers[:, :count] = product.registers[:, :count]
+            running = self._instances.running
+            source.registers[running, :count] = product.registers[running, :count]
         return product
 
     def _among_first_two(self, addresses: Ints, active: Active) -> Active:
@@ -233,23 +228,25 @@ class VectorMachine:
         if self._bug == v.OUTER_PRODUCT_OFFSET_IGNORED:
             offset[:] = 0
         bases = self._memory.start(i.matrix) + offset
-        self._accumulator.outer_product(i.matrix, bases, places, component, a, b, self._flow.active)
+        self._accumulator.outer_product(i.matrix, bases, places, component, a, b, self._instances.active)
 
 
 class _Flow(control.Flow[Vector]):
     """Control flow that may differ between the invocations of a subgroup."""
 
-    def __init__(self, machine: VectorMachine, case: Case, operands: Operands, lanes: Lanes, bug: int) -> None:
-        super().__init__(case.program, operands, machine, bug)
+    def __init__(
+        self, machine: VectorMachine, case: Case, instances: Instances, operands: Operands, lanes: Lanes, bug: int
+    ) -> None:
+        super().__init__(case.program, instances, operands, machine, bug)
         self._lanes = lanes
 
     def _counts(self, loop: Loop) -> Ints:
         counts = super()._counts(loop)
         if self._bug == v.VECTOR_LOOP_UNIFORM:
-            return self._lanes.uniform(counts, self.active)
+            return self._lanes.uniform(counts, self._instances.active)
         if self._bug == v.VECTOR_LOOP_LONGEST:
             longest = np.zeros_like(counts)
-            np.maximum.at(longest, self._lanes.first, np.where(self.active, counts, 0))
+            np.maximum.at(longest, self._lanes.first, np.where(self._instances.active, counts, 0))
             return longest[self._lanes.first]
         return counts
 
@@ -262,5 +259,5 @@ class _Flow(control.Flow[Vector]):
     def _condition(self, instruction: If) -> Active:
         condition = super()._condition(instruction)
         if self._bug == v.VECTOR_IF_UNIFORM:
-            return condition[self._lanes.first_active(self.active)]
+            return condition[self._lanes.first_active(self._instances.active)]
         return condition

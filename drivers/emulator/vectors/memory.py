@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.vectors.registers import Ints, Registers
-from cts.model import GUARD_BYTES, Case, StorageClass
+from cts.model import GUARD_BYTES, Case
 
 
 class Memory:
@@ -16,18 +17,14 @@ class Memory:
     Byte addresses count from the start of the guard in front. The bytes are changed in place.
     """
 
-    def __init__(self, case: Case, spaces: dict[str, Bytes], workgroup: Ints) -> None:
+    def __init__(self, case: Case, spaces: dict[str, Bytes], instances: Instances) -> None:
         self._case = case
-        self._workgroup = workgroup
+        self._instances = instances
         self.spaces = spaces
 
     def start(self, name: str) -> Ints:
         """The byte at which each invocation's view of the memory begins."""
-        start = np.full(len(self._workgroup), GUARD_BYTES)
-        buffer = self._case.buffers.get(name)
-        if buffer is not None and buffer.storage is StorageClass.Workgroup:
-            start += self._workgroup * (buffer.size // buffer.shape[0])
-        return start
+        return self._instances.start(name)
 
     def gather(self, name: str, addresses: Ints, size: int) -> Registers:
         """Elements of `size` bytes at byte addresses of any shape, zero-extended. Raises MemoryFault."""

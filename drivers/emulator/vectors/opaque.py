@@ -149,7 +149,8 @@ class Conversions:
             stride = (c.cols if layout is MatrixLayout.RowMajor else c.rows) * component.size
         elif self._bug == (v.CONVERSION_TARGET_COLUMNS_IGNORED if is_target else v.CONVERSION_SOURCE_COLUMNS_IGNORED):
             layout = MatrixLayout.RowMajor
-        return GUARD_BYTES + place.offset + strided(layout, c.rows, c.cols, component.size, stride)
+        start = int(self._memory.start(place.of)[0])
+        return start + place.offset + strided(layout, c.rows, c.cols, component.size, stride)
 
 
 def converted(bits: Registers, source: ComponentType, target: ComponentType, bug: int) -> Registers:

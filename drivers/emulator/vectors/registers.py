@@ -50,7 +50,7 @@ class Vector:
     def where(self, active: Active, other: Vector) -> Vector:
         """The vector, with `other`, of the same type, in invocations that are not active."""
         mask = active[:, None]
-        wide = None if self.wide is None or other.wide is None else np.where(mask, self.wide, other.wide)
+        wide = None if self.wide is None and other.wide is None else np.where(mask, self.floats(), other.floats())
         return replace(self, registers=np.where(mask, self.registers, other.registers), wide=wide)
 
     def floats(self) -> Floats:

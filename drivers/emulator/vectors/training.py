@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import NEAREST, ROUNDING, TYPE_NUMBERS, Settings
 from cts.drivers.emulator.options import Options
@@ -20,8 +21,11 @@ ROWS, COMPONENTS = 8, 4
 class Accumulator:
     """How this run adds to memory."""
 
-    def __init__(self, memory: Memory, lanes: Lanes, options: Options, settings: Settings) -> None:
+    def __init__(
+        self, memory: Memory, instances: Instances, lanes: Lanes, options: Options, settings: Settings
+    ) -> None:
         self._memory = memory
+        self._instances = instances
         self._lanes = lanes
         self._options = options
         self._settings = settings
@@ -67,7 +71,7 @@ class Accumulator:
         """The invocations whose values are added."""
         lanes = self._lanes
         if self._bug == v.TRAINING_INACTIVE_CONTRIBUTE:
-            return np.ones_like(active)
+            return self._instances.running
         if self._bug == v.TRAINING_PARTIAL_SUBGROUP:
             return active & ~lanes.last_of_partial
         return active & (lanes.subgroup == 0) if self._bug == v.TRAINING_FIRST_SUBGROUP else active
@@ -80,7 +84,7 @@ class Accumulator:
         if self._options.atomics == "reversed":
             order = order[::-1]
         elif self._options.atomics == "shuffled":
-            order = order[np.argsort(order * 2654435761 % 65521, kind="stable")]
+            order = order[np.argsort(order % self._instances.per_set * 2654435761 % 65521, kind="stable")]
         addresses, values = addresses[order], values[order]
         if self._options.atomics == "combined":
             addresses, values = self._combined(addresses, values, self._lanes.first[order], component)
