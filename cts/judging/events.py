@@ -219,7 +219,8 @@ class UniverseSwept(_Event, frozen=True, tag="universe-swept"):
             parts.append(f"{self.unsupported:,} are unsupported")
         parts += [f"{count:,} did not run ({why})" for why, count in self.not_run.items()]
         differ = sum(cause.sets for cause in self.causes)
-        parts.append(f"{differ:,} do not, with {len(self.causes)} causes" if differ else "none differs")
+        causes = "1 cause" if len(self.causes) == 1 else f"{len(self.causes)} causes"
+        parts.append(f"{differ:,} do not, with {causes}" if differ else "none differs")
         return f"{self.universe} on {self.driver}: of {some} {self.size:,} parameter sets {'; '.join(parts)}"
 
 
