@@ -133,6 +133,9 @@ def _selected(request: Request, settings: Profile | None, checks: Checks) -> tup
     """The cases and the areas that are asked for."""
     before = len(checks.errors)
     if request.sweeps:
+        with checks.part():
+            if settings is not None and any(entry.max_sets for entry in request.sweeps):
+                check_shared_seed(request.profile, request.seed, settings.shard)
         return [], []
     entries = _entries(request, checks)
     areas = _areas(request, checks)

@@ -188,7 +188,7 @@ def _conditions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, .
         yield from _related(a, b, (columns[b] > 0).all())
     for a, b, c in permutations(numeric, 3):
         # Offset, span and dimension of one dimension, say.
-        if a < b and _number(a) == _number(b) == _number(c) != "":
+        if a < b and _number(a) == _number(b) == _number(c):
             yield _summed(a, b, c)
 
 
@@ -217,6 +217,6 @@ def _summed(a: str, b: str, c: str) -> Condition:
 
 
 def _number(name: str) -> str:
-    """The number at the end of a name: axes of one dimension have the same."""
+    """The number at the end of a name, or nothing: axes of one dimension have the same."""
     match = re.search(r"\d+$", name)
     return "" if match is None else match[0]
