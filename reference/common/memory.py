@@ -203,7 +203,8 @@ class _Layer:
     def _offsets(self, indices: I64, size: int) -> I64:
         """The bytes of components in the sets' contents, of `size` bytes each, one after the other."""
         number, index = np.divmod(indices, len(self.flags) // self.sets)
-        return number * size + index * self.component.size
+        offsets: I64 = number * size + index * self.component.size
+        return offsets
 
 
 def interval_bits(component: ComponentType, flags: U8, lo: F64, hi: F64) -> tuple[Bits, Bits]:

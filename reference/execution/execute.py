@@ -353,5 +353,5 @@ def _broken(case: Case, i: int, undefined: Undefined, elements: Mask) -> Broken:
         return f"{undefined.what}{where_}", undefined.remedy
 
     # Elements of fewer axes are the same under every set.
-    sets = elements.any(axis=(1, 2, 3)) if elements.ndim == 4 else np.ones(1, bool)
+    sets: Mask = np.logical_or.reduce(elements, axis=(1, 2, 3)) if elements.ndim == 4 else np.ones(1, bool)
     return Broken(undefined.rule, f"program[{i}].{blamed}", sets, words)
