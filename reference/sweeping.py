@@ -12,9 +12,9 @@ import numpy as np
 
 from cts.model import (
     Case,
+    Constant,
     LayoutInstruction,
     Load,
-    MatrixConstant,
     Pointer,
     PointerSelect,
     PointerType,
@@ -31,7 +31,7 @@ from cts.reference.execution.program import check_size, evaluate
 from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.validity import rules_broken, violations
 
-_SIMPLE = LayoutInstruction | ViewInstruction | Pointer | PointerSelect | MatrixConstant | Load | Store
+_SIMPLE = LayoutInstruction | ViewInstruction | Pointer | PointerSelect | Constant | Load | Store
 
 
 def swept(sweep: Sweep) -> Swept:
@@ -45,7 +45,7 @@ def judged_together(case: Case) -> bool:
 
     They are where a program only addresses, loads (perhaps with decode functions) and stores, every buffer is either
     loaded from or stored to by one instruction, and no memory is a workgroup's own. Then only two elements of one store
-    can be a race, and what a set gives does not depend on the sets beside it, as a bound on the longest of all sums does.
+    can be a race, and what a set gives does not depend on the sets beside it, as the bound on an accumulation does.
     """
     if case.conversions or case.opaque or not all(isinstance(i, _SIMPLE) for i in case.program):
         return False
@@ -148,8 +148,7 @@ def _joined(each: Sequence[Allowed], size: int) -> Allowed:
     identical: list[Identical] = []
     groups = 0
     for n, allowed in enumerate(each):
-        for i in allowed.identical:
-            identical.append(Identical(i.component, i.offsets + n * size, i.group + groups))
+        identical += [Identical(i.component, i.offsets + n * size, i.group + groups) for i in allowed.identical]
         groups += max((int(i.group.max()) + 1 for i in allowed.identical), default=0)
     return Allowed(exact, tuple(map(_one_interval, _by_kind(intervals))), tuple(identical))
 
