@@ -149,8 +149,8 @@ def sets_at_a_time(template: Case, data: Iterable[str] = ()) -> int:
 
 
 def written(case: Case) -> tuple[str, ...]:
-    """The buffers that a well-formed case stores or accumulates to, in the order of the case."""
-    types, names = types_of(case), set()
+    """The buffers that a well-formed case stores, accumulates or converts to, in the order of the case."""
+    types, names = types_of(case), {conversion.destination.of for conversion in case.conversions}
     for instruction in case.program:
         if isinstance(instruction, Store | VectorReduceSumAccumulate):
             pointer = types.get(instruction.buffer)
