@@ -46,6 +46,7 @@ class Request:
     transforms: Sequence[str]
     reruns: int
     sweeps: Sequence[SweepEntry] = ()
+    sets: int = 0
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -125,7 +126,7 @@ def _settings(request: Request, checks: Checks) -> Profile | None:
         shard = parse(request.shard)
     settings = None
     with checks.part(", ".join(origin[name] for name in ("profile", "max_examples", "seed") if name in origin)):
-        settings = profile(request.profile, request.max_examples, request.seed, shard or WHOLE)
+        settings = profile(request.profile, request.max_examples, request.seed, shard or WHOLE, request.sets)
     return settings if shard is not None else None
 
 

@@ -288,7 +288,7 @@ class Result(_Event, frozen=True, tag="result"):
 
     A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area
     that did not end it. `unexpected` is why a case that passes was to fail. `repeated` counts examples of an
-    area that were like earlier ones, and did not run.
+    area that were like earlier ones, and did not run, `sets` other parameter sets of its examples that were judged.
     """
 
     driver: str
@@ -307,6 +307,7 @@ class Result(_Event, frozen=True, tag="result"):
     known_examples: dict[str, int] = {}
     unexpected: str = ""
     repeated: int = 0
+    sets: int = 0
     lacks: dict[str, int] = {}
 
     @property

@@ -10,6 +10,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job
 from cts.model import Case, initial_bits
 from cts.model.sweep import Sweep, sets_at_a_time
 from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept
-from cts.sweeps.universe import Numbers, Part
+from cts.sweeps.universe import Numbers
 from cts.verdict import Verdict
 
 #: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.
@@ -93,8 +94,24 @@ class _Block:
     swept: Swept
 
 
-def judge_sets(part: Part, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
-    """What becomes of the sets of these numbers of a part."""
+class Sets(Protocol):
+    """Parameter sets of one template: a part of a universe, or any others."""
+
+    template: Case
+    fixed: dict[str, Any]
+
+    @property
+    def data_buffers(self) -> tuple[str, ...]:
+        """The buffers whose contents differ between sets."""
+        ...
+
+    def sweep(self, numbers: Numbers) -> Sweep:
+        """The sets of these numbers."""
+        ...
+
+
+def judge_sets(part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
+    """What becomes of the sets of these numbers."""
     return _Judge(part, numbers, driver, oracle).judged()
 
 
@@ -108,7 +125,7 @@ def together(parts: Sequence[Judged]) -> Judged:
 
 
 class _Judge:
-    def __init__(self, part: Part, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> None:
+    def __init__(self, part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> None:
         self.part = part
         self.numbers = numbers
         self.driver = driver
@@ -190,11 +207,15 @@ class _Judge:
         return _chosen(block, kept) if kept.size else None
 
     def _jobs(self, blocks: Iterable[_Block]) -> Iterator[SweepJob]:
-        size = self.driver.capabilities.subgroup_size
+        """The jobs of blocks. What it takes to prepare them is not the driver's time."""
+        size, start = self.driver.capabilities.subgroup_size, time.perf_counter()
         for block in blocks:
             prepared = _job(block.sweep, size)
             self.flying.append((block, prepared))
+            self.result.seconds -= time.perf_counter() - start
             yield prepared
+            start = time.perf_counter()
+        self.result.seconds -= time.perf_counter() - start
 
     def _take(self, block: _Block, prepared: SweepJob, outcome: Outcome) -> None:
         if outcome.status is Status.UNSUPPORTED:

@@ -202,7 +202,10 @@ def test_the_list(cts: Cts, universe: Path) -> None:
         (["sweep", "nowhere", "-d", RIGHT], "no universe and no file 'nowhere'"),
         (["sweep", "small.yaml"], "no driver to test"),
         (["sweep", "small.yaml", "-d", "interpretr"], "did you mean 'interpreter'"),
-        (["sweep", "small.yaml", "-d", RIGHT, "--shard", "2/3", "--max-sets", "9"], "each shard would draw a seed of its own"),
+        (
+            ["sweep", "small.yaml", "-d", RIGHT, "--shard", "2/3", "--max-sets", "9"],
+            "each shard would draw a seed of its own",
+        ),
         (["sweep", "small.yaml", "-d", RIGHT, "--max-sets", "0"], "--max-sets"),
         (["sweep", "--resume", "cts-run", "-d", RIGHT], "keeps its settings"),
     ],
