@@ -16,9 +16,9 @@ from cts.model.operand import ComponentValue
 Words = npt.NDArray[np.uint32]
 
 
-def is_dynamic(value: ComponentValue) -> bool:
-    """Whether a component value is read at run time."""
-    return isinstance(value, SpecNumber) and value.dynamic is not None
+def _place(value: ComponentValue) -> int | None:
+    """The place in a parameter set that a component value names, as a bit pattern; None unless it is read there."""
+    return int(str(value.dynamic), 16) if isinstance(value, SpecNumber) and value.dynamic is not None else None
 
 
 class Operands:
@@ -65,12 +65,12 @@ class Operands:
     def bits(self, values: Sequence[ComponentValue], component: ComponentType) -> Words:
         """Bit patterns of component values, zero-extended: (instances, len(values))."""
         words = self._words
-        read = [words is not None and is_dynamic(value) for value in values]
-        encoded = encode(component, [0 if r else number_of(value) for r, value in zip(read, values, strict=True)])
-        bits = np.tile(encoded.astype(np.uint32), (self._instances.count, 1))
-        if words is not None:
-            for column in np.flatnonzero(read):
-                bits[:, column] = self._read(words, int(str(number_of(values[column])), 16))
+        places = [None if words is None else _place(value) for value in values]
+        written = [number_of(v) if place is None else 0 for v, place in zip(values, places, strict=True)]
+        bits = np.tile(encode(component, written).astype(np.uint32), (self._instances.count, 1))
+        for column, place in enumerate(places):
+            if words is not None and place is not None:
+                bits[:, column] = self._read(words, place)
         return bits
 
     def _read(self, words: Words, place: int) -> Words:

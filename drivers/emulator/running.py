@@ -18,8 +18,8 @@ from cts.drivers.emulator.vectors.opaque import Conversions, allocate
 from cts.model import Case, dynamics
 from cts.model.sweep import Sweep
 
-#: Instances that run together in a sweep: enough of them that the interpreter's work does not count, and few enough
-#: that what they work on stays in a processor's cache.
+#: Instances that run together in a sweep: so many that the time between kernels does not count, and so few that what
+#: the kernels work on stays in a processor's cache.
 TOGETHER = 1024
 
 
@@ -49,7 +49,10 @@ def run_sweep(sweep: Sweep, memory: dict[str, Bytes], options: Options) -> dict[
 
 
 def numbered(case: Case) -> Case:
-    """The case with 0, 1, 2, ... in place of the words of its run-time operands."""
+    """The case with 0, 1, 2, ... as the words of its run-time operands: their places in a parameter set.
+
+    An operand finds its word by that, even where the template has one object in several places.
+    """
     operands = sum(1 for _ in dynamics(case))
     return Sweep(case, np.arange(operands, dtype=np.uint32)[None]).case(0)
 

@@ -148,7 +148,7 @@ def perturbed(case: Case, *, other_data: bool) -> Sweep | None:
     rows = [own]
     for _ in range(9 if len(own) else 2):
         row = own.copy()
-        for _ in range(min(len(own), random.integers(1, 3))):
+        for _ in range(min(len(own), int(random.integers(1, 3)))):
             row[random.integers(len(own))] ^= np.uint32(1 << random.integers(6))
         rows.append(row)
     sweep = Sweep(case, np.array([*rows, own]))
