@@ -76,7 +76,9 @@ class EveryByte(Struct, frozen=True, forbid_unknown_fields=True, tag_field="ever
     buffer: str
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True):
+class UniverseFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a universe's file says. `template` is a case without a name."""
+
     schema: Literal[1]
     name: Annotated[str, Meta(pattern=r"^[a-z0-9_]+$")]
     description: Annotated[str, Meta(min_length=1)]
@@ -169,7 +171,7 @@ def loads(text: str, path: Path) -> Universe:
         what = "not a universe: no mapping with `schema`, `name`, `description`, `template` and `axes`"
         raise BadInput("not-a-universe", what, where, f"see {PAGE}")
     try:
-        file = msgspec.convert(data, _File)
+        file = msgspec.convert(data, UniverseFile)
     except msgspec.ValidationError as e:
         message, _, at = str(e).partition(" - at `$")
         at = at.rstrip("`").lstrip(".")
@@ -180,7 +182,7 @@ def loads(text: str, path: Path) -> Universe:
 
 
 class _Reader:
-    def __init__(self, file: _File, text: str, path: Path) -> None:
+    def __init__(self, file: UniverseFile, text: str, path: Path) -> None:
         self.file = file
         self.text = text
         self.path = path

