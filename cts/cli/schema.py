@@ -33,7 +33,6 @@ def schema(
     from cts.config import Settings
     from cts.dispatch.model import DispatchFile
     from cts.model import Case
-
     from cts.sweeps.universe import UniverseFile
 
     of = {Kind.CASE: Case, Kind.DISPATCH: DispatchFile, Kind.CONFIG: Settings, Kind.UNIVERSE: UniverseFile}[kind]

@@ -128,7 +128,7 @@ class Causes:
             detail = f"{verdict.value} among others in a dispatch, pass alone"
             attempt = replace(failing.attempt, verdict=Verdict.FLAKY, detail=detail)
             return _Found(region, replace(failing, attempt=attempt), smallest, {}, known)
-        constness = {}
+        constness: dict[str, str] = {}
         if any(dynamics(failing.case)):
             for kind in _CONSTNESS:
                 constness[kind] = self._judged(self._case(int(self._numbers[place]), kind)).attempt.verdict.value
@@ -188,8 +188,8 @@ def values_of(universe: Universe, numbers: Numbers) -> tuple[dict[str, Column], 
         labels[axis] = tuple(texts)
     for part, within in universe.by_part(numbers):
         values = part.values(within)
-        for axis, texts in labels.items():
-            values[axis] = np.full(len(within), texts.index(str(part.fixed[axis])), np.int64)
+        for axis, known in labels.items():
+            values[axis] = np.full(len(within), known.index(str(part.fixed[axis])), np.int64)
         for axis, column in values.items():
             columns.setdefault(axis, []).append(column)
     return {axis: np.concatenate(parts) for axis, parts in columns.items()}, labels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,7 +25,7 @@ class Given:
 
     template: Case
     words: Words
-    fixed: dict[str, object] = field(default_factory=dict)
+    fixed: Mapping[str, object] = field(default_factory=dict)
     data_buffers: tuple[str, ...] = ()
 
     def sweep(self, numbers: Numbers) -> Sweep:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -97,8 +97,13 @@ class _Block:
 class Sets(Protocol):
     """Parameter sets of one template: a part of a universe, or any others."""
 
-    template: Case
-    fixed: dict[str, Any]
+    @property
+    def template(self) -> Case: ...
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        """What is fixed in the template, for names."""
+        ...
 
     @property
     def data_buffers(self) -> tuple[str, ...]:

@@ -308,7 +308,8 @@ def _data(case: Case, data: EveryValue | EveryByte | None, contents: Numbers) ->
 def _every_value(case: Case, data: EveryValue, contents: Numbers) -> Iterator[tuple[str, Bytes]]:
     buffer = case.buffers[data.buffers[0]]
     count = buffer.elements * buffer.components
-    combinations = contents.astype(np.uint64)[:, None] * np.uint64(count) + np.arange(count, dtype=np.uint64)
+    first = contents.astype(np.uint64)[:, None] * np.uint64(count)
+    combinations: npt.NDArray[np.uint64] = first + np.arange(count, dtype=np.uint64)
     shift = 0
     for name in data.buffers:
         component = case.buffers[name].type

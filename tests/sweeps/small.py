@@ -28,7 +28,7 @@ template:
     - {op: TensorLayout, id: t, dim: 1, clamp: Undefined}
     - {op: TensorLayoutSetDimension, id: t1, of: t, dims: [{dynamic: 16}]}
     - {op: TensorLayoutSlice, id: t2, of: t1, offset: [{dynamic: 0}], span: [{dynamic: 16}]}
-    - {op: MatrixConstant, id: z, type: {component: float16, scope: Subgroup, rows: 4, cols: 4, use: Accumulator}, value: 0}
+    - {op: MatrixNull, id: z, type: {component: float16, scope: Subgroup, rows: 4, cols: 4, use: Accumulator}}
     - {op: MatrixLoadTensor, id: m, object: z, buffer: src, layout: t2}
     - {op: MatrixStore, matrix: m, buffer: dst, stride: 4}
 axes:

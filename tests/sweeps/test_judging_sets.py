@@ -66,9 +66,11 @@ def test_what_breaks_once_and_not_again_is_judged_all_the_same() -> None:
     """A worker that is killed at random: every set has one verdict, and that is right."""
     for seed in range(20):
         dice = random.Random(seed)
-        driver = Sweeping(
-            breaks=lambda sweep, dice=dice: Status.CRASH if len(sweep) > 1 and dice.random() < 0.5 else None
-        )
+
+        def breaks(sweep: Sweep, dice: random.Random = dice) -> Status | None:
+            return Status.CRASH if len(sweep) > 1 and dice.random() < 0.5 else None
+
+        driver = Sweeping(breaks=breaks)
         assert (judged(driver) == State.PASS).all()
 
 
@@ -77,7 +79,7 @@ def test_memory_that_is_nobody_s_is_looked_for() -> None:
 
     class Stray(Sweeping):
         def run_sweeps(self, jobs):  # type: ignore[no-untyped-def]
-            for outcome, bad in self._with(jobs):
+            for outcome, bad in self._with(jobs):  # type: ignore[no-untyped-call]
                 if bad:
                     outcome.memory["src"] = outcome.memory["src"].copy()
                     outcome.memory["src"][1030] ^= 1
@@ -105,9 +107,9 @@ def test_a_gap_is_its_set_s() -> None:
 def test_a_driver_that_raises_has_errors() -> None:
     class Raising(Sweeping):
         def run_sweeps(self, jobs):  # type: ignore[no-untyped-def]
-            for job in jobs:
-                raise RuntimeError("a bug of the driver")
-            yield from ()
+            next(iter(jobs))
+            raise RuntimeError("a bug of the driver")
+            yield
 
     result = judge_sets(EDGE, every(), opened(Raising()), ORACLE)
     assert (result.states == State.ERROR).all() and "a bug of the driver" in result.details[State.ERROR]

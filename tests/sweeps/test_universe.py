@@ -9,7 +9,8 @@ import pytest
 
 from cts.errors import BadInput
 from cts.model import dynamic_words
-from cts.sweeps.selection import Chosen, packaged, select
+from cts.plugins.universes import packaged
+from cts.sweeps.selection import Chosen, select
 from cts.sweeps.universe import load, loads
 from tests.sweeps.small import TEXT, UNIVERSE, every
 
