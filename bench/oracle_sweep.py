@@ -6,7 +6,8 @@ A 2-D slice of a tensor of float16 is loaded as a matrix of 16x16 and stored at 
 strides, offsets and spans of the slice are read at run time and are other ones in each set. `clamp` says what becomes
 of elements out of bounds; of `invalid` about a third of the sets break a rule; `decoded` loads blocks of 18 bytes with
 a decode function whose products are rounded. Rates are those of `Oracle.sweep`, best of several calls, by the sets of a
-call; the shares are of evaluation, rules, execution and of reading off what memory may hold, in calls of 1024 sets. status 1 where a template without a decode function has fewer than 100,000 sets per second at best.
+call; the shares are of evaluation, rules, execution and of reading off what memory may hold, in calls of 1024 sets. Exit
+status 1 where a template without a decode function has fewer than 100,000 sets per second at best.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def parameter_sets(count: int, decode: bool, invalid: bool) -> npt.NDArray[np.ui
 
 def best(call: Callable[[], object]) -> float:
     """The shortest of several durations, in seconds: interference only ever adds."""
-    durations, end = [], time.perf_counter() + SECONDS
+    durations: list[float] = []
+    end = time.perf_counter() + SECONDS
     while time.perf_counter() < end or len(durations) < 3:
         start = time.perf_counter()
         call()
