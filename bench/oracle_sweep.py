@@ -6,7 +6,7 @@ A 2-D slice of a tensor of float16 is loaded as a matrix of 16x16 and stored at 
 strides, offsets and spans of the slice are read at run time and are other ones in each set. `clamp` says what becomes
 of elements out of bounds; of `invalid` about a third of the sets break a rule; `decoded` loads blocks of 18 bytes with
 a decode function whose products are rounded. Rates are those of `Oracle.sweep`, best of several calls, by the sets of a
-call; the shares are of evaluation, rules, execution and of reading off what memory may hold, in calls of 1024 sets. Exit
+call; the shares are of evaluation, rules, execution and of reading off what memory may hold, in calls of 1024. Exit
 status 1 where a template without a decode function has fewer than 100,000 sets per second at best.
 """
 
