@@ -158,11 +158,13 @@ class _Judge:
             try:
                 outcome = next(outcomes, None)
             except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
-                # It owes the outcomes of what it was given.
-                outcomes = driver.run_sweeps(self._jobs(self._blocks()))
+                if not self.flying:  # from one that takes nothing, nothing is to be expected
+                    self.result.note(np.flatnonzero(self.result.states == State.PENDING), State.ERROR, describe(e))
+                    return
                 for block, _ in self.flying:
                     self.result.note(block.places, State.ERROR, describe(e))
                 self.flying.clear()
+                outcomes = driver.run_sweeps(self._jobs(self._blocks()))
                 continue
             self.result.seconds += time.perf_counter() - start
             if outcome is None:

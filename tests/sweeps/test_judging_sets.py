@@ -104,10 +104,12 @@ def test_a_gap_is_its_set_s() -> None:
     assert ((judged(Beyond()) == State.FAIL) == (DIMS == 9)).all()
 
 
-def test_a_driver_that_raises_has_errors() -> None:
+@pytest.mark.parametrize("takes", [False, True])
+def test_a_driver_that_raises_has_errors(takes: bool) -> None:  # noqa: FBT001
     class Raising(Sweeping):
         def run_sweeps(self, jobs):  # type: ignore[no-untyped-def]
-            next(iter(jobs))
+            if takes:
+                next(iter(jobs), None)
             raise RuntimeError("a bug of the driver")
             yield
 
