@@ -14,12 +14,15 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from itertools import product
+from typing import Any
 
 import numpy as np
 
 from cts.drivers.emulator import create
 from cts.judging.judge import OpenDriver
-from cts.oracle.expectation import Oracle
+from cts.model.sweep import Sweep
+from cts.oracle.expectation import Oracle, Swept
 from cts.plugins import registry
 from cts.plugins.universes import packaged
 from cts.running.opening import open_driver
@@ -34,9 +37,33 @@ PROMISED = 0.95
 BUGS = [int(state) for state in VERDICTS if state is not State.PASS]
 
 
+#: Sets of each universe that all mutants meet before any meets more.
+FIRST_SETS = 200
+
+
+class Remembering:
+    """The oracle, which is asked once about the sets that every mutant meets."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle = oracle
+        self._swept: dict[tuple[object, ...], tuple[Sweep, Swept]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._oracle, name)
+
+    def sweep(self, sweep: Sweep) -> Swept:
+        """As the oracle's; templates are told apart by identity, and kept."""
+        data = tuple((name, rows.tobytes()) for name, rows in sweep.data.items())
+        key = id(sweep.template), sweep.sets.tobytes(), data
+        if key not in self._swept:
+            self._swept[key] = sweep, self._oracle.sweep(sweep)
+        return self._swept[key][1]
+
+
 @cache
 def _oracle() -> Oracle:
-    return registry.oracle()
+    oracle: Any = Remembering(registry.oracle())
+    return oracle
 
 
 @cache
@@ -49,11 +76,11 @@ def _states(part: Part, numbers: Numbers, spec: str) -> States:
 
 
 def hunt(mutant: str, universes: Sequence[str], max_sets: int) -> tuple[str, int] | None:
-    """The first universe that finds the mutant, and how many of its sets were judged until then."""
+    """The first universe that finds the mutant, and how many of its sets were judged until then, few or many."""
     spec = f"emulator:mutant={mutant}"
-    for name in universes:
+    for most, name in product((min(FIRST_SETS, max_sets), max_sets), universes):
         universe = opened(packaged()[name])
-        chosen = Chosen(universe.size, max_sets, seed=0)
+        chosen = Chosen(universe.size, most, seed=0)
         judged = 0
         for part, numbers in universe.by_part(chosen.numbers(0, chosen.count)):
             failing = np.flatnonzero(np.isin(_states(part, numbers, spec), BUGS))
