@@ -2,8 +2,8 @@
 
     python bench/universe_mutants.py [--area NAME ...] [--mutant NAME ...] [--universe NAME ...] [--max-sets N]
 
-For each mutant the universes are swept, so many evenly spread sets of each, until a set does not pass which the emulator
-without the mutant gets right. Exit status 1 when a smaller share of the mutants is found than the project promises.
+For each mutant the universes are swept, so many evenly spread sets of each, until a set does not pass which the
+emulator without the mutant gets right. Exit status 1 when a smaller share of the mutants is found than promised.
 """
 
 from __future__ import annotations

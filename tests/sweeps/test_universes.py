@@ -22,7 +22,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: Sets of each universe that the drivers here run, evenly spread.
 SETS = 200
 
-#: Sets of a universe per pipeline are few where every combination of setters or types is a template of its own.
+#: Parts of each universe that are run, evenly spread: each is a module to lower and to compile.
 PARTS = 24
 
 #: The universes of numbers that wrap around at 32 bits, most of which are undefined.
@@ -86,7 +86,7 @@ template:
     - {op: TensorLayout, id: t, dim: 1, clamp: Repeat}
     - {op: TensorLayoutSetDimension, id: t1, of: t, dims: [40]}
     - {op: TensorLayoutSlice, id: t2, of: t1, offset: [{dynamic: 0}], span: [16]}
-    - {op: MatrixConstant, id: z, type: {component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, value: 1}
+    - {op: MatrixNull, id: z, type: {component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}}
     - {op: MatrixLoadTensor, id: m, object: z, buffer: src, layout: t2}
     - {op: MatrixStore, matrix: m, buffer: dst, stride: 16}
 """
