@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -62,8 +62,7 @@ class Remembering:
 
 @cache
 def _oracle() -> Oracle:
-    oracle: Any = Remembering(registry.oracle())
-    return oracle
+    return cast(Oracle, Remembering(registry.oracle()))
 
 
 @cache
