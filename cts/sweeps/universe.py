@@ -193,7 +193,7 @@ class _Reader:
                 raise self.error(f"axes.{name}.values", "no value: `to` is below `from`", "at least one value")
         plain_template = {"name": self.file.name, **self.file.template}
         first = case_of(plain_template, str(self.path), self.text, "template.")
-        run_time = {f"program[{i}].{place}": column for column, (i, place, _) in enumerate(dynamics(first))}
+        run_time = _run_time(first)
         changing = [name for name, axis in self.file.axes.items() if not set(axis.at) <= run_time.keys()]
         for name in changing:
             mixed = [place for place in self.file.axes[name].at if place in run_time]
@@ -207,12 +207,12 @@ class _Reader:
                 "axes", what, f"at most {MAX_PARTS}; `{{dynamic: 0}}` in the template makes a run-time axis"
             )
         parts = tuple(
-            self._part(dict(zip(changing, values, strict=True)), plain_template, run_time)
+            self._part(dict(zip(changing, values, strict=True)), plain_template)
             for values in product(*(self.file.axes[name].items for name in changing))
         )
         return Universe(self.file.name, self.file.description, self.path, parts)
 
-    def _part(self, fixed: dict[str, Any], template: dict[str, Any], run_time: dict[str, int]) -> Part:
+    def _part(self, fixed: dict[str, Any], template: dict[str, Any]) -> Part:
         data = copy.deepcopy(template)
         for name, value in fixed.items():
             for place in self.file.axes[name].at:
@@ -220,10 +220,14 @@ class _Reader:
         case = case_of(data, str(self.path), self.text, "template.")
         if case.opaque or case.conversions:
             raise self.error("template", "opaque matrices and conversions cannot be swept", "matrices in buffers")
+        run_time = _run_time(case)
         axes, columns = [], []
         for name, axis in self.file.axes.items():
             if name in fixed:
                 continue
+            if gone := set(axis.at) - run_time.keys():
+                what = f"{min(gone)} is not read at run time with {fixed}"
+                raise self.error(f"axes.{name}.at", what, "operands that no other axis replaces")
             axes.append((name, self._words(case, name, axis, run_time)))
             columns.append(tuple(run_time[place] for place in axis.at))
         self._check_data(case)
@@ -269,6 +273,11 @@ class _Reader:
 
     def error(self, place: str, what: str, remedy: str) -> BadInput:
         return BadInput("universe-invalid", what, locate(str(self.path), self.text, place), remedy)
+
+
+def _run_time(case: Case) -> dict[str, int]:
+    """The columns of a set's words, by the paths of the operands that take them."""
+    return {f"program[{i}].{place}": column for column, (i, place, _) in enumerate(dynamics(case))}
 
 
 def _buffers(data: EveryValue | EveryByte | None) -> tuple[str, ...]:

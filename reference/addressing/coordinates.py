@@ -129,6 +129,11 @@ def _edge(c: I32, dimension: I32) -> I32:
     return clamped
 
 
+def _repeat(c: I32, dimension: I32) -> I32:
+    """TA-035. A dimension from 2^31 on, which is undefined (TA-063), is negative here and counts as 1."""
+    return floor_mod(c, np.maximum(dimension, np.int32(1)))
+
+
 def _mirror(c: I32, dimension: I32) -> I32:
     """TA-035: a period of 2 * dimension - 2, whose second half runs backwards (AM-01)."""
     period = np.maximum(2 * dimension - 2, np.int32(1))  # 0 for a dimension of 1, which is undefined out of bounds
@@ -140,7 +145,7 @@ def _mirror(c: I32, dimension: I32) -> I32:
 #: The modes that move a coordinate back into bounds.
 _CLAMP: dict[ClampMode, Callable[[I32, I32], I32]] = {
     ClampMode.ClampToEdge: _edge,
-    ClampMode.Repeat: floor_mod,
+    ClampMode.Repeat: _repeat,
     ClampMode.RepeatMirrored: _mirror,
 }
 
