@@ -14,12 +14,25 @@ from cts.model import (
     Case,
     LayoutInstruction,
     Load,
+    MatrixArithmetic,
+    MatrixBitcast,
     MatrixConstant,
+    MatrixConvert,
+    MatrixMulAdd,
+    MatrixNull,
+    MatrixTimesScalar,
     Pointer,
     PointerSelect,
     PointerType,
     StorageClass,
     Store,
+    VectorArithmetic,
+    VectorBitcast,
+    VectorConstant,
+    VectorConvert,
+    VectorMatrixMul,
+    VectorNull,
+    VectorTimesScalar,
     ViewInstruction,
     types_of,
 )
@@ -33,6 +46,23 @@ from cts.reference.validity import rules_broken, violations
 
 _SIMPLE = LayoutInstruction | ViewInstruction | Pointer | PointerSelect | MatrixConstant | Load | Store
 
+#: Each element of a result follows from those of the operands under the same set.
+_COMPUTING = (
+    MatrixNull
+    | MatrixArithmetic
+    | MatrixTimesScalar
+    | MatrixConvert
+    | MatrixBitcast
+    | MatrixMulAdd
+    | VectorConstant
+    | VectorNull
+    | VectorArithmetic
+    | VectorTimesScalar
+    | VectorConvert
+    | VectorBitcast
+    | VectorMatrixMul
+)
+
 
 def swept(sweep: Sweep) -> Swept:
     """The oracle's answer. Raises BadInput for more elements than can be judged at a time."""
@@ -43,11 +73,12 @@ def swept(sweep: Sweep) -> Swept:
 def judged_together(case: Case) -> bool:
     """Whether all sets of a template are judged as whole arrays, and not one by one.
 
-    They are where a program only addresses, loads (perhaps with decode functions) and stores, every buffer is either
-    loaded from or stored to by one instruction, and no memory is a workgroup's own. Then only two elements of one store
-    can be a race, and what a set gives does not depend on the sets beside it, as a bound on the longest of all sums does.
+    They are where a program only addresses, loads (perhaps with decode functions), computes element by element or
+    multiplies, and stores, every buffer is either loaded from or stored to by one instruction, and no memory is a
+    workgroup's own. Then only two elements of one store can be a race, and what a set gives does not depend on the sets
+    beside it, as a bound on the longest of all sums does.
     """
-    if case.conversions or case.opaque or not all(isinstance(i, _SIMPLE) for i in case.program):
+    if case.conversions or case.opaque or not all(isinstance(i, _SIMPLE | _COMPUTING) for i in case.program):
         return False
     if any(buffer.storage is StorageClass.Workgroup for buffer in case.buffers.values()):
         return False
