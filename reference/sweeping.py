@@ -12,14 +12,13 @@ import numpy as np
 
 from cts.model import (
     Case,
+    Constant,
     LayoutInstruction,
     Load,
     MatrixArithmetic,
     MatrixBitcast,
-    MatrixConstant,
     MatrixConvert,
     MatrixMulAdd,
-    MatrixNull,
     MatrixTimesScalar,
     Pointer,
     PointerSelect,
@@ -28,10 +27,8 @@ from cts.model import (
     Store,
     VectorArithmetic,
     VectorBitcast,
-    VectorConstant,
     VectorConvert,
     VectorMatrixMul,
-    VectorNull,
     VectorTimesScalar,
     ViewInstruction,
     types_of,
@@ -44,18 +41,15 @@ from cts.reference.execution.program import check_size, evaluate
 from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.validity import rules_broken, violations
 
-_SIMPLE = LayoutInstruction | ViewInstruction | Pointer | PointerSelect | MatrixConstant | Load | Store
+_SIMPLE = LayoutInstruction | ViewInstruction | Pointer | PointerSelect | Constant | Load | Store
 
 #: Each element of a result follows from those of the operands under the same set.
 _COMPUTING = (
-    MatrixNull
-    | MatrixArithmetic
+    MatrixArithmetic
     | MatrixTimesScalar
     | MatrixConvert
     | MatrixBitcast
     | MatrixMulAdd
-    | VectorConstant
-    | VectorNull
     | VectorArithmetic
     | VectorTimesScalar
     | VectorConvert
@@ -179,8 +173,7 @@ def _joined(each: Sequence[Allowed], size: int) -> Allowed:
     identical: list[Identical] = []
     groups = 0
     for n, allowed in enumerate(each):
-        for i in allowed.identical:
-            identical.append(Identical(i.component, i.offsets + n * size, i.group + groups))
+        identical += [Identical(i.component, i.offsets + n * size, i.group + groups) for i in allowed.identical]
         groups += max((int(i.group.max()) + 1 for i in allowed.identical), default=0)
     return Allowed(exact, tuple(map(_one_interval, _by_kind(intervals))), tuple(identical))
 

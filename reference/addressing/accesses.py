@@ -176,7 +176,10 @@ def tensor_access(case: Case, instruction: TensorInstruction, place: Instruction
         elements = matrix_elements(place.layout, place.view, shape.rows, shape.cols, store)
     pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
     origin, extent = part_origin(case, place.buffer, shape.scope)
-    byte = (pointer + origin)[..., None, None] + elements.index * np.int64(size)
+    begin = (pointer + origin)[..., None, None]
+    byte = np.broadcast_to(elements.index, np.broadcast_shapes(elements.index.shape, begin.shape)).astype(np.int64)
+    byte *= size
+    byte += begin
     return Access(
         place.instruction,
         store,

@@ -17,7 +17,7 @@ import numpy as np
 from cts.model import ClampMode
 from cts.reference.addressing.layout import TensorLayoutState, packed_strides
 from cts.reference.addressing.view import TensorViewState
-from cts.reference.numeric.arrays import I32, U8, U32, Mask, divide, divisor, floor_mod
+from cts.reference.numeric.arrays import I32, U8, U32, Mask, divide, divisor, floor_mod, quotients
 
 #: A negative coordinate, seen as unsigned bits, is at least this.
 _SIGN = np.uint32(1 << 31)
@@ -113,7 +113,8 @@ def span_coord_to_tensor_coord(layout: TensorLayoutState, span_coord: Sequence[U
             if mode not in (ClampMode.ClampToEdge, ClampMode.Repeat):
                 terminated = outside if terminated is None else terminated | outside
         coord.append(c)
-        block_coord.append(c // _axis(layout.block_size, dim))
+        size = _axis(layout.block_size, dim)
+        block_coord.append(c if (size == 1).all() else quotients(c, size))
     status = np.zeros((1, 1, 1), np.uint8) if terminated is None else terminated * np.uint8(_terminal(mode, store))
     return TensorCoord(coord, block_coord, status)
 

@@ -36,7 +36,8 @@ class Broken:
 def broken(rule: str, path: str, mask: npt.NDArray[Any], words: Callable[[int], tuple[str, str]]) -> Iterator[Broken]:
     """The rule, where any element of a mask (sets, ...) breaks it."""
     if mask.any():
-        yield Broken(rule, path, mask.reshape(len(mask), -1).any(axis=1), words)
+        sets: Mask = np.logical_or.reduce(mask.reshape(len(mask), -1), axis=1)
+        yield Broken(rule, path, sets, words)
 
 
 def everywhere(violation: Violation) -> Broken:
@@ -46,7 +47,8 @@ def everywhere(violation: Violation) -> Broken:
 
 def of_set(values: npt.NDArray[_T], number: int) -> npt.NDArray[_T]:
     """What values (sets, ...) are under one set, (...)."""
-    return values[number if len(values) > 1 else 0]
+    under: npt.NDArray[_T] = values[number if len(values) > 1 else 0]
+    return under
 
 
 def first_of(values: npt.NDArray[_T], mask: Mask, number: int) -> npt.NDArray[_T]:

@@ -40,10 +40,10 @@ class Memory:
     def load(self, byte: I64, component: ComponentType) -> Value:
         """The components at byte offsets (sets, instances, ...), which are multiples of their size."""
         components = self.rows.view(component.bits_dtype)
-        index = byte // component.size
+        index = byte >> _shift(component)
         if len(components) > 1:
             index = index + _first_of_each(components, byte.ndim)
-        bits: Bits = components.reshape(-1)[index]
+        bits: Bits = components.reshape(-1).take(index)
         if not self.layers:
             return Value(component, bits)
         return self._freed(component, bits, byte)
@@ -54,6 +54,9 @@ class Memory:
         assert component is not None
         sets = max(len(self.rows), len(value.bits), len(byte))
         self._repeat(sets)
+        if len(byte) == 1 and accessed is None and value.free is None and not self.layers:
+            self._store_everywhere(byte, value)
+            return
         mask = np.ones((1, 1, 1, 1), bool) if accessed is None else accessed
         shape = np.broadcast_shapes(byte.shape, value.shape, mask.shape, (sets, 1, 1, 1))
         chosen = np.broadcast_to(mask, shape)
@@ -76,6 +79,17 @@ class Memory:
         intervals = tuple(i for layer in layers for i in layer.intervals(self.size))
         identical = tuple(i for layer in layers for i in layer.identical(self.size))
         return Allowed(self.contents(sets).reshape(-1), intervals, identical)
+
+    def _store_everywhere(self, byte: I64, value: Value) -> None:
+        """Store exact elements to the same places, (1, instances, rows, cols), under every set."""
+        assert value.component is not None
+        components = self.rows.view(value.component.bits_dtype)
+        shape = (len(components), *np.broadcast_shapes(byte.shape[1:], value.shape[1:]))
+        index = np.broadcast_to(byte >> _shift(value.component), (1, *shape[1:])).reshape(-1)
+        bits = np.broadcast_to(value.bits, shape).reshape(len(components), -1)
+        first = int(index[0])
+        one_after_the_other = index[-1] - first == index.size - 1 and (index[1:] - index[:-1] == 1).all()
+        components[:, slice(first, first + index.size) if one_after_the_other else index] = bits
 
     def _repeat(self, sets: int) -> None:
         """A row for each of so many sets, which one row stood for."""
@@ -189,7 +203,8 @@ class _Layer:
     def _offsets(self, indices: I64, size: int) -> I64:
         """The bytes of components in the sets' contents, of `size` bytes each, one after the other."""
         number, index = np.divmod(indices, len(self.flags) // self.sets)
-        return number * size + index * self.component.size
+        offsets: I64 = number * size + index * self.component.size
+        return offsets
 
 
 def interval_bits(component: ComponentType, flags: U8, lo: F64, hi: F64) -> tuple[Bits, Bits]:
@@ -210,6 +225,11 @@ def interval_bits(component: ComponentType, flags: U8, lo: F64, hi: F64) -> tupl
     high_bits = np.where((high_bits & magnitude == 0) & ~unbounded, component.bits_dtype.type(0), high_bits)
     quiet = np.array([np.nan]).astype(component.dtype).view(component.bits_dtype)[0]
     return np.where(nan, quiet, low_bits), np.where(nan, quiet, high_bits)
+
+
+def _shift(component: ComponentType) -> int:
+    """From a byte offset to the index of a component: sizes are powers of two, and shifts faster than divisions."""
+    return component.size.bit_length() - 1
 
 
 def _first_of_each(components: Bits, ndim: int) -> I64:

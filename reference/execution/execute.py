@@ -172,7 +172,7 @@ class _Machine:
 
     def _read(self, access: Access) -> Value:
         """What memory holds; where nothing is accessed, whatever its first element is."""
-        byte = access.byte if not access.status.any() else np.where(access.status == Status.OK, access.byte, 0)
+        byte = access.byte if not access.status.any() else access.byte * (access.status == Status.OK)
         return self.result.memories[access.buffer].load(byte, access.shape.component)
 
     def _nothing_yet(self, step: Step, matrix: str) -> None:
@@ -254,13 +254,16 @@ class _Machine:
         elif not access.status.any():
             return memory.load(access.byte, component)
         else:
-            loaded = memory.load(np.where(access.status == Status.OK, access.byte, 0), component)
+            loaded = self._read(access)
         if not access.status.any() or not isinstance(instruction, MatrixLoadTensor):
             return loaded
         assert access.layout is not None
         clamp_value = Value(component, access.layout.clamp_value[..., None].astype(component.bits_dtype))
-        result = where(access.status == Status.CLAMPED, clamp_value, loaded)
-        return where(access.status == Status.SKIP, self.values[instruction.object], result)
+        for status, instead in ((Status.CLAMPED, clamp_value), (Status.SKIP, self.values[instruction.object])):
+            mask = access.status == status
+            if mask.any():
+                loaded = where(mask, instead, loaded)
+        return loaded
 
     def _decoded(self, step: Step, access: Access, instruction: MatrixLoadTensor) -> Value:
         functions = self.case.functions
@@ -350,5 +353,5 @@ def _broken(case: Case, i: int, undefined: Undefined, elements: Mask) -> Broken:
         return f"{undefined.what}{where_}", undefined.remedy
 
     # Elements of fewer axes are the same under every set.
-    sets = elements.any(axis=(1, 2, 3)) if elements.ndim == 4 else np.ones(1, bool)
+    sets: Mask = np.logical_or.reduce(elements, axis=(1, 2, 3)) if elements.ndim == 4 else np.ones(1, bool)
     return Broken(undefined.rule, f"program[{i}].{blamed}", sets, words)

@@ -19,6 +19,9 @@ U8: TypeAlias = npt.NDArray[np.uint8]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Bits: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
+#: Integers of which float32 division gives the right quotients.
+_SMALL = 1 << 22
+
 _T = TypeVar("_T", bound=np.generic)
 
 
@@ -32,14 +35,34 @@ def some_sets(values: npt.NDArray[_T], which: npt.NDArray[np.intp]) -> npt.NDArr
 
 def divide(a: U32, b: U32) -> tuple[U32, U32]:
     """Quotient and remainder, b > 0. NumPy's own divmod and % are several times slower."""
-    quotient = a // b
+    quotient = quotients(a, b)
     return quotient, a - quotient * b
+
+
+def quotients(a: U32, b: U32) -> U32:
+    """Quotients rounded down, b > 0."""
+    if not a.size or a.max() > _SMALL:
+        return a // b
+    # Views: conversions between float32 and uint32 are slower than those of int32.
+    return _small_quotients(a.view(np.int32), np.minimum(b, np.uint32(_SMALL + 1)).view(np.int32)).view(np.uint32)
 
 
 def floor_mod(a: I32, b: I32) -> I32:
     """OpSMod, b > 0: the remainder is never negative (AM-39)."""
-    remainder: I32 = a - a // b * b
+    small = a.size > 0 and a.max() <= _SMALL and a.min() >= -_SMALL
+    quotient = _small_quotients(a, np.minimum(b, np.int32(_SMALL + 1))) if small else a // b
+    remainder: I32 = a - quotient * b
     return remainder
+
+
+def _small_quotients(a: I32, b: I32) -> I32:
+    """Quotients rounded down, by way of floats: several times as fast as integers, which NumPy divides one by one.
+
+    Of |a| up to 2^22 and b up to one more (any larger b gives the same), a quotient that is no integer is 1/b or more
+    from the next, which is more than float32 rounds it by.
+    """
+    quotient = a.astype(np.float32) / b.astype(np.float32)
+    return np.floor(quotient, out=quotient).astype(np.int32)
 
 
 def ceil_div(a: U32, b: U32) -> U32:

@@ -14,7 +14,18 @@ from cts.reference.numeric.formats import F64, real
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import binding, operand, parts, rounded
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import FREE, History, Value, anything, or_zero, step_of, stepped, where, with_freedom
+from cts.reference.numeric.value import (
+    FREE,
+    History,
+    Value,
+    anything,
+    beside_free,
+    or_zero,
+    step_of,
+    stepped,
+    where,
+    with_freedom,
+)
 
 _NEIGHBOURS = "either neighbour of a number that the type does not represent (NU-012)"
 
@@ -59,7 +70,7 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
             zero = value.flags & Freedom.EITHER_ZERO != 0
         result = _to_float(target, bounds, wild, saturate, value.reasons, zero, ieee)
         if ieee:
-            step = None if value.free is None else step_of(value)
+            step = None if value.free is None else np.where(beside_free([value]), step_of(value), 0.0)
             if step is not None and target.is_float8:
                 # What saturates is no multiple of anything.
                 greatest = target.format.greatest

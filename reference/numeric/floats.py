@@ -35,6 +35,7 @@ from cts.reference.numeric.value import (
     FREE,
     History,
     Value,
+    beside_free,
     history_of,
     loosened,
     merged,
@@ -185,7 +186,8 @@ class Floats:
             if a.free is not None or b.free is not None or zero is not None:
                 with np.errstate(invalid="ignore"):
                     step = quantum(step_of(a), step_of(b))
-                step = np.where(np.isnan(step), 0.0, step)
+                # Of a set that has nothing but exact elements, results may be any that are rounded.
+                step = np.where(np.isnan(step) | ~beside_free((a, b), x_zero, y_zero), 0.0, step)
             reasons = (*merged(a, b), NEIGHBOURS)
             result = binding(rounded(component, bounds, wild, reasons, zero, self.ieee), step)
             return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
@@ -211,7 +213,7 @@ class Floats:
         bounds, zero, wild = parts(a)
         result = rounded(component_of(a), move(bounds), wild, a.reasons, zero, self.ieee)
         if not self.loose:
-            result = stepped(result, step_of(a)) if a.free is not None else result
+            result = stepped(result, np.where(beside_free([a]), step_of(a), 0.0)) if a.free is not None else result
             return specials.recomputed(result, specials.moved(move), (a,)) if self.ieee and wild.any() else result
         if a.history is not None:
             h = a.history

@@ -246,6 +246,18 @@ def _free_step(value: Value) -> F64:
     return np.zeros(value.shape) if value.free is None or value.free.step is None else value.free.step
 
 
+def beside_free(values: Sequence[Value], *zeros: Mask | None) -> Mask:
+    """Whether any element of the same set is free, in one of the values, or in one of the masks.
+
+    Of values of fewer axes than (sets, instances, rows, cols), which are every set's: whether any is.
+    """
+    masks = [v.free.flags != 0 for v in values if v.free is not None] + [z for z in zeros if z is not None]
+    beside: Mask = np.zeros((), bool)
+    for mask in masks:
+        beside = beside | (mask.any(axis=(1, 2, 3), keepdims=True) if mask.ndim == 4 else mask.any())
+    return beside
+
+
 def unstepped(value: Value) -> Value:
     """The value with every number of its intervals allowed."""
     return value if value.free is None else replace(value, free=replace(value.free, step=None))

@@ -30,7 +30,10 @@ def _undefined(access: Access, addressable: Mask) -> Iterator[Broken]:
     """TA-060, and the part of TA-063 that only matters out of bounds."""
     if not access.status.any():
         return
-    undefined = (access.status == Status.UNDEFINED) & addressable[:, None, None, None]
+    undefined = access.status == Status.UNDEFINED
+    if not undefined.any():
+        return
+    undefined = undefined & addressable[:, None, None, None]
     path = f"program[{access.instruction}].layout"
 
     def where(number: int) -> str:

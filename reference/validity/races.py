@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -132,23 +133,21 @@ def stored_twice(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
     """
     instances = instances_of(evaluation.case.dispatch, access.shape.scope)
     places, shape = _places(access, instances)
-    size = evaluation.case.buffers[access.buffer].size
-    dtype = np.int32 if max(size, places[0].size) * instances < 1 << 31 else np.int64
-    keys = places.astype(dtype) if instances == 1 else places.astype(dtype) * dtype(instances)
-    if instances > 1:
-        keys += np.arange(instances, dtype=dtype)[:, None, None]
-    keys = keys.reshape(len(keys), -1)
+    keys: npt.NDArray[np.signedinteger[Any]] = places * instances + np.arange(instances)[:, None, None]
     if access.accessed is not None:
         # Elements that are not stored have places of their own.
-        nowhere = -np.arange(1, keys.shape[1] + 1, dtype=dtype) * dtype(instances)
-        keys = np.where(np.broadcast_to(access.accessed, shape).reshape(keys.shape), keys, nowhere)
+        nowhere = -instances * np.arange(1, places[0].size + 1).reshape(shape[1:])
+        keys = np.where(access.accessed, keys, nowhere)
+    keys = keys.reshape(len(keys), -1)
+    if max(evaluation.case.buffers[access.buffer].size, keys.shape[1]) * instances < 1 << 31:
+        keys = keys.astype(np.int32)  # which is quicker to sort
     keys.sort(axis=1)
     same = keys[:, 1:] == keys[:, :-1]
     blamed = "stride" if access.layout is None else "layout"
     rule, path = "TA-067" if access.layout is not None else "TA-044", f"program[{access.instruction}].{blamed}"
     yield from broken(rule, path, same, _collision_words(access, instances, True))
     if instances > 1:
-        keys //= dtype(instances)
+        keys //= instances
         apart = (keys[:, 1:] == keys[:, :-1]) & ~same
         yield from broken("TA-044", path, apart, _collision_words(access, instances, False))
 
@@ -166,7 +165,8 @@ def _collision_words(access: Access, instances: int, in_one: bool) -> Callable[[
         every, shape = _places(access, instances)
         components, stored = of_set(every, number), of_set(np.broadcast_to(access.status == Status.OK, shape), number)
         places = components[stored]
-        instance, row, col = (axis[stored] for axis in np.indices(components.shape, np.int32))
+        indices = np.indices(components.shape, np.int32)
+        instance, row, col = (indices[axis][stored] for axis in range(3))
         by_place = np.lexsort((instance, places))
         same_place = places[by_place][1:] == places[by_place][:-1]
         same_instance = instance[by_place][1:] == instance[by_place][:-1]

@@ -157,7 +157,7 @@ def _view(layout: TensorLayoutState, view: TensorViewState, i: int) -> Iterator[
         ("row", view.clip_row_offset, view.clip_row_span),
         ("col", view.clip_col_offset, view.clip_col_span),
     ):
-        end = offset + span.astype(np.uint64)
+        end = offset.astype(np.uint64) + span.astype(np.uint64)
         bad = end >= 1 << 32
         yield from broken("TA-066", path, bad, _clip_words(name, end, bad))
 

@@ -27,8 +27,9 @@ from cts.oracle.expectation import Allowed, Intervals, Swept
 from cts.reference import Reference
 
 #: Fields whose operands may be read at run time.
-_OPERANDS = ("block_size", "dims", "strides", "offset", "span", "value", "stride") + tuple(
-    f"{axis}_{what}" for axis in ("row", "col") for what in ("offset", "span")
+_OPERANDS = (
+    *("block_size", "dims", "strides", "offset", "span", "value", "stride"),
+    *("row_offset", "row_span", "col_offset", "col_span"),
 )
 
 
