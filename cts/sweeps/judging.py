@@ -135,7 +135,9 @@ class _Judge:
             start = time.perf_counter()
             try:
                 outcome = next(outcomes, None)
-            except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+            except Exception as e:
+                if not self.flying:
+                    raise  # it was given nothing: this is no failure of the driver
                 # It owes the outcomes of what it was given.
                 outcomes = driver.run_sweeps(self._jobs(self._blocks()))
                 for block, _ in self.flying:

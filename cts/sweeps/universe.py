@@ -53,15 +53,45 @@ class Range(Struct, frozen=True, forbid_unknown_fields=True, rename={"first": "f
 
 
 class Axis(Struct, frozen=True, forbid_unknown_fields=True):
-    """`values` that go to each place of `at`, such as `program[1].dims[0]`."""
+    """`values` that go to each place of `at`, such as `program[1].dims[0]`.
 
-    at: Annotated[tuple[str, ...], Meta(min_length=1)]
-    values: Range | Annotated[tuple[Any, ...], Meta(min_length=1)]
+    Or `each`: values by the name that each is given, as what it puts at several places.
+    """
+
+    at: tuple[str, ...] = ()
+    values: Range | tuple[Any, ...] = ()
+    each: dict[str, dict[str, Any]] = {}
 
     @property
     def items(self) -> tuple[Any, ...]:
-        """The values, in their order."""
+        """The values, or their names, in their order."""
+        if self.each:
+            return tuple(self.each)
         return self.values.items if isinstance(self.values, Range) else self.values
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The places that it puts values to."""
+        return tuple(dict.fromkeys(place for puts in self.each.values() for place in puts)) if self.each else self.at
+
+    def puts(self, item: Any) -> dict[str, Any]:
+        """What one of the items puts where."""
+        return self.each[item] if self.each else dict.fromkeys(self.at, item)
+
+    @property
+    def problem(self) -> tuple[str, str, str] | None:
+        """What is wrong with it: where, what, and what would be right."""
+        if self.each and (self.at or self.values):
+            return "each", "`each` beside `at` or `values`", "either `each`, or `at` and `values`"
+        if not self.places:
+            return "at", "no place", "`at`, with a path of the template such as program[1].dims[0]"
+        if not self.items:
+            return "values", "no value: `to` is below `from`, or the list is empty", "at least one value"
+        for name, puts in self.each.items():
+            if puts.keys() != set(self.places):
+                missing = [place for place in self.places if place not in puts]
+                return f"each.{name}", f"nothing for {', '.join(missing)}", "the same places in each"
+        return None
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -192,17 +222,18 @@ class _Reader:
 
     def universe(self) -> Universe:
         for name, axis in self.file.axes.items():
-            if not axis.items:
-                raise self.error(f"axes.{name}.values", "no value: `to` is below `from`", "at least one value")
+            if axis.problem is not None:
+                place, *rest = axis.problem
+                raise self.error(f"axes.{name}.{place}", *rest)
         plain_template = {"name": self.file.name, **self.file.template}
         first = case_of(plain_template, str(self.path), self.text, "template.")
         run_time = {f"program[{i}].{place}": column for column, (i, place, _) in enumerate(dynamics(first))}
-        changing = [name for name, axis in self.file.axes.items() if not set(axis.at) <= run_time.keys()]
+        changing = [name for name, axis in self.file.axes.items() if axis.each or not set(axis.at) <= run_time.keys()]
         for name in changing:
-            mixed = [place for place in self.file.axes[name].at if place in run_time]
+            mixed = [place for place in self.file.axes[name].places if place in run_time]
             if mixed:
-                what = f"{mixed[0]} is read at run time, and the others are not"
-                raise self.error(f"axes.{name}.at", what, "an axis for operands of one kind")
+                what = f"{mixed[0]} is read at run time, and the axis changes the template"
+                raise self.error(f"axes.{name}", what, "an axis for operands of one kind")
         count = math.prod(len(self.file.axes[name].items) for name in changing)
         if count > MAX_PARTS:
             what = f"{count} combinations of {', '.join(changing)}, each of which is a template of its own"
@@ -234,8 +265,8 @@ class _Reader:
     def _part(self, fixed: dict[str, Any], template: dict[str, Any], run_time: dict[str, int]) -> Part:
         data = copy.deepcopy(template)
         for name, value in fixed.items():
-            for place in self.file.axes[name].at:
-                self._put(data, place, value, name)
+            for place, put in self.file.axes[name].puts(value).items():
+                self._put(data, place, put, name)
         case = case_of(data, str(self.path), self.text, "template.")
         if case.opaque or case.conversions:
             raise self.error("template", "opaque matrices and conversions cannot be swept", "matrices in buffers")
@@ -264,7 +295,7 @@ class _Reader:
             node[steps[-1]] = value
         except (KeyError, IndexError, TypeError):
             what = f"the template has no {place}"
-            raise self.error(f"axes.{axis}.at", what, "a path of the template, such as program[1].dims[0]") from None
+            raise self.error(f"axes.{axis}", what, "a path of the template, such as program[1].dims[0]") from None
 
     def _words(self, case: Case, name: str, axis: Axis, run_time: dict[str, int]) -> Words:
         """The values of a run-time axis as words."""
