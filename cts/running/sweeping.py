@@ -24,10 +24,11 @@ from cts.running.deadline import Deadline
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
 from cts.running.tasks import Answer, Sets
+from cts.sweeps.contents import Numbers
 from cts.sweeps.judging import VERDICTS, State, States
 from cts.sweeps.regions import Column, Region, regions
 from cts.sweeps.selection import Chosen, SweepEntry, opened
-from cts.sweeps.universe import Numbers, Universe
+from cts.sweeps.universe import Universe
 from cts.verdict import Verdict
 
 #: Sets of one task: what is lost, at most, when a run is interrupted, and what a process gets at a time.

@@ -22,7 +22,8 @@ from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job
 from cts.model import Case, initial_bits
 from cts.model.sweep import Sweep, sets_at_a_time
 from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept
-from cts.sweeps.universe import Numbers, Part
+from cts.sweeps.contents import Numbers
+from cts.sweeps.universe import Part
 from cts.verdict import Verdict
 
 #: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.
