@@ -15,11 +15,21 @@ from cts.model import (
     Constant,
     LayoutInstruction,
     Load,
+    MatrixArithmetic,
+    MatrixBitcast,
+    MatrixConvert,
+    MatrixMulAdd,
+    MatrixTimesScalar,
     Pointer,
     PointerSelect,
     PointerType,
     StorageClass,
     Store,
+    VectorArithmetic,
+    VectorBitcast,
+    VectorConvert,
+    VectorMatrixMul,
+    VectorTimesScalar,
     ViewInstruction,
     types_of,
 )
@@ -33,6 +43,20 @@ from cts.reference.validity import rules_broken, violations
 
 _SIMPLE = LayoutInstruction | ViewInstruction | Pointer | PointerSelect | Constant | Load | Store
 
+#: Each element of a result follows from those of the operands under the same set.
+_COMPUTING = (
+    MatrixArithmetic
+    | MatrixTimesScalar
+    | MatrixConvert
+    | MatrixBitcast
+    | MatrixMulAdd
+    | VectorArithmetic
+    | VectorTimesScalar
+    | VectorConvert
+    | VectorBitcast
+    | VectorMatrixMul
+)
+
 
 def swept(sweep: Sweep) -> Swept:
     """The oracle's answer. Raises BadInput for more elements than can be judged at a time."""
@@ -43,11 +67,12 @@ def swept(sweep: Sweep) -> Swept:
 def judged_together(case: Case) -> bool:
     """Whether all sets of a template are judged as whole arrays, and not one by one.
 
-    They are where a program only addresses, loads (perhaps with decode functions) and stores, every buffer is either
-    loaded from or stored to by one instruction, and no memory is a workgroup's own. Then only two elements of one store
-    can be a race, and what a set gives does not depend on the sets beside it, as the bound on an accumulation does.
+    They are where a program only addresses, loads (perhaps with decode functions), computes element by element or
+    multiplies, and stores, every buffer is either loaded from or stored to by one instruction, and no memory is a
+    workgroup's own. Then only two elements of one store can be a race, and what a set gives does not depend on the sets
+    beside it, as a bound on the longest of all sums does.
     """
-    if case.conversions or case.opaque or not all(isinstance(i, _SIMPLE) for i in case.program):
+    if case.conversions or case.opaque or not all(isinstance(i, _SIMPLE | _COMPUTING) for i in case.program):
         return False
     if any(buffer.storage is StorageClass.Workgroup for buffer in case.buffers.values()):
         return False

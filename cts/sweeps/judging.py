@@ -23,7 +23,7 @@ from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job
 from cts.model import Case, initial_bits
 from cts.model.sweep import Sweep, sets_at_a_time
 from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept
-from cts.sweeps.universe import Numbers
+from cts.sweeps.contents import Numbers
 from cts.verdict import Verdict
 
 #: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.
@@ -137,6 +137,8 @@ class _Judge:
         self.oracle = oracle
         self.result = Judged(np.zeros(len(numbers), np.uint8))
         self.flying: deque[tuple[_Block, SweepJob]] = deque()
+        #: What went wrong while a job was prepared, which is no driver's doing.
+        self.own: Exception | None = None
 
     def judged(self) -> Judged:
         result, template = self.result, self.part.template
@@ -158,6 +160,8 @@ class _Judge:
             try:
                 outcome = next(outcomes, None)
             except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+                if self.own is not None:
+                    raise self.own from None
                 if not self.flying:  # from one that takes nothing, nothing is to be expected
                     self.result.note(np.flatnonzero(self.result.states == State.PENDING), State.ERROR, describe(e))
                     return
@@ -216,12 +220,16 @@ class _Judge:
     def _jobs(self, blocks: Iterable[_Block]) -> Iterator[SweepJob]:
         """The jobs of blocks. What it takes to prepare them is not the driver's time."""
         size, start = self.driver.capabilities.subgroup_size, time.perf_counter()
-        for block in blocks:
-            prepared = _job(block.sweep, size)
-            self.flying.append((block, prepared))
-            self.result.seconds -= time.perf_counter() - start
-            yield prepared
-            start = time.perf_counter()
+        try:
+            for block in blocks:
+                prepared = _job(block.sweep, size)
+                self.flying.append((block, prepared))
+                self.result.seconds -= time.perf_counter() - start
+                yield prepared
+                start = time.perf_counter()
+        except Exception as e:
+            self.own = e
+            raise
         self.result.seconds -= time.perf_counter() - start
 
     def _take(self, block: _Block, prepared: SweepJob, outcome: Outcome) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 from cts.errors import BadInput
 from cts.model.buffer import splitmix64
 from cts.plugins.universes import packaged
-from cts.sweeps.universe import Numbers, Universe, load
+from cts.sweeps.contents import Numbers
+from cts.sweeps.universe import Universe, load
 
 
 @dataclass(frozen=True)

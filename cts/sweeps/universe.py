@@ -22,58 +22,76 @@ import numpy.typing as npt
 from msgspec import Meta, Struct
 
 from cts.errors import BadInput
-from cts.model import Case, Scalar, dynamic_words, dynamics, initial_bits
+from cts.model import Case, Scalar, dynamic_words, dynamics
 from cts.model.component import encode
 from cts.model.delivery import component_of
-from cts.model.sweep import Bytes, Sweep, Words, sets_at_a_time
+from cts.model.sweep import Sweep, Words, sets_at_a_time
 from cts.model.yaml import case_of, locate, parse
+from cts.sweeps.contents import Contents, Numbers, problem_of
 
 PAGE = "docs/sweeps.md"
 
 #: The most parts of a universe, each of which has a pipeline.
 MAX_PARTS = 4096
 
-Numbers = npt.NDArray[np.int64]
-
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-class Range(Struct, frozen=True, forbid_unknown_fields=True, rename={"first": "from", "last": "to"}):
-    """`{from: -4, to: 4}` is nine numbers; `step` apart where that is given."""
+class Range(Struct, frozen=True, forbid_unknown_fields=True, rename={"first": "from", "last": "to", "kind": "as"}):
+    """`{from: -4, to: 4}` is nine numbers; `step` apart where that is given, bit patterns `as: bits`."""
 
     first: int
     last: int
     step: Annotated[int, Meta(ge=1)] = 1
+    kind: Literal["numbers", "bits"] = "numbers"
+
+    @property
+    def items(self) -> tuple[int | str, ...]:
+        """The numbers, or the patterns as texts."""
+        numbers = range(self.first, self.last + 1, self.step)
+        return tuple(numbers) if self.kind == "numbers" else tuple(f"{n:#x}" for n in numbers)
 
 
 class Axis(Struct, frozen=True, forbid_unknown_fields=True):
-    """`values` that go to each place of `at`, such as `program[1].dims[0]`."""
+    """`values` that go to each place of `at`, such as `program[1].dims[0]`.
 
-    at: Annotated[tuple[str, ...], Meta(min_length=1)]
-    values: Range | Annotated[tuple[Any, ...], Meta(min_length=1)]
+    Or `each`: values by the name that each is given, as what it puts at several places.
+    """
+
+    at: tuple[str, ...] = ()
+    values: Range | tuple[Any, ...] = ()
+    each: dict[str, dict[str, Any]] = {}
 
     @property
     def items(self) -> tuple[Any, ...]:
-        """The values, in their order."""
-        if isinstance(self.values, Range):
-            return tuple(range(self.values.first, self.values.last + 1, self.values.step))
-        return self.values
+        """The values, or their names, in their order."""
+        if self.each:
+            return tuple(self.each)
+        return self.values.items if isinstance(self.values, Range) else self.values
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The places that it puts values to."""
+        return tuple(dict.fromkeys(place for puts in self.each.values() for place in puts)) if self.each else self.at
 
-class EveryValue(Struct, frozen=True, forbid_unknown_fields=True, tag_field="every", tag="value"):
-    """The components of these buffers take every combination of bit patterns, one after the other.
+    def puts(self, item: Any) -> dict[str, Any]:
+        """What one of the items puts where."""
+        return self.each[item] if self.each else dict.fromkeys(self.at, item)
 
-    Component i of set s holds combination s * n + i, where the buffers have n components each: the first buffer's
-    component its low bits, the next one's those above them. What is left of the last set begins anew.
-    """
-
-    buffers: Annotated[tuple[str, ...], Meta(min_length=1, max_length=2)]
-
-
-class EveryByte(Struct, frozen=True, forbid_unknown_fields=True, tag_field="every", tag="byte"):
-    """Every byte of the buffer takes every value, while the others are as the template has them."""
-
-    buffer: str
+    @property
+    def problem(self) -> tuple[str, str, str] | None:
+        """What is wrong with it: where, what, and what would be right."""
+        if self.each and (self.at or self.values):
+            return "each", "`each` beside `at` or `values`", "either `each`, or `at` and `values`"
+        if not self.places:
+            return "at", "no place", "`at`, with a path of the template such as program[1].dims[0]"
+        if not self.items:
+            return "values", "no value: `to` is below `from`, or the list is empty", "at least one value"
+        for name, puts in self.each.items():
+            if puts.keys() != set(self.places):
+                missing = [place for place in self.places if place not in puts]
+                return f"each.{name}", f"nothing for {', '.join(missing)}", "the same places in each"
+        return None
 
 
 class UniverseFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,7 +102,13 @@ class UniverseFile(Struct, frozen=True, forbid_unknown_fields=True):
     description: Annotated[str, Meta(min_length=1)]
     template: dict[str, Any]
     axes: dict[str, Axis] = {}
-    data: EveryValue | EveryByte | None = None
+    refused: Annotated[int, Meta(ge=0)] = 0
+    data: Contents | tuple[Contents, ...] = ()
+
+    @property
+    def contents(self) -> tuple[Contents, ...]:
+        """What `data` says, one or several."""
+        return self.data if isinstance(self.data, tuple) else (self.data,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,37 +119,48 @@ class Part:
     fixed: dict[str, Any]
     axes: tuple[tuple[str, Words], ...]
     columns: tuple[tuple[int, ...], ...]
-    data: EveryValue | EveryByte | None
+    data: tuple[Contents, ...]
 
     @property
     def data_buffers(self) -> tuple[str, ...]:
         """The buffers whose contents differ between sets."""
-        return _buffers(self.data)
+        return tuple(name for contents in self.data for name in contents.buffers)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """How many values each run-time axis has, and last how many contents of data there are."""
-        return (*(len(words) for _, words in self.axes), _contents(self.template, self.data))
+        """How many values each run-time axis has, and last how many contents each data has."""
+        return (*(len(words) for _, words in self.axes), *(c.contents(self.template) for c in self.data))
 
     def sweep(self, numbers: Numbers) -> Sweep:
         """The sets of these numbers, from 0, within the part."""
-        *places, contents = np.unravel_index(numbers, self.lengths)
+        places, contents = self._places(numbers)
         sets = np.tile(dynamic_words(self.template), (len(numbers), 1))
         for (_, words), columns, place in zip(self.axes, self.columns, places, strict=True):
             for column in columns:
                 sets[:, column] = words[place]
-        return Sweep(self.template, sets, _data(self.template, self.data, contents.astype(np.int64)))
+        data = {
+            name: rows
+            for every, place in zip(self.data, contents, strict=True)
+            for name, rows in every.bytes(self.template, place)
+        }
+        return Sweep(self.template, sets, data)
 
     def values(self, numbers: Numbers) -> dict[str, npt.NDArray[np.int64]]:
         """The value of every run-time axis for sets of these numbers, signed where it is just below 2^32."""
-        *places, contents = np.unravel_index(numbers, self.lengths)
+        places, contents = self._places(numbers)
         values = {name: words[place].astype(np.int64) for (name, words), place in zip(self.axes, places, strict=True)}
-        if self.data is not None:
-            values["data"] = contents.astype(np.int64)
-        return {
+        signed = {
             name: np.where(column >= (1 << 32) - (1 << 16), column - (1 << 32), column)
             for name, column in values.items()
         }
+        return signed | {_name(every): place for every, place in zip(self.data, contents, strict=True)}
+
+    def _places(self, numbers: Numbers) -> tuple[list[Numbers], list[Numbers]]:
+        """The places of sets on each run-time axis, and the numbers of their contents of each data."""
+        if not self.lengths:
+            return [], []
+        places = [place.astype(np.int64) for place in np.unravel_index(numbers, self.lengths)]
+        return places[: len(self.axes)], places[len(self.axes) :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,34 +224,51 @@ class _Reader:
 
     def universe(self) -> Universe:
         for name, axis in self.file.axes.items():
-            if not axis.items:
-                raise self.error(f"axes.{name}.values", "no value: `to` is below `from`", "at least one value")
+            if axis.problem is not None:
+                place, *rest = axis.problem
+                raise self.error(f"axes.{name}.{place}", *rest)
         plain_template = {"name": self.file.name, **self.file.template}
         first = case_of(plain_template, str(self.path), self.text, "template.")
         run_time = _run_time(first)
-        changing = [name for name, axis in self.file.axes.items() if not set(axis.at) <= run_time.keys()]
+        changing = [name for name, axis in self.file.axes.items() if axis.each or not set(axis.at) <= run_time.keys()]
         for name in changing:
-            mixed = [place for place in self.file.axes[name].at if place in run_time]
+            mixed = [place for place in self.file.axes[name].places if place in run_time]
             if mixed:
-                what = f"{mixed[0]} is read at run time, and the others are not"
-                raise self.error(f"axes.{name}.at", what, "an axis for operands of one kind")
+                what = f"{mixed[0]} is read at run time, and the axis changes the template"
+                raise self.error(f"axes.{name}", what, "an axis for operands of one kind")
         count = math.prod(len(self.file.axes[name].items) for name in changing)
         if count > MAX_PARTS:
             what = f"{count} combinations of {', '.join(changing)}, each of which is a template of its own"
             raise self.error(
                 "axes", what, f"at most {MAX_PARTS}; `{{dynamic: 0}}` in the template makes a run-time axis"
             )
-        parts = tuple(
-            self._part(dict(zip(changing, values, strict=True)), plain_template)
-            for values in product(*(self.file.axes[name].items for name in changing))
-        )
+        parts = tuple(self._parts(changing, plain_template))
         return Universe(self.file.name, self.file.description, self.path, parts)
+
+    def _parts(self, changing: list[str], template: dict[str, Any]) -> Iterator[Part]:
+        """The combinations that make well-formed templates; as many are not as the file says are refused."""
+        refused: list[tuple[str, str]] = []
+        for values in product(*(self.file.axes[name].items for name in changing)):
+            fixed = dict(zip(changing, values, strict=True))
+            try:
+                part = self._part(fixed, template)
+            except BadInput as e:
+                if e.code != "case-malformed" or not fixed:
+                    raise
+                refused.append((", ".join(f"{name} {value}" for name, value in fixed.items()), e.what))
+                continue
+            yield part
+        if len(refused) != self.file.refused:
+            what = f"{len(refused)} combinations of axes make a template that is not well-formed"
+            first = f"; the first: {refused[0][0]}: {refused[0][1]}" if refused else ""
+            right = f"`refused: {len(refused)}` if they are meant to be left out, or other values"
+            raise self.error("refused" if self.file.refused else "axes", f"{what}{first}", right)
 
     def _part(self, fixed: dict[str, Any], template: dict[str, Any]) -> Part:
         data = copy.deepcopy(template)
         for name, value in fixed.items():
-            for place in self.file.axes[name].at:
-                self._put(data, place, value, name)
+            for place, put in self.file.axes[name].puts(value).items():
+                self._put(data, place, put, name)
         case = case_of(data, str(self.path), self.text, "template.")
         if case.opaque or case.conversions:
             raise self.error("template", "opaque matrices and conversions cannot be swept", "matrices in buffers")
@@ -230,8 +282,10 @@ class _Reader:
                 raise self.error(f"axes.{name}.at", what, "operands that no other axis replaces")
             axes.append((name, self._words(case, name, axis, run_time)))
             columns.append(tuple(run_time[place] for place in axis.at))
-        self._check_data(case)
-        part = Part(case, fixed, tuple(axes), tuple(columns), self.file.data)
+        problem = problem_of(case, self.file.contents)
+        if problem is not None:
+            raise self.error("data", *problem)
+        part = Part(case, fixed, tuple(axes), tuple(columns), self.file.contents)
         sets_at_a_time(case, part.data_buffers)
         return part
 
@@ -247,7 +301,7 @@ class _Reader:
             node[steps[-1]] = value
         except (KeyError, IndexError, TypeError):
             what = f"the template has no {place}"
-            raise self.error(f"axes.{axis}.at", what, "a path of the template, such as program[1].dims[0]") from None
+            raise self.error(f"axes.{axis}", what, "a path of the template, such as program[1].dims[0]") from None
 
     def _words(self, case: Case, name: str, axis: Axis, run_time: dict[str, int]) -> Words:
         """The values of a run-time axis as words."""
@@ -262,15 +316,6 @@ class _Reader:
         except (ValueError, TypeError) as e:
             raise self.error(f"axes.{name}.values", f"not values of {axis.at[0]}", str(e)) from e
 
-    def _check_data(self, case: Case) -> None:
-        named = _buffers(self.file.data)
-        for name in named:
-            if name not in case.buffers:
-                raise self.error("data", f"the template has no buffer {name!r}", f"of {', '.join(case.buffers)}")
-        counts = {case.buffers[name].elements * case.buffers[name].components for name in named}
-        if len(counts) > 1:
-            raise self.error("data", f"buffers of {sorted(counts)} components", "as many components in each")
-
     def error(self, place: str, what: str, remedy: str) -> BadInput:
         return BadInput("universe-invalid", what, locate(str(self.path), self.text, place), remedy)
 
@@ -280,48 +325,6 @@ def _run_time(case: Case) -> dict[str, int]:
     return {f"program[{i}].{place}": column for column, (i, place, _) in enumerate(dynamics(case))}
 
 
-def _buffers(data: EveryValue | EveryByte | None) -> tuple[str, ...]:
-    """The buffers whose contents differ between sets."""
-    match data:
-        case EveryValue():
-            return data.buffers
-        case EveryByte():
-            return (data.buffer,)
-    return ()
-
-
-def _contents(case: Case, data: EveryValue | EveryByte | None) -> int:
-    """How many contents of data there are."""
-    match data:
-        case EveryValue():
-            first = case.buffers[data.buffers[0]]
-            bits = sum(8 * case.buffers[name].type.size for name in data.buffers)
-            return -(-(1 << bits) // (first.elements * first.components))
-        case EveryByte():
-            return 256 * case.buffers[data.buffer].size
-    return 1
-
-
-def _data(case: Case, data: EveryValue | EveryByte | None, contents: Numbers) -> dict[str, Bytes]:
-    """The contents of buffers under sets, by the numbers of their contents."""
-    match data:
-        case EveryValue():
-            return dict(_every_value(case, data, contents))
-        case EveryByte():
-            rows = np.tile(initial_bits(case.buffers[data.buffer]).view(np.uint8), (len(contents), 1))
-            rows[np.arange(len(rows)), contents // 256] = contents % 256
-            return {data.buffer: rows}
-    return {}
-
-
-def _every_value(case: Case, data: EveryValue, contents: Numbers) -> Iterator[tuple[str, Bytes]]:
-    buffer = case.buffers[data.buffers[0]]
-    count = buffer.elements * buffer.components
-    first = contents.astype(np.uint64)[:, None] * np.uint64(count)
-    combinations: npt.NDArray[np.uint64] = first + np.arange(count, dtype=np.uint64)
-    shift = 0
-    for name in data.buffers:
-        component = case.buffers[name].type
-        bits = (combinations >> np.uint64(shift)).astype(component.bits_dtype)
-        shift += 8 * component.size
-        yield name, bits.view(np.uint8).reshape(len(contents), -1)
+def _name(every: Contents) -> str:
+    """What the numbers of contents are called."""
+    return f"data of {' and '.join(every.buffers)}"

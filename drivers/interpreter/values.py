@@ -91,7 +91,9 @@ class Instances:
         if value.shape[0] == 1:
             return value
         per_instance = value[self.first]
-        differs = per_instance[self.of_lane] != value
+        spread = per_instance[self.of_lane]
+        # A NaN is not equal to itself.
+        differs = (spread != value) & ((spread == spread) | (value == value))
         if mask is not None:
             differs = differs[mask]
         if differs.any():

@@ -37,12 +37,16 @@ def decoded(decode: Decode, vector: DecodeVector | None, decoding: Decoding) -> 
     what they load as they compute, by instructions that keep no bits of NaNs (NU-014).
     """
     access = decoding.access
-    shape = np.broadcast_shapes(access.byte.shape, access.status.shape)
-    taken = np.broadcast_to(access.status == Status.OK, shape)
     watch = Watch()
-    result = _called(decode, decoding, watch).broadcast(shape)
+    results = [_called(decode, decoding, watch)]
     if vector is not None:
-        other = _lanes(vector, decoding, watch).broadcast(shape)
+        results.append(_lanes(vector, decoding, watch))
+    # Addresses that are the same under every set may lead to other contents.
+    shapes = (access.byte.shape, access.status.shape, *(r.shape for r in results))
+    shape = np.broadcast_shapes(*shapes, *(undefined.elements.shape for undefined in watch.found))
+    taken = np.broadcast_to(access.status == Status.OK, shape)
+    result, *others = (r.broadcast(shape) for r in results)
+    for other in others:
         (low, high), (other_low, other_high) = result.interval, other.interval
         with np.errstate(invalid="ignore"):
             apart = (other_high < low) | (high < other_low)
