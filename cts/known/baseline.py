@@ -70,14 +70,16 @@ def document(results: Sequence[Result], identities: Mapping[str, str], reason: s
     """The text of a baseline that lists the failures among results.
 
     A driver is named by its identity where that is known: a device, and the version of its driver.
-    A generated case is named `generated.AREA.HASH`, after what it was shrunk to.
+    A generated case is named `generated.AREA.HASH`, after what it was shrunk to; all sets of a universe `sweep.NAME`.
     """
     entries: list[dict[str, Any]] = []
     for result in results:
         if not result.verdict.is_finding:
             continue
         case = result.finding.case.name if result.finding is not None else result.name
-        if result.generated and result.finding is not None:
+        if result.area == "sweep":
+            case = ".".join(result.name.split(".")[:2])
+        elif result.generated and result.finding is not None:
             case = generated_name(result.area, result.finding.case)
         match = {"driver": glob(identities.get(result.driver) or result.driver), "cases": glob(case)}
         entry = {"match": match, "verdict": result.verdict.value, "reason": reason}

@@ -284,7 +284,7 @@ class _Judge:
         return (State.PASS, "") if same else (State.FAIL, "")
 
     def _identity(self, place: int) -> str:
-        return f"sweep {self.part.template.name} {sorted(self.part.fixed.items())} {self.numbers[place]}"
+        return f"{self.part.template.name} {sorted(self.part.fixed.items())} {self.numbers[place]}"
 
     def _deaths(self, place: int) -> int:
         return self.driver.resumed.died.get(self._identity(place), 0)

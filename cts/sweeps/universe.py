@@ -227,7 +227,7 @@ class _Reader:
             if axis.problem is not None:
                 place, *rest = axis.problem
                 raise self.error(f"axes.{name}.{place}", *rest)
-        plain_template = {"name": self.file.name, **self.file.template}
+        plain_template = {"name": f"sweep.{self.file.name}", **self.file.template}
         first = case_of(plain_template, str(self.path), self.text, "template.")
         run_time = _run_time(first)
         changing = [name for name, axis in self.file.axes.items() if axis.each or not set(axis.at) <= run_time.keys()]

@@ -100,7 +100,7 @@ def check(world: World) -> None:
 
 @exercise
 def schema(world: World) -> None:
-    for arguments in ((), ("dispatch",), ("config",)):
+    for arguments in ((), ("dispatch",), ("config",), ("universe",)):
         assert "$defs" in json.loads(world.cts("schema", *arguments).out)
 
 
@@ -130,6 +130,24 @@ def run(world: World) -> None:
     world.cts("run", "--resume", world.wrong, "--html", "run.html", "--junit", "run.xml", status=1)
     bundles = world.cts("run", *world.cases, "-d", WRONG, "--bundle-dir", "bundles", "--bundle-seconds", "0", status=1)
     assert len(list((world.folder / "bundles").iterdir())) == len(world.cases), bundles.out + bundles.err
+
+
+@exercise
+def sweep(world: World) -> None:
+    """Its own universes, a few sets of each, and every verb that reads a run."""
+    names = ("tensor_loads_2d", "matrix_conversions_8")
+    some = ("--max-sets", "40", "--seed", "1")
+    assert world.cts("sweep", *names, *some, "-d", "emulator", "-d", "interpreter").out.count("none differs") == 4
+    wrong = ("-d", "emulator:mutant=edge-high-to-size", "--save-dir", "swept", "--bundle-dir", "swept-bundles")
+    assert "ClampToEdge" in world.cts("sweep", names[0], "--max-sets", "300", "--seed", "1", *wrong, status=1).out
+    assert len(list((world.folder / "swept-bundles").iterdir())) == 1
+    assert json.loads(world.cts("triage", "swept", "--json", status=1).out)["groups"]
+    world.cts("report", "swept", "--no-coverage", "--html", "swept.html")
+    assert "sweep.tensor_loads_2d" in (world.folder / "swept.html").read_text()
+    (world.folder / "swept.yaml").write_text(world.cts("baseline", "swept", "--reason", "edges").out)
+    known = ("--baseline", "swept.yaml", "-d", "emulator:mutant=edge-high-to-size")
+    assert "known" in world.cts("sweep", names[0], "--max-sets", "300", "--seed", "1", *known).out
+    assert "no difference" in world.cts("diff", "swept", "swept").out or world.cts("diff", "swept", "swept").status == 0
 
 
 @exercise

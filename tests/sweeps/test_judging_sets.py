@@ -140,7 +140,7 @@ def test_unsupported_sets_run_nowhere() -> None:
 
 def test_a_quarantine_leaves_sets_out() -> None:
     rules = quarantine(
-        "schema: 1\nhashes: 2\nentries:\n  - {match: {cases: 'small*'}, when: never, reason: it hangs}\n"
+        "schema: 1\nhashes: 2\nentries:\n  - {match: {cases: 'sweep.small'}, when: never, reason: it hangs}\n"
     )
     driver = Sweeping()
     result = judge_sets(EDGE, every(), OpenDriver("q", driver, driver.capabilities(), rules), ORACLE)
