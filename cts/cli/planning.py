@@ -46,6 +46,7 @@ class Request:
     transforms: Sequence[str]
     reruns: int
     sweeps: Sequence[SweepEntry] = ()
+    sets: int = 0
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -125,7 +126,7 @@ def _settings(request: Request, checks: Checks) -> Profile | None:
         shard = parse(request.shard)
     settings = None
     with checks.part(", ".join(origin[name] for name in ("profile", "max_examples", "seed") if name in origin)):
-        settings = profile(request.profile, request.max_examples, request.seed, shard or WHOLE)
+        settings = profile(request.profile, request.max_examples, request.seed, shard or WHOLE, request.sets)
     return settings if shard is not None else None
 
 
@@ -133,6 +134,9 @@ def _selected(request: Request, settings: Profile | None, checks: Checks) -> tup
     """The cases and the areas that are asked for."""
     before = len(checks.errors)
     if request.sweeps:
+        with checks.part():
+            if settings is not None and any(entry.max_sets for entry in request.sweeps):
+                check_shared_seed(request.profile, request.seed, settings.shard)
         return [], []
     entries = _entries(request, checks)
     areas = _areas(request, checks)

@@ -77,6 +77,15 @@ def run(
         int | None, typer.Option("--max-examples", help="Generated cases per area and driver.", metavar="N")
     ] = None,
     seed: Seed = None,
+    sets: Annotated[
+        int,
+        typer.Option(
+            "--sets",
+            help="Run each generated case that reads operands at run time with so many other values of these, too.",
+            metavar="N",
+            min=0,
+        ),
+    ] = 0,
     keyword: Annotated[
         list[str] | None,
         typer.Option(
@@ -155,6 +164,7 @@ def run(
             validation,
             transform or [],
             reruns,
+            sets=sets,
             origins=places,
         )
         plan = make_plan(request, checks)

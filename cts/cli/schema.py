@@ -14,14 +14,16 @@ class Kind(StrEnum):
     CASE = "case"
     DISPATCH = "dispatch"
     CONFIG = "config"
+    UNIVERSE = "universe"
 
 
 def schema(
     kind: Annotated[
         Kind,
         typer.Argument(
-            help="case; dispatch: a file for `cts dispatch`; config: the table tool.cts of a pyproject.toml.",
-            metavar="[case|dispatch|config]",
+            help="case; dispatch: a file for `cts dispatch`; config: the table tool.cts of a pyproject.toml; "
+            "universe: a file for `cts sweep`.",
+            metavar="[case|dispatch|config|universe]",
         ),
     ] = Kind.CASE,
 ) -> None:
@@ -31,7 +33,8 @@ def schema(
     from cts.config import Settings
     from cts.dispatch.model import DispatchFile
     from cts.model import Case
+    from cts.sweeps.universe import UniverseFile
 
-    of = {Kind.CASE: Case, Kind.DISPATCH: DispatchFile, Kind.CONFIG: Settings}[kind]
+    of = {Kind.CASE: Case, Kind.DISPATCH: DispatchFile, Kind.CONFIG: Settings, Kind.UNIVERSE: UniverseFile}[kind]
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(of)}
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

@@ -103,7 +103,7 @@ def sweep(
     from cts.sweeps.selection import select
 
     checks = Checks()
-    entries = []
+    entries: list[SweepEntry] = []
     if resume is None:
         entries, errors = select(targets or [], max_sets)
         checks.errors += errors

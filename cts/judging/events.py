@@ -219,7 +219,8 @@ class UniverseSwept(_Event, frozen=True, tag="universe-swept"):
             parts.append(f"{self.unsupported:,} are unsupported")
         parts += [f"{count:,} did not run ({why})" for why, count in self.not_run.items()]
         differ = sum(cause.sets for cause in self.causes)
-        parts.append(f"{differ:,} do not, with {len(self.causes)} causes" if differ else "none differs")
+        causes = "1 cause" if len(self.causes) == 1 else f"{len(self.causes)} causes"
+        parts.append(f"{differ:,} do not, with {causes}" if differ else "none differs")
         return f"{self.universe} on {self.driver}: of {some} {self.size:,} parameter sets {'; '.join(parts)}"
 
 
@@ -287,7 +288,7 @@ class Result(_Event, frozen=True, tag="result"):
 
     A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area
     that did not end it. `unexpected` is why a case that passes was to fail. `repeated` counts examples of an
-    area that were like earlier ones, and did not run.
+    area that were like earlier ones, and did not run, `sets` other parameter sets of its examples that were judged.
     """
 
     driver: str
@@ -306,6 +307,7 @@ class Result(_Event, frozen=True, tag="result"):
     known_examples: dict[str, int] = {}
     unexpected: str = ""
     repeated: int = 0
+    sets: int = 0
     lacks: dict[str, int] = {}
 
     @property

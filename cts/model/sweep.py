@@ -18,6 +18,7 @@ from cts.model.case import GUARD_BYTES, Case, guard_pattern
 from cts.model.component import Bits
 from cts.model.delivery import dynamics
 from cts.model.instruction import Store
+from cts.model.instructions import AnyInstruction
 from cts.model.operand import Scalar, SpecNumber
 from cts.model.resolve import types_of
 from cts.model.types import PointerType
@@ -149,8 +150,8 @@ def sets_at_a_time(template: Case, data: Iterable[str] = ()) -> int:
 
 
 def written(case: Case) -> tuple[str, ...]:
-    """The buffers that a well-formed case stores or accumulates to, in the order of the case."""
-    types, names = types_of(case), set()
+    """The buffers that a well-formed case stores, accumulates or converts to, in the order of the case."""
+    types, names = types_of(case), {conversion.destination.of for conversion in case.conversions}
     for instruction in case.program:
         if isinstance(instruction, Store | VectorReduceSumAccumulate):
             pointer = types.get(instruction.buffer)
@@ -160,14 +161,14 @@ def written(case: Case) -> tuple[str, ...]:
     return tuple(name for name in case.buffers if name in names)
 
 
-def _with(instruction: object, path: str, value: object) -> object:
+def _with(instruction: AnyInstruction, path: str, value: object) -> AnyInstruction:
     """An instruction with another operand at `offset`, `offset[1]`, ..."""
     name, _, index = path.removesuffix("]").partition("[")
     if index:
         items = list(getattr(instruction, name))
         items[int(index)] = value
         value = tuple(items)
-    return msgspec.structs.replace(instruction, **{name: value})  # type: ignore[type-var]
+    return msgspec.structs.replace(instruction, **{name: value})
 
 
 def _delivered(operand: Scalar | SpecNumber, word: int, constness: str) -> object:

@@ -136,6 +136,7 @@ class Swept:
     `valid` are the numbers of the parameter sets that break no rule, ascending, (m,) int64; the others are in one of
     `exclusions` each. `buffers` are what the valid sets may leave in the buffers that the template writes, one set
     after the other: `exact` has m times the buffer's size bytes, and offsets count from the first valid set's contents.
+    The reasons of intervals may be those of other sets of the sweep.
     """
 
     valid: npt.NDArray[np.int64]

@@ -255,5 +255,6 @@ def summary(tally: Tally) -> Table:
             if row.verdicts[v]
         )
         kind = "generated" if generated else "corpus"
-        table.add_row(escape(driver), escape(area), kind, str(row.judged), str(row.unsupported), shown)
+        judged = f"{row.judged} and {row.sets} sets" if row.sets else str(row.judged)
+        table.add_row(escape(driver), escape(area), kind, judged, str(row.unsupported), shown)
     return table

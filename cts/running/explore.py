@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 
 from cts.choices import Source
 from cts.judging.batch import block_size, judge_all
@@ -21,9 +22,11 @@ from cts.known.baseline import generated_name
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
 from cts.running.drawing import Fault, Undrawn, checked_expectation, example
+from cts.running.operand_sets import Given, parameter_sets
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
 from cts.running.survey import Attempted, Found, Omitted, Seen
+from cts.sweeps.judging import VERDICTS, State, judge_sets
 from cts.verdict import Verdict
 
 
@@ -48,6 +51,8 @@ class Explorer:
         self._area = area
         self._reruns = reruns
         self._hashes: set[str] = set()
+        #: The parameter sets of the example that they were drawn for last.
+        self._given: tuple[int, Given | None] | None = None
 
     def judge(self, numbers: Sequence[int], specs: Iterable[str], *, last: bool = False) -> Iterator[Seen]:
         """What becomes of the examples of these numbers, in their order, on the drivers of these specs.
@@ -89,7 +94,10 @@ class Explorer:
             for driver, attempt in zip(drivers, together.attempts, strict=True):
                 # A fault of ours is no driver's error.
                 if driver in alive and (fault is None or attempt.verdict is not Verdict.ERROR):
-                    attempts[driver.spec] = self._attempted(driver, number, case, attempt, together.expectation)
+                    attempted = self._attempted(driver, number, case, attempt, together.expectation)
+                    if self._profile.sets and attempt.verdict is Verdict.PASS:
+                        attempted = self._on_sets(driver, number, attempted, case)
+                    attempts[driver.spec] = attempted
                     if attempts[driver.spec].found is not None:
                         alive.remove(driver)
             yield Seen(number, fault=fault, case=case if fault is not None else None, attempts=attempts)
@@ -122,6 +130,29 @@ class Explorer:
             return Attempted(attempt.verdict, attempt.detail, attempt.seconds, rule.text)
         found = self._found(driver, number, Failing(case, attempt, expectation))
         return Attempted(attempt.verdict, attempt.detail, attempt.seconds, found=found)
+
+    def _on_sets(self, driver: OpenDriver, number: int, passed: Attempted, case: Case) -> Attempted:
+        """A case that passes, with other parameter sets: how many were judged, or the first that does not pass."""
+        sets = self._sets_of(number, case)
+        if sets is None:
+            return passed
+        judged = judge_sets(sets, np.arange(len(sets.words)), driver, self._oracle)
+        states, seconds = judged.states, passed.seconds + judged.seconds
+        count = int(np.isin(states, [int(state) for state in VERDICTS]).sum())
+        for place in np.flatnonzero(np.isin(states, [int(s) for s in VERDICTS if s is not State.PASS])).tolist():
+            one = sets.sweep(np.array([place])).case(0)
+            (again,) = judge_all([one], [driver], self._oracle.expect, self._judged)
+            if again.attempts[0].verdict is not Verdict.PASS:
+                attempted = self._attempted(driver, number, one, again.attempts[0], again.expectation)
+                return replace(attempted, seconds=seconds, sets=count)
+        return replace(passed, seconds=seconds, sets=count)
+
+    def _sets_of(self, number: int, case: Case) -> Given | None:
+        """Drawn once for all drivers."""
+        if self._given is None or self._given[0] != number:
+            drawn = parameter_sets(self._source, self._profile.seed, number, case, self._profile.sets)
+            self._given = number, drawn
+        return self._given[1]
 
     def _found(self, driver: OpenDriver, number: int, failing: Failing) -> Found:
         shrunk = not excluded_from_shrinking(driver, failing.case)

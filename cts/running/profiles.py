@@ -15,7 +15,7 @@ class Profile:
     """`max_examples` per area and driver; `seed` None means a new one for each run.
 
     `reductions` bounds the runs in which a shrunk finding is reduced further: smaller cases that a driver is given.
-    All examples are drawn, and those of the `shard` run.
+    All examples are drawn, and those of the `shard` run. Each that passes is run with `sets` other parameter sets.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Profile:
     seed: int | None
     reductions: int = 2000
     shard: Shard = WHOLE
+    sets: int = 0
 
 
 PROFILES = {
@@ -35,7 +36,9 @@ PROFILES = {
 }
 
 
-def profile(name: str, max_examples: int | None = None, seed: int | None = None, shard: Shard = WHOLE) -> Profile:
+def profile(
+    name: str, max_examples: int | None = None, seed: int | None = None, shard: Shard = WHOLE, sets: int = 0
+) -> Profile:
     """A profile by name with overrides; the seed of the result is always a number.
 
     Raises BadInput for an unknown name, a number of examples below 1 or a negative seed.
@@ -51,7 +54,7 @@ def profile(name: str, max_examples: int | None = None, seed: int | None = None,
     base = PROFILES[name]
     if seed is None:
         seed = base.seed if base.seed is not None else secrets.randbelow(1 << 32)
-    return Profile(name, max_examples or base.max_examples, seed, base.reductions, shard)
+    return Profile(name, max_examples or base.max_examples, seed, base.reductions, shard, sets)
 
 
 def check_shared_seed(name: str, seed: int | None, shard: Shard, prefix: str = "--") -> None:

@@ -61,6 +61,7 @@ def of_area(area: str, driver: OpenDriver, explored: Explored) -> Result:
         known=found.known if found is not None else "",
         known_examples=dict(explored.known),
         repeated=explored.repeated,
+        sets=explored.sets,
         lacks=dict(explored.lacks),
     )
 

@@ -36,7 +36,8 @@ class Found:
 class Attempted:
     """What an example came to on one driver.
 
-    `known` is why a baseline lists its failure by a condition, and `lacks` what the driver has not.
+    `known` is why a baseline lists its failure by a condition, `lacks` what the driver has not, and `sets` how many of
+    its other parameter sets were judged.
     """
 
     verdict: Verdict
@@ -45,6 +46,7 @@ class Attempted:
     known: str = ""
     found: Found | None = None
     lacks: tuple[str, ...] = ()
+    sets: int = 0
 
 
 class Omitted(Enum):
@@ -83,6 +85,7 @@ class Explored:
     unsupported: int = 0
     lacks: Counter[str] = field(default_factory=Counter)
     repeated: int = 0
+    sets: int = 0
     seconds: float = 0.0
     not_run: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
@@ -170,6 +173,7 @@ class Survey:
             explored.not_run[attempted.detail] += 1
         else:
             explored.examples += 1
+            explored.sets += attempted.sets
             if attempted.known:
                 explored.known[attempted.known] += 1
             if attempted.found is not None:

@@ -17,9 +17,13 @@ CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
 
 @dataclass(eq=False)
 class Row:
-    """The cases of an area on a driver, of the corpus or generated: how many were judged or left out, and verdicts."""
+    """The cases of an area on a driver, of the corpus or generated: how many were judged or left out, and verdicts.
+
+    `sets` are parameter sets of generated cases, judged beside them.
+    """
 
     judged: int = 0
+    sets: int = 0
     unsupported: int = 0
     not_run: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
@@ -70,6 +74,7 @@ class Tally:
         self.verdicts[result.verdict] += 1
         row = self.rows.setdefault((result.driver, result.area, result.generated), Row())
         row.judged += result.examples
+        row.sets += result.sets
         row.unsupported += result.unsupported
         row.not_run += sum(result.not_run.values())
         row.verdicts[result.verdict] += 1

@@ -82,6 +82,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     drivers: tuple[DriverOpened, ...] = ()
     hashes: int = 1
     shard: str = str(WHOLE)
+    sets: int = 0
     sweeps: tuple[SweepRecord, ...] = ()
 
     @classmethod
@@ -109,6 +110,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             plan.baseline.rules,
             hashes=HASHES,
             shard=str(plan.profile.shard),
+            sets=plan.profile.sets,
             sweeps=tuple(SweepRecord(e.name, str(e.path), _digest(e.path), e.max_sets) for e in plan.sweeps),
         )
 
@@ -119,7 +121,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
         installed = {e.name: e.path for e in corpus.entries()} if any(r.in_corpus for r in self.entries) else {}
         return Plan(
             self.specs,
-            profile(self.profile, self.max_examples, self.seed, parse_shard(self.shard, "shard")),
+            profile(self.profile, self.max_examples, self.seed, parse_shard(self.shard, "shard"), self.sets),
             tuple(_entry(r, installed) for r in self.entries),
             self.areas,
             self.stop_at_first,

@@ -8,8 +8,9 @@ from __future__ import annotations
 import enum
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,6 @@ from cts.model import Case, initial_bits
 from cts.model.sweep import Sweep, sets_at_a_time
 from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept
 from cts.sweeps.contents import Numbers
-from cts.sweeps.universe import Part
 from cts.verdict import Verdict
 
 #: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.
@@ -94,8 +94,29 @@ class _Block:
     swept: Swept
 
 
-def judge_sets(part: Part, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
-    """What becomes of the sets of these numbers of a part."""
+class Sets(Protocol):
+    """Parameter sets of one template: a part of a universe, or any others."""
+
+    @property
+    def template(self) -> Case: ...
+
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        """What is fixed in the template, for names."""
+        ...
+
+    @property
+    def data_buffers(self) -> tuple[str, ...]:
+        """The buffers whose contents differ between sets."""
+        ...
+
+    def sweep(self, numbers: Numbers) -> Sweep:
+        """The sets of these numbers."""
+        ...
+
+
+def judge_sets(part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
+    """What becomes of the sets of these numbers."""
     return _Judge(part, numbers, driver, oracle).judged()
 
 
@@ -109,7 +130,7 @@ def together(parts: Sequence[Judged]) -> Judged:
 
 
 class _Judge:
-    def __init__(self, part: Part, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> None:
+    def __init__(self, part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> None:
         self.part = part
         self.numbers = numbers
         self.driver = driver
@@ -136,14 +157,14 @@ class _Judge:
             start = time.perf_counter()
             try:
                 outcome = next(outcomes, None)
-            except Exception as e:
-                if not self.flying:
-                    raise  # it was given nothing: this is no failure of the driver
-                # It owes the outcomes of what it was given.
-                outcomes = driver.run_sweeps(self._jobs(self._blocks()))
+            except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+                if not self.flying:  # from one that takes nothing, nothing is to be expected
+                    self.result.note(np.flatnonzero(self.result.states == State.PENDING), State.ERROR, describe(e))
+                    return
                 for block, _ in self.flying:
                     self.result.note(block.places, State.ERROR, describe(e))
                 self.flying.clear()
+                outcomes = driver.run_sweeps(self._jobs(self._blocks()))
                 continue
             self.result.seconds += time.perf_counter() - start
             if outcome is None:
@@ -193,11 +214,15 @@ class _Judge:
         return _chosen(block, kept) if kept.size else None
 
     def _jobs(self, blocks: Iterable[_Block]) -> Iterator[SweepJob]:
-        size = self.driver.capabilities.subgroup_size
+        """The jobs of blocks. What it takes to prepare them is not the driver's time."""
+        size, start = self.driver.capabilities.subgroup_size, time.perf_counter()
         for block in blocks:
             prepared = _job(block.sweep, size)
             self.flying.append((block, prepared))
+            self.result.seconds -= time.perf_counter() - start
             yield prepared
+            start = time.perf_counter()
+        self.result.seconds -= time.perf_counter() - start
 
     def _take(self, block: _Block, prepared: SweepJob, outcome: Outcome) -> None:
         if outcome.status is Status.UNSUPPORTED:

@@ -44,7 +44,7 @@ class Condition:
 class Region:
     """Sets that fail, (m,) numbers; each of them meets the conditions of `text`, and no set that passes does.
 
-    Where that is not so, `text` is UNEXPLAINED.
+    Where that is not so, `text` begins with UNEXPLAINED, and says what they have in common with sets that pass.
     """
 
     text: str
@@ -79,8 +79,23 @@ class _Search:
             found.append(Region(text, self.left[inside]))
             self.left = self.left[~inside]
         if self.left.size:
-            found.append(Region(UNEXPLAINED, self.left))
+            common = " and ".join(c.text for c in self._in_common())
+            found.append(Region(f"{UNEXPLAINED}; all have {common}" if common else UNEXPLAINED, self.left))
         return found
+
+    def _in_common(self) -> list[Condition]:
+        """Conditions that all failing sets meet, and fewer and fewer of the passing ones."""
+        everywhere = [c for c in self.conditions if self._inside([c], self.left).all()]
+        masks = [(c, self._of(c, self.passing)) for c in everywhere]
+        good = np.ones(len(self.passing), bool)
+        chosen: list[Condition] = []
+        while masks and len(chosen) < CONDITIONS:
+            condition, mask = min(masks, key=lambda pair: int((good & pair[1]).sum()))
+            if (good & mask).sum() > 0.95 * good.sum():
+                break
+            chosen.append(condition)
+            good &= mask
+        return chosen
 
     def _next(self) -> list[Condition] | None:
         """Conditions that no passing set meets, but many of the failing ones that are left."""
@@ -173,7 +188,7 @@ def _conditions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, .
         yield from _related(a, b, (columns[b] > 0).all())
     for a, b, c in permutations(numeric, 3):
         # Offset, span and dimension of one dimension, say.
-        if a < b and _number(a) == _number(b) == _number(c) != "":
+        if a < b and _number(a) == _number(b) == _number(c):
             yield _summed(a, b, c)
 
 
@@ -202,6 +217,6 @@ def _summed(a: str, b: str, c: str) -> Condition:
 
 
 def _number(name: str) -> str:
-    """The number at the end of a name: axes of one dimension have the same."""
+    """The number at the end of a name, or nothing: axes of one dimension have the same."""
     match = re.search(r"\d+$", name)
     return "" if match is None else match[0]

@@ -94,7 +94,9 @@ class Axis(Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True):
+class UniverseFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a universe's file says. `template` is a case without a name."""
+
     schema: Literal[1]
     name: Annotated[str, Meta(pattern=r"^[a-z0-9_]+$")]
     description: Annotated[str, Meta(min_length=1)]
@@ -151,7 +153,11 @@ class Part:
             name: np.where(column >= (1 << 32) - (1 << 16), column - (1 << 32), column)
             for name, column in values.items()
         }
-        return signed | {_name(every): place for every, place in zip(self.data, contents, strict=True)}
+        return signed | dict(zip(self._data_names(), contents, strict=True))
+
+    def _data_names(self) -> list[str]:
+        """What the numbers of contents are called."""
+        return ["data"] if len(self.data) == 1 else [f"data of {' and '.join(every.buffers)}" for every in self.data]
 
     def _places(self, numbers: Numbers) -> tuple[list[Numbers], list[Numbers]]:
         """The places of sets on each run-time axis, and the numbers of their contents of each data."""
@@ -204,7 +210,7 @@ def loads(text: str, path: Path) -> Universe:
         what = "not a universe: no mapping with `schema`, `name`, `description`, `template` and `axes`"
         raise BadInput("not-a-universe", what, where, f"see {PAGE}")
     try:
-        file = msgspec.convert(data, _File)
+        file = msgspec.convert(data, UniverseFile)
     except msgspec.ValidationError as e:
         message, _, at = str(e).partition(" - at `$")
         at = at.rstrip("`").lstrip(".")
@@ -215,7 +221,7 @@ def loads(text: str, path: Path) -> Universe:
 
 
 class _Reader:
-    def __init__(self, file: _File, text: str, path: Path) -> None:
+    def __init__(self, file: UniverseFile, text: str, path: Path) -> None:
         self.file = file
         self.text = text
         self.path = path
@@ -295,7 +301,8 @@ class _Reader:
             node[steps[-1]] = value
         except (KeyError, IndexError, TypeError):
             what = f"the template has no {place}"
-            raise self.error(f"axes.{axis}", what, "a path of the template, such as program[1].dims[0]") from None
+            at = "each" if self.file.axes[axis].each else "at"
+            raise self.error(f"axes.{axis}.{at}", what, "a path of the template, such as program[1].dims[0]") from None
 
     def _words(self, case: Case, name: str, axis: Axis, run_time: dict[str, int]) -> Words:
         """The values of a run-time axis as words."""
@@ -312,8 +319,3 @@ class _Reader:
 
     def error(self, place: str, what: str, remedy: str) -> BadInput:
         return BadInput("universe-invalid", what, locate(str(self.path), self.text, place), remedy)
-
-
-def _name(every: Contents) -> str:
-    """What the numbers of contents are called."""
-    return f"data of {' and '.join(every.buffers)}"

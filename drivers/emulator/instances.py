@@ -23,13 +23,17 @@ Active: TypeAlias = npt.NDArray[np.bool_]
 class Sets:
     """Parameter sets that run together. A case alone is one set, without strides.
 
-    `words` are the values of the program's run-time operands, (sets, operands) uint32. `first` is the number of the
-    first set within its sweep, and `strides` how many bytes lie between the windows of two sets, by buffer.
+    `words` are what the program reads at run time, (sets, operands) uint32: there an operand says which of them it is.
+    None: there is one set, and operands say their words themselves. `first` is the number of the first set within its
+    sweep, and `strides` how many bytes lie between the windows of two sets, by buffer.
     """
 
-    words: npt.NDArray[np.uint32]
+    words: npt.NDArray[np.uint32] | None = None
     first: int = 0
     strides: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return 1 if self.words is None else len(self.words)
 
 
 def members_of(dispatch: Dispatch) -> int:
@@ -48,28 +52,30 @@ class Instances:
 
     def __init__(self, case: Case, sets: Sets) -> None:
         self.per_set = instances_of(case.dispatch)
-        self.count = len(sets.words) * self.per_set
+        self.count = len(sets) * self.per_set
         #: How many instances of the sweep come before these.
         self.before = sets.first * self.per_set
-        #: (instances,): the workgroup, counted within the set.
-        self.workgroup: Ints = np.arange(self.count) % self.per_set // members_of(case.dispatch)
         self.active: Active = np.ones(self.count, bool)
         #: Indices of the loops around the instruction, innermost last.
         self.iterations: list[int] = []
         self._case = case
-        self._strides = sets.strides
-        self._set = np.arange(self.count) // self.per_set + sets.first
+        self._sets = sets
 
     def window(self, buffer: str) -> Ints:
         """Where each instance's set has its window of a buffer or opaque matrix, in bytes of the whole memory."""
-        return GUARD_BYTES + self._set * self._strides.get(buffer, 0)
+        start = np.full(self.count, GUARD_BYTES)
+        if buffer in self._sets.strides:
+            own = np.arange(self.count) // self.per_set + self._sets.first
+            start += own * self._sets.strides[buffer]
+        return start
 
     def start(self, buffer: str) -> Ints:
         """As `window`; in Workgroup memory, where the workgroup's own part is."""
         start = self.window(buffer)
         declared = self._case.buffers.get(buffer)
         if declared is not None and declared.storage is StorageClass.Workgroup:
-            start += self.workgroup * (declared.size // declared.shape[0])
+            workgroup = np.arange(self.count) % self.per_set // members_of(self._case.dispatch)
+            start += workgroup * (declared.size // declared.shape[0])
         return start
 
     def anywhere(self, flags: Active) -> Active:

@@ -10,17 +10,21 @@ import numpy.typing as npt
 from cts.drivers.emulator.instances import Instances, Sets, members_of
 from cts.drivers.emulator.matrices.state import U32, Ints
 from cts.drivers.emulator.mutants import matrices as m
-from cts.model import ComponentType, Dispatch, Operand, SpecNumber, encode, factors_of, modulus_of
-from cts.model import number_of as written
+from cts.model import ComponentType, Dispatch, Operand, SpecNumber, encode, factors_of, modulus_of, number_of
 from cts.model.operand import ComponentValue
 
 Words = npt.NDArray[np.uint32]
 
 
+def _place(value: ComponentValue) -> int | None:
+    """The place in a parameter set that a component value names, as a bit pattern; None unless it is read there."""
+    return int(str(value.dynamic), 16) if isinstance(value, SpecNumber) and value.dynamic is not None else None
+
+
 class Operands:
     """Evaluates the operands of a program, instruction by instruction, in program order.
 
-    The program is `numbered`: what a run-time operand says is its place in a parameter set.
+    Where the parameter sets have words, a run-time operand says which of them it is.
     """
 
     def __init__(self, dispatch: Dispatch, instances: Instances, sets: Sets, bug: int) -> None:
@@ -60,16 +64,18 @@ class Operands:
 
     def bits(self, values: Sequence[ComponentValue], component: ComponentType) -> Words:
         """Bit patterns of component values, zero-extended: (instances, len(values))."""
-        places = {n: v for n, v in enumerate(values) if isinstance(v, SpecNumber) and v.dynamic is not None}
-        encoded = encode(component, [0 if n in places else written(v) for n, v in enumerate(values)])
-        bits = np.tile(encoded.astype(np.uint32), (self._instances.count, 1))
-        for column, value in places.items():
-            bits[:, column] = self._word(int(str(value.dynamic), 16))
+        words = self._words
+        places = [None if words is None else _place(value) for value in values]
+        written = [number_of(v) if place is None else 0 for v, place in zip(values, places, strict=True)]
+        bits = np.tile(encode(component, written).astype(np.uint32), (self._instances.count, 1))
+        for column, place in enumerate(places):
+            if words is not None and place is not None:
+                bits[:, column] = self._read(words, place)
         return bits
 
-    def _word(self, place: int) -> Words:
+    def _read(self, words: Words, place: int) -> Words:
         """The words at one place of the parameter sets, (instances,)."""
-        return np.repeat(self._words[:, place], self._instances.per_set)
+        return np.repeat(words[:, place], self._instances.per_set)
 
     def _indices(self) -> tuple[int, int]:
         """The iterations of the innermost loop around the instruction, and of the loop around that."""
@@ -89,14 +95,14 @@ class Operands:
         if operand.spec is not None:
             return 0 if self._bug == m.SPEC_NOT_APPLIED else operand.spec
         assert operand.dynamic is not None
-        word = own = self._word(operand.dynamic).astype(np.int64)
+        word: int | Ints = operand.dynamic & U32
+        if self._words is not None:
+            word = self._read(self._words, operand.dynamic).astype(np.int64)
         if self._bug == m.DYNAMIC_16_BIT:
-            word = own & 0xFFFF
-        elif self._bug == m.DYNAMIC_NEIGHBOUR:
-            return self._neighbour(own)
-        return word
+            return word & 0xFFFF
+        return self._neighbour(word) if self._bug == m.DYNAMIC_NEIGHBOUR else word
 
-    def _neighbour(self, own: Ints) -> Ints:
+    def _neighbour(self, own: int | Ints) -> Ints:
         """A bug: the words that were read before these, where there are any."""
         previous = self._previous
         self._previous = np.where(self._instances.running, own, previous)

@@ -15,11 +15,11 @@ from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.machine import VectorMachine
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.opaque import Conversions, allocate
-from cts.model import Case, dynamic_words
+from cts.model import Case, dynamics
 from cts.model.sweep import Sweep
 
-#: Instances that run together in a sweep: enough of them that the interpreter's work does not count, and few enough
-#: that what they work on stays in a processor's cache.
+#: Instances that run together in a sweep: so many that the time between kernels does not count, and so few that what
+#: the kernels work on stays in a processor's cache.
 TOGETHER = 1024
 
 
@@ -28,8 +28,7 @@ def run(case: Case, memory: dict[str, Bytes], options: Options) -> dict[str, npt
 
     Raises MemoryFault for an access outside of a memory. NaNs and overflows are results like others.
     """
-    words = dynamic_words(case)[None]
-    machine = _run(numbered(case, words.shape[1]), Sets(words), memory, options)
+    machine = _run(case, Sets(), memory, options)
     if isinstance(machine, Machine):
         return {name: matrix.elements() for name, matrix in machine.matrices.items()}
     return {name: vector.elements() for name, vector in machine.matrices.items() if not vector.is_scalar}
@@ -40,7 +39,7 @@ def run_sweep(sweep: Sweep, memory: dict[str, Bytes], options: Options) -> dict[
 
     Those of a template with opaque matrices or conversions run one by one: each needs such matrices of its own.
     """
-    template = numbered(sweep.template, sweep.sets.shape[1])
+    template = numbered(sweep.template)
     strides = {name: windows.stride for name, windows in sweep.windows.items()}
     alone = bool(template.opaque or template.conversions)
     step = 1 if alone else max(TOGETHER // instances_of(template.dispatch), 1)
@@ -49,13 +48,17 @@ def run_sweep(sweep: Sweep, memory: dict[str, Bytes], options: Options) -> dict[
     return {}
 
 
-def numbered(case: Case, operands: int) -> Case:
-    """The case with a place in a parameter set, 0 to `operands` - 1, as the word of each run-time operand."""
-    return Sweep(case, np.arange(operands, dtype=np.uint32)[None]).case(0) if operands else case
+def numbered(case: Case) -> Case:
+    """The case with 0, 1, 2, ... as the words of its run-time operands: their places in a parameter set.
+
+    An operand finds its word by that, even where the template has one object in several places.
+    """
+    operands = sum(1 for _ in dynamics(case))
+    return Sweep(case, np.arange(operands, dtype=np.uint32)[None]).case(0)
 
 
 def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> Machine | VectorMachine:
-    """Run a numbered case; returns the machine as it is at the end."""
+    """Run a case under some parameter sets; returns the machine as it is at the end."""
     instances = Instances(case, sets)
     operands = Operands(case.dispatch, instances, sets, options.mutant)
     opaque = {name: allocate(matrix, options.opaque, options.mutant) for name, matrix in case.opaque.items()}

@@ -198,7 +198,7 @@ def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Sett
         saturate = False
     elif bug == m.FLOAT8_SATURATES_ALWAYS and t >= E4M3:
         saturate = True
-    elif bug == m.FLOAT8_DENORMALS_FLUSHED and t == FLOAT16 and source >= E4M3:
+    elif bug == m.FLOAT8_DENORMALS_FLUSHED and t == FLOAT16 and E4M3 <= source < UINT8:
         x = 0.0 if abs(x) < least_normal(source) else x
     elif bug == m.BFLOAT16_THROUGH_FLOAT16 and t == BFLOAT16:
         x = narrowed(x, FLOAT16, NEAREST)

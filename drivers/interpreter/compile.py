@@ -145,7 +145,7 @@ class Compiler:
             raise Malformed(f"{self.module.label(label)} is not a block of this function")
         copies = []
         for phi in target.phis:
-            values = dict(zip(phi.ids[1::2], phi.ids[::2], strict=False))
+            values: dict[int, int] = dict(zip(phi.ids[1::2], phi.ids[::2], strict=False))
             if here not in values:
                 raise Malformed(f"{self.module.describe(phi)} has no value for block {self.module.label(here)}")
             copies.append((phi.result, values[here]))

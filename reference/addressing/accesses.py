@@ -176,10 +176,9 @@ def tensor_access(case: Case, instruction: TensorInstruction, place: Instruction
         elements = matrix_elements(place.layout, place.view, shape.rows, shape.cols, store)
     pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
     origin, extent = part_origin(case, place.buffer, shape.scope)
-    begin = (pointer + origin)[..., None, None]
-    byte = np.broadcast_to(elements.index, np.broadcast_shapes(elements.index.shape, begin.shape)).astype(np.int64)
+    byte = elements.index.astype(np.int64)
     byte *= size
-    byte += begin
+    byte = byte + (pointer + origin)[..., None, None]
     return Access(
         place.instruction,
         store,

@@ -100,6 +100,7 @@ def span_coord_to_tensor_coord(layout: TensorLayoutState, span_coord: Sequence[U
         mode = ClampMode.Constant
     coord, block_coord = [], []
     terminated: Mask | None = None
+    blocks = bool((layout.block_size != 1).any())
     for dim in range(layout.dim):
         dimension = _axis(layout.layout_dimension, dim)
         c = span_coord[dim] + _axis(layout.offset, dim)
@@ -113,8 +114,7 @@ def span_coord_to_tensor_coord(layout: TensorLayoutState, span_coord: Sequence[U
             if mode not in (ClampMode.ClampToEdge, ClampMode.Repeat):
                 terminated = outside if terminated is None else terminated | outside
         coord.append(c)
-        size = _axis(layout.block_size, dim)
-        block_coord.append(c if (size == 1).all() else quotients(c, size))
+        block_coord.append(quotients(c, _axis(layout.block_size, dim)) if blocks else c)
     status = np.zeros((1, 1, 1), np.uint8) if terminated is None else terminated * np.uint8(_terminal(mode, store))
     return TensorCoord(coord, block_coord, status)
 

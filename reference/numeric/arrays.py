@@ -21,6 +21,8 @@ Bits: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
 #: Integers of which float32 division gives the right quotients.
 _SMALL = 1 << 22
+#: So few quotients that it does not matter how they come about.
+_FEW = 1 << 12
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -41,7 +43,7 @@ def divide(a: U32, b: U32) -> tuple[U32, U32]:
 
 def quotients(a: U32, b: U32) -> U32:
     """Quotients rounded down, b > 0."""
-    if not a.size or a.max() > _SMALL:
+    if a.size * b.size < _FEW or a.max() > _SMALL:
         return a // b
     # Views: conversions between float32 and uint32 are slower than those of int32.
     return _small_quotients(a.view(np.int32), np.minimum(b, np.uint32(_SMALL + 1)).view(np.int32)).view(np.uint32)
@@ -49,7 +51,7 @@ def quotients(a: U32, b: U32) -> U32:
 
 def floor_mod(a: I32, b: I32) -> I32:
     """OpSMod, b > 0: the remainder is never negative (AM-39)."""
-    small = a.size > 0 and a.max() <= _SMALL and a.min() >= -_SMALL
+    small = a.size * b.size >= _FEW and a.max() <= _SMALL and a.min() >= -_SMALL
     quotient = _small_quotients(a, np.minimum(b, np.int32(_SMALL + 1))) if small else a // b
     remainder: I32 = a - quotient * b
     return remainder

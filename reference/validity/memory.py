@@ -53,13 +53,16 @@ def _bounds(evaluation: Evaluation, access: Access, taken: Access, addressable: 
     path = f"program[{access.instruction}]"
     part = "the" if size == evaluation.case.buffers[access.buffer].size else "a workgroup's"
     remedy = f"locations within {part} {size} bytes of {access.buffer!r}"
-    far_pointer = (taken.pointer >= size).any(axis=1) & addressable
-    yield from broken(
-        "TA-069",
-        f"{path}.{access.field}",
-        far_pointer,
-        lambda n: (f"the pointer is {int(of_set(taken.pointer, n).max())} bytes in", remedy),
-    )
+    past = taken.pointer >= size
+    if past.any():
+        far_pointer = past.any(axis=1) & addressable
+        yield from broken(
+            "TA-069",
+            f"{path}.{access.field}",
+            far_pointer,
+            lambda n: (f"the pointer is {int(of_set(taken.pointer, n).max())} bytes in", remedy),
+        )
+        addressable = addressable & ~far_pointer
     start = access.byte if not access.origin.any() else access.byte - access.origin[..., None, None]
     # As unsigned numbers, those below 0 are the greatest. No location fits into less than its size.
     outside = (
@@ -67,7 +70,7 @@ def _bounds(evaluation: Evaluation, access: Access, taken: Access, addressable: 
     )
     if not outside.any():
         return
-    outside = outside & (access.status == Status.OK) & (addressable & ~far_pointer)[:, None, None, None]
+    outside = outside & (access.status == Status.OK) & addressable[:, None, None, None]
     if not outside.any():
         return
     far = np.zeros((1, 1, 1, 1), bool)

@@ -133,7 +133,9 @@ def stored_twice(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
     """
     instances = instances_of(evaluation.case.dispatch, access.shape.scope)
     places, shape = _places(access, instances)
-    keys: npt.NDArray[np.signedinteger[Any]] = places * instances + np.arange(instances)[:, None, None]
+    keys: npt.NDArray[np.signedinteger[Any]] = places
+    if instances > 1:
+        keys = places * instances + np.arange(instances)[:, None, None]
     if access.accessed is not None:
         # Elements that are not stored have places of their own.
         nowhere = -instances * np.arange(1, places[0].size + 1).reshape(shape[1:])
@@ -141,7 +143,7 @@ def stored_twice(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
     keys = keys.reshape(len(keys), -1)
     if max(evaluation.case.buffers[access.buffer].size, keys.shape[1]) * instances < 1 << 31:
         keys = keys.astype(np.int32)  # which is quicker to sort
-    keys.sort(axis=1)
+    keys = np.sort(keys, axis=1)
     same = keys[:, 1:] == keys[:, :-1]
     blamed = "stride" if access.layout is None else "layout"
     rule, path = "TA-067" if access.layout is not None else "TA-044", f"program[{access.instruction}].{blamed}"

@@ -1,0 +1,1 @@
+"""Sweeps: universes, their sets on drivers, what failing sets have in common, and runs of them."""

@@ -245,8 +245,8 @@ def block_coordinates(t: Ints, digit: int, unclamped: int, c: int, d: int, coord
 def tensor_index(t: Ints, index: int, is_store: bool, decodes: bool, coordinates: Ints, bug: int) -> tuple[int, int]:
     """What to do for the element at a linear index, and the index in memory where to do it.
 
-    Span digits (TA-034), offset and clamping (TA-035), block coordinates and strides (TA-036). Fills
-    `coordinates` (2, 5) as `block_coordinates` does.
+    Span digits (TA-034), offset and clamping (TA-035), block coordinates and strides (TA-036). For loads that decode,
+    fills `coordinates` (2, 5) as `block_coordinates` does.
     """
     total = 0
     for d in range(t[INFO, RANK] - 1, -1, -1):
@@ -271,7 +271,8 @@ def tensor_index(t: Ints, index: int, is_store: bool, decodes: bool, coordinates
             if mode == CLAMP_CONSTANT:
                 return (DISCARD if is_store else TAKE_CLAMP_VALUE), 0
             c = clamped(t, c, d, mode, bug)
-        block_coordinates(t, digit, unclamped, c, d, coordinates, bug)
+        if decodes:
+            block_coordinates(t, digit, unclamped, c, d, coordinates, bug)
         coordinate, stride = c // block, t[STRIDE, d]
         if bug == m.BLOCK_UNDIVIDED:
             coordinate = c

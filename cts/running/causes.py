@@ -1,0 +1,212 @@
+"""Why parameter sets of a universe do not pass: sets with one cause become one report, with the smallest case of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from cts.judging.batch import judge_all
+from cts.judging.events import Cause, Emit, Result, Shrinking
+from cts.judging.finding import finding
+from cts.judging.judge import OpenDriver
+from cts.judging.reruns import rerun_findings
+from cts.model import Case, dynamics
+from cts.model.plain import plain
+from cts.oracle.expectation import Oracle
+from cts.running.profiles import Profile
+from cts.running.shrinking import Failing, Shrinker
+from cts.sweeps.contents import Numbers
+from cts.sweeps.judging import VERDICTS, State, States
+from cts.sweeps.regions import Column, Region, regions
+from cts.sweeps.universe import Universe
+from cts.verdict import Verdict
+
+#: The area of results of sweeps.
+AREA = "sweep"
+
+#: How many sets of a region are tried alone, the smallest first, to find one that fails there, too.
+TRIED = 8
+
+Constness = Literal["dynamic", "literal", "spec"]
+
+_CONSTNESS: dict[Constness, str] = {
+    "literal": "literal operands",
+    "spec": "operands that are specialization constants",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A region, the smallest case of it, reduced, and what is to be said of it."""
+
+    region: Region
+    failing: Failing
+    smallest: str
+    constness: dict[str, str]
+    known: str = ""
+
+
+class Causes:
+    """The causes of what is wrong on one driver, from the states of the sets of a universe."""
+
+    def __init__(
+        self,
+        universe: Universe,
+        driver: OpenDriver,
+        oracle: Oracle,
+        profile: Profile,
+        emit: Emit,
+        reruns: int,
+    ) -> None:
+        self._universe = universe
+        self._driver = driver
+        self._oracle = oracle
+        self._profile = profile
+        self._emit = emit
+        self._reruns = reruns
+        self._columns: dict[str, Column] = {}
+        self._labels: dict[str, tuple[str, ...]] = {}
+        self._numbers: Numbers = np.zeros(0, np.int64)
+
+    def find(self, numbers: Numbers, states: States) -> list[tuple[Cause, Result]]:
+        """Each cause with the result that shows it; `states` are those of the sets of these ascending numbers."""
+        judged = np.isin(states, [int(s) for s in VERDICTS])
+        if (states[judged] == State.PASS).all():
+            return []
+        self._numbers, states = numbers[judged], states[judged]
+        self._columns, self._labels = values_of(self._universe, self._numbers)
+        found = [
+            (verdict, one)
+            for state, verdict in VERDICTS.items()
+            if verdict is not Verdict.PASS and (states == state).any()
+            for one in self._of_verdict(states, state, verdict)
+        ]
+        alike: dict[str, list[_Found]] = {}
+        for verdict, one in found:
+            alike.setdefault(f"{verdict} {one.known or _signature(one.failing.case)}", []).append(one)
+        return [self._told(place, some) for place, some in enumerate(alike.values(), 1)]
+
+    def _of_verdict(self, states: States, state: State, verdict: Verdict) -> Iterator[_Found]:
+        """The regions of one verdict: those of each rule of a baseline, and of what none of its rules is about."""
+        passing, failing = np.flatnonzero(states == State.PASS), np.flatnonzero(states == state)
+        known = self._known(failing, verdict)
+        for why in dict.fromkeys(known):
+            sets = failing[[k == why for k in known]]
+            chosen = np.sort(np.concatenate([passing, sets]))
+            columns = {name: column[chosen] for name, column in self._columns.items()}
+            for region in regions(columns, self._labels, np.isin(chosen, sets)):
+                yield self._found(Region(region.text, chosen[region.sets]), verdict, why)
+
+    def _known(self, failing: Numbers, verdict: Verdict) -> list[str]:
+        """Of each set, why a baseline lists it. Its rules are about cases, so each set is looked at as one."""
+        rules = self._driver.baseline
+        if not rules.rules:
+            return [""] * len(failing)
+        found = (rules.known(self._case(int(self._numbers[place]), "dynamic"), verdict) for place in failing)
+        return ["" if rule is None else rule.text for rule in found]
+
+    def _found(self, region: Region, verdict: Verdict, known: str) -> _Found:
+        """A region with the smallest set of it that fails alone as well."""
+        self._emit(Shrinking(self._driver.spec, f"{AREA}.{self._universe.name}"))
+        size = np.sum([np.abs(column[region.sets]) for column in self._columns.values()], axis=0)
+        order = region.sets[np.argsort(size, kind="stable")]
+        failing, place = None, int(order[0])
+        for candidate in order[:TRIED].tolist():
+            failing = self._judged(self._case(int(self._numbers[candidate]), "dynamic"))
+            if failing.attempt.verdict is not Verdict.PASS:
+                place = candidate
+                break
+        assert failing is not None
+        smallest = ", ".join(
+            f"{axis} {self._labels[axis][column[place]] if axis in self._labels else column[place]}"
+            for axis, column in self._columns.items()
+        )
+        if failing.attempt.verdict is Verdict.PASS:
+            detail = f"{verdict.value} among others in a dispatch, pass alone"
+            attempt = replace(failing.attempt, verdict=Verdict.FLAKY, detail=detail)
+            return _Found(region, replace(failing, attempt=attempt), smallest, {}, known)
+        constness: dict[str, str] = {}
+        if any(dynamics(failing.case)):
+            for kind in _CONSTNESS:
+                constness[kind] = self._judged(self._case(int(self._numbers[place]), kind)).attempt.verdict.value
+        if not known:
+            failing = Shrinker(None, self._driver, self._oracle, self._profile, self._emit).reduced(failing)
+        return _Found(region, failing, smallest, constness, known)
+
+    def _told(self, place: int, alike: list[_Found]) -> tuple[Cause, Result]:
+        """What is said of regions with one cause: each of them, and the first one's case."""
+        alike.sort(key=lambda one: -len(one.region.sets))
+        first, count = alike[0], sum(len(one.region.sets) for one in alike)
+        where = [f"{one.region.text} ({len(one.region.sets):,})" for one in alike]
+        text = first.region.text if len(alike) == 1 else "; or ".join(where)
+        name = f"{AREA}.{self._universe.name}" + (f".{place}" if place > 1 else "")
+        parts = [f"{count:,} parameter sets: {text}", f"the smallest: {first.smallest}"]
+        parts += [f"with {_CONSTNESS[kind]}: {seen}" for kind, seen in first.constness.items()]  # type: ignore[index]
+        parts += [first.failing.attempt.detail] if first.failing.attempt.detail else []
+        result = self._result(name, first, "\n".join(parts))
+        cause = Cause(name, text, count, result.verdict, first.smallest, first.constness, first.known)
+        return cause, result
+
+    def _result(self, name: str, found: _Found, detail: str) -> Result:
+        driver, failing = self._driver, found.failing
+        attempt = rerun_findings(driver, failing.case, failing.expectation, failing.attempt, self._reruns)
+        case = msgspec.structs.replace(failing.case, name=f"{AREA}.{self._universe.name}.{failing.case.content_hash}")
+        shown = finding(failing.case, attempt, failing.expectation, self._oracle)
+        return Result(
+            driver.spec,
+            AREA,
+            name,
+            generated=True,
+            verdict=attempt.verdict,
+            examples=0,
+            unsupported=0,
+            seconds=0.0,
+            detail=detail,
+            finding=msgspec.structs.replace(shown, case=case, reduction=failing.reduction),
+            runs={v.value: n for v, n in attempt.runs.items()},
+            known=found.known,
+        )
+
+    def _judged(self, case: Case) -> Failing:
+        (judged,) = judge_all([case], [self._driver], self._oracle.expect)
+        return Failing(case, judged.attempts[0], judged.expectation)
+
+    def _case(self, number: int, constness: Constness) -> Case:
+        ((part, numbers),) = self._universe.by_part(np.array([number]))
+        return part.sweep(numbers).case(0, constness)
+
+
+def values_of(universe: Universe, numbers: Numbers) -> tuple[dict[str, Column], dict[str, tuple[str, ...]]]:
+    """The value of every axis for sets of these ascending numbers; texts of axes that are not numbers."""
+    columns: dict[str, list[Column]] = {}
+    labels: dict[str, tuple[str, ...]] = {}
+    for axis in universe.parts[0].fixed:
+        texts = dict.fromkeys(str(part.fixed[axis]) for part in universe.parts)
+        labels[axis] = tuple(texts)
+    for part, within in universe.by_part(numbers):
+        values = part.values(within)
+        for axis, known in labels.items():
+            values[axis] = np.full(len(within), known.index(str(part.fixed[axis])), np.int64)
+        for axis, column in values.items():
+            columns.setdefault(axis, []).append(column)
+    return {axis: np.concatenate(parts) for axis, parts in columns.items()}, labels
+
+
+def _signature(case: Case) -> str:
+    """The program of a case without its numbers: what remains the same of one cause in several regions."""
+    return msgspec.json.encode(_without_numbers(plain(case)["program"])).decode()
+
+
+def _without_numbers(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _without_numbers(item) for key, item in value.items()}
+        case list():
+            return [_without_numbers(item) for item in value]
+        case bool() | str() if not str(value).startswith("0x"):
+            return value
+    return 0
