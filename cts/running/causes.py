@@ -19,9 +19,10 @@ from cts.model.plain import plain
 from cts.oracle.expectation import Oracle
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
+from cts.sweeps.contents import Numbers
 from cts.sweeps.judging import VERDICTS, State, States
 from cts.sweeps.regions import Column, Region, regions
-from cts.sweeps.universe import Numbers, Universe
+from cts.sweeps.universe import Universe
 from cts.verdict import Verdict
 
 #: The area of results of sweeps.

@@ -13,7 +13,7 @@ from cts.model import Case, dynamic_words, dynamics
 from cts.model.sweep import Sweep, Words
 from cts.running.drawing import Undrawn, made, recorded
 from cts.spirv.lower.structure import Structure, structure_of
-from cts.sweeps.universe import Numbers
+from cts.sweeps.contents import Numbers
 
 #: How often each number is drawn anew.
 ROUNDS = 2

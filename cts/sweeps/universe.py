@@ -153,7 +153,11 @@ class Part:
             name: np.where(column >= (1 << 32) - (1 << 16), column - (1 << 32), column)
             for name, column in values.items()
         }
-        return signed | {_name(every): place for every, place in zip(self.data, contents, strict=True)}
+        return signed | dict(zip(self._data_names(), contents, strict=True))
+
+    def _data_names(self) -> list[str]:
+        """What the numbers of contents are called."""
+        return ["data"] if len(self.data) == 1 else [f"data of {' and '.join(every.buffers)}" for every in self.data]
 
     def _places(self, numbers: Numbers) -> tuple[list[Numbers], list[Numbers]]:
         """The places of sets on each run-time axis, and the numbers of their contents of each data."""
@@ -301,7 +305,8 @@ class _Reader:
             node[steps[-1]] = value
         except (KeyError, IndexError, TypeError):
             what = f"the template has no {place}"
-            raise self.error(f"axes.{axis}", what, "a path of the template, such as program[1].dims[0]") from None
+            at = "each" if self.file.axes[axis].each else "at"
+            raise self.error(f"axes.{axis}.{at}", what, "a path of the template, such as program[1].dims[0]") from None
 
     def _words(self, case: Case, name: str, axis: Axis, run_time: dict[str, int]) -> Words:
         """The values of a run-time axis as words."""

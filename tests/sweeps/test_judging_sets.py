@@ -105,7 +105,7 @@ def test_a_gap_is_its_set_s() -> None:
 
 
 @pytest.mark.parametrize("takes", [False, True])
-def test_a_driver_that_raises_has_errors(takes: bool) -> None:  # noqa: FBT001
+def test_a_driver_that_raises_has_errors(takes: bool) -> None:
     class Raising(Sweeping):
         def run_sweeps(self, jobs):  # type: ignore[no-untyped-def]
             if takes:
