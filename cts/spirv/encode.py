@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 from cts.spirv.grammar import Instruction, Operand, OperandKind, grammar, only_ids
 
@@ -58,10 +58,10 @@ def encode(
             and _ONLY_IDS.issuperset(map(type, values))
         ):
             # Most instructions of a function, and the way below takes much longer.
-            first = count + 1 << 16 | instruction.opcode
+            first, given = count + 1 << 16 | instruction.opcode, cast("tuple[Id, ...]", values)
             if result is None:
-                return first, *values  # type: ignore[return-value]
-            return first, *values[: ids.result], result, *values[ids.result :]  # type: ignore[return-value]
+                return first, *given
+            return first, *given[: ids.result], result, *given[ids.result :]
     # Modules have most of their declarations in common. Equal numbers may be of different types.
     declared = numbers.get(values[0]) if values and type(values[0]) is Id else None
     key = instruction.opcode, result, values, tuple(map(type, values)), declared

@@ -69,7 +69,7 @@ class _Search:
         self.passing = _evenly(np.flatnonzero(~fails))
 
     def regions(self) -> list[Region]:
-        found = []
+        found: list[Region] = []
         while self.left.size and len(found) < REGIONS:
             conditions = self._next()
             if conditions is None:
@@ -185,7 +185,7 @@ def _conditions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, .
             if len(np.unique(column % divisor)) > 1:
                 yield _divided(name, divisor)
     for a, b in permutations(numeric, 2):
-        yield from _related(a, b, (columns[b] > 0).all())
+        yield from _related(a, b, bool((columns[b] > 0).all()))
     for a, b, c in permutations(numeric, 3):
         # Offset, span and dimension of one dimension, say.
         if a < b and _number(a) == _number(b) == _number(c):
