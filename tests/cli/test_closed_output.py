@@ -24,6 +24,7 @@ CLOSED = 141
 ARGUMENTS = {
     "demo": (),
     "run": (CASE, "-d", "fake:wrong"),
+    "sweep": ("matrix_negations_8", "-d", "interpreter"),
     "diff": ("cts-run/001", "cts-run/001"),
     "baseline": ("cts-run",),
     "triage": (),
