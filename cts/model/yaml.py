@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -217,10 +218,16 @@ def _steps(path: str, root: yaml.Node) -> Iterator[yaml.Node]:
         yield node
 
 
-def locate(where: str, text: str, path: str) -> str:
-    """`file:line: path`, with the line of the deepest part of `path` that exists."""
+@lru_cache(maxsize=4)
+def _composed(text: str) -> yaml.Node:
     root = yaml.compose(text, Loader=_Loader)
     assert root is not None, "parsed before, so not empty"
+    return root
+
+
+def locate(where: str, text: str, path: str) -> str:
+    """`file:line: path`, with the line of the deepest part of `path` that exists."""
+    root = _composed(text)
     *_, node = root, *_steps(path, root)
     return f"{where}:{node.start_mark.line + 1}: {path or 'top level'}"
 

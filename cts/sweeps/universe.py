@@ -23,7 +23,7 @@ from msgspec import Meta, Struct
 
 from cts.errors import BadInput
 from cts.model import Case, Scalar, dynamic_words, dynamics
-from cts.model.component import encode
+from cts.model.component import ComponentType, encode
 from cts.model.delivery import component_of
 from cts.model.sweep import Sweep, Words, sets_at_a_time
 from cts.model.yaml import case_of, locate, parse
@@ -225,6 +225,8 @@ class _Reader:
         self.file = file
         self.text = text
         self.path = path
+        #: The words of axes as values of a component type, or (None) as integers.
+        self.words: dict[tuple[str, ComponentType | None], Words] = {}
 
     def universe(self) -> Universe:
         for name, axis in self.file.axes.items():
@@ -312,17 +314,25 @@ class _Reader:
         """The values of a run-time axis as words."""
         operands = list(dynamics(case))
         index, place, operand = operands[run_time[axis.at[0]]]
-        try:
-            if isinstance(operand, Scalar):
-                if not all(type(v) is int and -(2**31) <= v < 2**32 for v in axis.items):
-                    raise ValueError("integers of 32 bits")
-                return np.array([v & 0xFFFFFFFF for v in axis.items], np.uint32)
-            return encode(component_of(case, index, place), list(axis.items)).astype(np.uint32)
-        except (ValueError, TypeError) as e:
-            raise self.error(f"axes.{name}.values", f"not values of {axis.at[0]}", str(e)) from e
+        component = None if isinstance(operand, Scalar) else component_of(case, index, place)
+        if (name, component) not in self.words:
+            try:
+                self.words[name, component] = _as_words(axis.items, component)
+            except (ValueError, TypeError) as e:
+                raise self.error(f"axes.{name}.values", f"not values of {axis.at[0]}", str(e)) from e
+        return self.words[name, component]
 
     def error(self, place: str, what: str, remedy: str) -> BadInput:
         return BadInput("universe-invalid", what, locate(str(self.path), self.text, place), remedy)
+
+
+def _as_words(items: tuple[Any, ...], component: ComponentType | None) -> Words:
+    """Values of an axis as words. Raises ValueError or TypeError for what cannot be one."""
+    if component is not None:
+        return encode(component, list(items)).astype(np.uint32)
+    if not all(type(v) is int and -(2**31) <= v < 2**32 for v in items):
+        raise ValueError("integers of 32 bits")
+    return np.array([v & 0xFFFFFFFF for v in items], np.uint32)
 
 
 def _run_time(case: Case) -> dict[str, int]:
