@@ -274,10 +274,15 @@ class _Run:
                 continue
             run = SweepRun(entry, some, oracle, plan.profile, self.emit, plan.reruns, self.time_is_up)
             run.resume(plan.resumed.sets)
+            why = ""
             for task, answer in self.executor.perform(run.tasks()):
                 assert isinstance(task, Sets)
                 run.take(task, answer)
-            self._add(list(run.finish(self._stopping())))
+                # Whether a baseline lists what differs is known when all sets are judged.
+                if plan.stop_at_first and not plan.baseline.rules and run.differs:
+                    why = STOPPED
+                    break
+            self._add(list(run.finish(why or self._stopping())))
 
     def _together(self, runs: Sequence[AreaRun]) -> None:
         by_area = {run.area: run for run in runs}

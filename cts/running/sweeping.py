@@ -89,6 +89,12 @@ class SweepRun:
             if pending:
                 yield Sets(self.entry, self.chosen, start, stop, pending)
 
+    @property
+    def differs(self) -> bool:
+        """Whether some set does not pass on some driver."""
+        wrong = [int(state) for state, verdict in VERDICTS.items() if verdict is not Verdict.PASS]
+        return any(np.isin(progress.states, wrong).any() for progress in self._progress.values())
+
     def take(self, task: Sets, answer: Answer) -> None:
         """Keep what became of sets, and tell of it."""
         for event in answer.events:

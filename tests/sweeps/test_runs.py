@@ -109,6 +109,15 @@ def test_processes_say_the_same(universe: Path, monkeypatch: pytest.MonkeyPatch)
     assert (one.passed, one.excluded, one.causes) == (two.passed, two.excluded, two.causes)
 
 
+def test_a_sweep_stops_at_its_first_finding(universe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeping, "TASK_SETS", 50)
+    status, events = events_of(plan(universe, EDGE, stop_at_first=True))
+    (one,) = swept(events)
+    assert status == 1 and one.causes and one.not_run["the run stopped at its first finding"] > 0
+    judged = one.passed + sum(one.excluded.values()) + sum(c.sets for c in one.causes)
+    assert judged + sum(one.not_run.values()) == 480
+
+
 def test_no_time(universe: Path) -> None:
     _, events = events_of(plan(universe, RIGHT, max_seconds=0))
     (result,) = results(events)
