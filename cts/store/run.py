@@ -21,6 +21,7 @@ from cts.judging.events import (
     RunFinished,
     SetsJudged,
     Trouble,
+    UniverseSwept,
 )
 from cts.judging.judge import ResumeState
 from cts.model.identity import HASHES
@@ -39,7 +40,7 @@ class Run:
     `judged` has the cases that ran, with what was generated and did not pass; `problems` what was
     rejected and which drivers had errors; `footer` is None where the run did not end, `not_validated` unless no
     spirv-val checked the modules. `died` counts, by driver and content hash, how often a process died while the
-    driver had a case.
+    driver had a case. `sets` are the parameter sets that were judged, `swept` what sweeps came to.
     """
 
     path: Path
@@ -51,6 +52,7 @@ class Run:
     not_validated: NotValidated | None = None
     died: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     sets: tuple[SetsJudged, ...] = ()
+    swept: tuple[UniverseSwept, ...] = ()
 
     def findings(self) -> list[Result]:
         """The results that are neither pass nor left out."""
@@ -107,6 +109,7 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
     results: dict[tuple[str, str], Result] = {}
     judged: list[CaseJudged] = []
     sets: list[SetsJudged] = []
+    swept: dict[tuple[str, str], UniverseSwept] = {}
     problems: dict[Rejected | Trouble, None] = {}
     footer, missing = None, None
     for event in events:
@@ -119,6 +122,8 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
                 judged.append(event)
             case SetsJudged():
                 sets.append(event)
+            case UniverseSwept():
+                swept[event.driver, event.universe] = event
             case Rejected() | Trouble():
                 problems[event] = None
             case RunFinished():
@@ -128,7 +133,7 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
             case _:
                 pass
     known = tuple(results.values()), tuple(judged), tuple(problems)
-    return Run(path, manifest, *known, footer, missing, deaths(events), tuple(sets))
+    return Run(path, manifest, *known, footer, missing, deaths(events), tuple(sets), tuple(swept.values()))
 
 
 def resume(path: Path) -> tuple[RunFolder, Plan]:

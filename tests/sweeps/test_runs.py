@@ -186,7 +186,8 @@ def test_a_failing_sweep_names_the_case_file_that_shows_it(cts: Cts, universe: P
     kinds = [json.loads(line)["event"] for line in Path("out.jsonl").read_text().splitlines()]
     assert {"sets-judged", "universe-swept", "result"} <= set(kinds)
     assert "clamp = ClampToEdge" in Path("out.xml").read_text()
-    assert cts("report", "cts-run", "--html", "out.html").status == 0
+    assert cts("report", "cts-run/001", "--html", "out.html").status == 0
+    assert "of all 480 parameter sets" in Path("out.html").read_text().replace("<wbr>", "")
 
 
 def test_the_list(cts: Cts, universe: Path) -> None:
