@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cts.cli import completion
 from cts.cli.paths import written
+
+
+def _input(name: str, text: str, metavar: str) -> Any:
+    """A file or folder that is there."""
+    return typer.Option(name, help=text, metavar=metavar, autocompletion=completion.paths)
+
+
+def _output(name: str, text: str, metavar: str | None = None) -> Any:
+    """A file or folder to write."""
+    return typer.Option(name, help=text, metavar=metavar, callback=written, autocompletion=completion.paths)
+
 
 Drivers = Annotated[
     list[str] | None,
@@ -39,23 +50,11 @@ MaxTime = Annotated[
 Stop = Annotated[bool, typer.Option("-x", "--exitfirst", help="Stop at the first finding.")]
 
 QuarantineFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--quarantine",
-        help="Cases known to hang or crash a device: left out, or run last.",
-        metavar="FILE",
-        autocompletion=completion.paths,
-    ),
+    Path | None, _input("--quarantine", "Cases known to hang or crash a device: left out, or run last.", "FILE")
 ]
 
 BaselineFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--baseline",
-        help="Known failures: new ones and unexpected passes fail the run.",
-        metavar="FILE",
-        autocompletion=completion.paths,
-    ),
+    Path | None, _input("--baseline", "Known failures: new ones and unexpected passes fail the run.", "FILE")
 ]
 
 Validation = Annotated[
@@ -73,58 +72,16 @@ Transforms = Annotated[
 
 Reruns = Annotated[int, typer.Option("--reruns", help="How often a finding is run again, to find flaky ones.", min=0)]
 
-JsonFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--json",
-        help="Write events as JSON lines to this file; - for stdout.",
-        callback=written,
-        autocompletion=completion.paths,
-    ),
-]
+JsonFile = Annotated[Path | None, _output("--json", "Write events as JSON lines to this file; - for stdout.")]
 
-SaveFolder = Annotated[
-    Path,
-    typer.Option(
-        "--save-dir",
-        help="The folder of runs, in which this run gets its own.",
-        metavar="DIR",
-        callback=written,
-        autocompletion=completion.paths,
-    ),
-]
+SaveFolder = Annotated[Path, _output("--save-dir", "The folder of runs, in which this run gets its own.", "DIR")]
 
-JunitFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--junit",
-        help="Write JUnit XML when the run ends.",
-        metavar="FILE",
-        callback=written,
-        autocompletion=completion.paths,
-    ),
-]
+JunitFile = Annotated[Path | None, _output("--junit", "Write JUnit XML when the run ends.", "FILE")]
 
-HtmlFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--html",
-        help="Write an HTML report when the run ends.",
-        metavar="FILE",
-        callback=written,
-        autocompletion=completion.paths,
-    ),
-]
+HtmlFile = Annotated[Path | None, _output("--html", "Write an HTML report when the run ends.", "FILE")]
 
 BundleFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--bundle-dir",
-        help="Write a bundle for each finding, to report it to others.",
-        metavar="DIR",
-        callback=written,
-        autocompletion=completion.paths,
-    ),
+    Path | None, _output("--bundle-dir", "Write a bundle for each finding, to report it to others.", "DIR")
 ]
 
 BundleSeconds = Annotated[
@@ -137,12 +94,4 @@ BundleSeconds = Annotated[
     ),
 ]
 
-ResumedFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--resume",
-        help="Continue an interrupted run; its settings are kept.",
-        metavar="RUN",
-        autocompletion=completion.paths,
-    ),
-]
+ResumedFolder = Annotated[Path | None, _input("--resume", "Continue an interrupted run; its settings are kept.", "RUN")]

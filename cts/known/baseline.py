@@ -17,6 +17,7 @@ import yaml
 from cts.known.quarantine import Quarantine, Rule, rules
 from cts.model import Case
 from cts.model.identity import HASHES
+from cts.model.sweep import AREA
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def document(results: Sequence[Result], identities: Mapping[str, str], reason: s
         if not result.verdict.is_finding:
             continue
         case = result.finding.case.name if result.finding is not None else result.name
-        if result.area == "sweep":
+        if result.area == AREA:
             case = ".".join(result.name.split(".")[:2])
         elif result.generated and result.finding is not None:
             case = generated_name(result.area, result.finding.case)

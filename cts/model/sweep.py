@@ -38,6 +38,15 @@ MAX_WORKGROUPS = 65535
 MAX_WINDOW_BYTES = 1 << 27
 
 
+#: The area of results of sweeps.
+AREA = "sweep"
+
+
+def sweep_name(universe: str) -> str:
+    """What the results of a universe, and the cases of its sets, are called."""
+    return f"{AREA}.{universe}"
+
+
 @dataclass(frozen=True)
 class Windows:
     """`count` windows of `size` bytes of one buffer, each `stride` bytes after the one before."""
@@ -48,11 +57,10 @@ class Windows:
 
     def memory(self, contents: Bytes) -> Bytes:
         """Memory with these contents, (count, size) or (1, size): guard, windows with their gaps, guard."""
-        rows = self._rows(np.empty(self.count * self.stride + 2 * GUARD_BYTES, np.uint8))
-        rows.base[:GUARD_BYTES] = rows.base[-GUARD_BYTES:] = guard_pattern()  # type: ignore[index]
-        rows[:, : self.size] = contents
-        rows[:, self.size :] = guard_pattern()[: self.stride - self.size]
-        memory: Bytes = rows.base  # type: ignore[assignment]
+        memory = np.empty(self.count * self.stride + 2 * GUARD_BYTES, np.uint8)
+        memory[:GUARD_BYTES] = memory[-GUARD_BYTES:] = guard_pattern()
+        self.contents(memory)[:] = contents
+        self.gaps(memory)[:] = guard_pattern()[: self.stride - self.size]
         return memory
 
     def contents(self, memory: Bytes) -> Bytes:
@@ -91,10 +99,11 @@ class Sweep:
     @cached_property
     def windows(self) -> dict[str, Windows]:
         """The windows of the buffers that have them."""
+        divided = {*self.data, *written(self.template)}
         return {
             name: Windows(len(self), buffer.size, window_stride(buffer.size, buffer.element_size))
             for name, buffer in self.template.buffers.items()
-            if name in self.data or name in written(self.template)
+            if name in divided
         }
 
     def chosen(self, which: npt.NDArray[np.intp] | npt.NDArray[np.bool_] | slice) -> Sweep:

@@ -12,6 +12,7 @@ from cts.judging.events import Finding, GeneratorFault, Mismatch, Result, RunSta
 from cts.judging.guesses import RightBeforeStore, WrongBeforeStore
 from cts.judging.sentences import guess_text, step_text, writer_text
 from cts.model import dumps_case
+from cts.model.sweep import AREA
 from cts.oracle.trace import WrittenByConversion, WrittenByInstruction
 
 #: Differing elements shown after the first; a saved report has more.
@@ -147,7 +148,7 @@ def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None =
 def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, most: int | None) -> Iterator[str]:
     finding = result.finding
     yield title(result)
-    if result.area == "sweep" and finding is not None:
+    if result.area == AREA and finding is not None:
         yield "found by a sweep, then reduced"
     elif result.generated and finding is not None:
         seed = f" of seed {header.seed}" if header else ""

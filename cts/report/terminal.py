@@ -14,6 +14,7 @@ from rich.table import Table
 
 from cts.errors import BadInput, CtsError, HarnessTrouble, OutputClosed
 from cts.judging import events as ev
+from cts.model.sweep import AREA
 from cts.report.failure import failure, fault_text
 from cts.report.reasons import unsupported_lines
 from cts.running.tally import Tally
@@ -167,14 +168,14 @@ class Terminal:
     def _area_done(self, result: ev.Result) -> None:
         """Count the examples that a finding has made needless."""
         assert self.header is not None
-        area = result.name if result.area == "sweep" else result.area
-        if result.area != "sweep" or area.removeprefix("sweep.") in self.header.sweeps:
+        area = result.name if result.area == AREA else result.area
+        if result.area != AREA or area.removeprefix(f"{AREA}.") in self.header.sweeps:
             self._advance(self._task(area, area), self._examples(area) - self.seen[result.driver, area])
 
     def _examples(self, area: str) -> int:
         """The examples of an area, or the parameter sets of `sweep.NAME`, on each driver."""
         assert self.header is not None
-        return self.header.sweeps.get(area.removeprefix("sweep."), self.header.max_examples)
+        return self.header.sweeps.get(area.removeprefix(f"{AREA}."), self.header.max_examples)
 
     def _reduced(self, event: ev.Reduced) -> None:
         if self.shrinking is not None:

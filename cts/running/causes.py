@@ -16,17 +16,16 @@ from cts.judging.judge import OpenDriver
 from cts.judging.reruns import rerun_findings
 from cts.model import Case, dynamics
 from cts.model.plain import plain
+from cts.model.sweep import AREA, sweep_name
 from cts.oracle.expectation import Oracle
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
 from cts.sweeps.contents import Numbers
-from cts.sweeps.judging import VERDICTS, State, States
+from cts.sweeps.judging import VERDICTS, State, States, have_verdict, wrong
 from cts.sweeps.regions import Column, Region, regions
+from cts.sweeps.selection import Chosen
 from cts.sweeps.universe import Universe
 from cts.verdict import Verdict
-
-#: The area of results of sweeps.
-AREA = "sweep"
 
 #: How many sets of a region are tried alone, the smallest first, to find one that fails there, too.
 TRIED = 8
@@ -72,12 +71,12 @@ class Causes:
         self._labels: dict[str, tuple[str, ...]] = {}
         self._numbers: Numbers = np.zeros(0, np.int64)
 
-    def find(self, numbers: Numbers, states: States) -> list[tuple[Cause, Result]]:
-        """Each cause with the result that shows it; `states` are those of the sets of these ascending numbers."""
-        judged = np.isin(states, [int(s) for s in VERDICTS])
-        if (states[judged] == State.PASS).all():
+    def find(self, chosen: Chosen, states: States) -> list[tuple[Cause, Result]]:
+        """Each cause with the result that shows it; `states` are those of all chosen sets."""
+        if not wrong(states).any():
             return []
-        self._numbers, states = numbers[judged], states[judged]
+        known = have_verdict(states)
+        self._numbers, states = chosen.numbers(0, chosen.count)[known], states[known]
         self._columns, self._labels = values_of(self._universe, self._numbers)
         found = [
             (verdict, one)
@@ -111,7 +110,7 @@ class Causes:
 
     def _found(self, region: Region, verdict: Verdict, known: str) -> _Found:
         """A region with the smallest set of it that fails alone as well."""
-        self._emit(Shrinking(self._driver.spec, f"{AREA}.{self._universe.name}"))
+        self._emit(Shrinking(self._driver.spec, sweep_name(self._universe.name)))
         size = np.sum([np.abs(column[region.sets]) for column in self._columns.values()], axis=0)
         order = region.sets[np.argsort(size, kind="stable")]
         failing, place = None, int(order[0])
@@ -134,7 +133,7 @@ class Causes:
             for kind in _CONSTNESS:
                 constness[kind] = self._judged(self._case(int(self._numbers[place]), kind)).attempt.verdict.value
         if not known:
-            failing = Shrinker(None, self._driver, self._oracle, self._profile, self._emit).reduced(failing)
+            failing = Shrinker(self._driver, self._oracle, self._profile, self._emit).reduced(failing)
         return _Found(region, failing, smallest, constness, known)
 
     def _told(self, place: int, alike: list[_Found]) -> tuple[Cause, Result]:
@@ -143,7 +142,7 @@ class Causes:
         first, count = alike[0], sum(len(one.region.sets) for one in alike)
         where = [f"{one.region.text} ({len(one.region.sets):,})" for one in alike]
         text = first.region.text if len(alike) == 1 else "; or ".join(where)
-        name = f"{AREA}.{self._universe.name}" + (f".{place}" if place > 1 else "")
+        name = sweep_name(self._universe.name) + (f".{place}" if place > 1 else "")
         parts = [f"{count:,} parameter sets: {text}", f"the smallest: {first.smallest}"]
         parts += [f"with {_CONSTNESS[kind]}: {seen}" for kind, seen in first.constness.items()]  # type: ignore[index]
         parts += [first.failing.attempt.detail] if first.failing.attempt.detail else []
@@ -154,7 +153,9 @@ class Causes:
     def _result(self, name: str, found: _Found, detail: str) -> Result:
         driver, failing = self._driver, found.failing
         attempt = rerun_findings(driver, failing.case, failing.expectation, failing.attempt, self._reruns)
-        case = msgspec.structs.replace(failing.case, name=f"{AREA}.{self._universe.name}.{failing.case.content_hash}")
+        case = msgspec.structs.replace(
+            failing.case, name=f"{sweep_name(self._universe.name)}.{failing.case.content_hash}"
+        )
         shown = finding(failing.case, attempt, failing.expectation, self._oracle)
         return Result(
             driver.spec,
@@ -172,8 +173,8 @@ class Causes:
         )
 
     def _judged(self, case: Case) -> Failing:
-        (judged,) = judge_all([case], [self._driver], self._oracle.expect)
-        return Failing(case, judged.attempts[0], judged.expectation)
+        (one,) = judge_all([case], [self._driver], self._oracle.expect)
+        return Failing(case, one.attempts[0], one.expectation)
 
     def _case(self, number: int, constness: Constness) -> Case:
         ((part, numbers),) = self._universe.by_part(np.array([number]))

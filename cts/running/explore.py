@@ -26,7 +26,7 @@ from cts.running.operand_sets import Given, parameter_sets
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
 from cts.running.survey import Attempted, Found, Omitted, Seen
-from cts.sweeps.judging import VERDICTS, State, judge_sets
+from cts.sweeps.judging import have_verdict, judge_sets, wrong
 from cts.verdict import Verdict
 
 
@@ -138,8 +138,8 @@ class Explorer:
             return passed
         judged = judge_sets(sets, np.arange(len(sets.words)), driver, self._oracle)
         states, seconds = judged.states, passed.seconds + judged.seconds
-        count = int(np.isin(states, [int(state) for state in VERDICTS]).sum())
-        for place in np.flatnonzero(np.isin(states, [int(s) for s in VERDICTS if s is not State.PASS])).tolist():
+        count = int(have_verdict(states).sum())
+        for place in np.flatnonzero(wrong(states)).tolist():
             one = sets.sweep(np.array([place])).case(0)
             (again,) = judge_all([one], [driver], self._oracle.expect, self._judged)
             if again.attempts[0].verdict is not Verdict.PASS:
@@ -158,7 +158,7 @@ class Explorer:
         shrunk = not excluded_from_shrinking(driver, failing.case)
         if shrunk:
             self._emit(Shrinking(driver.spec, self._area))
-            failing = Shrinker(self._source, driver, self._oracle, self._profile, self._emit).shrunk(number, failing)
+            failing = Shrinker(driver, self._oracle, self._profile, self._emit).shrunk(self._source, number, failing)
             again = rerun_findings(driver, failing.case, failing.expectation, failing.attempt, self._reruns)
             failing = replace(failing, attempt=again)
         case = msgspec.structs.replace(failing.case, name=generated_name(self._area, failing.case))

@@ -52,6 +52,7 @@ from cts.judging.judge import NO_RESUME_STATE, OpenDriver, ResumeState, trouble
 from cts.judging.reruns import RERUNS
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
+from cts.model.sweep import AREA, sweep_name
 from cts.plugins import registry
 from cts.running.areas import AreaRun
 from cts.running.corpus import Entry
@@ -266,11 +267,12 @@ class _Run:
         """All universes, in their order."""
         plan, oracle = self.plan, registry.oracle()
         for entry in plan.sweeps:
-            some = self._open_questions(f"sweep.{entry.name}", drivers)
+            name = sweep_name(entry.name)
+            some = self._open_questions(name, drivers)
             if not some:
                 continue
             if why := self._stopping():
-                self._add([not_run(d.spec, "sweep", f"sweep.{entry.name}", why, generated=True) for d in some])
+                self._add([not_run(d.spec, AREA, name, why, generated=True) for d in some])
                 continue
             run = SweepRun(entry, some, oracle, plan.profile, self.emit, plan.reruns, self.time_is_up)
             run.resume(plan.resumed.sets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cts.choices import Source
@@ -37,32 +38,31 @@ class Shrinker:
     Both keep to the verdict that it began with, so that it never slips from a driver's failure into an error of ours.
     """
 
-    def __init__(
-        self, source: Source[Case] | None, driver: OpenDriver, oracle: Oracle, profile: Profile, emit: Emit
-    ) -> None:
-        self._source = source
+    def __init__(self, driver: OpenDriver, oracle: Oracle, profile: Profile, emit: Emit) -> None:
         self._driver = driver
         self._oracle = oracle
         self._profile = profile
         self._emit = emit
 
-    def shrunk(self, number: int, failing: Failing) -> Failing:
+    def shrunk(self, source: Source[Case], number: int, failing: Failing) -> Failing:
         """The smallest that was found; `flaky` where the same case does not fail again. Raises KeyboardInterrupt."""
-        verdict = failing.attempt.verdict
-        again = self._attempt(failing.case)
-        if again is None or again.attempt.verdict is not verdict:
-            return _flaky(failing, verdict, again.attempt.verdict if again is not None else Verdict.NOT_RUN)
-        smaller = self._of_draws(number, again)
-        return smaller if verdict is Verdict.ERROR else self._minimized(smaller)
-
-    def reduced(self, failing: Failing) -> Failing:
-        """As `shrunk`, of a case that has no draws."""
         again = self._attempt(failing.case)
         if again is None:
-            return failing
-        if again.attempt.verdict is not failing.attempt.verdict:
-            return _flaky(failing, failing.attempt.verdict, again.attempt.verdict)
-        return again if again.attempt.verdict is Verdict.ERROR else self._minimized(again)
+            return _flaky(failing, failing.attempt.verdict, Verdict.NOT_RUN)
+        return self._smaller(failing, again, lambda first: self._of_draws(source, number, first))
+
+    def reduced(self, failing: Failing) -> Failing:
+        """As `shrunk`, of a case that has no draws; itself where it may not run again."""
+        again = self._attempt(failing.case)
+        return failing if again is None else self._smaller(failing, again, lambda first: first)
+
+    def _smaller(self, failing: Failing, again: Failing, of_draws: Callable[[Failing], Failing]) -> Failing:
+        """The case by simpler draws, then by the reducer, if it ends again as it did."""
+        verdict = failing.attempt.verdict
+        if again.attempt.verdict is not verdict:
+            return _flaky(failing, verdict, again.attempt.verdict)
+        simpler = of_draws(again)
+        return simpler if verdict is Verdict.ERROR else self._minimized(simpler)
 
     def _attempt(self, case: Case) -> Failing | None:
         """A case on the driver, unless it is a fault of ours or one that shrinking avoids."""
@@ -74,9 +74,8 @@ class Shrinker:
             return None
         return Failing(case, attempt, judged.expectation)
 
-    def _of_draws(self, number: int, first: Failing) -> Failing:
+    def _of_draws(self, source: Source[Case], number: int, first: Failing) -> Failing:
         """The case of the simplest draws that end alike. Smaller examples than the first one are of any shard."""
-        assert self._source is not None, "what is drawn has a source"
         verdict = first.attempt.verdict
         tried: dict[str, Failing | None] = {first.case.content_hash: first}
 
@@ -89,7 +88,7 @@ class Shrinker:
                 tried[identity] = attempted if attempted is not None and self._is(verdict, attempted) else None
             return tried[identity]
 
-        return simplest_example(self._source, self._profile.seed, number, alike, TRIALS) or first
+        return simplest_example(source, self._profile.seed, number, alike, TRIALS) or first
 
     def _is(self, verdict: Verdict, attempted: Failing) -> bool:
         known = self._driver.baseline.known_by_condition(attempted.case, verdict)

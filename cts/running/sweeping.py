@@ -6,34 +6,24 @@ import base64
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
 
 from cts.judging.events import Emit, Progress, Result, SetsJudged, UniverseSwept
 from cts.judging.judge import OpenDriver
+from cts.model.sweep import AREA, sweep_name
 from cts.oracle.expectation import Oracle
-from cts.running.causes import AREA, Causes
+from cts.running.causes import Causes
 from cts.running.deadline import Deadline
 from cts.running.profiles import Profile
 from cts.running.tasks import Answer, Sets
-from cts.sweeps.judging import VERDICTS, State, States
+from cts.sweeps.judging import VERDICTS, Judged, State, States, wrong
 from cts.sweeps.selection import Chosen, SweepEntry, opened
 from cts.verdict import Verdict
 
 #: Sets of one task: what is lost, at most, when a run is interrupted, and what a process gets at a time.
 TASK_SETS = 32_768
-
-
-@dataclass(eq=False)
-class _Progress:
-    """What became of the chosen sets on one driver."""
-
-    states: States
-    excluded: Counter[str] = field(default_factory=Counter)
-    details: dict[State, str] = field(default_factory=dict)
-    seconds: float = 0.0
 
 
 def chosen_sets(entry: SweepEntry, profile: Profile) -> Chosen:
@@ -66,18 +56,16 @@ class SweepRun:
         self._emit = emit
         self._reruns = reruns
         self._time_is_up = time_is_up
-        self._progress = {spec: _Progress(np.zeros(self.chosen.count, np.uint8)) for spec in self.specs}
+        self._progress = {spec: Judged(np.zeros(self.chosen.count, np.uint8)) for spec in self.specs}
 
     def resume(self, events: Iterable[SetsJudged]) -> None:
         """What an interrupted run has judged already."""
         for event in events:
             if event.universe == self.entry.name and event.driver in self._progress:
-                progress = self._progress[event.driver]
-                progress.states[event.start : event.start + event.count] = _unpacked(event.states)
-                progress.excluded.update(event.excluded)
-                progress.details = {State[n]: text for n, text in event.details.items()} | progress.details
-                progress.seconds += event.seconds
-                self._emit(Progress(event.driver, f"{AREA}.{self.entry.name}", event.count))
+                details = {State[name]: text for name, text in event.details.items()}
+                before = Judged(_unpacked(event.states), Counter(event.excluded), details, event.seconds)
+                self._progress[event.driver].put(event.start, before)
+                self._emit(Progress(event.driver, sweep_name(self.entry.name), event.count))
 
     def tasks(self) -> Iterator[Sets]:
         """The sets to judge, so many at a time, as long as there is time."""
@@ -92,19 +80,14 @@ class SweepRun:
     @property
     def differs(self) -> bool:
         """Whether some set does not pass on some driver."""
-        wrong = [int(state) for state, verdict in VERDICTS.items() if verdict is not Verdict.PASS]
-        return any(np.isin(progress.states, wrong).any() for progress in self._progress.values())
+        return any(wrong(progress.states).any() for progress in self._progress.values())
 
     def take(self, task: Sets, answer: Answer) -> None:
         """Keep what became of sets, and tell of it."""
         for event in answer.events:
             self._emit(event)
         for spec, judged in answer.sets.items():
-            progress = self._progress[spec]
-            progress.states[task.start : task.stop] = judged.states
-            progress.excluded.update(judged.excluded)
-            progress.details = judged.details | progress.details
-            progress.seconds += judged.seconds
+            self._progress[spec].put(task.start, judged)
             self._emit(
                 SetsJudged(
                     spec,
@@ -117,14 +100,14 @@ class SweepRun:
                     round(judged.seconds, 6),
                 )
             )
-            self._emit(Progress(spec, f"{AREA}.{self.entry.name}", task.stop - task.start))
+            self._emit(Progress(spec, sweep_name(self.entry.name), task.stop - task.start))
 
     def finish(self, why: str) -> Iterator[Result]:
         """The results: one for the universe, and one more for each further cause; `why` some sets were not judged."""
         for driver in self._drivers:
             yield from self._results(driver, self._progress[driver.spec], why)
 
-    def _results(self, driver: OpenDriver, progress: _Progress, why: str) -> Iterator[Result]:
+    def _results(self, driver: OpenDriver, progress: Judged, why: str) -> Iterator[Result]:
         states = progress.states
         counts = {State(s): int(n) for s, n in zip(*np.unique(states, return_counts=True), strict=True)}
         not_run = {}
@@ -133,7 +116,7 @@ class SweepRun:
         if State.PENDING in counts:
             not_run[why] = counts[State.PENDING]
         finder = Causes(self.universe, driver, self._oracle, self._profile, self._emit, self._reruns)
-        causes = finder.find(self.chosen.numbers(0, self.chosen.count), states)
+        causes = finder.find(self.chosen, states)
         swept = UniverseSwept(
             driver.spec,
             self.entry.name,
@@ -153,7 +136,7 @@ class SweepRun:
         whole = Result(
             driver.spec,
             AREA,
-            f"{AREA}.{self.entry.name}",
+            sweep_name(self.entry.name),
             True,
             passing,
             judged,

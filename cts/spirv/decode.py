@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from cts.spirv.encode import Id, NumberType, Value
+from cts.spirv.encode import Id, Memo, NumberType, Value
 from cts.spirv.grammar import MAGIC, Instruction, Operand, grammar, only_ids
 
 
@@ -80,10 +80,7 @@ def _operands(
     key = rule.opcode, *words
     known = _KNOWN.get(key)
     if known is None:
-        known = _read(rule, words, numbers, start)
-        if len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.clear()
-        _KNOWN[key] = known
+        known = _KNOWN.remember(key, _read(rule, words, numbers, start))
     return known
 
 
@@ -91,8 +88,7 @@ def _operands(
 _OF_CONTEXT = ("OpConstant", "OpSpecConstant", "OpSwitch")
 
 #: Instructions as they were read before: generated modules have more than half of theirs in common.
-_KNOWN: dict[tuple[int, ...], tuple[Id | None, tuple[Value, ...]]] = {}
-_MOST_KNOWN = 50_000
+_KNOWN: Memo[tuple[int, ...], tuple[Id | None, tuple[Value, ...]]] = Memo()
 
 
 def _read(

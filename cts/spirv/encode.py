@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 from cts.spirv.grammar import Instruction, Operand, OperandKind, grammar, only_ids
 
 #: An operand in a call of the emitter: an `Id`, a number, an enumerant's name or a string.
 Value: TypeAlias = "Id | int | float | str"
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 class Id(int):
@@ -67,16 +71,25 @@ def encode(
     key = instruction.opcode, result, values, tuple(map(type, values)), declared
     words = _KNOWN.get(key)
     if words is None:
-        words = _encode(instruction, result, values, numbers)
-        if len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.clear()
-        _KNOWN[key] = words
+        words = _KNOWN.remember(key, _encode(instruction, result, values, numbers))
     return words
 
 
+class Memo(dict[K, V]):
+    """What was worked out before, by all that it depends on; forgotten when it is too much."""
+
+    most = 50_000
+
+    def remember(self, key: K, value: V) -> V:
+        """The value, which is there from now on."""
+        if len(self) >= self.most:
+            self.clear()
+        self[key] = value
+        return value
+
+
 #: Instructions as they were written before.
-_KNOWN: dict[Hashable, tuple[int, ...]] = {}
-_MOST_KNOWN = 50_000
+_KNOWN: Memo[Hashable, tuple[int, ...]] = Memo()
 
 
 def _encode(

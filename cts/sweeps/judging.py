@@ -29,7 +29,7 @@ from cts.verdict import Verdict
 #: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.
 DISPATCH_SETS = 4096
 
-#: Sets of one dispatch where the process has died with more.
+#: Sets of one dispatch where the process has died with more, and of a block for drivers that run one case at a time.
 FEW_SETS = 64
 
 
@@ -69,6 +69,20 @@ VERDICTS = {
 }
 
 
+_JUDGED = [int(state) for state in VERDICTS]
+_WRONG = [int(state) for state in VERDICTS if state is not State.PASS]
+
+
+def have_verdict(states: States) -> npt.NDArray[np.bool_]:
+    """Which sets have a verdict."""
+    return np.isin(states, _JUDGED)
+
+
+def wrong(states: States) -> npt.NDArray[np.bool_]:
+    """Which sets have a verdict other than pass."""
+    return np.isin(states, _WRONG)
+
+
 @dataclass(eq=False)
 class Judged:
     """What became of some sets on a driver, (n,); how many each rule excludes; the first detail of each other state."""
@@ -83,6 +97,13 @@ class Judged:
         self.states[places] = state
         if detail:
             self.details.setdefault(state, detail)
+
+    def put(self, start: int, some: Judged) -> None:
+        """Put in what became of the sets from a place on."""
+        self.states[start : start + len(some.states)] = some.states
+        self.excluded.update(some.excluded)
+        self.details = some.details | self.details
+        self.seconds += some.seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +143,11 @@ def judge_sets(part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle)
 
 def together(parts: Sequence[Judged]) -> Judged:
     """What became of sets of several parts, one after the other."""
-    details: dict[State, str] = {}
+    whole, start = Judged(np.zeros(sum(len(part.states) for part in parts), np.uint8)), 0
     for part in parts:
-        details = part.details | details
-    excluded = sum((part.excluded for part in parts), Counter[str]())
-    return Judged(np.concatenate([p.states for p in parts]), excluded, details, sum(p.seconds for p in parts))
+        whole.put(start, part)
+        start += len(part.states)
+    return whole
 
 
 class _Judge:
@@ -177,17 +198,20 @@ class _Judge:
 
     def _blocks(self) -> Iterator[_Block]:
         """The sets that are neither judged nor excluded, in blocks; excludes what breaks a rule."""
-        most = min(DISPATCH_SETS, sets_at_a_time(self.part.template, self.part.data_buffers))
+        together = isinstance(self.driver.driver, SweepDriver)
+        most = min(DISPATCH_SETS if together else FEW_SETS, sets_at_a_time(self.part.template, self.part.data_buffers))
+        start = 0  # those before it are judged, or on their way
         while True:
-            pending = np.flatnonzero(self.result.states == State.PENDING)
-            pending = pending[~np.isin(pending, [p for block, _ in self.flying for p in block.places])]
+            pending = start + np.flatnonzero(self.result.states[start:] == State.PENDING)
             if not pending.size:
                 return
             died = self._deaths(pending[0])
             if died >= MAX_RUN_DEATHS:
                 self.result.note(pending[:FEW_SETS], State.CRASH, f"the run died with these sets {died} times")
                 continue
-            block = self._block(pending[: FEW_SETS if died else most])
+            places = pending[: FEW_SETS if died else most]
+            start = int(places[-1]) + 1
+            block = self._block(places)
             if block is not None:
                 self._starting(int(pending[0]))
                 yield block
@@ -277,7 +301,7 @@ class _Judge:
     def _of_case(self, case: Case, i: int, block: _Block, outcome: Outcome) -> tuple[State, str]:
         if outcome.status is not Status.DONE:
             return _ENDINGS[outcome.status], outcome.detail
-        allowed = {name: _some(a, case.buffers[name].size, i, i + 1) for name, a in block.swept.buffers.items()}
+        allowed = {name: _rows(a, case.buffers[name].size, np.array([i])) for name, a in block.swept.buffers.items()}
         for name, buffer in case.buffers.items():
             allowed.setdefault(name, Allowed(initial_bits(buffer).view(np.uint8)))
         same = compare(case, Expectation(allowed), outcome.memory) is None
@@ -321,10 +345,6 @@ def _chosen(block: _Block, which: Numbers) -> _Block:
     }
     swept = Swept(np.arange(len(which)), (), buffers)
     return _Block(block.places[which], block.sweep.chosen(which), swept)
-
-
-def _some(allowed: Allowed, size: int, start: int, stop: int) -> Allowed:
-    return _rows(allowed, size, np.arange(start, stop))
 
 
 def _rows(allowed: Allowed, size: int, which: Numbers) -> Allowed:

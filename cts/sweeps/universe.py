@@ -25,7 +25,7 @@ from cts.errors import BadInput
 from cts.model import Case, Scalar, dynamic_words, dynamics
 from cts.model.component import ComponentType, encode
 from cts.model.delivery import component_of
-from cts.model.sweep import Sweep, Words, sets_at_a_time
+from cts.model.sweep import Sweep, Words, sets_at_a_time, sweep_name
 from cts.model.yaml import case_of, locate, parse
 from cts.sweeps.contents import Contents, Numbers, problem_of
 
@@ -233,7 +233,7 @@ class _Reader:
             if axis.problem is not None:
                 place, *rest = axis.problem
                 raise self.error(f"axes.{name}.{place}", *rest)
-        plain_template = {"name": f"sweep.{self.file.name}", **self.file.template}
+        plain_template = {"name": sweep_name(self.file.name), **self.file.template}
         first = case_of(plain_template, str(self.path), self.text, "template.")
         run_time = _run_time(first)
         changing = [name for name, axis in self.file.axes.items() if axis.each or not set(axis.at) <= run_time.keys()]
