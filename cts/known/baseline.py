@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import yaml
 
 from cts.known.quarantine import Quarantine, Rule, rules
 from cts.model import Case
 from cts.model.identity import HASHES
-from cts.model.sweep import AREA
+from cts.model.sweep import AREA, Sweep
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -41,6 +42,14 @@ class Baseline:
     def known(self, case: Case, verdict: Verdict) -> Rule | None:
         """The entry that lists this failure, or None."""
         return next((r for r in self.rules if verdict.value in r.verdicts and r.match.matches_case(case)), None)
+
+    def known_sets(self, sweep: Sweep, verdict: Verdict) -> list[str]:
+        """For each set of a sweep the text of the entry that lists this failure, or nothing."""
+        texts = np.full(len(sweep), "", object)
+        for rule in reversed(self.rules):
+            if verdict.value in rule.verdicts:
+                texts[rule.match.matches_sets(sweep)] = rule.text
+        return list(texts)
 
     def known_by_condition(self, case: Case, verdict: Verdict) -> Rule | None:
         """The entry that lists failures of this kind of case, whatever its name or hash, or None."""

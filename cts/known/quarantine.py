@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 from msgspec import Meta, Struct
 
 from cts.errors import BadInput
@@ -20,9 +22,12 @@ from cts.known import conditions
 from cts.known.versions import comparisons, holds
 from cts.model import Case
 from cts.model.identity import HASHES
+from cts.model.sweep import Sweep
 from cts.model.yaml import MAX_FILE_BYTES, locate, parse
 
 PAGE = "docs/quarantine.md"
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 When: TypeAlias = Literal["never", "last", "alone"]
 
@@ -74,6 +79,16 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
             return False
         return self.condition is None or conditions.find(self.condition)(case)
 
+    def matches_sets(self, sweep: Sweep) -> Mask:
+        """Of which sets of a sweep cases and condition hold, (n,)."""
+        if isinstance(self.cases, tuple):
+            return np.array([self.matches_case(sweep.case(i)) for i in range(len(sweep))], bool)
+        if isinstance(self.cases, str) and not fnmatchcase(sweep.template.name, self.cases):
+            return np.zeros(len(sweep), bool)
+        if self.condition is None:
+            return np.ones(len(sweep), bool)
+        return conditions.find(self.condition).of_sets(sweep)
+
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     """Which cases on which devices; when they run, or the verdicts that they are known to have; and why."""
@@ -123,6 +138,16 @@ class Quarantine:
         """The strictest rule that a case falls under, or None."""
         matching = [r for r in self.rules if r.match.matches_case(case)]
         return min(matching, key=lambda r: _STRICTEST.index(r.when or "alone"), default=None)
+
+    def never(self, sweep: Sweep) -> tuple[Mask, str]:
+        """Which sets of a sweep are left out, (n,), and the reason of the first rule that leaves some out."""
+        out, reason = np.zeros(len(sweep), bool), ""
+        for rule in self.rules:
+            if rule.when == "never":
+                matching = rule.match.matches_sets(sweep)
+                out |= matching
+                reason = reason or (rule.reason if matching.any() else "")
+        return out, reason
 
     def last(self, case: Case) -> bool:
         """Whether the case is to run after everything else."""

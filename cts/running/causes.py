@@ -21,7 +21,7 @@ from cts.oracle.expectation import Oracle
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
 from cts.sweeps.contents import Numbers
-from cts.sweeps.judging import VERDICTS, State, States, have_verdict, wrong
+from cts.sweeps.judging import DISPATCH_SETS, VERDICTS, State, States, have_verdict, wrong
 from cts.sweeps.regions import Column, Region, regions
 from cts.sweeps.selection import Chosen
 from cts.sweeps.universe import Universe
@@ -101,12 +101,15 @@ class Causes:
                 yield self._found(Region(region.text, chosen[region.sets]), verdict, why)
 
     def _known(self, failing: Numbers, verdict: Verdict) -> list[str]:
-        """Of each set, why a baseline lists it. Its rules are about cases, so each set is looked at as one."""
-        rules = self._driver.baseline
-        if not rules.rules:
+        """Of each set, why a baseline lists it, or nothing."""
+        if not self._driver.baseline.rules:
             return [""] * len(failing)
-        found = (rules.known(self._case(int(self._numbers[place]), "dynamic"), verdict) for place in failing)
-        return ["" if rule is None else rule.text for rule in found]
+        some = (
+            part.sweep(numbers[start : start + DISPATCH_SETS])
+            for part, numbers in self._universe.by_part(self._numbers[failing])
+            for start in range(0, len(numbers), DISPATCH_SETS)
+        )
+        return [why for sweep in some for why in self._driver.baseline.known_sets(sweep, verdict)]
 
     def _found(self, region: Region, verdict: Verdict, known: str) -> _Found:
         """A region with the smallest set of it that fails alone as well."""

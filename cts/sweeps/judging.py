@@ -229,14 +229,9 @@ class _Judge:
         return self._without_quarantined(block)
 
     def _without_quarantined(self, block: _Block) -> _Block | None:
-        """Rules of a quarantine are about cases; so each set is looked at as one, where there are any."""
-        if not self.driver.quarantine.rules:
-            return block
-        rules = [self.driver.quarantine.find(block.sweep.case(i)) for i in range(len(block.sweep))]
-        out = np.array([rule is not None and rule.when == "never" for rule in rules])
+        out, reason = self.driver.quarantine.never(block.sweep)
         if not out.any():
             return block
-        reason = next(rule.reason for rule in rules if rule is not None and rule.when == "never")
         self.result.note(block.places[out], State.NOT_RUN, f"quarantine: {reason}")
         kept = np.flatnonzero(~out)
         return _chosen(block, kept) if kept.size else None

@@ -100,9 +100,10 @@ def test_entries_without_need_are_named(cts: Cts, fakes: ModuleType) -> None:
 def test_known_failures_do_not_end_an_area(cts: Cts, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """A condition lets exploration go on behind what is known, and shrinking another finding keeps away from it."""
     from cts.known import conditions
+    from cts.known.conditions import Condition
     from cts.model import Case
 
-    monkeypatch.setitem(conditions.CONDITIONS, "even", lambda case: _value(case) % 2 == 0)
+    monkeypatch.setitem(conditions.CONDITIONS, "even", Condition("even", lambda case: _value(case) % 2 == 0, None))
 
     def _value(case: Case) -> int:
         value = case.program[0].value  # type: ignore[union-attr]
@@ -114,7 +115,7 @@ def test_known_failures_do_not_end_an_area(cts: Cts, fakes: ModuleType, monkeypa
     (result,) = load(cts.folder / "cts-run").results
     assert result.verdict is Verdict.FAIL and not result.known
     assert result.finding is not None and _value(result.finding.case) == 3
-    monkeypatch.setitem(conditions.CONDITIONS, "even", lambda case: True)
+    monkeypatch.setitem(conditions.CONDITIONS, "even", Condition("even", lambda case: True, None))
     assert run(cts, "wrong", "--no-corpus", "--area", "fake_area", "--max-examples", "20") == 0
     (result,) = load(cts.folder / "cts-run").results
     assert (result.verdict, result.known_examples) == (Verdict.PASS, {"it is known": 20})

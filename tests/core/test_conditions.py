@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
 import pytest
 
 from cts.known import conditions
-from cts.model import Case, loads_case
+from cts.model import Case, SpecNumber, dynamic_words, dynamics, loads_case
+from cts.model.sweep import Sweep
 from cts.running import corpus
 
 #: Condition, case, and what to change in its text.
@@ -151,6 +155,54 @@ def test_a_condition_holds_for_a_case_and_not_for_its_neighbour(name: str, case:
     holds = conditions.find(name)
     assert holds(loads_case(text))
     assert not holds(loads_case(text.replace(old, new)))
+
+
+#: Numbers that conditions may tell apart.
+NUMBERS = (0, 1, 2, 3, 4, 8, 16, 1 << 24, 1 << 31)
+
+
+#: Its dimensions are its span.
+UNSLICED = """
+schema: 1
+name: unsliced
+buffers:
+  src: {type: float32, shape: [256], data: {iota: {}}}
+  dst: {type: float32, shape: [256], data: {fill: -1}}
+program:
+  - {op: TensorLayout, id: t, dim: 2}
+  - {op: TensorLayoutSetDimension, id: t1, of: t, dims: [{dynamic: 8}, {dynamic: 16}]}
+  - op: MatrixConstant
+    id: z
+    type: {component: float32, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}
+    value: 0
+  - {op: MatrixLoadTensor, id: m, object: z, buffer: src, layout: t1}
+  - {op: MatrixStore, matrix: m, buffer: dst, stride: 16}
+"""
+
+
+@pytest.mark.parametrize("area", sorted({entry.area for entry in corpus.entries()}))
+def test_conditions_of_sets_are_those_of_each_set(area: str) -> None:
+    for entry in corpus.entries():
+        if entry.area == area:
+            _check_sets(corpus.load(entry.path).case)
+
+
+def test_conditions_of_sets_of_dimensions() -> None:
+    _check_sets(loads_case(UNSLICED))
+
+
+def _check_sets(case: Case) -> None:
+    """With one operand changed in each: where conditions say that they look, and where they say that they do not."""
+    # Not every number is the bits of a component.
+    changed = [i for i, (_, _, operand) in enumerate(dynamics(case)) if not isinstance(operand, SpecNumber)]
+    sets = np.tile(dynamic_words(case), (len(changed) * len(NUMBERS) + 1, 1))
+    for row, (i, number) in enumerate(product(changed, NUMBERS), 1):
+        sets[row, i] = number
+    sweep = Sweep(case, sets)
+    each = [sweep.case(i) for i in range(len(sweep))]
+    for condition in conditions.CONDITIONS.values():
+        if condition.operands is not None:
+            assert condition.of_sets(sweep).tolist() == [condition(one) for one in each], condition.name
 
 
 def test_every_condition_has_a_neighbour() -> None:

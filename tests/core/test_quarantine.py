@@ -285,6 +285,6 @@ def test_the_shipped_baseline_of_mesa_concerns_both_versions(version: str) -> No
 
 def test_every_condition_is_documented() -> None:
     page = (ROOT / "docs" / "quarantine.md").read_text(encoding="utf-8")
-    for name, predicate in conditions.CONDITIONS.items():
+    for name, condition in conditions.CONDITIONS.items():
         assert f"`{name}`" in page
-        assert predicate.__doc__
+        assert condition.sentence

@@ -27,7 +27,7 @@ from cts.model import (
 )
 
 
-@condition("clamp-mirrored-dimension-one")
+@condition("clamp-mirrored-dimension-one", operands=("dims",))
 def clamp_mirrored_dimension_one(case: Case) -> bool:
     """A RepeatMirrored layout is given a dimension of 1, in some workgroup or subgroup: its period is 2 * 1 - 2 = 0."""
     types = types_of(case)
@@ -41,7 +41,7 @@ def clamp_mirrored_dimension_one(case: Case) -> bool:
     )
 
 
-@condition("layout-stride-far")
+@condition("layout-stride-far", operands=("strides",))
 def layout_stride_far(case: Case) -> bool:
     """A layout is given a stride of 2^24 or more: a device that errs by one coordinate accesses memory far away."""
     return any(
@@ -53,7 +53,7 @@ def layout_stride_far(case: Case) -> bool:
     )
 
 
-@condition("layout-blocks-uneven")
+@condition("layout-blocks-uneven", operands=("dims", "block_size"))
 def layout_blocks_uneven(case: Case) -> bool:
     """A layout's SetDimension has a dimension, not the outermost, that its block size does not divide."""
     blocks: dict[str, tuple[Operand, ...]] = {}
@@ -71,7 +71,7 @@ def layout_blocks_uneven(case: Case) -> bool:
     return False
 
 
-@condition("layout-innermost-stride")
+@condition("layout-innermost-stride", operands=("strides",))
 def layout_innermost_stride(case: Case) -> bool:
     """A layout's SetStride gives an innermost stride other than 1."""
     return any(
@@ -82,7 +82,7 @@ def layout_innermost_stride(case: Case) -> bool:
     )
 
 
-@condition("layout-span-runs-out")
+@condition("layout-span-runs-out", operands=("dims", "span"))
 def layout_span_runs_out(case: Case) -> bool:
     """A matrix without a view is loaded from a 2-D layout whose span has its columns, but not all its rows."""
     types = types_of(case)
@@ -104,7 +104,7 @@ def layout_span_runs_out(case: Case) -> bool:
     return False
 
 
-@condition("layout-span-endless")
+@condition("layout-span-endless", operands=("span",))
 def layout_span_endless(case: Case) -> bool:
     """A layout of five dimensions is given a span of 2^31 or more."""
     return any(

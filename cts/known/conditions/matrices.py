@@ -29,13 +29,13 @@ from cts.model import (
 )
 
 
-@condition("reduce-beyond-8")
+@condition("reduce-beyond-8", operands=())
 def reduce_beyond_8(case: Case) -> bool:
     """A Row or Column reduction, not both at once, of a matrix of more than 8 rows or columns."""
     return any(len(i.mode) == 1 and i.mode[0] is not ReduceMode.Square and beyond_8(s) for i, s in _reductions(case))
 
 
-@condition("reduce-negated-max")
+@condition("reduce-negated-max", operands=())
 def reduce_negated_max(case: Case) -> bool:
     """A reduction combines by `-max(-x, -y)`, which is the minimum."""
     names = {i.combine for i, _ in _reductions(case)}
@@ -49,7 +49,7 @@ def reduce_inexact_sum(case: Case) -> bool:
     return inexact and any(s.component.is_float for _, s in _reductions(case))
 
 
-@condition("mul-add-c-again")
+@condition("mul-add-c-again", operands=())
 def mul_add_c_again(case: Case) -> bool:
     """The C of a multiplication is used by another instruction too, or carried by a loop."""
     uses = Counter(name for i in case.program for name in references(i))
@@ -57,19 +57,19 @@ def mul_add_c_again(case: Case) -> bool:
     return any(uses[i.c] > 1 or i.c in carried for i in case.program if isinstance(i, MatrixMulAdd))
 
 
-@condition("matrix-in-struct")
+@condition("matrix-in-struct", operands=())
 def matrix_in_struct(case: Case) -> bool:
     """A matrix is kept in a structure."""
     return any(isinstance(i, MatrixCopy) and i.through is Through.Struct for i in case.program)
 
 
-@condition("matrix-extent-256")
+@condition("matrix-extent-256", operands=())
 def matrix_extent_256(case: Case) -> bool:
     """A matrix has 256 rows or columns, or more."""
     return any(max(s.rows, s.cols) >= 256 for s in _matrices(case))
 
 
-@condition("mul-add-large")
+@condition("mul-add-large", operands=())
 def mul_add_large(case: Case) -> bool:
     """The products of the program have more than 16,384 multiply-adds of elements together."""
     types = types_of(case)
@@ -82,13 +82,13 @@ def mul_add_large(case: Case) -> bool:
     return count > 16384
 
 
-@condition("if-literal-condition")
+@condition("if-literal-condition", operands=())
 def if_literal_condition(case: Case) -> bool:
     """The condition of an If is a literal: compilers remove one branch."""
     return any(isinstance(i, If) and isinstance(i.condition, int) for i in case.program)
 
 
-@condition("loop-count-zero")
+@condition("loop-count-zero", operands=())
 def loop_count_zero(case: Case) -> bool:
     """The count of a loop is 0 when the pipeline is made: compilers remove the loop."""
     return any(isinstance(i, Loop) and _is_constant_zero(i.count) for i in case.program)

@@ -41,7 +41,7 @@ from cts.model import (
 _C = ComponentType
 
 
-@condition("convert-other-signedness")
+@condition("convert-other-signedness", operands=())
 def convert_other_signedness(case: Case) -> bool:
     """A matrix conversion treats integers as signed although their type is unsigned, or the other way round."""
     types = types_of(case)
@@ -56,7 +56,7 @@ def convert_other_signedness(case: Case) -> bool:
     return False
 
 
-@condition("matrix-roundings-binding")
+@condition("matrix-roundings-binding", operands=())
 def matrix_roundings_binding(case: Case) -> bool:
     """Roundings bind, and the result of a matrix operation or conversion, not to bfloat16, goes into another one.
 
@@ -75,7 +75,7 @@ def matrix_roundings_binding(case: Case) -> bool:
     )
 
 
-@condition("matrix-zero-folded")
+@condition("matrix-zero-folded", operands=())
 def matrix_zero_folded(case: Case) -> bool:
     """No fast math, and a matrix of floats is combined with a constant 0 in arithmetic, or subtracted from itself."""
     if case.float_controls is not FloatControls.FastMathNone:
@@ -98,7 +98,7 @@ def matrix_zero_folded(case: Case) -> bool:
     return False
 
 
-@condition("integer-negations")
+@condition("integer-negations", operands=())
 def integer_negations(case: Case) -> bool:
     """Integers are negated, by 0 - x or by a scalar too, and divided: compilers may cancel signs that wrap."""
     negates = any(_negations(case)) or any(isinstance(i, MatrixTimesScalar) for i in case.program)
@@ -106,7 +106,7 @@ def integer_negations(case: Case) -> bool:
     return negates and divides
 
 
-@condition("vector-negation-widened")
+@condition("vector-negation-widened", operands=())
 def vector_negation_widened(case: Case) -> bool:
     """An 8-bit vector is negated, by 0 - x too, and one is converted by SConvert to a wider type."""
     narrow = {n for n, t in types_of(case).items() if isinstance(t, VectorShape) and t.component.size == 1}
@@ -115,7 +115,7 @@ def vector_negation_widened(case: Case) -> bool:
     return not narrow.isdisjoint(_negations(case)) and not narrow.isdisjoint(widened)
 
 
-@condition("conversion-of-conversion")
+@condition("conversion-of-conversion", operands=())
 def conversion_of_conversion(case: Case) -> bool:
     """Roundings bind, and the result of a conversion between floats, not to bfloat16, is converted again."""
     if case.float_controls is FloatControls.Undecorated:
@@ -141,7 +141,7 @@ def conversion_of_conversion(case: Case) -> bool:
 _CAST_OF_CAST = re.compile(r"float\w+\(\s*float\w+\(")
 
 
-@condition("convert-through-integers")
+@condition("convert-through-integers", operands=())
 def convert_through_integers(case: Case) -> bool:
     """No fast math, and integers converted from a matrix of floats are converted back to floats."""
     to_integers = {
@@ -166,7 +166,7 @@ def convert_nan_to_bfloat16(case: Case) -> bool:
     return any(((bits & 0x7FFF0000 == 0x7F800000) & (bits & 0xFFFF != 0)).any() for bits in contents)
 
 
-@condition("callback-zero-sign")
+@condition("callback-zero-sign", operands=())
 def callback_zero_sign(case: Case) -> bool:
     """No fast math, and a callback takes a minimum or maximum of a product or negation of floats that were integers."""
     return case.float_controls is FloatControls.FastMathNone and any(
@@ -184,7 +184,7 @@ def callback_zero_sign(case: Case) -> bool:
     )
 
 
-@condition("callback-float16-and-integers")
+@condition("callback-float16-and-integers", operands=())
 def callback_float16_and_integers(case: Case) -> bool:
     """A callback compares float16 numbers, and integers as well."""
     return any(

@@ -4,21 +4,67 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from cts.errors import BadInput
-from cts.model import Case
+from cts.model import Case, dynamics
+from cts.model.sweep import Sweep
 
-Condition = Callable[[Case], bool]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A predicate of cases.
+
+    `operands` are the fields of instructions whose values read at run time it looks at, where it looks at no buffer's
+    data either; None: it may look at anything.
+    """
+
+    name: str
+    predicate: Callable[[Case], bool]
+    operands: frozenset[str] | None
+
+    def __call__(self, case: Case) -> bool:
+        return self.predicate(case)
+
+    @property
+    def sentence(self) -> str:
+        """What it is about."""
+        return self.predicate.__doc__ or ""
+
+    def of_sets(self, sweep: Sweep) -> Mask:
+        """Of which sets of a sweep it holds, (n,): it is asked once for all sets that are alike to it."""
+        if self.operands is None:
+            first = alike = np.arange(len(sweep))
+        else:
+            looked_at = [path.partition("[")[0] in self.operands for _, path, _ in dynamics(sweep.template)]
+            first, alike = _alike(sweep.sets[:, looked_at])
+        return np.array([self.predicate(sweep.case(i)) for i in first.tolist()], bool)[alike]
+
+
+def _alike(rows: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The first row of each kind, and each row's kind."""
+    if not rows.shape[1]:
+        return np.arange(min(1, len(rows))), np.zeros(len(rows), np.intp)
+    _, first, kinds = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first, kinds.reshape(-1)
+
 
 CONDITIONS: dict[str, Condition] = {}
 
 
-def condition(name: str) -> Callable[[Condition], Condition]:
-    """Register a predicate of cases under a name."""
+def condition(
+    name: str, operands: tuple[str, ...] | None = None
+) -> Callable[[Callable[[Case], bool]], Callable[[Case], bool]]:
+    """Register a predicate of cases under a name; `operands` as `Condition` has them."""
 
-    def register(predicate: Condition) -> Condition:
+    def register(predicate: Callable[[Case], bool]) -> Callable[[Case], bool]:
         assert name not in CONDITIONS, name
-        CONDITIONS[name] = predicate
+        CONDITIONS[name] = Condition(name, predicate, None if operands is None else frozenset(operands))
         return predicate
 
     return register

@@ -28,21 +28,21 @@ from cts.model import (
 )
 
 
-@condition("vector-of-32-bytes")
+@condition("vector-of-32-bytes", operands=())
 def vector_of_32_bytes(case: Case) -> bool:
     """A cooperative vector has exactly 32 bytes: 8 components of 32 bits, 16 of 16, or 32 of 8."""
     shapes = (t for t in types_of(case).values() if isinstance(t, VectorShape))
     return any(t.length * t.component.size == 32 for t in shapes)
 
 
-@condition("vector-float8-by-command")
+@condition("vector-float8-by-command", operands=())
 def vector_float8_by_command(case: Case) -> bool:
     """A command, not the host function, converts a matrix to or from an optimal layout of float8."""
     float8 = {name for name, m in case.opaque.items() if m.component.is_float and m.component.size == 1}
     return any(not c.host and not float8.isdisjoint((c.source.of, c.destination.of)) for c in case.conversions)
 
 
-@condition("vector-packed-surplus")
+@condition("vector-packed-surplus", operands=())
 def vector_packed_surplus(case: Case) -> bool:
     """The packed input of a multiplication has more lanes than the matrix has columns."""
     types = types_of(case)
@@ -56,7 +56,7 @@ def vector_packed_surplus(case: Case) -> bool:
     return False
 
 
-@condition("vector-stride-per-invocation")
+@condition("vector-stride-per-invocation", operands=())
 def vector_stride_per_invocation(case: Case) -> bool:
     """A multiplication reads its stride at run time, where invocations of a subgroup are inactive or differ in it.
 
@@ -74,7 +74,7 @@ def vector_stride_per_invocation(case: Case) -> bool:
     return False
 
 
-@condition("vector-outer-products-in-arms")
+@condition("vector-outer-products-in-arms", operands=())
 def vector_outer_products_in_arms(case: Case) -> bool:
     """Both branches of an If accumulate an outer product."""
     opened: list[list[bool]] = []  # of each If around an instruction, which branches accumulate
