@@ -9,9 +9,11 @@ from cts.model import Case
 from cts.model.sweep import Sweep
 from cts.oracle.expectation import Expectation, Reached, Swept, Trace, Violation
 from cts.reference.common.broken import violations_of
+from cts.reference.coordinates import coordinates
 from cts.reference.execution.execute import Recording, execute, run
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.program import Evaluation, evaluate
+from cts.reference.numeric.arrays import I64
 from cts.reference.sweeping import swept
 from cts.reference.trace.bytes import reached, trace, trace_element
 from cts.reference.trace.element import Element
@@ -45,6 +47,10 @@ class Reference:
     def sweep(self, sweep: Sweep) -> Swept:
         """Which parameter sets may be run, and what these may leave behind."""
         return swept(sweep)
+
+    def coordinates(self, sweep: Sweep) -> dict[str, I64]:
+        """Where tensor loads and stores go under each parameter set, by name, (n,)."""
+        return coordinates(sweep)
 
     def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:
         """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure."""

@@ -201,6 +201,13 @@ class Oracle(Protocol):
         """
         ...
 
+    def coordinates(self, sweep: Sweep) -> dict[str, npt.NDArray[np.int64]]:
+        """Where tensor loads and stores go under each parameter set, by name, (n,): numbers that tell sets apart.
+
+        The lowest and highest coordinates that are accessed, say. A template without such instructions has none.
+        """
+        ...
+
     def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:
         """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure.
 

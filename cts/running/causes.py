@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -29,6 +30,9 @@ from cts.verdict import Verdict
 
 #: How many sets of a region are tried alone, the smallest first, to find one that fails there, too.
 TRIED = 8
+
+#: The most judged sets of which it is computed where their loads and stores go.
+MOST_COORDINATES = 1 << 22
 
 Constness = Literal["dynamic", "literal", "spec"]
 
@@ -97,8 +101,25 @@ class Causes:
             sets = failing[[k == why for k in known]]
             chosen = np.sort(np.concatenate([passing, sets]))
             columns = {name: column[chosen] for name, column in self._columns.items()}
-            for region in regions(columns, self._labels, np.isin(chosen, sets)):
+
+            def further(chosen: Column = chosen) -> dict[str, Column]:
+                return {name: column[chosen] for name, column in self._coordinates.items()}
+
+            for region in regions(columns, self._labels, np.isin(chosen, sets), further):
                 yield self._found(Region(region.text, chosen[region.sets]), verdict, why)
+
+    @cached_property
+    def _coordinates(self) -> dict[str, Column]:
+        """Where tensor loads and stores of the sets go, as far as all parts of the universe have that."""
+        if len(self._numbers) > MOST_COORDINATES:
+            return {}
+        some = [
+            self._oracle.coordinates(part.sweep(numbers[start : start + DISPATCH_SETS]))
+            for part, numbers in self._universe.by_part(self._numbers)
+            for start in range(0, len(numbers), DISPATCH_SETS)
+        ]
+        common = [name for name in some[0] if all(name in columns for columns in some)]
+        return {name: np.concatenate([columns[name] for columns in some]) for name in common}
 
     def _known(self, failing: Numbers, verdict: Verdict) -> list[str]:
         """Of each set, why a baseline lists it, or nothing."""

@@ -50,22 +50,47 @@ class Region:
     text: str
     sets: Column
 
+    @property
+    def unexplained(self) -> bool:
+        """Whether sets that pass meet the conditions, too."""
+        return self.text.startswith(UNEXPLAINED)
 
-def regions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, ...]], fails: Mask) -> list[Region]:
+
+def regions(
+    columns: Mapping[str, Column],
+    labels: Mapping[str, tuple[str, ...]],
+    fails: Mask,
+    further: Callable[[], Mapping[str, Column]] = dict,
+) -> list[Region]:
     """The regions of the sets that fail, the largest first, each set in one.
 
     `columns` are the values of all axes for every judged set, (n,); those of an axis in `labels` stand for texts.
+    `further` gives numbers that follow from axes in ways that conditions cannot say. They are compared with values
+    alone, and asked for only where the axes do not make one region.
     """
-    found = _Search(columns, labels, fails).regions()
+    found = _Search(columns, labels, fails, {}).regions()
+    if len(found) > 1 or any(region.unexplained for region in found):
+        found = min(found, _Search(columns, labels, fails, further()).regions(), key=_untidiness)
     return sorted(found, key=lambda r: -len(r.sets))
 
 
+def _untidiness(found: list[Region]) -> tuple[int, int]:
+    """Sets without a region, and regions."""
+    return sum(len(region.sets) for region in found if region.unexplained), len(found)
+
+
 class _Search:
-    def __init__(self, columns: Mapping[str, Column], labels: Mapping[str, tuple[str, ...]], fails: Mask) -> None:
-        self.columns = columns
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        labels: Mapping[str, tuple[str, ...]],
+        fails: Mask,
+        further: Mapping[str, Column],
+    ) -> None:
+        self.columns = {**columns, **further}
         self.fails = fails
         self.left = np.flatnonzero(fails)
-        self.conditions = list(_conditions(columns, labels))
+        self.conditions = [*_conditions(columns, labels), *_compared_with_values(further)]
         self.passing = _evenly(np.flatnonzero(~fails))
 
     def regions(self) -> list[Region]:
@@ -173,14 +198,7 @@ def _conditions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, .
                 for value in distinct.tolist():
                     yield _compared(name, "!=", value, labels[name][value])
             continue
-        some = distinct[np.linspace(0, len(distinct) - 1, min(VALUES, len(distinct))).astype(np.int64)].tolist()
-        for value in some:
-            for sign in ("=", "!=") if len(distinct) > 2 else ("=",):
-                yield _compared(name, sign, value)
-        for value in some[1:]:
-            yield _compared(name, ">=", value)
-        for value in some[:-1]:
-            yield _compared(name, "<=", value)
+        yield from _compared_with_values({name: column})
         for divisor in (2, 4, 8, 16):
             if len(np.unique(column % divisor)) > 1:
                 yield _divided(name, divisor)
@@ -190,6 +208,19 @@ def _conditions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, .
         # Offset, span and dimension of one dimension, say.
         if a < b and _number(a) == _number(b) == _number(c):
             yield _summed(a, b, c)
+
+
+def _compared_with_values(columns: Mapping[str, Column]) -> Iterator[Condition]:
+    for name, column in columns.items():
+        distinct = np.unique(column)
+        some = distinct[np.linspace(0, len(distinct) - 1, min(VALUES, len(distinct))).astype(np.int64)].tolist()
+        for value in some if len(distinct) > 1 else ():
+            for sign in ("=", "!=") if len(distinct) > 2 else ("=",):
+                yield _compared(name, sign, value)
+        for value in some[1:]:
+            yield _compared(name, ">=", value)
+        for value in some[:-1]:
+            yield _compared(name, "<=", value)
 
 
 def _compared(name: str, sign: str, value: int, label: str | None = None) -> Condition:

@@ -50,6 +50,22 @@ def test_every_set_of_a_region_fails_and_what_has_no_rule_is_said_to() -> None:
     assert rest.text.startswith(f"{UNEXPLAINED}; all have mode = Repeat")
 
 
+def test_numbers_that_follow_from_axes_are_asked_for_where_axes_do_not_say_it() -> None:
+    highest = np.minimum((OFFSET + SPAN) % 3 * OFFSET, DIM)
+    asked = []
+
+    def further() -> dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        asked.append(True)
+        return {"highest coordinate 0": highest}
+
+    (region,) = regions(COLUMNS, LABELS, (highest >= 2) & (MODE == 1), further)
+    assert sorted(region.text.split(" and ")) == ["highest coordinate 0 >= 2", "mode = Edge"]
+    assert asked
+    asked.clear()
+    (region,) = regions(COLUMNS, LABELS, OFFSET < 0, further)
+    assert region.text == "offset0 <= -1" and not asked
+
+
 def test_nothing_fails() -> None:
     assert regions(COLUMNS, LABELS, np.zeros(len(MODE), bool)) == []
 

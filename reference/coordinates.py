@@ -1,0 +1,71 @@
+"""Where tensor loads and stores of a sweep go: what failing sets may have in common that no single operand says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cts.model import TensorLayoutSetBlockSize, types_of
+from cts.model.sweep import Sweep
+from cts.reference.addressing.accesses import Access
+from cts.reference.addressing.coordinates import Status
+from cts.reference.addressing.elements import tensor_coordinates
+from cts.reference.execution.program import check_size, evaluate
+from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
+
+#: Elements of which the coordinates are computed at a time.
+ELEMENTS = 1 << 20
+
+
+def coordinates(sweep: Sweep) -> dict[str, I64]:
+    """For each tensor load and store, by name, what it reaches under each set, (n,).
+
+    That is the lowest and highest coordinate, and block where the layout has them, in each dimension of what is
+    accessed (-1: nothing is), and of matrices without a view how many elements the span has no room for. Where a
+    template has several such instructions, the names say which.
+    """
+    check_size(sweep.template, types_of(sweep.template), max(1, len(sweep)))
+    evaluation = evaluate(sweep.template, sweep.sets)
+    accesses = {access.instruction: access for _, access in evaluation.accesses if access.layout is not None}
+    blocks = any(isinstance(i, TensorLayoutSetBlockSize) for i in sweep.template.program)
+    return {
+        f"{what} of program[{number}]" if len(accesses) > 1 else what: column
+        for number, access in accesses.items()
+        for what, column in _columns(access, len(sweep), blocks)
+    }
+
+
+def _columns(access: Access, sets: int, blocks: bool) -> Iterator[tuple[str, I64]]:
+    assert access.layout is not None
+    layout, rows, cols = access.layout, access.shape.rows, access.shape.cols
+    kinds = ("coordinate", "block") if blocks else ("coordinate",)
+    ends = np.empty((2, len(kinds), layout.dim, sets), np.int64)
+    step = max(1, ELEMENTS // (rows * cols))
+    for start in range(0, sets, step):
+        some = np.arange(start, min(start + step, sets))
+        part = layout.map(lambda a, some=some: some_sets(a, some))  # type: ignore[misc]
+        view = access.view and access.view.map(lambda a, some=some: some_sets(a, some))  # type: ignore[misc]
+        elements, block, inside = tensor_coordinates(part, view, rows, cols, access.store)
+        accessed = elements.status == Status.OK
+        for dim in range(layout.dim):
+            size = part.block_size[..., dim, None, None]
+            of_kind = (block[dim] * size + inside[dim], block[dim])
+            for kind, numbers in enumerate(of_kind[: len(kinds)]):
+                ends[:, kind, dim, some] = _ends(numbers, accessed)
+    for place, end in enumerate(("lowest", "highest")):
+        for kind, name in enumerate(kinds):
+            for dim in range(layout.dim):
+                yield f"{end} {name} {dim}", ends[place, kind, dim]
+    if access.view is None:
+        room = np.prod(layout.span.astype(np.float64), axis=-1).min(axis=-1)
+        yield "elements beyond the span", np.broadcast_to(np.maximum(rows * cols - room, 0), sets).astype(np.int64)
+
+
+def _ends(numbers: U32, accessed: Mask) -> tuple[I64, I64]:
+    """The least and the largest number of those that are accessed, (n,); -1 where none is."""
+    numbers, accessed = np.broadcast_arrays(numbers.view(np.int32).astype(np.int64), accessed)
+    numbers, accessed = numbers.reshape(len(numbers), -1), accessed.reshape(len(accessed), -1)
+    largest = np.where(accessed, numbers, -1).max(axis=1)
+    least = np.where(accessed, numbers, np.iinfo(np.int64).max).min(axis=1)
+    return np.where(accessed.any(axis=1), least, -1), largest
