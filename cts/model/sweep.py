@@ -141,13 +141,18 @@ def window_stride(size: int, element_size: int) -> int:
     return -(-(size + GAP) // unit) * unit
 
 
+def window_strides(template: Case, data: Iterable[str] = ()) -> list[int]:
+    """The bytes that each set has of each buffer with windows, where these buffers have other contents under each."""
+    swept = {*written(template), *data}
+    return [window_stride(b.size, b.element_size) for name, b in template.buffers.items() if name in swept]
+
+
 def sets_at_a_time(template: Case, data: Iterable[str] = ()) -> int:
     """How many sets of a template one dispatch can have, where these buffers have other contents under each.
 
     Raises BadInput where there is no room for one.
     """
-    swept = {*written(template), *data}
-    strides = [window_stride(b.size, b.element_size) for name, b in template.buffers.items() if name in swept]
+    strides = window_strides(template, data)
     most = min(
         MAX_WORKGROUPS // math.prod(template.dispatch.workgroups),
         *((MAX_WINDOW_BYTES - 2 * GUARD_BYTES) // stride for stride in strides),

@@ -21,13 +21,16 @@ from cts.judging.compare import compare, differing_sets
 from cts.judging.events import CasesStarted, ignore
 from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job
 from cts.model import Case, initial_bits
-from cts.model.sweep import Sweep, sets_at_a_time
+from cts.model.sweep import Sweep, sets_at_a_time, window_strides
 from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept
 from cts.sweeps.contents import Numbers
 from cts.verdict import Verdict
 
 #: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.
-DISPATCH_SETS = 4096
+DISPATCH_SETS = 8192
+
+#: The most bytes of all their windows: arrays of what a few megabytes may hold still fit a processor's caches.
+DISPATCH_BYTES = 1 << 22
 
 #: Sets of one dispatch where the process has died with more, and of a block for drivers that run one case at a time.
 FEW_SETS = 64
@@ -199,7 +202,11 @@ class _Judge:
     def _blocks(self) -> Iterator[_Block]:
         """The sets that are neither judged nor excluded, in blocks; excludes what breaks a rule."""
         together = isinstance(self.driver.driver, SweepDriver)
-        most = min(DISPATCH_SETS if together else FEW_SETS, sets_at_a_time(self.part.template, self.part.data_buffers))
+        most = FEW_SETS
+        if together:
+            strides = window_strides(self.part.template, self.part.data_buffers)
+            most = min(DISPATCH_SETS, max(1, DISPATCH_BYTES // sum(strides)))
+        most = min(most, sets_at_a_time(self.part.template, self.part.data_buffers))
         start = 0  # those before it are judged, or on their way
         while True:
             pending = start + np.flatnonzero(self.result.states[start:] == State.PENDING)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from cts.model import Buffer, ComponentType, initial_bits
 from cts.oracle.expectation import Allowed, Freedom, Identical, Intervals
 from cts.reference.numeric.arrays import I64, U8, Bits, Mask
-from cts.reference.numeric.formats import F64, above, below, nearest, with_infinities
+from cts.reference.numeric.formats import F64, bits_above, bits_below, with_infinities
 from cts.reference.numeric.integers import truncated
 from cts.reference.numeric.value import FREE, Free, Value, numbers
+
+_T = TypeVar("_T", bound=np.generic)
 
 _FREEDOMS = np.uint8(Freedom.ANY | Freedom.NAN | Freedom.EITHER_ZERO)
 
@@ -59,17 +63,21 @@ class Memory:
             return
         mask = np.ones((1, 1, 1, 1), bool) if accessed is None else accessed
         shape = np.broadcast_shapes(byte.shape, value.shape, mask.shape, (sets, 1, 1, 1))
-        chosen = np.broadcast_to(mask, shape)
-        size = component.size
-        index = np.broadcast_to(byte // size + _first_of_each(self.rows.view(component.bits_dtype), 4), shape)[chosen]
-        self.rows.view(component.bits_dtype).reshape(-1)[index] = np.broadcast_to(value.bits, shape)[chosen]
+        components, size = self.rows.view(component.bits_dtype), component.size
+        if accessed is None and (columns := _columns(byte, (1, *shape[1:]), size)) is not None:
+            places = _Places(columns=columns)
+        else:
+            chosen = np.broadcast_to(mask, shape)
+            index = np.broadcast_to(byte // size + _first_of_each(components, 4), shape)[chosen]
+            places = _Places(index, chosen)
+        places.put(components, np.broadcast_to(value.bits, shape))
         if value.free is not None and component not in self.layers:
-            self.layers[component] = _Layer(component, *self.rows.shape)
+            self.layers[component] = _Layer(component, *components.shape)
         for layer in self.layers.values():
             if layer.component is component:
-                layer.put(index, value.broadcast(shape), chosen)
+                layer.put(places, value.broadcast(shape))
             else:
-                layer.overwrite(index * size, size)
+                layer.overwrite(places.indices(components.shape) * size, size)
 
     def allowed(self, sets: int = 1) -> Allowed:
         """What so many parameter sets leave allowed, one set's bytes after the other's."""
@@ -85,11 +93,12 @@ class Memory:
         assert value.component is not None
         components = self.rows.view(value.component.bits_dtype)
         shape = (len(components), *np.broadcast_shapes(byte.shape[1:], value.shape[1:]))
-        index = np.broadcast_to(byte >> _shift(value.component), (1, *shape[1:])).reshape(-1)
-        bits = np.broadcast_to(value.bits, shape).reshape(len(components), -1)
-        first = int(index[0])
-        one_after_the_other = index[-1] - first == index.size - 1 and (index[1:] - index[:-1] == 1).all()
-        components[:, slice(first, first + index.size) if one_after_the_other else index] = bits
+        columns = _columns(byte, (1, *shape[1:]), value.component.size)
+        if columns is None:
+            index = np.broadcast_to(byte >> _shift(value.component), (1, *shape[1:])).reshape(-1)
+            components[:, index] = np.broadcast_to(value.bits, shape).reshape(len(components), -1)
+        else:
+            _Places(columns=columns).put(components, np.broadcast_to(value.bits, shape))
 
     def _repeat(self, sets: int) -> None:
         """A row for each of so many sets, which one row stood for."""
@@ -117,92 +126,141 @@ class Memory:
         return value if free is None or not free.flags.any() else Value(component, bits, free)
 
 
-class _Layer:
-    """The freedom of every component of one type, flat over (sets, components)."""
+@dataclass(frozen=True)
+class _Places:
+    """Which components of memory, (sets, components), the elements of a store go to.
 
-    def __init__(self, component: ComponentType, sets: int, size: int) -> None:
+    Where every set has all elements in `columns`, one after the other, these are enough; else `index` are flat places
+    of the elements `chosen`.
+    """
+
+    index: I64 | None = None
+    chosen: Mask | None = None
+    columns: slice | None = None
+
+    def put(self, memory: npt.NDArray[Any], elements: npt.NDArray[Any] | float) -> None:
+        """Give components of memory, or of what is kept beside it, the values of elements, or one value."""
+        if self.columns is not None:
+            one = isinstance(elements, (int, float))
+            memory[:, self.columns] = elements if one else elements.reshape(len(memory), -1)
+        else:
+            memory.reshape(-1)[self.index] = elements if isinstance(elements, (int, float)) else elements[self.chosen]
+
+    def indices(self, shape: tuple[int, ...]) -> I64:
+        """The flat places in memory of a shape."""
+        if self.columns is None:
+            assert self.index is not None
+            return self.index
+        rows, columns = np.arange(shape[0], dtype=np.int64), np.arange(self.columns.start, self.columns.stop)
+        return (rows[:, None] * shape[1] + columns).reshape(-1)
+
+
+class _Layer:
+    """The freedom of every component of one type, (sets, components)."""
+
+    def __init__(self, component: ComponentType, sets: int, count: int) -> None:
         self.component = component
-        self.sets = sets
-        count = sets * (size // component.size)
-        self.flags: U8 = np.zeros(count, np.uint8)
-        self.lo: F64 = np.zeros(count)
-        self.hi: F64 = np.zeros(count)
-        self.group: I64 = np.zeros(count, np.int64)
-        self.step: F64 = np.zeros(count)
-        self.reason: np.ndarray[Any, np.dtype[np.int32]] = np.zeros(count, np.int32)
+        self.flags: U8 = np.zeros((sets, count), np.uint8)
+        self.lo: F64 = np.zeros((sets, count))
+        self.hi: F64 = np.zeros((sets, count))
+        self.group: I64 = np.zeros((sets, count), np.int64)
+        self.step: F64 = np.zeros((sets, count))
+        self.reason: np.ndarray[Any, np.dtype[np.int32]] = np.zeros((sets, count), np.int32)
         self.reasons: list[tuple[str, ...]] = [()]
 
     def repeat(self, sets: int) -> None:
         """The same for so many parameter sets, which one row stood for."""
         for name in ("flags", "lo", "hi", "group", "step", "reason"):
-            setattr(self, name, np.tile(getattr(self, name), sets // self.sets))
-        self.sets = sets
+            setattr(self, name, np.tile(getattr(self, name), (sets // len(self.flags), 1)))
 
-    def put(self, index: I64, value: Value, chosen: Mask) -> None:
-        if value.free is None:
-            self.flags[index] = 0
-            self.group[index] = 0
-            return
+    def put(self, places: _Places, value: Value) -> None:
+        """What elements that are stored may be."""
         free = value.free
+        if free is None:
+            places.put(self.flags, 0)
+            places.put(self.group, 0)
+            return
         if free.reasons not in self.reasons:
             self.reasons.append(free.reasons)
-        self.flags[index], self.lo[index], self.hi[index] = free.flags[chosen], free.lo[chosen], free.hi[chosen]
-        self.group[index] = 0 if free.group is None else free.group[chosen]
-        self.step[index] = 0.0 if free.step is None else free.step[chosen]
-        self.reason[index] = self.reasons.index(free.reasons)
+        for memory, elements in (
+            (self.flags, free.flags),
+            (self.lo, free.lo),
+            (self.hi, free.hi),
+            (self.group, 0 if free.group is None else free.group),
+            (self.step, 0.0 if free.step is None else free.step),
+            (self.reason, self.reasons.index(free.reasons)),
+        ):
+            places.put(memory, elements)
 
     def get(self, index: I64, value: Value) -> Free | None:
-        flags = self.flags[index]
+        flags = self.flags.reshape(-1)[index]
         if not flags.any():
             return None
         number = numbers(value.component, value.bits)
         free = flags != 0
-        low, high = np.where(free, self.lo[index], number), np.where(free, self.hi[index], number)
-        present = np.unique(self.reason[index][free])
-        reasons = tuple(dict.fromkeys(r for i in present for r in self.reasons[i]))
-        return Free(flags, low, high, reasons, np.where(free, self.group[index], 0), self.step[index])
+        lo, hi, group, step, reason = (
+            a.reshape(-1)[index] for a in (self.lo, self.hi, self.group, self.step, self.reason)
+        )
+        reasons = tuple(dict.fromkeys(r for i in np.unique(reason[free]) for r in self.reasons[i]))
+        return Free(
+            flags, np.where(free, lo, number), np.where(free, hi, number), reasons, np.where(free, group, 0), step
+        )
 
     def touches(self, byte: I64, size: int) -> Mask:
         """Which components of another type, at bytes from the first row's first, share a byte with a free one."""
-        own = self.component.size
-        touched: Mask = self.flags[byte // own] != 0
+        own, flags = self.component.size, self.flags.reshape(-1)
+        touched: Mask = flags[byte // own] != 0
         for later in range(own, size, own):
-            touched = touched | (self.flags[(byte + later) // own] != 0)
+            touched = touched | (flags[(byte + later) // own] != 0)
         return touched
 
     def overwrite(self, byte: I64, size: int) -> None:
         """Something else is stored there: what it covers is no longer free, what it covers in part may be anything."""
-        own = self.component.size
+        own, flags = self.component.size, self.flags.reshape(-1)
         if own <= size:
             for later in range(0, size, own):
-                self.flags[(byte + later) // own] = 0
+                flags[(byte + later) // own] = 0
         else:
             indices, parts = np.unique(byte // own, return_counts=True)
-            rest = (parts * size < own) & (self.flags[indices] != 0)
-            self.flags[indices] = np.where(rest, np.uint8(FREE | Freedom.ANY), np.uint8(0))
+            rest = (parts * size < own) & (flags[indices] != 0)
+            flags[indices] = np.where(rest, np.uint8(FREE | Freedom.ANY), np.uint8(0))
 
     def intervals(self, size: int) -> Iterator[Intervals]:
         """The free components, by reason; each set has `size` bytes."""
         free = np.flatnonzero(self.flags)
-        for reason in np.unique(self.reason[free]):
-            indices = free[self.reason[free] == reason]
-            low, high = interval_bits(self.component, self.flags[indices], self.lo[indices], self.hi[indices])
-            offsets, freedoms = self._offsets(indices, size), self.flags[indices] & _FREEDOMS
-            step = self.step[indices] if self.step[indices].any() else None
-            yield Intervals(self.component, offsets, low, high, freedoms, self.reasons[reason], step)
+        of_free = self._of(self.reason, free)
+        # Most layers have one reason, which needs no search.
+        present = np.unique(of_free).tolist() if len(self.reasons) > 2 else [1] if free.size else []
+        for reason in present:
+            indices = free if len(present) == 1 else free[of_free == reason]
+            flags, lo, hi, step = (self._of(a, indices) for a in (self.flags, self.lo, self.hi, self.step))
+            low, high = interval_bits(self.component, flags, lo, hi)
+            offsets, freedoms = self._offsets(indices, size), flags & _FREEDOMS
+            yield Intervals(
+                self.component, offsets, low, high, freedoms, self.reasons[reason], step if step.any() else None
+            )
+
+    def _of(self, values: npt.NDArray[_T], indices: I64) -> npt.NDArray[_T]:
+        """Those of some components, by flat places, ascending; of all of them without a copy."""
+        return values.reshape(-1) if indices.size == values.size else values.reshape(-1)[indices]
 
     def identical(self, size: int) -> Iterator[Identical]:
         """The free components of a set that are equal by definition; each set has `size` bytes."""
+        if not self.group.any():
+            return
         indices = np.flatnonzero((self.flags != 0) & (self.group != 0))
         if indices.size:
-            group = self.group[indices]
+            group = self.group.reshape(-1)[indices]
             # Those of another set are others.
-            group = group + indices // (len(self.flags) // self.sets) * (int(group.max()) + 1)
+            group = group + indices // self.flags.shape[1] * (int(group.max()) + 1)
             yield Identical(self.component, self._offsets(indices, size), group)
 
     def _offsets(self, indices: I64, size: int) -> I64:
         """The bytes of components in the sets' contents, of `size` bytes each, one after the other."""
-        number, index = np.divmod(indices, len(self.flags) // self.sets)
+        count = self.flags.shape[1]
+        if count * self.component.size == size:
+            return indices * self.component.size
+        number, index = np.divmod(indices, count)
         offsets: I64 = number * size + index * self.component.size
         return offsets
 
@@ -216,7 +274,7 @@ def interval_bits(component: ComponentType, flags: U8, lo: F64, hi: F64) -> tupl
         info = np.iinfo(component.dtype)
         low, high = (np.clip(bound, info.min, info.max).astype(np.int64) for bound in (np.ceil(lo), np.floor(hi)))
         return truncated(component, low), truncated(component, high)
-    low_bits, high_bits = nearest(component, below(component, lo)), nearest(component, above(component, hi))
+    low_bits, high_bits = bits_below(component, lo), bits_above(component, hi)
     low_bits, high_bits = with_infinities(component, low_bits, lo), with_infinities(component, high_bits, hi)
     width = 8 * component.size
     sign = component.bits_dtype.type(1 << (width - 1))
@@ -225,6 +283,17 @@ def interval_bits(component: ComponentType, flags: U8, lo: F64, hi: F64) -> tupl
     high_bits = np.where((high_bits & magnitude == 0) & ~unbounded, component.bits_dtype.type(0), high_bits)
     quiet = np.array([np.nan]).astype(component.dtype).view(component.bits_dtype)[0]
     return np.where(nan, quiet, low_bits), np.where(nan, quiet, high_bits)
+
+
+def _columns(byte: I64, shape: tuple[int, ...], size: int) -> slice | None:
+    """The components, of `size` bytes, at byte offsets of elements (1, instances, rows, cols); None: not in order."""
+    if len(byte) > 1:
+        return None
+    index = np.broadcast_to(byte // size, shape).reshape(-1)
+    first = int(index[0])
+    if index[-1] - first != index.size - 1 or not (index[1:] - index[:-1] == 1).all():
+        return None
+    return slice(first, first + index.size)
 
 
 def _shift(component: ComponentType) -> int:

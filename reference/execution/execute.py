@@ -159,7 +159,7 @@ class _Machine:
         """A value as memory holds it: in a strict program surely rounded (NU-019)."""
         if self.floats.loose or value.free is None or value.component is None or not value.component.is_float:
             return value.stored
-        return binding(value.stored, step_of(value))
+        return value.stored if value.free.placed else binding(value.stored, step_of(value))
 
     def _passed(self, value: Value) -> Value:
         """A value that an instruction moves which need not keep its bits."""

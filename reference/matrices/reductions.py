@@ -255,4 +255,5 @@ def _widened(result: Value, n: int) -> Value:
     moved = free.lo != free.hi
     slack = np.where(moved, n * (ulp(component, np.maximum(np.abs(free.lo), np.abs(free.hi))) + (free.hi - free.lo)), 0)
     reason = Policy(f"the order of combining is free (CM-023), {n} calls that round")
-    return replace(result, free=replace(free, lo=free.lo - slack, hi=free.hi + slack, reasons=(*free.reasons, reason)))
+    free = replace(free, lo=free.lo - slack, hi=free.hi + slack, reasons=(*free.reasons, reason), placed=False)
+    return replace(result, free=free)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.model import ComponentType, decode
-from cts.reference.numeric.arrays import I64, Bits
+from cts.reference.numeric.arrays import I64, Bits, Mask
 
 F64: TypeAlias = npt.NDArray[np.float64]
 
@@ -53,6 +53,21 @@ def nearest(component: ComponentType, numbers: F64) -> Bits:
 
     Not for NaN.
     """
+    fmt = component.format
+    if component.size < 4:
+        # NumPy converts denormals of narrow types very slowly. Their bits count the least of them.
+        small = np.abs(numbers) < fmt.least
+        if small.any():
+            with np.errstate(under="ignore"):
+                count = np.rint(np.abs(numbers[small]) * (2.0 ** (fmt.precision - 1) / fmt.least))
+            sign = np.signbit(numbers[small]) * component.bits_dtype.type(1 << (8 * component.size - 1))
+            bits = _cast(component, np.where(small, 0.0, numbers))
+            bits[small] = count.astype(component.bits_dtype) | sign
+            return bits
+    return _cast(component, numbers)
+
+
+def _cast(component: ComponentType, numbers: F64) -> Bits:
     greatest = component.format.greatest
     with np.errstate(over="ignore"):
         bits: Bits = np.clip(numbers, -greatest, greatest).astype(component.dtype).view(component.bits_dtype)
@@ -89,16 +104,57 @@ def above(component: ComponentType, numbers: F64) -> F64:
     return _neighbour(component, numbers, 1)
 
 
+def neighbours(component: ComponentType, numbers: F64) -> tuple[Bits, F64, F64]:
+    """`nearest`, `below` and `above` in one; the last two are one array where the type has every number."""
+    bits = nearest(component, numbers)
+    rounded = real(component, bits)
+    off = rounded != numbers
+    off &= np.abs(numbers) <= component.format.greatest
+    if not off.any():
+        return bits, rounded, rounded
+    down = off & (rounded > numbers)
+    up = off & (rounded < numbers)
+    return bits, _moved(component, bits, rounded, down, -1), _moved(component, bits, rounded, up, 1)
+
+
+def bits_below(component: ComponentType, numbers: F64) -> Bits:
+    """The bit patterns of `below`."""
+    return _neighbour_bits(component, numbers, -1)
+
+
+def bits_above(component: ComponentType, numbers: F64) -> Bits:
+    """The bit patterns of `above`."""
+    return _neighbour_bits(component, numbers, 1)
+
+
 def _neighbour(component: ComponentType, numbers: F64, direction: int) -> F64:
     bits = nearest(component, numbers)
     rounded = real(component, bits)
-    greatest = component.format.greatest
-    wrong = (rounded - numbers) * direction < 0
-    wrong &= np.abs(numbers) <= greatest
+    return _moved(component, bits, rounded, _wrong(component, numbers, rounded, direction), direction)
+
+
+def _neighbour_bits(component: ComponentType, numbers: F64, direction: int) -> Bits:
+    bits = nearest(component, numbers)
+    wrong = _wrong(component, numbers, real(component, bits), direction)
+    if wrong.any():
+        bits[wrong] = from_ordinals(component, ordinals(component, bits[wrong]) + direction)
+    return bits
+
+
+def _wrong(component: ComponentType, numbers: F64, rounded: F64, direction: int) -> Mask:
+    """Where a neighbour is on the other side."""
+    wrong: Mask = (rounded < numbers) if direction > 0 else (rounded > numbers)
+    wrong &= np.abs(numbers) <= component.format.greatest
+    return wrong
+
+
+def _moved(component: ComponentType, bits: Bits, rounded: F64, wrong: Mask, direction: int) -> F64:
+    """The numbers of these bits, but of the next ones in a direction where `wrong`."""
     if not wrong.any():
         return rounded
-    rounded[wrong] = real(component, from_ordinals(component, ordinals(component, bits[wrong]) + direction))
-    return rounded
+    moved = rounded.copy()
+    moved[wrong] = real(component, from_ordinals(component, ordinals(component, bits[wrong]) + direction))
+    return moved
 
 
 def ordinals(component: ComponentType, bits: Bits) -> I64:

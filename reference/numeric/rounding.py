@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cts.model import ComponentType
 from cts.oracle.expectation import Freedom
 from cts.reference.numeric.arrays import U8, Mask
-from cts.reference.numeric.formats import F64, above, below, nearest, ulp, with_infinities
+from cts.reference.numeric.formats import F64, above, below, nearest, neighbours, ulp, with_infinities
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.value import FREE, Value, stepped, with_freedom
 
@@ -81,20 +83,21 @@ def rounded(
     """
     fmt = component.format
     lo, hi = exact
-    low = below(component, lo)
-    high = low if lo is hi and np.array_equal(low, lo) else above(component, hi)
+    if lo is hi:
+        bits, low, high = neighbours(component, lo)
+    else:
+        low, high = below(component, lo), above(component, hi)
     inexact = low is not high
     tiny = denormal(exact, fmt.least)
     beyond = np.abs(lo) > fmt.greatest if lo is hi else (hi > fmt.greatest) | (lo < -fmt.greatest)
     unknown = wild if ieee else wild | beyond
     infinite = ieee and beyond.any()
-    middle = lo
     if lo is not hi:
         with np.errstate(invalid="ignore"):
             middle = lo / 2 + hi / 2
-    if infinite:
-        middle = np.where(np.isnan(middle), 0.0, middle)
-    bits = nearest(component, np.where(unknown, 0.0, middle))
+        bits = nearest(component, np.where(np.isnan(middle) if infinite else unknown, 0.0, middle))
+    if unknown.any():
+        bits = np.where(unknown, component.bits_dtype.type(0), bits)
     if infinite:
         low = np.where((lo < -fmt.greatest) | (lo == np.inf), np.copysign(np.inf, lo), low)
         high = np.where((hi > fmt.greatest) | (hi == -np.inf), np.copysign(np.inf, hi), high)
@@ -126,7 +129,8 @@ def binding(value: Value, step: F64 | None = None) -> Value:
         return value
     least = np.where((free.lo < 0) & (free.hi > 0), 0.0, np.minimum(np.abs(free.lo), np.abs(free.hi)))
     place = ulp(component_of(value), least)
-    return stepped(value, place if step is None else np.maximum(place, step))
+    bound = stepped(value, place if step is None else np.maximum(place, step))
+    return replace(bound, free=None if bound.free is None else replace(bound.free, placed=True))
 
 
 def _flags(low: F64, high: F64, zero: Mask, unknown: Mask, ieee: bool) -> U8:

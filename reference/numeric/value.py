@@ -37,7 +37,7 @@ class Free:
     flushed is {0, x}) and NAN every NaN. `group` numbers elements that are equal by definition, whatever
     they are (0: none, CM-023). `step` is a power of two of which every allowed number of a free element
     is a multiple (0, None: unknown): the place of its last binding rounding (NU-019). So the roundings
-    of (x + c) - c leave no x between them.
+    of (x + c) - c leave no x between them. `placed` says that every free element has been rounded to its last place.
     """
 
     flags: U8
@@ -46,6 +46,7 @@ class Free:
     reasons: tuple[str, ...] = ()
     group: I64 | None = None
     step: F64 | None = None
+    placed: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ def or_zero(value: Value, mask: Mask) -> Value:
     low, high = value.core
     flags = np.where(mask, value.flags | np.uint8(FREE | Freedom.EITHER_ZERO), value.flags).astype(np.uint8)
     free = value.free or Free(flags, low, high)
-    return replace(value, free=replace(free, flags=flags))
+    return replace(value, free=replace(free, flags=flags, placed=False))
 
 
 def where(mask: Mask, a: Value, b: Value) -> Value:
@@ -260,7 +261,7 @@ def beside_free(values: Sequence[Value], *zeros: Mask | None) -> Mask:
 
 def unstepped(value: Value) -> Value:
     """The value with every number of its intervals allowed."""
-    return value if value.free is None else replace(value, free=replace(value.free, step=None))
+    return value if value.free is None else replace(value, free=replace(value.free, step=None, placed=False))
 
 
 def stepped(value: Value, step: F64) -> Value:
@@ -278,7 +279,7 @@ def stepped(value: Value, step: F64) -> Value:
     nearest = np.clip(np.rint(middle / unit) * unit, low, high)
     bits = np.where(usable, nearest.astype(component.dtype).view(component.bits_dtype), value.bits)
     lo, hi = np.where(usable, low, free.lo), np.where(usable, high, free.hi)
-    return replace(value, bits=bits, free=replace(free, lo=lo, hi=hi, step=np.where(usable, step, 0.0)))
+    return replace(value, bits=bits, free=replace(free, lo=lo, hi=hi, step=np.where(usable, step, 0.0), placed=False))
 
 
 def merged(*values: Value) -> tuple[str, ...]:
