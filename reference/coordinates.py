@@ -15,7 +15,7 @@ from cts.reference.execution.program import check_size, evaluate
 from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
 
 #: Elements of which the coordinates are computed at a time.
-ELEMENTS = 1 << 20
+ELEMENTS = 1 << 17
 
 
 def coordinates(sweep: Sweep) -> dict[str, I64]:
@@ -39,8 +39,7 @@ def coordinates(sweep: Sweep) -> dict[str, I64]:
 def _columns(access: Access, sets: int, blocks: bool) -> Iterator[tuple[str, I64]]:
     assert access.layout is not None
     layout, rows, cols = access.layout, access.shape.rows, access.shape.cols
-    kinds = ("coordinate", "block") if blocks else ("coordinate",)
-    ends = np.empty((2, len(kinds), layout.dim, sets), np.int64)
+    ends = np.empty((2, layout.dim, sets), np.int64)
     step = max(1, ELEMENTS // (rows * cols))
     for start in range(0, sets, step):
         some = np.arange(start, min(start + step, sets))
@@ -49,14 +48,15 @@ def _columns(access: Access, sets: int, blocks: bool) -> Iterator[tuple[str, I64
         elements, block, inside = tensor_coordinates(part, view, rows, cols, access.store)
         accessed = elements.status == Status.OK
         for dim in range(layout.dim):
-            size = part.block_size[..., dim, None, None]
-            of_kind = (block[dim] * size + inside[dim], block[dim])
-            for kind, numbers in enumerate(of_kind[: len(kinds)]):
-                ends[:, kind, dim, some] = _ends(numbers, accessed)
-    for place, end in enumerate(("lowest", "highest")):
-        for kind, name in enumerate(kinds):
-            for dim in range(layout.dim):
-                yield f"{end} {name} {dim}", ends[place, kind, dim]
+            coordinate = block[dim] * part.block_size[..., dim, None, None] + inside[dim]
+            ends[:, dim, some] = _ends(coordinate, accessed)
+    for end, numbers in zip(("lowest", "highest"), ends, strict=True):
+        for dim, coordinate in enumerate(numbers):
+            yield f"{end} coordinate {dim}", coordinate
+            if blocks:
+                # Blocks of a dimension have one size under a set, but for what workgroups add: then its least.
+                size = np.broadcast_to(layout.block_size[..., dim].min(axis=-1).astype(np.int64), sets)
+                yield f"{end} block {dim}", np.where(coordinate < 0, -1, coordinate // np.maximum(size, 1))
     if access.view is None:
         room = np.prod(layout.span.astype(np.float64), axis=-1).min(axis=-1)
         yield "elements beyond the span", np.broadcast_to(np.maximum(rows * cols - room, 0), sets).astype(np.int64)
@@ -64,8 +64,11 @@ def _columns(access: Access, sets: int, blocks: bool) -> Iterator[tuple[str, I64
 
 def _ends(numbers: U32, accessed: Mask) -> tuple[I64, I64]:
     """The least and the largest number of those that are accessed, (n,); -1 where none is."""
-    numbers, accessed = np.broadcast_arrays(numbers.view(np.int32).astype(np.int64), accessed)
-    numbers, accessed = numbers.reshape(len(numbers), -1), accessed.reshape(len(accessed), -1)
-    largest = np.where(accessed, numbers, -1).max(axis=1)
-    least = np.where(accessed, numbers, np.iinfo(np.int64).max).min(axis=1)
+    # What is accessed is in bounds, so none of its coordinates is negative.
+    signed, accessed = np.broadcast_arrays(numbers.view(np.int32), accessed)
+    signed, accessed = signed.reshape(len(signed), -1), accessed.reshape(len(accessed), -1)
+    if accessed.all():
+        return signed.min(axis=1).astype(np.int64), signed.max(axis=1).astype(np.int64)
+    largest = np.where(accessed, signed, np.int32(-1)).max(axis=1).astype(np.int64)
+    least = np.where(accessed, signed, np.int32(np.iinfo(np.int32).max)).min(axis=1).astype(np.int64)
     return np.where(accessed.any(axis=1), least, -1), largest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +16,7 @@ from cts.judging.judge import OpenDriver
 from cts.judging.reruns import rerun_findings
 from cts.model import Case, dynamics
 from cts.model.plain import plain
-from cts.model.sweep import AREA, sweep_name
+from cts.model.sweep import AREA, Sweep, sweep_name
 from cts.oracle.expectation import Oracle
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
@@ -30,9 +29,6 @@ from cts.verdict import Verdict
 
 #: How many sets of a region are tried alone, the smallest first, to find one that fails there, too.
 TRIED = 8
-
-#: The most judged sets of which it is computed where their loads and stores go.
-MOST_COORDINATES = 1 << 22
 
 Constness = Literal["dynamic", "literal", "spec"]
 
@@ -102,35 +98,32 @@ class Causes:
             chosen = np.sort(np.concatenate([passing, sets]))
             columns = {name: column[chosen] for name, column in self._columns.items()}
 
-            def further(chosen: Column = chosen) -> dict[str, Column]:
-                return {name: column[chosen] for name, column in self._coordinates.items()}
+            def further(places: Column, chosen: Column = chosen) -> dict[str, Column]:
+                return self._coordinates(self._numbers[chosen[places]])
 
             for region in regions(columns, self._labels, np.isin(chosen, sets), further):
                 yield self._found(Region(region.text, chosen[region.sets]), verdict, why)
 
-    @cached_property
-    def _coordinates(self) -> dict[str, Column]:
-        """Where tensor loads and stores of the sets go, as far as all parts of the universe have that."""
-        if len(self._numbers) > MOST_COORDINATES:
-            return {}
-        some = [
-            self._oracle.coordinates(part.sweep(numbers[start : start + DISPATCH_SETS]))
-            for part, numbers in self._universe.by_part(self._numbers)
-            for start in range(0, len(numbers), DISPATCH_SETS)
-        ]
-        common = [name for name in some[0] if all(name in columns for columns in some)]
-        return {name: np.concatenate([columns[name] for columns in some]) for name in common}
+    def _coordinates(self, numbers: Numbers) -> dict[str, Column]:
+        """Where tensor loads and stores of sets go, by ascending numbers; -1 where a part has no such number."""
+        some = [(len(sweep), self._oracle.coordinates(sweep)) for sweep in self._sweeps(numbers)]
+        return {
+            name: np.concatenate([columns.get(name, np.full(count, -1)) for count, columns in some])
+            for name in dict.fromkeys(name for _, columns in some for name in columns)
+        }
+
+    def _sweeps(self, numbers: Numbers) -> Iterator[Sweep]:
+        """Sets of ascending numbers, as sweeps of those that follow one another in a part."""
+        for part, within in self._universe.by_part(numbers):
+            for start in range(0, len(within), DISPATCH_SETS):
+                yield part.sweep(within[start : start + DISPATCH_SETS])
 
     def _known(self, failing: Numbers, verdict: Verdict) -> list[str]:
         """Of each set, why a baseline lists it, or nothing."""
         if not self._driver.baseline.rules:
             return [""] * len(failing)
-        some = (
-            part.sweep(numbers[start : start + DISPATCH_SETS])
-            for part, numbers in self._universe.by_part(self._numbers[failing])
-            for start in range(0, len(numbers), DISPATCH_SETS)
-        )
-        return [why for sweep in some for why in self._driver.baseline.known_sets(sweep, verdict)]
+        sweeps = self._sweeps(self._numbers[failing])
+        return [why for sweep in sweeps for why in self._driver.baseline.known_sets(sweep, verdict)]
 
     def _found(self, region: Region, verdict: Verdict, known: str) -> _Found:
         """A region with the smallest set of it that fails alone as well."""
@@ -210,15 +203,22 @@ def values_of(universe: Universe, numbers: Numbers) -> tuple[dict[str, Column], 
     columns: dict[str, list[Column]] = {}
     labels: dict[str, tuple[str, ...]] = {}
     for axis in universe.parts[0].fixed:
-        texts = dict.fromkeys(str(part.fixed[axis]) for part in universe.parts)
+        texts = dict.fromkeys(_label(part.fixed[axis]) for part in universe.parts)
         labels[axis] = tuple(texts)
     for part, within in universe.by_part(numbers):
         values = part.values(within)
         for axis, known in labels.items():
-            values[axis] = np.full(len(within), known.index(str(part.fixed[axis])), np.int64)
+            values[axis] = np.full(len(within), known.index(_label(part.fixed[axis])), np.int64)
         for axis, column in values.items():
             columns.setdefault(axis, []).append(column)
     return {axis: np.concatenate(parts) for axis, parts in columns.items()}, labels
+
+
+def _label(value: object) -> str:
+    """The value of an axis in words: of an instruction its name and operands, without ids."""
+    if not isinstance(value, dict) or "op" not in value:
+        return str(value)
+    return " ".join([value["op"], *(f"{k} {v}" for k, v in value.items() if k not in ("op", "id", "of"))])
 
 
 def _signature(case: Case) -> str:

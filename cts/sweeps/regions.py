@@ -38,6 +38,8 @@ class Condition:
 
     text: str
     holds: Callable[[Mapping[str, Column]], Mask]
+    #: It is not about axes.
+    further: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +62,17 @@ def regions(
     columns: Mapping[str, Column],
     labels: Mapping[str, tuple[str, ...]],
     fails: Mask,
-    further: Callable[[], Mapping[str, Column]] = dict,
+    further: Callable[[Column], Mapping[str, Column]] | None = None,
 ) -> list[Region]:
     """The regions of the sets that fail, the largest first, each set in one.
 
     `columns` are the values of all axes for every judged set, (n,); those of an axis in `labels` stand for texts.
-    `further` gives numbers that follow from axes in ways that conditions cannot say. They are compared with values
-    alone, and asked for only where the axes do not make one region.
+    `further` gives, for some sets by their numbers, numbers that follow from axes in ways that conditions cannot say.
+    They are compared with values alone, and asked for only where the axes do not make one region.
     """
-    found = _Search(columns, labels, fails, {}).regions()
-    if len(found) > 1 or any(region.unexplained for region in found):
-        found = min(found, _Search(columns, labels, fails, further()).regions(), key=_untidiness)
+    found = _Search(columns, labels, fails).regions()
+    if further is not None and (len(found) > 1 or any(region.unexplained for region in found)):
+        found = min(found, _Search(columns, labels, fails, further).regions(), key=_untidiness)
     return sorted(found, key=lambda r: -len(r.sets))
 
 
@@ -85,13 +87,17 @@ class _Search:
         columns: Mapping[str, Column],
         labels: Mapping[str, tuple[str, ...]],
         fails: Mask,
-        further: Mapping[str, Column],
+        further: Callable[[Column], Mapping[str, Column]] | None = None,
     ) -> None:
-        self.columns = {**columns, **further}
         self.fails = fails
         self.left = np.flatnonzero(fails)
-        self.conditions = [*_conditions(columns, labels), *_compared_with_values(further)]
         self.passing = _evenly(np.flatnonzero(~fails))
+        self.columns = dict(columns)
+        self.further = None if further is None else _Further(further, len(fails))
+        self.conditions = list(_conditions(columns, labels))
+        if self.further is not None:
+            sample = self.further.of(np.concatenate([_evenly(self.left), self.passing]))
+            self.conditions += _compared_with_values(sample)
 
     def regions(self) -> list[Region]:
         found: list[Region] = []
@@ -111,7 +117,8 @@ class _Search:
     def _in_common(self) -> list[Condition]:
         """Conditions that all failing sets meet, and fewer and fewer of the passing ones."""
         everywhere = [c for c in self.conditions if self._inside([c], self.left).all()]
-        masks = [(c, self._of(c, self.passing)) for c in everywhere]
+        columns = self._of(self.passing)
+        masks = [(c, c.holds(columns)) for c in everywhere]
         good = np.ones(len(self.passing), bool)
         chosen: list[Condition] = []
         while masks and len(chosen) < CONDITIONS:
@@ -137,7 +144,8 @@ class _Search:
 
     def _conjunction(self, failing: Column) -> list[Condition] | None:
         """Conditions that leave no passing set of the sample, chosen one by one by what they tell."""
-        masks = [(c, self._of(c, failing), self._of(c, self.passing)) for c in self.conditions]
+        of_failing, of_passing = self._of(failing), self._of(self.passing)
+        masks = [(c, c.holds(of_failing), c.holds(of_passing)) for c in self.conditions]
         bad, good = np.ones(len(failing), bool), np.ones(len(self.passing), bool)
         chosen: list[Condition] = []
         while good.any():
@@ -163,18 +171,54 @@ class _Search:
         needed = list(conditions)
         for condition in conditions:
             fewer = [c for c in needed if c is not condition]
-            if not self._inside(fewer, passing).any():
+            # The sample says at once what most conditions are needed for.
+            if not self._inside(fewer, self.passing).any() and not self._inside(fewer, passing).any():
                 needed = fewer
         return needed
 
     def _inside(self, conditions: list[Condition], sets: Column) -> Mask:
         inside = np.ones(len(sets), bool)
-        for condition in conditions:
-            inside[inside] = self._of(condition, sets[inside])
+        # What follows from axes is worked out for the sets alone that meet the conditions on axes.
+        for condition in sorted(conditions, key=lambda c: c.further):
+            inside[inside] = condition.holds(self._of(sets[inside]))
         return inside
 
-    def _of(self, condition: Condition, sets: Column) -> Mask:
-        return condition.holds({name: column[sets] for name, column in self.columns.items()})
+    def _of(self, sets: Column) -> Mapping[str, Column]:
+        """The columns of some sets, each made when a condition first looks at it."""
+        return _Columns(self.columns, self.further, sets)
+
+
+class _Further:
+    """Columns that follow from axes, worked out for each set once, when it is first asked for."""
+
+    def __init__(self, further: Callable[[Column], Mapping[str, Column]], count: int) -> None:
+        self._further = further
+        self._known = np.zeros(count, bool)
+        self._columns: dict[str, Column] = {}
+
+    def of(self, sets: Column) -> Mapping[str, Column]:
+        """The columns of some sets."""
+        new = np.unique(sets[~self._known[sets]])
+        if new.size:
+            for name, column in self._further(new).items():
+                self._columns.setdefault(name, np.full(len(self._known), -1))[new] = column
+            self._known[new] = True
+        return {name: column[sets] for name, column in self._columns.items()}
+
+
+class _Columns(dict[str, Column]):
+    def __init__(self, columns: Mapping[str, Column], further: _Further | None, sets: Column) -> None:
+        self._columns = columns
+        self._further = further
+        self._sets = sets
+
+    def __missing__(self, name: str) -> Column:
+        if name in self._columns:
+            self[name] = self._columns[name][self._sets]
+        else:
+            assert self._further is not None
+            self.update(self._further.of(self._sets))
+        return self[name]
 
 
 def _evenly(sets: Column) -> Column:
@@ -198,7 +242,7 @@ def _conditions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, .
                 for value in distinct.tolist():
                     yield _compared(name, "!=", value, labels[name][value])
             continue
-        yield from _compared_with_values({name: column})
+        yield from _compared_with_values({name: column}, further=False)
         for divisor in (2, 4, 8, 16):
             if len(np.unique(column % divisor)) > 1:
                 yield _divided(name, divisor)
@@ -210,22 +254,22 @@ def _conditions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, .
             yield _summed(a, b, c)
 
 
-def _compared_with_values(columns: Mapping[str, Column]) -> Iterator[Condition]:
+def _compared_with_values(columns: Mapping[str, Column], further: bool = True) -> Iterator[Condition]:
     for name, column in columns.items():
         distinct = np.unique(column)
         some = distinct[np.linspace(0, len(distinct) - 1, min(VALUES, len(distinct))).astype(np.int64)].tolist()
         for value in some if len(distinct) > 1 else ():
             for sign in ("=", "!=") if len(distinct) > 2 else ("=",):
-                yield _compared(name, sign, value)
+                yield _compared(name, sign, value, further=further)
         for value in some[1:]:
-            yield _compared(name, ">=", value)
+            yield _compared(name, ">=", value, further=further)
         for value in some[:-1]:
-            yield _compared(name, "<=", value)
+            yield _compared(name, "<=", value, further=further)
 
 
-def _compared(name: str, sign: str, value: int, label: str | None = None) -> Condition:
+def _compared(name: str, sign: str, value: int, label: str | None = None, further: bool = False) -> Condition:
     operation = {"=": np.equal, "!=": np.not_equal, ">=": np.greater_equal, "<=": np.less_equal}[sign]
-    return Condition(f"{name} {sign} {value if label is None else label}", lambda c: operation(c[name], value))
+    return Condition(f"{name} {sign} {value if label is None else label}", lambda c: operation(c[name], value), further)
 
 
 def _divided(name: str, divisor: int) -> Condition:

@@ -170,8 +170,9 @@ class _Layer:
 
     def repeat(self, sets: int) -> None:
         """The same for so many parameter sets, which one row stood for."""
+        times = sets // len(self.flags)
         for name in ("flags", "lo", "hi", "group", "step", "reason"):
-            setattr(self, name, np.tile(getattr(self, name), (sets // len(self.flags), 1)))
+            setattr(self, name, np.tile(getattr(self, name), (times, 1)))
 
     def put(self, places: _Places, value: Value) -> None:
         """What elements that are stored may be."""

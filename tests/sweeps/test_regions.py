@@ -52,11 +52,13 @@ def test_every_set_of_a_region_fails_and_what_has_no_rule_is_said_to() -> None:
 
 def test_numbers_that_follow_from_axes_are_asked_for_where_axes_do_not_say_it() -> None:
     highest = np.minimum((OFFSET + SPAN) % 3 * OFFSET, DIM)
-    asked = []
+    asked: list[int] = []
 
-    def further() -> dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        asked.append(True)
-        return {"highest coordinate 0": highest}
+    def further(
+        sets: np.ndarray[tuple[int], np.dtype[np.int64]],
+    ) -> dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        asked.append(len(sets))
+        return {"highest coordinate 0": highest[sets]}
 
     (region,) = regions(COLUMNS, LABELS, (highest >= 2) & (MODE == 1), further)
     assert sorted(region.text.split(" and ")) == ["highest coordinate 0 >= 2", "mode = Edge"]
