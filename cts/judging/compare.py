@@ -132,7 +132,7 @@ def _merged_zeros(component: ComponentType, bits: Bits) -> npt.NDArray[np.int64]
 def within(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
     """Which elements, flat like the intervals, hold a value of their interval or one that is free beside it."""
     # Most hold an end of their interval, which needs no order.
-    ok = (actual == intervals.lo) | (actual == intervals.hi)
+    ok = ((actual == intervals.lo) | (actual == intervals.hi)) & ~is_nan(intervals.component, actual)
     rest = np.flatnonzero(~ok)
     if rest.size:
         some = (a[rest] for a in (intervals.offsets, intervals.lo, intervals.hi, intervals.flags))
