@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
+from cts.known.conditions import Answers
 from cts.known.quarantine import Quarantine, Rule, rules
 from cts.model import Case
 from cts.model.identity import HASHES
@@ -43,12 +44,15 @@ class Baseline:
         """The entry that lists this failure, or None."""
         return next((r for r in self.rules if verdict.value in r.verdicts and r.match.matches_case(case)), None)
 
-    def known_sets(self, sweep: Sweep, verdict: Verdict) -> list[str]:
-        """For each set of a sweep the text of the entry that lists this failure, or nothing."""
+    def known_sets(self, sweep: Sweep, verdict: Verdict, answers: Answers) -> list[str]:
+        """For each set of a sweep the text of the entry that lists this failure, or nothing.
+
+        `answers` are those of the template's conditions.
+        """
         texts = np.full(len(sweep), "", object)
         for rule in reversed(self.rules):
             if verdict.value in rule.verdicts:
-                texts[rule.match.matches_sets(sweep)] = rule.text
+                texts[rule.match.matches_sets(sweep, answers)] = rule.text
         return list(texts)
 
     def known_by_condition(self, case: Case, verdict: Verdict) -> Rule | None:

@@ -19,6 +19,7 @@ from msgspec import Meta, Struct
 
 from cts.errors import BadInput
 from cts.known import conditions
+from cts.known.conditions import Answers
 from cts.known.versions import comparisons, holds
 from cts.model import Case
 from cts.model.identity import HASHES
@@ -79,15 +80,15 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
             return False
         return self.condition is None or conditions.find(self.condition)(case)
 
-    def matches_sets(self, sweep: Sweep) -> Mask:
-        """Of which sets of a sweep cases and condition hold, (n,)."""
+    def matches_sets(self, sweep: Sweep, answers: Answers) -> Mask:
+        """Of which sets of a sweep cases and condition hold, (n,). `answers` are those of the template's conditions."""
         if isinstance(self.cases, tuple):
             return np.array([self.matches_case(sweep.case(i)) for i in range(len(sweep))], bool)
         if isinstance(self.cases, str) and not fnmatchcase(sweep.template.name, self.cases):
             return np.zeros(len(sweep), bool)
         if self.condition is None:
             return np.ones(len(sweep), bool)
-        return conditions.find(self.condition).of_sets(sweep)
+        return conditions.find(self.condition).of_sets(sweep, answers)
 
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,12 +140,15 @@ class Quarantine:
         matching = [r for r in self.rules if r.match.matches_case(case)]
         return min(matching, key=lambda r: _STRICTEST.index(r.when or "alone"), default=None)
 
-    def never(self, sweep: Sweep) -> tuple[Mask, str]:
-        """Which sets of a sweep are left out, (n,), and the reason of the first rule that leaves some out."""
+    def never(self, sweep: Sweep, answers: Answers) -> tuple[Mask, str]:
+        """Which sets of a sweep are left out, (n,), and the reason of the first rule that leaves some out.
+
+        `answers` are those of the template's conditions.
+        """
         out, reason = np.zeros(len(sweep), bool), ""
         for rule in self.rules:
             if rule.when == "never":
-                matching = rule.match.matches_sets(sweep)
+                matching = rule.match.matches_sets(sweep, answers)
                 out |= matching
                 reason = reason or (rule.reason if matching.any() else "")
         return out, reason

@@ -123,7 +123,7 @@ class Causes:
         if not self._driver.baseline.rules:
             return [""] * len(failing)
         sweeps = self._sweeps(self._numbers[failing])
-        return [why for sweep in sweeps for why in self._driver.baseline.known_sets(sweep, verdict)]
+        return [why for sweep in sweeps for why in self._driver.baseline.known_sets(sweep, verdict, {})]
 
     def _found(self, region: Region, verdict: Verdict, known: str) -> _Found:
         """A region with the smallest set of it that fails alone as well."""

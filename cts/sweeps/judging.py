@@ -20,6 +20,7 @@ from cts.errors import HarnessTrouble
 from cts.judging.compare import compare, differing_sets
 from cts.judging.events import CasesStarted, ignore
 from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job
+from cts.known.conditions import Answers
 from cts.model import Case, initial_bits
 from cts.model.sweep import Sweep, sets_at_a_time, window_strides
 from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept
@@ -160,6 +161,8 @@ class _Judge:
         self.driver = driver
         self.oracle = oracle
         self.result = Judged(np.zeros(len(numbers), np.uint8))
+        #: What a quarantine's conditions say of the template.
+        self.answers: Answers = {}
         self.flying: deque[tuple[_Block, SweepJob]] = deque()
         #: What went wrong while a job was prepared, which is no driver's doing.
         self.own: Exception | None = None
@@ -236,7 +239,7 @@ class _Judge:
         return self._without_quarantined(block)
 
     def _without_quarantined(self, block: _Block) -> _Block | None:
-        out, reason = self.driver.quarantine.never(block.sweep)
+        out, reason = self.driver.quarantine.never(block.sweep, self.answers)
         if not out.any():
             return block
         self.result.note(block.places[out], State.NOT_RUN, f"quarantine: {reason}")

@@ -202,7 +202,7 @@ def _check_sets(case: Case) -> None:
     each = [sweep.case(i) for i in range(len(sweep))]
     for condition in conditions.CONDITIONS.values():
         if condition.operands is not None:
-            assert condition.of_sets(sweep).tolist() == [condition(one) for one in each], condition.name
+            assert condition.of_sets(sweep, {}).tolist() == [condition(one) for one in each], condition.name
 
 
 def test_every_condition_has_a_neighbour() -> None:

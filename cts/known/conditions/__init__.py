@@ -4,6 +4,6 @@ A condition is a function of a case with a name and, as its docstring, one sente
 """
 
 from cts.known.conditions import layouts, matrices, numbers, vectors
-from cts.known.conditions.registry import CONDITIONS, Condition, condition, find
+from cts.known.conditions.registry import CONDITIONS, Answers, Condition, condition, find
 
-__all__ = ["CONDITIONS", "Condition", "condition", "find", "layouts", "matrices", "numbers", "vectors"]
+__all__ = ["CONDITIONS", "Answers", "Condition", "condition", "find", "layouts", "matrices", "numbers", "vectors"]

@@ -15,6 +15,9 @@ from cts.model.sweep import Sweep
 
 Mask = npt.NDArray[np.bool_]
 
+#: What conditions have said of parameter sets of one template, by their names and the words that they look at.
+Answers = dict[str, dict[bytes, bool]]
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -36,22 +39,31 @@ class Condition:
         """What it is about."""
         return self.predicate.__doc__ or ""
 
-    def of_sets(self, sweep: Sweep) -> Mask:
-        """Of which sets of a sweep it holds, (n,): it is asked once for all sets that are alike to it."""
+    def of_sets(self, sweep: Sweep, answers: Answers) -> Mask:
+        """Of which sets of a sweep it holds, (n,): it is asked once for all sets that are alike to it.
+
+        `answers` keeps what it has said of other sets of the template.
+        """
         if self.operands is None:
-            first = alike = np.arange(len(sweep))
-        else:
-            looked_at = [path.partition("[")[0] in self.operands for _, path, _ in dynamics(sweep.template)]
-            first, alike = _alike(sweep.sets[:, looked_at])
-        return np.array([self.predicate(sweep.case(i)) for i in first.tolist()], bool)[alike]
+            return np.array([self.predicate(sweep.case(i)) for i in range(len(sweep))], bool)
+        looked_at = [path.partition("[")[0] in self.operands for _, path, _ in dynamics(sweep.template)]
+        rows = sweep.sets[:, looked_at]
+        first, alike = _alike(rows)
+        known = answers.setdefault(self.name, {})
+        for i, row in zip(first.tolist(), rows[first], strict=True):
+            if row.tobytes() not in known:
+                known[row.tobytes()] = self.predicate(sweep.case(i))
+        return np.array([known[row.tobytes()] for row in rows[first]], bool)[alike]
 
 
 def _alike(rows: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The first row of each kind, and each row's kind."""
-    if not rows.shape[1]:
-        return np.arange(min(1, len(rows))), np.zeros(len(rows), np.intp)
-    _, first, kinds = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return first, kinds.reshape(-1)
+    kinds = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        values, places = np.unique(column, return_inverse=True)
+        kinds = kinds * len(values) + places
+    _, first, alike = np.unique(kinds, return_index=True, return_inverse=True)
+    return first, alike
 
 
 CONDITIONS: dict[str, Condition] = {}
