@@ -26,6 +26,7 @@ that is no case's own, such as Ctrl-C, may end a run at any of these steps: driv
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -264,27 +265,34 @@ class _Run:
                 self._together([run])
 
     def _sweeps(self, drivers: Sequence[OpenDriver]) -> None:
-        """All universes, in their order."""
+        """All universes, in their order; the sets of the next begin while the last of one are judged."""
         plan, oracle = self.plan, registry.oracle()
-        for entry in plan.sweeps:
-            name = sweep_name(entry.name)
-            some = self._open_questions(name, drivers)
-            if not some:
-                continue
-            if why := self._stopping():
-                self._add([not_run(d.spec, AREA, name, why, generated=True) for d in some])
-                continue
-            run = SweepRun(entry, some, oracle, plan.profile, self.emit, plan.reruns, self.time_is_up)
-            run.resume(plan.resumed.sets)
-            why = ""
-            for task, answer in self.executor.perform(run.tasks()):
-                assert isinstance(task, Sets)
-                run.take(task, answer)
-                # Whether a baseline lists what differs is known when all sets are judged.
-                if plan.stop_at_first and not plan.baseline.rules and run.differs:
-                    why = STOPPED
-                    break
+        waiting = [(e, some) for e in plan.sweeps if (some := self._open_questions(sweep_name(e.name), drivers))]
+        runs: deque[SweepRun] = deque()
+
+        def tasks() -> Iterator[Sets]:
+            while waiting and not self._stopping():
+                entry, some = waiting.pop(0)
+                run = SweepRun(entry, some, oracle, plan.profile, self.emit, plan.reruns, self.time_is_up)
+                run.resume(plan.resumed.sets)
+                runs.append(run)
+                yield from run.tasks()
+
+        why = ""
+        for task, answer in self.executor.perform(tasks()):
+            assert isinstance(task, Sets)
+            while runs[0].entry is not task.entry:
+                self._add(list(runs.popleft().finish("")))
+            runs[0].take(task, answer)
+            # Whether a baseline lists what differs is known when all sets are judged.
+            if plan.stop_at_first and not plan.baseline.rules and runs[0].differs:
+                why = STOPPED
+                break
+        for run in runs:
             self._add(list(run.finish(why or self._stopping())))
+        for entry, some in waiting:
+            name, reason = sweep_name(entry.name), why or self._stopping()
+            self._add([not_run(d.spec, AREA, name, reason, generated=True) for d in some])
 
     def _together(self, runs: Sequence[AreaRun]) -> None:
         by_area = {run.area: run for run in runs}
