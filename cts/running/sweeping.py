@@ -6,6 +6,7 @@ import base64
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, zip_longest
 
 import msgspec
 import numpy as np
@@ -22,8 +23,9 @@ from cts.sweeps.judging import VERDICTS, Judged, State, States, wrong
 from cts.sweeps.selection import Chosen, SweepEntry, opened
 from cts.verdict import Verdict
 
-#: Sets of one task: what is lost, at most, when a run is interrupted, and what a process gets at a time.
-TASK_SETS = 32_768
+#: Sets of one task: what is lost, at most, when a run is interrupted, and what a process gets at a time. A process
+#: compiles every template of which it has sets, so that few processes should share one.
+TASK_SETS = 65_536
 
 
 def chosen_sets(entry: SweepEntry, profile: Profile) -> Chosen:
@@ -69,13 +71,25 @@ class SweepRun:
 
     def tasks(self) -> Iterator[Sets]:
         """The sets to judge, so many at a time, as long as there is time."""
-        for start in range(0, self.chosen.count, TASK_SETS):
-            stop = min(start + TASK_SETS, self.chosen.count)
+        for start, stop in pairwise(self._ends()):
             pending = tuple(s for s in self.specs if not self._progress[s].states[start:stop].all())
             if self._time_is_up():
                 return
             if pending:
                 yield Sets(self.entry, self.chosen, start, stop, pending)
+
+    def _ends(self) -> Iterator[int]:
+        """Where tasks begin and end: with parts of the universe, or within one that is too large for a task."""
+        parts = len(self.universe.parts)
+        ends = [self.chosen.place_of(part * self.universe.part_size) for part in range(1, parts)] + [self.chosen.count]
+        at = 0
+        yield at
+        for end, after in zip_longest(ends, ends[1:]):
+            if after is not None and after - at <= TASK_SETS:
+                continue  # small parts share a task
+            pieces = -(-(end - at) // TASK_SETS)
+            yield from (at + (end - at) * piece // pieces for piece in range(1, pieces + 1))
+            at = end
 
     @property
     def differs(self) -> bool:

@@ -76,6 +76,11 @@ class Chosen:
         """How many sets this shard has."""
         return len(range(self.shard[0], self.spread, self.shard[1]))
 
+    def place_of(self, number: int) -> int:
+        """The place of the first set that is not below this number; of spread ones, of the part where it lies."""
+        place = -(-number * self.spread // self.size)
+        return min(self.count, max(0, -(-(place - self.shard[0]) // self.shard[1])))
+
     def numbers(self, start: int, stop: int) -> Numbers:
         """The numbers of the sets in these places, ascending."""
         place = np.arange(start, min(stop, self.count), dtype=np.int64) * self.shard[1] + self.shard[0]

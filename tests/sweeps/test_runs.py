@@ -9,13 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.judging.events import Event, Result, SetsJudged, UniverseSwept
+from cts.judging.events import Event, Result, SetsJudged, UniverseSwept, ignore
 from cts.known.baseline import Baseline
 from cts.known.quarantine import loads_rules
+from cts.plugins import registry
 from cts.running import runner, sweeping
+from cts.running.opening import open_driver
 from cts.running.profiles import profile
 from cts.running.runner import Plan
 from cts.running.shard import parse
+from cts.running.sweeping import SweepRun
 from cts.store import Manifest, create, load, resume
 from cts.sweeps.selection import SweepEntry
 from cts.verdict import Verdict
@@ -224,3 +227,22 @@ def test_wrong_commands_leave_nothing_behind(cts: Cts, universe: Path, arguments
     ran = cts(*arguments)
     assert ran.status == 2 and said in ran.err
     assert [p.name for p in cts.folder.iterdir()] == ["small.yaml"]
+
+
+@pytest.mark.parametrize("max_sets", [None, 100, 7])
+@pytest.mark.parametrize("task_sets", [1, 17, 160, 200, 480])
+def test_tasks_follow_one_another_and_end_with_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, max_sets: int | None, task_sets: int
+) -> None:
+    """The universe has three parts of 160 sets."""
+    monkeypatch.setattr(sweeping, "TASK_SETS", task_sets)
+    entry = SweepEntry("small", written(tmp_path), max_sets)
+    run = SweepRun(entry, [open_driver(RIGHT)], registry.oracle(), profile("default", seed=1), ignore, 0, lambda: "")
+    tasks = [(task.start, task.stop) for task in run.tasks()]
+    count = max_sets or 480
+    assert [place for pair in tasks for place in pair] == [0, *np.repeat([stop for _, stop in tasks], 2)[:-1]]
+    assert tasks[-1][1] == count
+    assert all(0 < stop - start <= task_sets for start, stop in tasks)
+    parts = {-(-count * part // 3) for part in (1, 2)}
+    if task_sets < count // 3:
+        assert parts <= {stop for _, stop in tasks}
