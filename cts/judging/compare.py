@@ -7,7 +7,7 @@ only where `Freedom` says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -135,9 +135,15 @@ def within(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
     ok = ((actual == intervals.lo) | (actual == intervals.hi)) & ~is_nan(intervals.component, actual)
     rest = np.flatnonzero(~ok)
     if rest.size:
-        some = (a[rest] for a in (intervals.offsets, intervals.lo, intervals.hi, intervals.flags))
-        ok[rest] = _between(Intervals(intervals.component, *some), actual[rest])
+        ok[rest] = _between(_some(intervals, rest), actual[rest])
     return ok
+
+
+def _some(intervals: Intervals, which: npt.NDArray[np.intp]) -> Intervals:
+    """Those of some elements, by their places."""
+    offsets, lo, hi, flags = (a[which] for a in (intervals.offsets, intervals.lo, intervals.hi, intervals.flags))
+    step = None if intervals.step is None else intervals.step[which]
+    return replace(intervals, offsets=offsets, lo=lo, hi=hi, flags=flags, step=step)
 
 
 def _between(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
@@ -205,18 +211,20 @@ def _check_sizes(memory: Mapping[str, Bytes], sizes: Mapping[str, int]) -> None:
 
 def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Iterator[Differing]:
     wrong = actual != allowed.exact
-    for intervals in allowed.intervals:
-        size = intervals.component.size
+    for intervals in allowed.intervals if wrong.any() else ():
+        size, total = intervals.component.size, len(intervals.offsets)
         # Components of one type lie at multiples of their size.
-        index = intervals.offsets // size
         whole = len(actual) // size * size
-        wrong[:whole].reshape(-1, size)[index] = False
+        index, elements = intervals.offsets // size, wrong[:whole].reshape(-1, size)
+        other = np.flatnonzero(elements[index].any(axis=1))
+        intervals, index = _some(intervals, other), index[other]
+        elements[index] = False
         bits = np.ascontiguousarray(actual[:whole]).view(intervals.component.bits_dtype)[index]
         wrong_here = ~within(intervals, bits)
-        yield from _differing(name, intervals, bits, wrong_here, intervals.lo, intervals.hi)
+        yield from _differing(name, intervals, bits, wrong_here, intervals.lo, intervals.hi, total)
         below, above = _multiples(intervals, bits)
         between = ~wrong_here & (below != above)
-        yield from _differing(name, intervals, bits, between, below, above, UNROUNDED)
+        yield from _differing(name, intervals, bits, between, below, above, total, UNROUNDED)
     for identical in allowed.identical:
         yield from _unlike(name, identical, actual)
     if wrong.any():
@@ -228,13 +236,20 @@ def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Ite
 
 
 def _differing(
-    name: str, intervals: Intervals, bits: Bits, wrong: npt.NDArray[np.bool_], lo: Bits, hi: Bits, rule: str = ""
+    name: str,
+    intervals: Intervals,
+    bits: Bits,
+    wrong: npt.NDArray[np.bool_],
+    lo: Bits,
+    hi: Bits,
+    total: int,
+    rule: str = "",
 ) -> Iterator[Differing]:
-    """The elements of a mask, where there are any."""
+    """The elements of a mask, where there are any; `total` have intervals."""
     bad = np.flatnonzero(wrong)
     if bad.size:
         bad = bad[np.argsort(intervals.offsets[bad], kind="stable")]
-        offsets, total = intervals.offsets[bad], len(intervals.offsets)
+        offsets = intervals.offsets[bad]
         yield Differing(
             name,
             False,
@@ -302,8 +317,9 @@ def differing_sets(
             return None
         contents = windows.contents(memory[name])
         expected = allowed[name] if name in allowed else Allowed(windows.contents(before[name]).reshape(-1))
-        if not expected.intervals and not expected.identical:
-            wrong |= (contents != expected.exact.reshape(contents.shape)).any(axis=1)
+        differs = (contents != expected.exact.reshape(contents.shape)).any(axis=1)
+        if not expected.identical and (not differs.any() or not expected.intervals):
+            wrong |= differs
         else:
             for differing in _contents(name, buffer, expected, contents.reshape(-1)):
                 wrong[differing.offsets // buffer.size] = True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,13 +74,19 @@ class Identical:
 class Allowed:
     """Allowed contents of one buffer, guard bytes excluded.
 
-    `exact` holds the one allowed value of each byte, shape (size,), dtype uint8; bytes of
-    elements named in `intervals` are judged by those instead. `identical` is asked beside either.
+    `exact` holds an allowed value of each byte, shape (size,), dtype uint8, and the only one but for elements named in
+    `intervals`, which are judged by those where they differ from it. `identical` is asked beside either. `free` are the
+    intervals, or what makes them when they are first asked for.
     """
 
     exact: npt.NDArray[np.uint8]
-    intervals: tuple[Intervals, ...] = ()
+    free: tuple[Intervals, ...] | Callable[[], tuple[Intervals, ...]] = ()
     identical: tuple[Identical, ...] = ()
+
+    @cached_property
+    def intervals(self) -> tuple[Intervals, ...]:
+        """The elements that may have other values."""
+        return self.free() if callable(self.free) else self.free
 
 
 @dataclass(frozen=True)

@@ -84,9 +84,12 @@ class Memory:
         if self.layers:
             self._repeat(sets)
         layers = list(self.layers.values())
-        intervals = tuple(i for layer in layers for i in layer.intervals(self.size))
         identical = tuple(i for layer in layers for i in layer.identical(self.size))
-        return Allowed(self.contents(sets).reshape(-1), intervals, identical)
+
+        def intervals() -> tuple[Intervals, ...]:
+            return tuple(i for layer in layers for i in layer.intervals(self.size))
+
+        return Allowed(self.contents(sets).reshape(-1), intervals if layers else (), identical)
 
     def _store_everywhere(self, byte: I64, value: Value) -> None:
         """Store exact elements to the same places, (1, instances, rows, cols), under every set."""

@@ -31,7 +31,11 @@ def allowed(case: Case) -> dict[str, Allowed]:
 
 def judged(memory: dict[str, npt.NDArray[np.uint8]], *intervals: Intervals) -> Divergence | None:
     buffers = allowed(CASE)
-    buffers["dst"] = Allowed(buffers["dst"].exact, intervals)
+    exact = buffers["dst"].exact.copy()
+    for each in intervals:  # an allowed value of each
+        for offset, low in zip(each.offsets, each.lo, strict=True):
+            exact[offset : offset + each.component.size] = np.array([low]).view(np.uint8)
+    buffers["dst"] = Allowed(exact, intervals)
     return compare(CASE, Expectation(buffers), memory)
 
 

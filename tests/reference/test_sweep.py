@@ -7,7 +7,8 @@ import numpy.typing as npt
 import pytest
 
 from cts.errors import BadInput
-from cts.model import Case, dynamic_words
+from cts.judging.compare import within
+from cts.model import Case, decode, dynamic_words
 from cts.model.sweep import Sweep
 from cts.oracle.expectation import Swept
 from cts.plugins import registry
@@ -230,3 +231,17 @@ def test_quotients_of_small_and_of_large_numbers() -> None:
                     remainder = floor_mod(signed.astype(np.int32), b.astype(np.int32))
                     np.testing.assert_array_equal(remainder, signed % b)
     np.testing.assert_array_equal(quotients(np.array([2**32 - 1], np.uint32), np.array([3], np.uint32)), [1431655765])
+
+
+@pytest.mark.parametrize("area", registry.names("cts.areas"))
+def test_exact_bytes_are_an_allowed_value_of_free_elements(area: str) -> None:
+    """Comparison looks at intervals only where memory differs from them."""
+    for case in sample(25, area=area):
+        for allowed in Reference().expect(case).buffers.values():
+            for intervals in allowed.intervals:
+                at = intervals.offsets[:, None] + np.arange(intervals.component.size)
+                bits = allowed.exact[at].view(intervals.component.bits_dtype).reshape(-1)
+                assert within(intervals, bits).all()
+                if intervals.step is not None:
+                    number = np.where(intervals.step > 0, decode(intervals.component, bits).astype(np.float64), 0)
+                    assert (np.fmod(number, np.where(intervals.step > 0, intervals.step, 1)) == 0).all()
