@@ -203,12 +203,13 @@ def values_of(universe: Universe, numbers: Numbers) -> tuple[dict[str, Column], 
     columns: dict[str, list[Column]] = {}
     labels: dict[str, tuple[str, ...]] = {}
     for axis in universe.parts[0].fixed:
-        texts = dict.fromkeys(_label(part.fixed[axis]) for part in universe.parts)
-        labels[axis] = tuple(texts)
+        if not all(type(part.fixed[axis]) is int for part in universe.parts):
+            labels[axis] = tuple(dict.fromkeys(_label(part.fixed[axis]) for part in universe.parts))
     for part, within in universe.by_part(numbers):
         values = part.values(within)
-        for axis, known in labels.items():
-            values[axis] = np.full(len(within), known.index(_label(part.fixed[axis])), np.int64)
+        for axis, value in part.fixed.items():
+            number = labels[axis].index(_label(value)) if axis in labels else value
+            values[axis] = np.full(len(within), number, np.int64)
         for axis, column in values.items():
             columns.setdefault(axis, []).append(column)
     return {axis: np.concatenate(parts) for axis, parts in columns.items()}, labels

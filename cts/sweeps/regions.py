@@ -18,7 +18,7 @@ Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 #: Sets of a sample, failing and passing.
-SAMPLE = 20_000
+SAMPLE = 8_000
 
 #: Values of an axis that conditions compare it with, evenly spread where it has more.
 VALUES = 24
