@@ -13,6 +13,9 @@ import sys
 import traceback
 from pathlib import Path
 
+#: What libraries for linear algebra read as they are loaded, and processes inherit (docs/decisions/one-thread.md).
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
 
 class _Notices(logging.Handler):
     """What takes long, as it begins: on stderr as it is now, which a progress bar may have redirected."""
@@ -34,6 +37,8 @@ def main() -> None:
 
     # Nothing is worth collecting when the process ends: looking through all modules takes a tenth of a short command.
     atexit.register(gc.freeze)
+    if not any(name in os.environ for name in _THREADS):
+        os.environ.update(dict.fromkeys(_THREADS, "1"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a console may lack characters of a device's name
