@@ -1,8 +1,12 @@
-"""Verdicts: a closed enum."""
+"""Verdicts, a closed enum, and the exit status that follows from them."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
+
+#: Exit statuses of commands.
+CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
 
 
 class Verdict(enum.Enum):
@@ -22,3 +26,19 @@ class Verdict(enum.Enum):
     def is_finding(self) -> bool:
         """True if the driver is at fault, or may be."""
         return self in (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY)
+
+
+def exit_status(
+    verdicts: Iterable[Verdict], *, rejected: bool = False, troubled: bool = False, unexpected: bool = False
+) -> int:
+    """The highest status that applies to what was seen, known failures left out.
+
+    >>> exit_status([Verdict.PASS, Verdict.FAIL])
+    1
+    """
+    seen = set(verdicts)
+    if troubled or Verdict.ERROR in seen:
+        return TROUBLE
+    if rejected:
+        return BAD_INPUT
+    return FINDINGS if unexpected or any(v.is_finding for v in seen) else CLEAN

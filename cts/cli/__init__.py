@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import io
 import logging
 import os
@@ -10,6 +12,9 @@ import signal
 import sys
 import traceback
 from pathlib import Path
+
+#: What libraries for linear algebra read as they are loaded, and processes inherit (docs/decisions/one-thread.md).
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class _Notices(logging.Handler):
@@ -28,7 +33,12 @@ def main() -> None:
     a shell shows for a program that the signal SIGPIPE has ended.
     """
     from cts.errors import OutputClosed
+    from cts.running.garbage import rarely_collected
 
+    # Nothing is worth collecting when the process ends: looking through all modules takes a tenth of a short command.
+    atexit.register(gc.freeze)
+    if not any(name in os.environ for name in _THREADS):
+        os.environ.update(dict.fromkeys(_THREADS, "1"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a console may lack characters of a device's name
@@ -38,7 +48,8 @@ def main() -> None:
     if sys.stdout is None:  # closed, as by `>&-`
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     try:
-        status = _run()
+        with rarely_collected():
+            status = _run()
         sys.stdout.flush()
     except (BrokenPipeError, OutputClosed):
         _discard_output()

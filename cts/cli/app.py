@@ -1,38 +1,89 @@
-"""The verbs of `cts`. Each module imports what it needs when its verb runs, so that `cts --help` is quick."""
+"""The verbs of `cts`. The module of a verb is imported when the verb runs, and imports what it needs when it does."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import importlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Annotated, Any, NamedTuple
 
 import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
 
 import cts
-from cts.cli import (
-    baseline,
-    check,
-    configured,
-    coverage,
-    demo,
-    diff,
-    dispatch,
-    doctor,
-    drivers,
-    explain,
-    export,
-    minimize,
-    report,
-    run,
-    schema,
-    show,
-    sweep,
-    triage,
-    worker,
-)
-from cts.cli import list as list_
 
 EXIT_STATUS = "Exit status: 0 no findings, 1 findings, 2 wrong usage or input, 3 an error of a driver or the suite."
 
+
+class Verb(NamedTuple):
+    """A verb: its function, what is said below its help, and its class where it is none of typer's.
+
+    Function and class are named by a module of `cts.cli` and a name in it.
+    """
+
+    function: str
+    epilog: str | None = None
+    command: str | None = None
+
+
+#: All verbs, in the order of `cts --help`.
+VERBS = {
+    "demo": Verb("demo:demo", EXIT_STATUS),
+    "run": Verb("run:run", EXIT_STATUS, "configured:Configured"),
+    "sweep": Verb("sweep:sweep", EXIT_STATUS, "sweep:Sweep"),
+    "diff": Verb("diff:diff"),
+    "baseline": Verb("baseline:baseline"),
+    "triage": Verb("triage:triage"),
+    "report": Verb("report:report"),
+    "list": Verb("list:list_cases"),
+    "show": Verb("show:show"),
+    "check": Verb("check:check"),
+    "coverage": Verb("coverage:coverage", EXIT_STATUS),
+    "dispatch": Verb("dispatch:dispatch", EXIT_STATUS),
+    "explain": Verb("explain:explain", EXIT_STATUS),
+    "minimize": Verb("minimize:minimize"),
+    "export": Verb("export:export", EXIT_STATUS),
+    "drivers": Verb("drivers:drivers"),
+    "doctor": Verb("doctor:doctor", EXIT_STATUS),
+    "schema": Verb("schema:schema"),
+    "worker": Verb("worker:worker"),
+}
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands of all verbs, each made when it is asked for: to make them all takes longer than to start Python."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _command(name, VERBS[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VERBS)
+
+    def __len__(self) -> int:
+        return len(VERBS)
+
+
+@cache
+def _command(name: str, verb: Verb) -> Any:
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    kind: type[TyperCommand] | None = _named(verb.command) if verb.command else None
+    alone.command(name, epilog=verb.epilog, cls=kind)(_named(verb.function))
+    return typer.main.get_command(alone)
+
+
+def _named(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(f"cts.cli.{module}"), name)
+
+
+class _Group(TyperGroup):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": _Commands()})
+
+
 app = typer.Typer(
+    cls=_Group,
     help=f"{cts.__doc__}\n\n{EXIT_STATUS}",
     no_args_is_help=True,
     add_completion=True,
@@ -55,24 +106,3 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-app.command("demo", epilog=EXIT_STATUS)(demo.demo)
-app.command("run", epilog=EXIT_STATUS, cls=configured.Configured)(run.run)
-app.command("sweep", epilog=EXIT_STATUS, cls=sweep.Sweep)(sweep.sweep)
-app.command("diff")(diff.diff)
-app.command("baseline")(baseline.baseline)
-app.command("triage")(triage.triage)
-app.command("report")(report.report)
-app.command("list")(list_.list_cases)
-app.command("show")(show.show)
-app.command("check")(check.check)
-app.command("coverage", epilog=EXIT_STATUS)(coverage.coverage)
-app.command("dispatch", epilog=EXIT_STATUS)(dispatch.dispatch)
-app.command("explain", epilog=EXIT_STATUS)(explain.explain)
-app.command("minimize")(minimize.minimize)
-app.command("export", epilog=EXIT_STATUS)(export.export)
-app.command("drivers")(drivers.drivers)
-app.command("doctor", epilog=EXIT_STATUS)(doctor.doctor)
-app.command("schema")(schema.schema)
-app.command("worker")(worker.worker)

@@ -40,7 +40,7 @@ def demo(
     from cts.running import corpus
     from cts.running.profiles import profile
     from cts.running.runner import Plan
-    from cts.running.tally import CLEAN, FINDINGS, TROUBLE
+    from cts.verdict import CLEAN, FINDINGS, TROUBLE
 
     start = time.perf_counter()
     # Where the emulator cannot run, that is said before anything else.

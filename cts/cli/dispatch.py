@@ -70,7 +70,7 @@ def dispatch(
 
     from cts.dispatch import run
     from cts.dispatch.report import document, lines
-    from cts.running.checks import check_folder
+    from cts.running.outputs import check_folder
 
     check_folder(out, "--out")
     given = {"trace": trace, "max_steps": max_steps, "max_memory": max_memory, "check": "+".join(check or [])}

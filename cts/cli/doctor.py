@@ -67,7 +67,7 @@ def check_driver(driver: str) -> int:
     from cts.plugins import registry
     from cts.running.opening import open_driver
     from cts.running.runner import not_validated
-    from cts.running.tally import BAD_INPUT, TROUBLE
+    from cts.verdict import BAD_INPUT, TROUBLE
 
     start = time.perf_counter()
     try:
@@ -104,8 +104,7 @@ def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
 def _known(opened: OpenDriver, oracle: Oracle) -> int:
     """Run the cases; returns the exit status."""
     from cts.running import corpus
-    from cts.running.tally import CLEAN, FINDINGS, TROUBLE
-    from cts.verdict import Verdict
+    from cts.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
 
     seen: list[Verdict] = []
     for what, names in KNOWN:

@@ -95,7 +95,7 @@ def export(
 
 def _check(out: Path | None, *, folder: bool) -> None:
     """Raise BadInput where nothing can be written there. Folders above need not be there."""
-    from cts.running.checks import check_file, check_folder
+    from cts.running.outputs import check_file, check_folder
 
     if out is None or str(out) == "-":
         return

@@ -49,8 +49,8 @@ def minimize(
     from cts.model import dumps_case
     from cts.plugins import registry
     from cts.reduction.minimize import Budget, renamed, report
-    from cts.running.checks import check_file
     from cts.running.opening import open_driver
+    from cts.running.outputs import check_file
 
     check_file(out, "--out")
     oracle = registry.oracle()

@@ -13,7 +13,8 @@ from cts.known.baseline import NO_BASELINE
 from cts.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running import corpus
-from cts.running.checks import check_drivers, check_file, check_folder, load_known
+from cts.running.checks import check_drivers, load_known
+from cts.running.outputs import check_file, check_folder
 from cts.running.profiles import check_shared_seed, profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse

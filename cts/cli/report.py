@@ -64,7 +64,7 @@ def report(
 ) -> None:
     """Write a run as one self-contained HTML file, or as JUnit XML."""
     from cts.cli.triage import explained, runs
-    from cts.running.checks import check_file
+    from cts.running.outputs import check_file
 
     check_file(html, "--html")
     check_file(junit, "--junit")

@@ -239,7 +239,7 @@ def run_and_report(
     from cts.report.save import Saver
     from cts.report.terminal import Terminal
     from cts.running.runner import run as run_plan
-    from cts.running.tally import TROUBLE
+    from cts.verdict import TROUBLE
 
     to_stdout = json is not None and str(json) == "-"
     stream = sys.stderr if to_stdout else sys.stdout

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cts.dispatch.elements import Array, ElementType
 from cts.dispatch.loading import Contents, Dispatch
-from cts.model.case import GUARD_BYTES, guard_pattern
+from cts.memory import GUARD_BYTES, guard_pattern
 
 Memory = dict[str, npt.NDArray[np.uint8]]
 

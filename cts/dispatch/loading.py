@@ -18,7 +18,7 @@ from cts.dispatch.words import load_words
 from cts.errors import BadInput
 from cts.job import Address as JobAddress
 from cts.job import Memory, ModuleJob
-from cts.model.case import GUARD_BYTES, guard_pattern
+from cts.memory import GUARD_BYTES, guard_pattern
 from cts.spirv.decode import DecodeError
 
 #: Names of buffers become names of files.

@@ -12,7 +12,7 @@ import yaml
 
 from cts.dispatch.model import Address, Buffer, DispatchFile, Expected, Iota, PushConstants, PushValue, Random
 from cts.errors import BadInput
-from cts.model.yaml import MAX_FILE_BYTES, parse
+from cts.plain_yaml import MAX_FILE_BYTES, parse
 
 #: Where in the file something is: keys and indices from the top.
 Steps: TypeAlias = "tuple[str | int, ...]"

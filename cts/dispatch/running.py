@@ -18,8 +18,7 @@ from cts.dispatch.loading import Dispatch, load
 from cts.driver import ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble
 from cts.plugins import registry
-from cts.running.tally import exit_status
-from cts.verdict import Verdict
+from cts.verdict import Verdict, exit_status
 
 _VERDICTS = {
     Status.DONE: Verdict.PASS,

@@ -12,7 +12,7 @@ import numpy as np
 
 from cts.dispatch.elements import Array, ElementType, encode, type_of, whole
 from cts.dispatch.model import MAX_BUFFER_BYTES, Iota, Random, Source
-from cts.model.buffer import splitmix64
+from cts.memory import splitmix64
 
 _MEMBER = re.compile(r"(.+\.npz):([^:/\\]+)")
 

@@ -24,7 +24,8 @@ from cts.known.versions import comparisons, holds
 from cts.model import Case
 from cts.model.identity import HASHES
 from cts.model.sweep import Sweep
-from cts.model.yaml import MAX_FILE_BYTES, locate, parse
+from cts.model.yaml import locate
+from cts.plain_yaml import MAX_FILE_BYTES, parse
 
 PAGE = "docs/quarantine.md"
 

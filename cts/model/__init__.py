@@ -1,7 +1,8 @@
 """The case: pure data, readable YAML, exact round trip. See docs/writing-a-case.md."""
 
+from cts.memory import GUARD_BYTES, guard_pattern
 from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
-from cts.model.case import GUARD_BYTES, SCHEMA_VERSION, Case, Dispatch, guard_pattern, initial_memory
+from cts.model.case import SCHEMA_VERSION, Case, Dispatch, initial_memory
 from cts.model.component import ComponentType, decode, encode
 from cts.model.control import Carry, ControlBarrier, ControlInstruction, Else, EndIf, EndLoop, If, Loop, Merge
 from cts.model.delivery import component_of, dynamic_words, dynamics

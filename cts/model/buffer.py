@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from msgspec import Meta, Struct
 
+from cts.memory import splitmix64
 from cts.model.component import Bits, ComponentType, Number, encode
 from cts.model.operand import StorageClass
 
@@ -110,15 +111,6 @@ class Buffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     def size(self) -> int:
         """Bytes of the whole buffer."""
         return self.elements * self.element_size
-
-
-def splitmix64(seed: int, index: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Steele et al.'s counter-based generator: stable over platforms and NumPy versions."""
-    with np.errstate(over="ignore"):
-        z = np.uint64(seed) + (index + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
 
 
 def _repeated(period: Bits, count: int) -> Bits:

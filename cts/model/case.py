@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta, Struct
 
+from cts.memory import guard_pattern
 from cts.model.buffer import Buffer, initial_bits
 from cts.model.functions import AnyFunction
 from cts.model.instructions import AnyInstruction
@@ -17,9 +18,6 @@ from cts.model.opaque import MatrixConversion, OpaqueMatrix
 from cts.model.operand import FloatControls
 
 SCHEMA_VERSION = 1
-
-#: Guard bytes on each side of every buffer. A multiple of 256, the largest offset alignment a Vulkan device may ask.
-GUARD_BYTES = 1024
 
 Count = Annotated[int, Meta(ge=1, le=1024)]
 
@@ -65,11 +63,6 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
         from cts.model.identity import content_hash  # which must know the types of results, and so all of the model
 
         return content_hash(self)
-
-
-def guard_pattern() -> npt.NDArray[np.uint8]:
-    """What guard bytes hold: distinct from its neighbours, and rarely a value of the case's own data."""
-    return ((np.arange(GUARD_BYTES) * 167 + 89) & 0xFF).astype(np.uint8)
 
 
 def initial_memory(case: Case) -> dict[str, npt.NDArray[np.uint8]]:

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.errors import BadInput
+from cts.memory import GUARD_BYTES, guard_pattern
 from cts.model.buffer import Data, initial_bits
-from cts.model.case import GUARD_BYTES, Case, guard_pattern
+from cts.model.case import Case
 from cts.model.component import Bits
 from cts.model.delivery import dynamics
 from cts.model.instruction import Store

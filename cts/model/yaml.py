@@ -17,32 +17,7 @@ from cts.model.case import SCHEMA_VERSION, Case
 from cts.model.functions import AnyFunction
 from cts.model.plain import plain
 from cts.model.resolve import resolve
-
-#: The largest case file read, in bytes.
-MAX_FILE_BYTES = 4 << 20
-
-#: How deep lists and mappings may be nested, in any YAML file. A case needs 7.
-MAX_DEPTH = 32
-
-_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-#: Floats of YAML 1.2 that YAML 1.1, which PyYAML reads, takes for strings: `1e-5`, `2.5e3`.
-_FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
-
-
-class _Loader(_Base):  # type: ignore[misc]
-    """Safe YAML without duplicate keys (one would be lost)."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(problem="a key is a name or a number", problem_mark=key.start_mark)
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"key {key.value!r} is given twice", problem_mark=key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
+from cts.plain_yaml import MAX_FILE_BYTES, Loader, parse, read_floats
 
 
 def load_case(path: Path) -> Case:
@@ -99,41 +74,6 @@ def case_of(data: dict[str, Any], where: str, text: str, within: str = "") -> Ca
     return case
 
 
-def parse(text: str, where: str, page: str = "docs/writing-a-case.md") -> Any:
-    """Plain data of YAML without aliases, deep nesting and duplicate keys. Raises BadInput, which refers to `page`."""
-    try:
-        _check(text, where, page)
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - CSafeLoader or SafeLoader
-    except yaml.YAMLError as e:
-        mark = getattr(e, "problem_mark", None)
-        line = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise BadInput("yaml", f"not YAML: {getattr(e, 'problem', None) or e}", where + line, f"see {page}") from e
-    except ValueError as e:  # dates of no calendar, integers of thousands of digits
-        raise BadInput("yaml", f"not a value: {e}", where, f"see {page}") from e
-
-
-def _check(text: str, where: str, page: str) -> None:
-    """Raises BadInput for nesting that the loader, which recurses in C, may not survive, and for aliases.
-
-    With aliases, few bytes can stand for gigabytes. The loader has hooks for both, which that of libyaml
-    does not call.
-    """
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        elif isinstance(event, (yaml.CollectionStartEvent, yaml.AliasEvent)):
-            depth += 1
-            mark = event.start_mark
-            assert mark is not None, "what is read has a place"
-            place = f"{where}:{mark.line + 1}:{mark.column + 1}"
-            if isinstance(event, yaml.AliasEvent):
-                raise BadInput("yaml", "an alias, which no file of the suite may have", place, "what it stands for")
-            if depth > MAX_DEPTH:
-                what = f"lists and mappings nested more than {MAX_DEPTH} deep"
-                raise BadInput("yaml-depth", what, place, f"fewer brackets or less indentation, see {page}")
-
-
 def dumps_case(case: Case) -> str:
     """The canonical YAML of a case: fixed field order, defaults left out, one instruction a line."""
     data = plain(case)
@@ -174,8 +114,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-for _class in (_Loader, _Dumper):
-    _class.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
+read_floats(_Dumper)
 
 
 def _flow(value: Any) -> str:
@@ -220,7 +159,7 @@ def _steps(path: str, root: yaml.Node) -> Iterator[yaml.Node]:
 
 @lru_cache(maxsize=4)
 def _composed(text: str) -> yaml.Node:
-    root = yaml.compose(text, Loader=_Loader)
+    root = yaml.compose(text, Loader=Loader)
     assert root is not None, "parsed before, so not empty"
     return root
 

@@ -32,9 +32,9 @@ from cts.running.deadline import Deadline
 from cts.running.names import root
 from cts.running.opening import open_driver
 from cts.running.runner import Plan, described, not_validated
-from cts.running.tally import CLEAN, Tally
+from cts.running.tally import Tally
 from cts.store import RunFolder
-from cts.verdict import Verdict
+from cts.verdict import CLEAN, Verdict
 
 #: The property of a test in pytest's own JUnit XML that names its driver.
 _DRIVER = "cts_driver"

@@ -14,7 +14,8 @@ from cts.errors import BadInput, Checks
 from cts.known.baseline import NO_BASELINE
 from cts.known.quarantine import NO_RULES
 from cts.plugins import registry
-from cts.running.checks import check_drivers, check_folder, load_known
+from cts.running.checks import check_drivers, load_known
+from cts.running.outputs import check_folder
 from cts.running.profiles import check_shared_seed, profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse

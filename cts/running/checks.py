@@ -1,4 +1,4 @@
-"""Checks of what a run is asked for, before anything of it begins: drivers, known failures, paths to write to."""
+"""Checks of what a run is asked for, before anything of it begins: drivers, known failures, processes."""
 
 from __future__ import annotations
 
@@ -38,32 +38,6 @@ def load_known(quarantine: Path | None, baseline: Path | None) -> tuple[Quaranti
             known, kept = baselines.load(baseline)
     checks.finish()
     return Quarantine((*rules.rules, *kept.rules)), known
-
-
-def check_file(path: Path | None, option: str) -> None:
-    """Raise BadInput where a file cannot be written: its folder is not there, or is protected. None is no file."""
-    if path is None:
-        return
-    where = f"{option} {path}"
-    if str(path) == "-":
-        raise BadInput("output-path", "this cannot be written to stdout", where, "the name of a file")
-    if path.is_dir():
-        raise BadInput("output-path", "it is a folder", where, "the name of a file in it")
-    if not path.parent.is_dir():
-        raise BadInput("output-path", f"there is no folder {path.parent}", where, f"mkdir -p {path.parent}, or another")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise BadInput("output-path", "it cannot be written", where, "a file that can be written")
-
-
-def check_folder(path: Path | None, option: str) -> None:
-    """Raise BadInput where a folder cannot be made or written to. Folders above it need not be there. None is none."""
-    if path is None:
-        return
-    above = next((p for p in (path, *path.parents) if p.exists() or p.is_symlink()), Path())
-    if not above.is_dir():
-        raise BadInput("output-path", f"{above} is no folder", f"{option} {path}", "a folder, there or not")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise BadInput("output-path", f"{above} cannot be written", f"{option} {path}", "a folder that can be written")
 
 
 def processors() -> int:

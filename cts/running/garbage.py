@@ -1,4 +1,4 @@
-"""Python's garbage collector, told that a run makes many objects and few cycles."""
+"""Python's garbage collector, told that imports and runs make many objects and few cycles."""
 
 from __future__ import annotations
 

@@ -39,9 +39,6 @@ QUEUED = 2
 #: How long a process may take to end by itself, in seconds.
 GRACE = 5.0
 
-#: Products of matrices take a thread for each core otherwise, in every process.
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -207,7 +204,7 @@ class Processes:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, replace(self._setting, states=states)), daemon=True)
-        with _environment({IN_PROCESSES: str(self._count), **dict.fromkeys(_ONE_THREAD, "1")}):
+        with _environment({IN_PROCESSES: str(self._count)}):
             process.start()
         theirs.close()
         return _Process(process, ours)

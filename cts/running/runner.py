@@ -58,7 +58,6 @@ from cts.plugins import registry
 from cts.running.areas import AreaRun
 from cts.running.corpus import Entry
 from cts.running.deadline import Deadline
-from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.processes import Processes, Setting
 from cts.running.profiles import Profile
@@ -120,8 +119,7 @@ def run(plan: Plan, emit: Emit) -> int:
     The status is the highest that applies: 0 clean, 1 findings, 2 something asked for cannot be
     used, 3 trouble with a driver or the suite, a driver on which nothing was tested included.
     """
-    with rarely_collected():
-        return _Run(plan, emit).run()
+    return _Run(plan, emit).run()
 
 
 class _Run:

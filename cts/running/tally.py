@@ -10,9 +10,7 @@ from cts.errors import HarnessTrouble
 from cts.judging.events import Event, GeneratorFault, Rejected, Result, RunFinished, Trouble, Unused, problem
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.running.usage import BaselineUsage
-from cts.verdict import Verdict
-
-CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
+from cts.verdict import Verdict, exit_status
 
 
 @dataclass(eq=False)
@@ -173,19 +171,3 @@ def tally_of(events: Iterable[Event]) -> Tally:
     for event in events:
         tally(event)
     return tally
-
-
-def exit_status(
-    verdicts: Iterable[Verdict], *, rejected: bool = False, troubled: bool = False, unexpected: bool = False
-) -> int:
-    """The highest status that applies to what was seen, known failures left out.
-
-    >>> exit_status([Verdict.PASS, Verdict.FAIL])
-    1
-    """
-    seen = set(verdicts)
-    if troubled or Verdict.ERROR in seen:
-        return TROUBLE
-    if rejected:
-        return BAD_INPUT
-    return FINDINGS if unexpected or any(v.is_finding for v in seen) else CLEAN

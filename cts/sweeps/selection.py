@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from cts.errors import BadInput
-from cts.model.buffer import splitmix64
+from cts.memory import splitmix64
 from cts.plugins.universes import packaged
 from cts.sweeps.contents import Numbers
 from cts.sweeps.universe import Universe, load

@@ -26,7 +26,8 @@ from cts.model import Case, Scalar, dynamic_words, dynamics
 from cts.model.component import ComponentType, encode
 from cts.model.delivery import component_of
 from cts.model.sweep import Sweep, Words, sets_at_a_time, sweep_name
-from cts.model.yaml import case_of, locate, parse
+from cts.model.yaml import case_of, locate
+from cts.plain_yaml import parse
 from cts.sweeps.contents import Contents, Numbers, problem_of
 
 PAGE = "docs/sweeps.md"

@@ -206,7 +206,7 @@ class Compiler:
             self._used.update(phi.ids)
         last = _terminator(block)
         self._used.update(last.ids)
-        make = lookup().terminator.get(last.opcode)
+        make = lookup(last.opcode).terminator.get(last.opcode)
         if make is None:
             self.missing.append(_missing(self.module, last))
             return Block((), lambda _: None, (last,), ())
@@ -231,10 +231,10 @@ class Compiler:
         return None
 
     def _step(self, i: Instruction) -> Step:
-        handlers = lookup()
         check_on_vectors(self.declared, i)
-        if (make := handlers.on_matrices.get(i.opcode)) is not None and self._is_on_matrices(i):
+        if self._is_on_matrices(i) and (make := lookup().on_matrices.get(i.opcode)) is not None:
             return make(self, i)
+        handlers = lookup(i.opcode)
         if (make := handlers.step.get(i.opcode)) is not None:
             return make(self, i)
         if (make_pure := handlers.pure.get(i.opcode)) is not None:

@@ -80,7 +80,7 @@ def _operation(d: Declarations, i: Instruction) -> Value:
     name = str(i.operands[0])
     rule = grammar().by_name[name]
     inner = i.held(1, rule.name, rule.opcode)
-    make = lookup().pure.get(inner.opcode)
+    make = lookup(inner.opcode).pure.get(inner.opcode)
     if make is None:
         raise Unsupported(f"OpSpecConstantOp {name}")
     operation = make(d, inner)

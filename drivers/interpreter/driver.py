@@ -6,9 +6,8 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cts.capabilities import Capabilities, everything
 from cts.driver import Fault, Job, Outcome, Status, SweepJob
 from cts.drivers.interpreter.compile import Program, compile_module
 from cts.drivers.interpreter.launch import launch
@@ -19,6 +18,9 @@ from cts.drivers.interpreter.problems import Internal, Malformed, OutOfMemory, P
 from cts.drivers.interpreter.target import Target
 from cts.job import ModuleJob
 from cts.spirv.subprocess_tools import NOT_VALIDATED, find_program, validate_apart
+
+if TYPE_CHECKING:
+    from cts.capabilities import Capabilities
 
 #: How many modules, and how many compiled programs, are remembered.
 _REMEMBERED = 256
@@ -42,6 +44,8 @@ class Interpreter:
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
 
     def capabilities(self) -> Capabilities:
+        from cts.capabilities import everything  # in terms of the case model, of which dispatches need nothing
+
         return everything(subgroup_size=self.subgroup_size)
 
     def run(self, job: Job) -> Outcome:

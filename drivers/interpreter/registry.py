@@ -8,14 +8,14 @@
 - `glsl`, `glsl_typed`, `glsl_step`: the first three for instructions of GLSL.std.450; the
   instruction that they are given has only its own operands, without the set and its number.
 
-Handlers are found through `lookup`, which imports them all. `pure` and `typed` ones also evaluate
+Handlers are found through `lookup`, which imports the rooms that it needs. `pure` and `typed` ones also evaluate
 specialization constant operations.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -56,48 +56,59 @@ class Handlers(NamedTuple):
 
 
 _HANDLERS = Handlers({}, {}, {}, {}, {}, {})
-_ROOMS = (
-    "arithmetic",
-    "atomics",
-    "bits",
-    "composite",
-    "control",
-    "convert",
-    "dots",
-    "extended",
-    "glsl.functions",
-    "glsl.geometry",
-    "glsl.numbers",
-    "glsl.packing",
-    "glsl.parts",
-    "logic",
-    "hints",
-    "matrices.arithmetic",
-    "matrices.callbacks",
-    "matrices.components",
-    "matrices.conversions",
-    "matrices.strided",
-    "matrices.tensors",
-    "subgroups.ballots",
-    "subgroups.exchanges",
-    "subgroups.reductions",
-    "subgroups.votes",
-    "tensor",
-    "variable",
-    "vectors.memory",
-    "vectors.products",
-    "vectors.training",
+
+#: The rooms that are not imported yet: first those of which most modules need something.
+_LEFT = deque(
+    (
+        "variable",
+        "control",
+        "composite",
+        "arithmetic",
+        "logic",
+        "bits",
+        "convert",
+        "hints",
+        "extended",
+        "glsl.numbers",
+        "glsl.functions",
+        "glsl.geometry",
+        "glsl.packing",
+        "glsl.parts",
+        "atomics",
+        "dots",
+        "subgroups.votes",
+        "subgroups.ballots",
+        "subgroups.exchanges",
+        "subgroups.reductions",
+        "matrices.strided",
+        "matrices.arithmetic",
+        "matrices.components",
+        "matrices.conversions",
+        "matrices.callbacks",
+        "tensor",
+        "matrices.tensors",
+        "vectors.memory",
+        "vectors.products",
+        "vectors.training",
+    )
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@lru_cache(maxsize=1)
-def lookup() -> Handlers:
-    """All handlers."""
-    for room in _ROOMS:
-        import_module(f"cts.drivers.interpreter.handlers.{room}")
+def lookup(key: int | str | None = None) -> Handlers:
+    """All handlers; of an opcode or a name in GLSL.std.450 as many as are needed to find it.
+
+    Those in `on_matrices` are complete only where there is no `key`.
+    """
+    while _LEFT and (key is None or not _is_handled(key)):
+        import_module(f"cts.drivers.interpreter.handlers.{_LEFT.popleft()}")
     return _HANDLERS
+
+
+def _is_handled(key: int | str) -> bool:
+    h = _HANDLERS
+    return any(key in table for table in (h.pure, h.step, h.terminator, h.glsl_pure, h.glsl_step))
 
 
 def pure(*names: str) -> Callable[[F], F]:

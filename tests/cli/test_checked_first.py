@@ -10,8 +10,8 @@ import pytest
 
 from cts.errors import BadInput
 from cts.plugins import registry
-from cts.running.checks import check_file, check_folder
 from cts.running.corpus import find_one
+from cts.running.outputs import check_file, check_folder
 from tests.cli.command_line import Cts
 
 CASE = "tensor_addressing.clamp.edge_low_load"

@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from cts.cli.app import app
 from cts.cli.configured import parameter
+from cts.cli.run import run
 from cts.config import Settings, find
 from cts.errors import BadInput
 from tests.cli.command_line import Cts
@@ -121,9 +121,7 @@ def test_a_resumed_run_keeps_its_settings(cts: Cts, fakes: ModuleType) -> None:
 
 
 def test_every_setting_is_an_option() -> None:
-    run = next(command for command in app.registered_commands if command.name == "run")
-    assert run.callback is not None
-    options = set(run.callback.__annotations__)
+    options = set(run.__annotations__)
     for key in Settings.__struct_encode_fields__:
         assert parameter(key) in options
 

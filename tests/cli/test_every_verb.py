@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.cli.app import app
+from cts.cli.app import VERBS
 from cts.export import FORMATS
 from cts.model import Case, dumps_case, loads_case, types_of
 from cts.model.types import MatrixShape, VectorShape
@@ -77,9 +77,7 @@ def exercise(function: Callable[[World], None]) -> Callable[[World], None]:
 
 
 def test_every_verb_has_an_exercise() -> None:
-    verbs = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    assert not app.registered_groups, "verbs below a verb: exercise them, too"
-    assert verbs == set(EXERCISES)
+    assert set(VERBS) == set(EXERCISES)
 
 
 @pytest.mark.parametrize("verb", EXERCISES)

@@ -22,8 +22,7 @@ from cts.running import corpus
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
-from cts.running.tally import CLEAN, FINDINGS, TROUBLE
-from cts.verdict import Verdict
+from cts.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
 from tests.case_builder import corpus_case
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,8 +21,7 @@ from cts.reduction.passes import PASSES
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
-from cts.running.tally import exit_status
-from cts.verdict import Verdict
+from cts.verdict import Verdict, exit_status
 from tests.case_builder import corpus_case
 
 Memory = dict[str, npt.NDArray[np.uint8]]

@@ -14,8 +14,7 @@ from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.running.shard import WHOLE, Shard, parse
-from cts.running.tally import CLEAN
-from cts.verdict import Verdict
+from cts.verdict import CLEAN, Verdict
 
 FOLDER = "tensor_addressing.clamp"
 PROFILE = Profile("default", 40, 3)

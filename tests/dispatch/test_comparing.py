@@ -15,7 +15,7 @@ from cts.cli import main
 from cts.dispatch import judged, load, run
 from cts.dispatch.comparing import unequal
 from cts.driver import Outcome, Status
-from cts.model.case import GUARD_BYTES
+from cts.memory import GUARD_BYTES
 from tests.dispatch.files import said, write
 
 EXPECTED = "expected: {b: {type: float64, shape: [16], iota: {start: 1}}}"

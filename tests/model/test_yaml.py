@@ -19,7 +19,7 @@ from cts.model import (
     load_case,
     loads_case,
 )
-from cts.model.yaml import parse
+from cts.plain_yaml import parse
 
 GOOD = """\
 schema: 1

@@ -14,13 +14,13 @@ GLSL = "GLSL.std.450"
 
 @step("OpExtInst")
 def extended(c: Compiler, i: Instruction) -> Step:
-    handlers = lookup()
     set_, number = c.module.imports.get(i.id(0), "an unknown set"), i.number(1)
     if set_ != GLSL:
         raise Unsupported(f"instruction {number} of {set_}")
     name = extended_instructions(GLSL).get(number, str(number))
     inner = i.held(2, name, i.opcode)
     check_on_vectors(c.declared, inner)
+    handlers = lookup(name)
     if (make := handlers.glsl_step.get(name)) is not None:
         return make(c, inner)
     if (make_pure := handlers.glsl_pure.get(name)) is not None:
