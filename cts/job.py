@@ -86,7 +86,9 @@ class ModuleJob:
     `words` has dtype uint32. `spec_constants` maps SpecId to the constant's bytes (4 for bool, as
     VkBool32). `bindings` maps (set, binding) to the name of a buffer or of opaque memory,
     `array_bindings` (set, binding, index) to those of an array of descriptors, where elements may be
-    left out. `subgroup_size` requires a size.
+    left out. `subgroup_size` requires a size, `full_subgroups` that no subgroup is smaller than it. `robust`: reads
+    outside a buffer give zeros, writes there do nothing. `timeout`: seconds, for drivers that have such a limit, where
+    it is not their own.
     """
 
     words: npt.NDArray[np.uint32]
@@ -101,3 +103,6 @@ class ModuleJob:
     opaque: dict[str, OpaqueMemory] = field(default_factory=dict)
     conversions: tuple[LayoutConversion, ...] = ()
     array_bindings: dict[tuple[int, int, int], str] = field(default_factory=dict)
+    full_subgroups: bool = False
+    robust: bool = False
+    timeout: float | None = None

@@ -9,15 +9,19 @@ import typer
 
 from cts.cli import completion
 from cts.cli.paths import written
+from cts.errors import BadInput
 
 
 def dispatch(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
-            help="A dispatch file, see docs/dispatch.md.", metavar="FILE.yaml", autocompletion=completion.paths
+            help="A dispatch file, see docs/dispatch.md.",
+            metavar="FILE.yaml",
+            autocompletion=completion.paths,
+            show_default=False,
         ),
-    ],
+    ] = None,
     driver: Annotated[
         list[str] | None,
         typer.Option(
@@ -27,11 +31,36 @@ def dispatch(
             autocompletion=completion.drivers,
         ),
     ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option("--case", help="Run this case of the file alone. Repeatable.", metavar="NAME"),
+    ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option(
+            "--template",
+            help="Write a dispatch file for a module (.spv or .spvasm) instead of running one.",
+            metavar="MODULE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where --template writes the file; to standard output without it.",
+            metavar="FILE.yaml",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            help="Write outputs to DIR/DRIVER/BUFFER.npy.",
+            help="Write outputs to DIR/DRIVER/BUFFER.npy, those of cases to DIR/CASE/DRIVER.",
             metavar="DIR",
             callback=written,
             autocompletion=completion.paths,
@@ -68,18 +97,45 @@ def dispatch(
     """
     import msgspec
 
-    from cts.dispatch import run
+    from cts.dispatch import run_cases, worst
     from cts.dispatch.report import document, lines
     from cts.running.outputs import check_folder
 
-    check_folder(out, "--out")
     given = {"trace": trace, "max_steps": max_steps, "max_memory": max_memory, "check": "+".join(check or [])}
     options = {name: str(value) for name, value in given.items() if value}
     options |= {"robust": "yes"} if robust else {}
-    result = run(file, driver or ["interpreter"], out=out, options=options, transforms=transform or [])
-    if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(document(result)), indent=2).decode())
-    else:
-        for line in lines(result):
+    if template is not None:
+        if file or driver or case or out or transform or options or json:
+            raise BadInput("template", "--template runs nothing", f"--template {template}", "--output alone beside it")
+        _write_template(template, output)
+        return
+    if output is not None:
+        raise BadInput("template", "--output is for --template", f"--output {output}", "--out, for results of a run")
+    if file is None:
+        raise BadInput("no-file", "no dispatch file", "FILE.yaml", "a dispatch file; --template MODULE writes one")
+    check_folder(out, "--out")
+    results = []
+    chosen = {"cases": case, "out": out, "options": options, "transforms": transform or []}
+    for result in run_cases(file, driver or ["interpreter"], **chosen):
+        results.append(result)
+        for line in [] if json else lines(result):
             typer.echo(line)
-    raise typer.Exit(result.status)
+    if json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(document(results)), indent=2).decode())
+    raise typer.Exit(worst(results))
+
+
+def _write_template(module: Path, output: Path | None) -> None:
+    from cts.dispatch.template import template
+
+    text = template(module, output)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise BadInput("template", "the file is there already", str(output), "a new file, or --output left out") from None
+    except OSError as e:
+        raise BadInput("template", e.strerror or str(e), str(output), "a file that can be written") from e

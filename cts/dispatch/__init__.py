@@ -1,8 +1,22 @@
 """Any SPIR-V compute module on any module driver: the dispatch file, running, comparing. See docs/dispatch.md."""
 
 from cts.dispatch.comparing import Difference, Element
-from cts.dispatch.loading import Dispatch, load
+from cts.dispatch.loading import Dispatch, load, load_cases
 from cts.dispatch.model import DispatchFile
-from cts.dispatch.running import Ran, Result, judged, run, write
+from cts.dispatch.running import Ran, Result, judged, run, run_cases, worst, write
 
-__all__ = ["Difference", "Dispatch", "DispatchFile", "Element", "Ran", "Result", "judged", "load", "run", "write"]
+__all__ = [
+    "Difference",
+    "Dispatch",
+    "DispatchFile",
+    "Element",
+    "Ran",
+    "Result",
+    "judged",
+    "load",
+    "load_cases",
+    "run",
+    "run_cases",
+    "worst",
+    "write",
+]

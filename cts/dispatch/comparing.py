@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cts.dispatch.elements import Array, ElementType
-from cts.dispatch.loading import Contents, Dispatch
+from cts.dispatch.loading import Contents, Dispatch, Wanted
+from cts.dispatch.members import Field
+from cts.dispatch.tolerances import Tolerance, unequal
 from cts.memory import GUARD_BYTES, guard_pattern
 
 Memory = dict[str, npt.NDArray[np.uint8]]
@@ -20,12 +22,16 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class Element:
-    """One element that differs: where, what it should be, and what it is. `byte` counts from the buffer's start."""
+    """One element that differs: where, what it should be, and what it is. `byte` counts from the buffer's start.
+
+    `member` names a number of a structure, as `items[2].weight`.
+    """
 
     index: tuple[int, ...]
     byte: int
     expected: str
     actual: str
+    member: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,29 +63,55 @@ def judge(dispatch: Dispatch, memory: Memory) -> Iterator[Difference]:
             yield from _difference(name, "its contents before the run", wrong, initial, initial.array, actual)
     for name, wanted in dispatch.expected.items():
         actual, initial = values(dispatch, memory, name), dispatch.initial[name]
+        if wanted.contents is None:
+            expected_numbers = [f.value for f in wanted.fields]
+            yield from _members(name, "expected", wanted, expected_numbers, _numbers(wanted.fields, actual))
+            continue
         expected = wanted.contents.array.reshape(actual.shape)
-        wrong = unequal(expected, actual, wanted.atol, wanted.rtol)
+        wrong = unequal(expected, actual, wanted.tolerance, initial.type)
         yield from _difference(name, "expected", wrong, initial, expected, actual)
 
 
 def between(dispatch: Dispatch, reference: str, first: Memory, second: Memory) -> Iterator[Difference]:
     """Where outputs differ from those of the driver `reference`, by more than `expected` tolerates."""
     for name in dispatch.outputs:
-        wanted = dispatch.expected.get(name)
-        atol, rtol = (wanted.atol, wanted.rtol) if wanted else (0.0, 0.0)
+        wanted, initial = dispatch.expected.get(name), dispatch.initial[name]
         expected, actual = values(dispatch, first, name), values(dispatch, second, name)
-        wrong = unequal(expected, actual, atol, rtol)
-        yield from _difference(name, reference, wrong, dispatch.initial[name], expected, actual)
+        if wanted is not None and wanted.contents is None:
+            theirs, ours = _numbers(wanted.fields, expected), _numbers(wanted.fields, actual)
+            yield from _members(name, reference, wanted, theirs, ours)
+            # The others bit for bit.
+            actual = _without(wanted.fields, expected, actual)
+        tolerance = wanted.tolerance if wanted is not None and wanted.contents is not None else Tolerance()
+        yield from _difference(name, reference, unequal(expected, actual, tolerance, initial.type), initial, expected, actual)
 
 
-def unequal(expected: Array, actual: Array, atol: float, rtol: float) -> npt.NDArray[np.bool_]:
-    """Which elements are not numerically equal within atol + rtol * |expected|. A NaN equals every NaN."""
-    if expected.dtype.kind in "iu" and actual.dtype.kind in "iu" and not atol and not rtol:
-        return np.asarray(expected != actual)
-    with np.errstate(all="ignore"):
-        a, b = expected.astype(np.longdouble), actual.astype(np.longdouble)
-        close = (a == b) | (np.abs(a - b) <= atol + rtol * np.abs(a)) & np.isfinite(a)
-    return np.asarray(~(close | np.isnan(a) & np.isnan(b)))
+def _numbers(fields: Sequence[Field], array: Array) -> list[Array]:
+    """The numbers of fields in a buffer, an array of one element each."""
+    data = array.reshape(-1).view(np.uint8)
+    return [data[f.at : f.at + f.element.size].view(f.element.dtype) for f in fields]
+
+
+def _without(fields: Sequence[Field], expected: Array, actual: Array) -> Array:
+    """`actual`, in which fields are as in `expected`."""
+    changed = actual.copy()
+    data, like = changed.reshape(-1).view(np.uint8), expected.reshape(-1).view(np.uint8)
+    for f in fields:
+        data[f.at : f.at + f.element.size] = like[f.at : f.at + f.element.size]
+    return changed
+
+
+def _members(
+    name: str, against: str, wanted: Wanted, expected: Sequence[Array], actual: Sequence[Array]
+) -> Iterator[Difference]:
+    """The difference in a buffer's numbers by member."""
+    wrong = [
+        Element((), f.at, shown(a, f.element), shown(b, f.element), f.name)
+        for f, a, b in zip(wanted.fields, expected, actual, strict=True)
+        if unequal(a, b, wanted.tolerance, f.element).any()
+    ]
+    if wrong:
+        yield Difference(name, against, len(wrong), len(wanted.fields), tuple(wrong[:SHOWN]))
 
 
 def _guards(name: str, memory: npt.NDArray[np.uint8], size: int) -> Iterator[Difference]:

@@ -1,24 +1,34 @@
-"""What a module declares: entry points, descriptors, specialization constants, push constants."""
+"""What a module declares: entry points, descriptors, specialization constants, push constants, workgroup sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from cts.dispatch.elements import ElementType
+from cts.dispatch.types import Declarations, Type, Types
 from cts.spirv.decode import Decoded, decode
 from cts.spirv.encode import Id
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A buffer variable. `length` is None for one descriptor, 0 for an array of any length."""
+    """A buffer variable: `label` is for readers, `name` what OpName says or "".
 
-    name: str
+    `length` is None for one descriptor, 0 for an array of any length. `type` is that of one buffer's contents, None
+    where that is no type of memory.
+    """
+
+    label: str
     length: int | None
+    name: str = ""
+    kind: Literal["storage", "uniform"] = "storage"
+    type: Type | None = None
+    read_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -27,25 +37,39 @@ class SpecConstant:
 
     kind: str
     width: int
+    default: bool | int | float = 0
+    name: str = ""
 
     def __str__(self) -> str:
         return self.kind if self.kind == "bool" else f"{self.kind}{self.width}"
 
 
+@dataclass(frozen=True)
+class Size:
+    """One extent of a workgroup: a number, unknown as None, and the SpecId that may change it."""
+
+    value: int | None
+    spec_id: int | None = None
+
+
 @dataclass
 class Interface:
-    """A module's interface. `used` are the ids that each function names; `push_bytes` per variable.
+    """A module's interface, specialized by the constants that it was read with.
 
-    `names` are those that OpName gives.
+    `used` are the ids that each function names; `push` are the types of the push constants by variable, `others` what
+    has a set and a binding and is no buffer. `names` are those that OpName gives. `local_sizes` are by entry point.
     """
 
     entry_points: dict[str, Id] = field(default_factory=dict)
     resources: dict[Id, Resource] = field(default_factory=dict)
     places: dict[Id, tuple[int, int]] = field(default_factory=dict)
+    others: dict[Id, str] = field(default_factory=dict)
     spec_constants: dict[int, SpecConstant] = field(default_factory=dict)
-    push_bytes: dict[Id, int] = field(default_factory=dict)
+    push: dict[Id, Type | None] = field(default_factory=dict)
     used: dict[Id, set[Id]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    local_sizes: dict[str, tuple[Size, Size, Size]] = field(default_factory=dict)
+    types: Types = field(default_factory=lambda: Types(Declarations(), {}))
 
     def reached(self, entry: str) -> set[Id]:
         """All ids that the functions of an entry point name."""
@@ -63,159 +87,207 @@ class Interface:
         reached = self.reached(entry)
         return {self.places[i]: r for i, r in self.resources.items() if i in reached and i in self.places}
 
-    def push_size(self, entry: str) -> int:
-        """Bytes of push constants that an entry point may read."""
-        return max((self.push_bytes[i] for i in self.reached(entry) & self.push_bytes.keys()), default=0)
+    def unbound(self, entry: str) -> dict[tuple[int, int], str]:
+        """What an entry point uses at a set and a binding that is no buffer: a label."""
+        reached = self.reached(entry)
+        return {self.places[i]: label for i, label in self.others.items() if i in reached and i in self.places}
+
+    def pushed(self, entry: str) -> Type | None:
+        """The type of the push constants that an entry point reads."""
+        reached = self.reached(entry)
+        return next((t for i, t in self.push.items() if i in reached), None)
 
 
 def interface(words: npt.NDArray[np.uint32]) -> Interface:
+    """Read a module as it is without specialization. Raises cts.spirv.decode.DecodeError."""
+    return read(words).interface({})
+
+
+def read(words: npt.NDArray[np.uint32]) -> Reader:
     """Read a module. Raises cts.spirv.decode.DecodeError."""
-    reader = _Reader()
+    reader = Reader()
     for instruction in decode(words):
         reader.read(instruction)
-    return reader.finished()
+    return reader
 
 
-class _Reader:
+class Reader:
+    """A module that was read. Its interface depends on its specialization: lengths of arrays may."""
+
     def __init__(self) -> None:
-        self.interface = Interface()
-        self.function: Id | None = None
-        self.names: dict[Id, str] = {}
-        self.decorations: dict[Id, dict[str, int]] = {}
-        self.offsets: dict[Id, dict[int, int]] = {}
-        self.strides: dict[Id, dict[int, int]] = {}
-        self.row_major: dict[Id, set[int]] = {}
-        self.types: dict[Id, Decoded] = {}
-        self.numbers: dict[Id, int] = {}
+        self.declared = Declarations()
         self.scalars: dict[Id, SpecConstant] = {}
-        self.constants: list[tuple[Id, SpecConstant]] = []
-        self.variables: list[Decoded] = []
-        self.sizes: dict[tuple[Id, int, bool], int] = {}
+        self._entry_points: dict[str, Id] = {}
+        self._used: dict[Id, set[Id]] = {}
+        self._names: set[str] = set()
+        self._function: Id | None = None
+        self._decorations: dict[Id, dict[str, object]] = {}
+        self._read_only_members: dict[Id, set[int]] = {}
+        self._constants: list[tuple[Id, SpecConstant]] = []
+        self._composites: dict[Id, list[Id]] = {}
+        self._variables: list[Decoded] = []
+        self._modes: dict[Id, Decoded] = {}
 
     def read(self, i: Decoded) -> None:
+        """Take the next instruction."""
         v = i.values
-        if self.function is not None and i.name != "OpFunctionEnd":
-            self.interface.used[self.function].update(o for o in v if isinstance(o, Id))
+        if self._function is not None and i.name != "OpFunctionEnd":
+            self._used[self._function].update(o for o in v if isinstance(o, Id))
             return
         match i.name:
             case "OpFunction" if i.result is not None:
-                self.function = i.result
-                self.interface.used[i.result] = set()
+                self._function = i.result
+                self._used[i.result] = set()
             case "OpFunctionEnd":
-                self.function = None
+                self._function = None
             case "OpEntryPoint" if v[0] == "GLCompute" and isinstance(v[1], Id):
-                self.interface.entry_points.setdefault(str(v[2]), v[1])
+                self._entry_points.setdefault(str(v[2]), v[1])
+            case "OpExecutionMode" | "OpExecutionModeId" if v[1] in ("LocalSize", "LocalSizeId"):
+                self._modes[_id(v[0])] = i
             case "OpName" if isinstance(v[0], Id):
-                self.names.setdefault(v[0], str(v[1]))
-                self.interface.names.add(str(v[1]))
+                self.declared.names.setdefault(v[0], str(v[1]))
+                self._names.add(str(v[1]))
+            case "OpMemberName" if isinstance(v[0], Id) and isinstance(v[1], int):
+                self.declared.member_names.setdefault(v[0], {})[v[1]] = str(v[2])
             case "OpDecorate" | "OpMemberDecorate":
-                self.decorate(i)
+                self._decorate(i)
             case "OpVariable":
-                self.variables.append(i)
+                self._variables.append(i)
             case _ if i.result is not None:
-                self.declare(i, i.result)
+                self._declare(i, i.result)
 
-    def decorate(self, i: Decoded) -> None:
+    def _decorate(self, i: Decoded) -> None:
         target, *rest = i.values
         assert isinstance(target, Id)
+        d = self.declared
         if i.name == "OpDecorate":
             name, *operands = rest
-            number = operands[0] if operands and isinstance(operands[0], int) else 1
-            self.decorations.setdefault(target, {})[str(name)] = int(number)
+            self._decorations.setdefault(target, {})[str(name)] = operands[0] if operands else 1
+            if name == "ArrayStride" and isinstance(operands[0], int):
+                d.array_strides[target] = operands[0]
             return
         member, name, *operands = rest
         assert isinstance(member, int)
         if name == "Offset" and isinstance(operands[0], int):
-            self.offsets.setdefault(target, {})[member] = operands[0]
+            d.offsets.setdefault(target, {})[member] = operands[0]
         elif name == "MatrixStride" and isinstance(operands[0], int):
-            self.strides.setdefault(target, {})[member] = operands[0]
+            d.matrix_strides.setdefault(target, {})[member] = operands[0]
         elif name == "RowMajor":
-            self.row_major.setdefault(target, set()).add(member)
+            d.row_major.setdefault(target, set()).add(member)
+        elif name == "NonWritable":
+            self._read_only_members.setdefault(target, set()).add(member)
 
-    def declare(self, i: Decoded, result: Id) -> None:
+    def _declare(self, i: Decoded, result: Id) -> None:
         v = i.values
         if i.name.startswith("OpType"):
-            self.types[result] = i
+            self.declared.types[result] = i
         if i.name == "OpTypeBool":
             self.scalars[result] = SpecConstant("bool", 32)
         elif i.name == "OpTypeInt":
             self.scalars[result] = SpecConstant("int" if v[1] == 1 else "uint", _int(v[0]))
         elif i.name == "OpTypeFloat" and len(v) == 1:
             self.scalars[result] = SpecConstant("float", _int(v[0]))
-        elif i.name == "OpConstant" and isinstance(v[1], int):
-            self.numbers[result] = v[1]
+        elif i.name in ("OpConstant", "OpSpecConstant") and isinstance(v[1], int):
+            self.declared.numbers[result] = v[1]
+        elif i.name in ("OpConstantComposite", "OpSpecConstantComposite"):
+            self._composites[result] = [id_ for id_ in v[1:] if isinstance(id_, Id)]
         if i.name in ("OpSpecConstant", "OpSpecConstantTrue", "OpSpecConstantFalse") and v[0] in self.scalars:
-            self.constants.append((result, self.scalars[_id(v[0])]))
+            kind = self.scalars[_id(v[0])]
+            default = _default(kind, i)
+            self._constants.append(
+                (result, SpecConstant(kind.kind, kind.width, default, self.declared.names.get(result, "")))
+            )
 
-    def finished(self) -> Interface:
-        for id_, constant in self.constants:
-            if "SpecId" in self.decorations.get(id_, {}):
-                self.interface.spec_constants[self.decorations[id_]["SpecId"]] = constant
-        for i in self.variables:
-            pointer = self.types.get(_id(i.values[0]))
+    @property
+    def spec_constants(self) -> dict[int, SpecConstant]:
+        """The scalar specialization constants by SpecId."""
+        return {spec_id: c for id_, c in self._constants if (spec_id := self._spec_id(id_)) is not None}
+
+    def _spec_id(self, id_: Id) -> int | None:
+        found = self._decorations.get(id_, {}).get("SpecId")
+        return found if isinstance(found, int) else None
+
+    def interface(self, constants: Mapping[int, bytes]) -> Interface:
+        """What the module declares when it is specialized by constants: their bytes by SpecId."""
+        numbers = dict(self.declared.numbers)
+        for id_, constant in self._constants:
+            spec_id = self._spec_id(id_)
+            if spec_id in constants and constant.kind in ("int", "uint"):
+                numbers[id_] = int.from_bytes(constants[spec_id], "little", signed=constant.kind == "int")
+        types = Types(self.declared, numbers)
+        found = Interface(
+            self._entry_points, spec_constants=self.spec_constants, used=self._used, names=self._names, types=types
+        )
+        for i in self._variables:
+            pointer = self.declared.types.get(_id(i.values[0]))
             if pointer is None or pointer.name != "OpTypePointer" or i.result is None:
                 continue
-            pointee = _id(pointer.values[1])
+            pointee, place = _id(pointer.values[1]), self._decorations.get(i.result, {})
+            set_, binding = place.get("DescriptorSet"), place.get("Binding")
+            if isinstance(set_, int) and isinstance(binding, int):
+                found.places[i.result] = set_, binding
             if i.values[1] == "PushConstant":
-                self.interface.push_bytes[i.result] = self.size(pointee)
+                found.push[i.result] = types.at(pointee)
             elif i.values[1] in ("StorageBuffer", "Uniform"):
-                self.resource(i.result, pointee)
-        return self.interface
+                found.resources[i.result] = self._resource(i, pointee, types, numbers)
+            elif i.result in found.places:
+                found.others[i.result] = self._label(i.result)
+        found.local_sizes = {name: self._local_size(id_, numbers) for name, id_ in self._entry_points.items()}
+        return found
 
-    def resource(self, variable: Id, pointee: Id) -> None:
-        places = self.decorations.get(variable, {})
-        if "DescriptorSet" in places and "Binding" in places:
-            self.interface.places[variable] = places["DescriptorSet"], places["Binding"]
-        declared, length = self.types.get(pointee), None
+    def _label(self, id_: Id) -> str:
+        name = self.declared.names.get(id_, "")
+        return f'{id_!r} "{name}"' if name else repr(id_)
+
+    def _resource(self, i: Decoded, pointee: Id, types: Types, numbers: Mapping[Id, int]) -> Resource:
+        assert i.result is not None
+        declared, length = self.declared.types.get(pointee), None
         if declared is not None and declared.name in ("OpTypeArray", "OpTypeRuntimeArray"):
-            length = self.numbers.get(_id(declared.values[1]), 0) if declared.name == "OpTypeArray" else 0
-        name = self.names.get(variable, "")
-        self.interface.resources[variable] = Resource(f'{variable!r} "{name}"' if name else repr(variable), length)
-
-    def size(self, id_: Id, stride: int = 0, row_major: bool = False, depth: int = 0) -> int:
-        """Bytes from the start of a value to its end, 0 where that is not known."""
-        key = id_, stride, row_major
-        if key not in self.sizes:
-            self.sizes[key] = self.measure(id_, stride, row_major, depth)
-        return self.sizes[key]
-
-    def measure(self, id_: Id, stride: int, row_major: bool, depth: int) -> int:
-        i = self.types.get(id_)
-        if i is None or depth > 64:
-            return 0
-        v = i.values
-
-        def inner(index: int = 0) -> int:
-            return self.size(_id(v[index]), stride, row_major, depth + 1)
-
-        match i.name:
-            case "OpTypeInt" | "OpTypeFloat":
-                return _int(v[0]) // 8
-            case "OpTypePointer":
-                return 8
-            case "OpTypeVector":
-                return inner() * _int(v[1])
-            case "OpTypeMatrix" if row_major:
-                column = self.types.get(_id(v[0]))
-                if column is None or column.name != "OpTypeVector":
-                    return 0
-                return stride * (_int(column.values[1]) - 1) + self.size(_id(column.values[0])) * _int(v[1])
-            case "OpTypeMatrix":
-                return stride * (_int(v[1]) - 1) + inner()
-            case "OpTypeArray":
-                count = self.numbers.get(_id(v[1]), 0)
-                return self.decorations.get(id_, {}).get("ArrayStride", 0) * (count - 1) + inner() if count else 0
-            case "OpTypeStruct":
-                return self.struct(id_, [_id(m) for m in v], depth)
-        return 0
-
-    def struct(self, id_: Id, members: Iterable[Id], depth: int) -> int:
-        offsets, strides, rows = self.offsets.get(id_, {}), self.strides.get(id_, {}), self.row_major.get(id_, set())
-        ends = (
-            offsets.get(n, 0) + self.size(member, strides.get(n, 0), n in rows, depth + 1)
-            for n, member in enumerate(members)
+            length = numbers.get(_id(declared.values[1]), 0) if declared.name == "OpTypeArray" else 0
+            pointee = _id(declared.values[0])
+            declared = self.declared.types.get(pointee)
+        storage = i.values[1] == "StorageBuffer" or "BufferBlock" in self._decorations.get(pointee, {})
+        members = len(declared.values) if declared is not None and declared.name == "OpTypeStruct" else 0
+        read_only = "NonWritable" in self._decorations.get(i.result, {}) or (
+            members > 0 and len(self._read_only_members.get(pointee, ())) == members
         )
-        return reduce(max, ends, 0)
+        return Resource(
+            self._label(i.result),
+            length,
+            self.declared.names.get(i.result) or self.declared.names.get(pointee, ""),
+            "storage" if storage else "uniform",
+            types.at(pointee),
+            read_only or not storage,
+        )
+
+    def _local_size(self, entry: Id, numbers: Mapping[Id, int]) -> tuple[Size, Size, Size]:
+        """A constant that is the built-in WorkgroupSize counts, then the execution mode (SPIR-V, LocalSize)."""
+        ids: list[Id] | None = None
+        for id_, parts in self._composites.items():
+            if self._decorations.get(id_, {}).get("BuiltIn") == "WorkgroupSize":
+                ids = parts
+        mode = self._modes.get(entry)
+        if ids is None and mode is not None:
+            given = mode.values[2:]
+            if mode.values[1] == "LocalSize":
+                x, y, z = (Size(_int(n)) for n in given)
+                return x, y, z
+            ids = [_id(n) for n in given]
+        if ids is None or len(ids) != 3:
+            return Size(None), Size(None), Size(None)
+        x, y, z = (Size(numbers.get(id_), self._spec_id(id_)) for id_ in ids)
+        return x, y, z
+
+
+def _default(kind: SpecConstant, i: Decoded) -> bool | int | float:
+    if kind.kind == "bool":
+        return i.name == "OpSpecConstantTrue"
+    number = _int(i.values[1])
+    name = str(kind)
+    if kind.kind != "float" or name not in ElementType.__members__:
+        return number
+    element = ElementType(name)
+    return float(np.array([number], element.bits).view(element.dtype)[0])
 
 
 def _id(value: object) -> Id:

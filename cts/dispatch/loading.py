@@ -1,33 +1,49 @@
-"""From a dispatch file to the job that module drivers run, and to what is compared afterwards."""
+"""From a dispatch file to the jobs that module drivers run, and to what is compared afterwards."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
+from cts.dispatch.cases import Steps
+from cts.dispatch.declared import declared_types, defaults
 from cts.dispatch.elements import Array, ElementType, encode
-from cts.dispatch.interface import Interface, Resource, SpecConstant, interface
-from cts.dispatch.model import MAX_PUSH_BYTES, Address, Buffer, DispatchFile, Expected, PushConstants, binding_of
-from cts.dispatch.reading import Steps, Text, read
-from cts.dispatch.sources import BadSource, elements
-from cts.dispatch.words import load_words
+from cts.dispatch.interface import Interface, Reader, Resource, SpecConstant
+from cts.dispatch.interface import read as read_interface
+from cts.dispatch.members import BadMember, Field, Laid, lay_out
+from cts.dispatch.model import (
+    MAX_BUFFER_BYTES,
+    MAX_PUSH_BYTES,
+    NAME,
+    Address,
+    Buffer,
+    Expected,
+    PushConstants,
+    Settings,
+    Source,
+    binding_of,
+)
+from cts.dispatch.opaque import BadConversion, conversions, memory_of
+from cts.dispatch.reading import Text, read
+from cts.dispatch.sources import BadSource, Defaults, elements
+from cts.dispatch.tolerances import Tolerance
+from cts.dispatch.types import Type, one_element
+from cts.dispatch.words import Words, load_words
 from cts.errors import BadInput
 from cts.job import Address as JobAddress
 from cts.job import Memory, ModuleJob
 from cts.memory import GUARD_BYTES, guard_pattern
 from cts.spirv.decode import DecodeError
 
-#: Names of buffers become names of files.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-
 
 @dataclass(frozen=True)
 class Contents:
-    """The elements of a buffer in their shape."""
+    """The elements of a buffer in their shape; of structures the bytes."""
 
     type: ElementType
     array: Array
@@ -35,18 +51,22 @@ class Contents:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a buffer must hold: equal within atol + rtol * |expected|."""
+    """What a buffer must hold within a tolerance: `contents`, or where these are None the numbers in `fields`."""
 
-    contents: Contents
-    atol: float
-    rtol: float
+    contents: Contents | None
+    fields: tuple[Field, ...]
+    tolerance: Tolerance
 
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A dispatch ready to run. `remarks` are what looks like a mistake and is none for certain."""
+    """A dispatch ready to run: case `case` of a file, "" where it has none.
+
+    `remarks` are what looks like a mistake and is none for certain.
+    """
 
     path: Path
+    case: str
     job: ModuleJob
     initial: dict[str, Contents]
     outputs: tuple[str, ...]
@@ -55,46 +75,98 @@ class Dispatch:
     remarks: tuple[str, ...]
 
 
-def load(path: Path) -> Dispatch:
-    """Read a dispatch file and everything that it names. Raises BadInput."""
-    file, text = read(path)
-    return _Loader(path, file, text).load()
+def load(path: Path, case: str | None = None) -> Dispatch:
+    """Read a dispatch file and everything that it names: the one dispatch that it is, or a case. Raises BadInput."""
+    loaded = load_cases(path, None if case is None else [case])
+    if len(loaded) != 1:
+        names = ", ".join(d.case for d in loaded)
+        raise BadInput("dispatch-case", f"the file has {len(loaded)} cases", str(path), f"one of: {names}")
+    return loaded[0]
+
+
+def load_cases(path: Path, names: Iterable[str] | None = None) -> list[Dispatch]:
+    """Read a dispatch file, and everything that those of its cases name, or all of them. Raises BadInput."""
+    read_cases = read(path)
+    known = {text.case: (settings, text) for settings, text in read_cases}
+    chosen = list(dict.fromkeys(known if names is None else names))
+    for name in chosen:
+        if name not in known:
+            remedy = f"one of: {', '.join(filter(None, known))}" if "" not in known else "the file has no cases"
+            raise BadInput("dispatch-case", f"no case is named {name!r}", str(path), remedy)
+    modules = _Modules(path.parent)
+    return [_Loader(path, *known[name], modules).load() for name in chosen]
+
+
+class _Modules:
+    """The modules of a file, each read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.get = lru_cache(maxsize=None)(self._get)
+
+    def _get(self, module: str, named: str) -> tuple[Words, Reader]:
+        words = load_words(self.folder / module, named)
+        try:
+            return words, read_interface(words)
+        except DecodeError as e:
+            where = f"{self.folder / module}, named at {named}"
+            raise BadInput("module-invalid", str(e), where, "a whole, valid SPIR-V module") from e
 
 
 class _Loader:
-    def __init__(self, path: Path, file: DispatchFile, text: Text) -> None:
+    def __init__(self, path: Path, file: Settings, text: Text, modules: _Modules) -> None:
         self.path, self.file, self.text = path, file, text
         self.folder = path.parent
+        self.modules = modules
         self.remarks: list[str] = []
+        self.types: dict[str, Type] = {}
+        #: Addresses among the members of buffers, and of the push constants under "".
+        self.links: dict[str, list[JobAddress]] = {}
 
     def load(self) -> Dispatch:
         file = self.file
-        words = load_words(self.folder / file.module, self.text.position(("module",)))
-        try:
-            module = interface(words)
-        except DecodeError as e:
-            where = f"{self.folder / file.module}, named at {self.text.position(('module',))}"
-            raise BadInput("module-invalid", str(e), where, "a whole, valid SPIR-V module") from e
+        words, reader = self.modules.get(file.module, self.text.position(("module",)))
+        constants = self.spec_constants(reader.spec_constants)
+        module = reader.interface(constants)
         entry = self.entry(module)
-        initial = {name: self.contents(("buffers", name), buffer) for name, buffer in file.buffers.items()}
         self.check_names()
-        bindings, arrays = self.bindings(module.bound(entry))
-        push, addresses = self.push_constants(module.push_size(entry))
+        resources = module.bound(entry)
+        bindings, arrays = self.bindings(resources)
+        bound = [(resources[place], name) for place, name in bindings.items() if place in resources]
+        bound += [(resources[s, b], name) for (s, b, _), name in arrays.items() if (s, b) in resources]
+        self.types = declared_types(file, module, module.pushed(entry), bound)
+        matrices = {name: b for name, b in file.buffers.items() if b.layout is not None}
+        uniform = {name for resource, name in bound if resource.kind == "uniform"}
+        initial = {
+            name: self.contents(name, buffer, uniform) for name, buffer in file.buffers.items() if name not in matrices
+        }
+        push, addresses = self.push_constants(module.pushed(entry))
+        try:
+            converted = conversions(file, {name: c.type for name, c in initial.items()})
+        except BadConversion as e:
+            raise self.text.bad(str(e), e.steps, e.remedy) from e
         job = ModuleJob(
             words=words,
             workgroups=file.dispatch,
             buffers={name: self.memory(name, c) for name, c in initial.items()},
             bindings=bindings,
-            spec_constants=self.spec_constants(module.spec_constants),
+            spec_constants=constants,
             push_constants=push,
             push_addresses=addresses,
             entry=entry,
             subgroup_size=file.subgroup_size,
+            opaque={name: memory_of(b) for name, b in matrices.items()},
+            conversions=converted,
             array_bindings=arrays,
+            full_subgroups=file.full_subgroups,
+            robust=file.robust,
+            timeout=file.timeout,
         )
         expected = {name: self.wanted(name, e, initial[name]) for name, e in file.expected.items()}
         outputs = tuple(dict.fromkeys((*file.outputs, *file.expected)))
-        return Dispatch(self.path, job, initial, outputs, frozenset(file.ignore), expected, tuple(self.remarks))
+        return Dispatch(
+            self.path, self.text.case, job, initial, outputs, frozenset(file.ignore), expected, tuple(self.remarks)
+        )
 
     def entry(self, module: Interface) -> str:
         known = ", ".join(map(repr, module.entry_points))
@@ -108,15 +180,46 @@ class _Loader:
             raise self.text.bad(what, ("module",), f"`entry:` and one of: {known}" if known else "a compute shader")
         return next(iter(module.entry_points))
 
-    def contents(self, steps: Steps, source: Buffer | Expected) -> Contents:
+    def elements(self, steps: Steps, source: Source, default: Defaults) -> Contents:
         try:
-            return Contents(*elements(source, self.folder))
+            return Contents(*elements(source, self.folder, default))
         except BadSource as e:
-            raise self.text.bad(str(e), (*steps, e.field), e.remedy) from e
+            raise self.text.bad(str(e), (*steps, *filter(None, [e.field])), e.remedy) from e
+
+    def contents(self, name: str, buffer: Buffer, uniform: set[str]) -> Contents:
+        steps: Steps = ("buffers", name)
+        type_ = self.types.get(name)
+        if buffer.members is None:
+            return self.elements(steps, buffer, defaults(type_))
+        laid = self.laid((*steps, "members"), type_, buffer.members, buffer.shape)
+        self.links[name] = self.linked((*steps, "members"), laid)
+        data = laid.bytes()
+        if name in uniform:
+            data = np.concatenate([data, np.zeros(-len(data) % 16, np.uint8)])
+        element = one_element(type_) if type_ is not None else None
+        if element is None or len(data) % element.size:
+            element = ElementType.uint8
+        if not len(data):
+            raise self.text.bad("the buffer is empty", steps, "at least one element: Vulkan has no empty buffers")
+        return Contents(element, data.view(element.dtype))
+
+    def laid(self, steps: Steps, type_: Type | None, members: object, shape: tuple[int, ...] | None = None) -> Laid:
+        if type_ is None:
+            what = "the module does not say what lies there"
+            raise self.text.bad(what, steps, "members of a buffer that is bound, or that a declared pointer leads to")
+        try:
+            return lay_out(type_, members, count=shape[0] if shape else None, most=MAX_BUFFER_BYTES)
+        except BadMember as e:
+            raise self.text.bad(str(e), (*steps, *e.path), e.remedy) from e
+
+    def linked(self, steps: Steps, laid: Laid) -> list[JobAddress]:
+        for link in laid.links:
+            self.check_buffer(link.of, (*steps, *link.path))
+        return [JobAddress(link.at, link.of, link.offset) for link in laid.links]
 
     def check_names(self) -> None:
         for name in self.file.buffers:
-            if not _NAME.fullmatch(name):
+            if not NAME.fullmatch(name):
                 what = f"{name!r} is not a valid buffer name"
                 raise self.text.bad(what, ("buffers", name), "letters, digits, _, . and -: it becomes a file's name")
         named: list[tuple[Steps, str]] = [(("outputs", n), name) for n, name in enumerate(self.file.outputs)]
@@ -124,6 +227,9 @@ class _Loader:
         named += [(("expected", name), name) for name in self.file.expected]
         for steps, name in named:
             self.check_buffer(name, steps)
+            if self.file.buffers[name].layout is not None:
+                what = f"{name!r} is a matrix whose memory only the driver understands"
+                raise self.text.bad(what, steps, "a buffer that a conversion with `after: true` fills from it")
         for n, name in enumerate(self.file.ignore):
             if name in self.file.outputs or name in self.file.expected:
                 raise self.text.bad(f"{name!r} is compared as well", ("ignore", n), "either ignore it or compare it")
@@ -146,6 +252,7 @@ class _Loader:
     def memory(self, name: str, contents: Contents) -> Memory:
         data, guard = contents.array.reshape(-1).view(np.uint8), guard_pattern()
         addresses = self.addresses(self.file.buffers[name].addresses, len(data), ("buffers", name))
+        addresses = (*self.links.get(name, ()), *addresses)
         return Memory(np.concatenate([guard, data, guard]), GUARD_BYTES, len(data), addresses)
 
     def bindings(
@@ -164,13 +271,13 @@ class _Loader:
             if resource is None:
                 self.remarks.append(f"{self.text.position(steps)}: the module uses no buffer at {set_}.{binding}")
             elif resource.length is None and index is not None:
-                what = f"{resource.name} is one descriptor, no array"
+                what = f"{resource.label} is one descriptor, no array"
                 raise self.text.bad(what, steps, f'"{set_}.{binding}"')
             elif resource.length is not None and index is None:
-                what = f"{resource.name} is an array of descriptors"
+                what = f"{resource.label} is an array of descriptors"
                 raise self.text.bad(what, steps, f'"{set_}.{binding}[0]" and so on')
             elif resource.length and index is not None and index >= resource.length:
-                what = f"{resource.name} is an array of {resource.length} descriptors"
+                what = f"{resource.label} is an array of {resource.length} descriptors"
                 raise self.text.bad(what, steps, f"an index below {resource.length}")
             if index is None:
                 plain[set_, binding] = name
@@ -179,7 +286,7 @@ class _Loader:
         bound = {*plain, *((s, b) for s, b, _ in arrays)}
         for (set_, binding), resource in resources.items():
             if (set_, binding) not in bound:
-                what = f"the module uses {resource.name} at {set_}.{binding}, where no buffer is bound"
+                what = f"the module uses {resource.label} at {set_}.{binding}, where no buffer is bound"
                 raise self.text.bad(what, ("bindings",), f'"{set_}.{binding}": and the name of a buffer')
         return plain, arrays
 
@@ -189,7 +296,8 @@ class _Loader:
             steps: Steps = ("spec_constants", id_)
             if id_ not in known:
                 listed = ", ".join(f"{k} ({c})" for k, c in sorted(known.items())) or "none"
-                raise self.text.bad(f"the module has no SpecId {id_}", steps, f"it has: {listed}")
+                self.remarks.append(f"{self.text.position(steps)}: the module has no SpecId {id_}; it has: {listed}")
+                continue
             constant = known[id_]
             if constant.kind == "bool":
                 if value not in (False, True) or isinstance(value, (float, str)):
@@ -204,9 +312,10 @@ class _Loader:
                 raise self.text.bad(str(e), steps, f"a number that {constant} holds") from e
         return constants
 
-    def push_constants(self, needed: int) -> tuple[bytes, tuple[JobAddress, ...]]:
+    def push_constants(self, declared: Type | None) -> tuple[bytes, tuple[JobAddress, ...]]:
         given = self.file.push_constants or PushConstants()
         data = bytearray()
+        links: list[JobAddress] = []
         if given.bytes is not None:
             data += bytes.fromhex(given.bytes[2:])
         for n, item in enumerate(given.values or ()):
@@ -215,18 +324,73 @@ class _Loader:
                 data += encode(item.type, [item.value]).tobytes()
             except ValueError as e:
                 raise self.text.bad(str(e), ("push_constants", "values", n), "a number that the type holds") from e
-        addresses = self.addresses(given.addresses, MAX_PUSH_BYTES, ("push_constants",))
+        if given.members is not None:
+            steps: Steps = ("push_constants", "members")
+            if declared is None:
+                raise self.text.bad("the module has no push constants", steps, "leave out `push_constants`")
+            laid = self.laid(steps, declared, given.members)
+            links = self.linked(steps, laid)
+            data += laid.bytes().tobytes()
+        addresses = (*links, *self.addresses(given.addresses, MAX_PUSH_BYTES, ("push_constants",)))
         data += bytes(max(0, max((a.at + 8 for a in addresses), default=0) - len(data)))
         data += bytes(-len(data) % 4)
+        needed = declared.size if declared is not None else 0
         if len(data) < needed:
             what = f"{len(data)} bytes of push constants, and the module's block has {needed}"
-            raise self.text.bad(what, ("push_constants",), f"{needed} bytes, addresses included")
+            raise self.text.bad(what, ("push_constants",), f"{needed} bytes, addresses included, or `members` by name")
         return bytes(data), addresses
 
     def wanted(self, name: str, expected: Expected, initial: Contents) -> Wanted:
-        contents = self.contents(("expected", name), expected)
+        steps: Steps = ("expected", name)
+        if expected.members is not None:
+            return self.wanted_members(name, expected, initial)
+        contents = self.elements(steps, expected, Defaults(initial.type, initial.array.shape))
         if contents.array.size != initial.array.size:
             what = f"{contents.array.size} elements are expected of a buffer of {initial.array.size}"
             remedy = "as many; `type` beside a file says how to read its bytes"
-            raise self.text.bad(what, ("expected", name), remedy)
-        return Wanted(contents, expected.atol, expected.rtol)
+            raise self.text.bad(what, steps, remedy)
+        shape = initial.array.shape
+        return Wanted(contents, (), self.tolerance(steps, expected, shape))
+
+    def wanted_members(self, name: str, expected: Expected, initial: Contents) -> Wanted:
+        steps: Steps = ("expected", name)
+        laid = self.laid((*steps, "members"), self.types.get(name), expected.members, expected.shape)
+        if laid.links:
+            what = "addresses differ between devices"
+            raise self.text.bad(what, (*steps, "members", *laid.links[0].path), "leave the member out")
+        beyond = [f for f in laid.fields if f.at + f.element.size > initial.array.nbytes]
+        if beyond:
+            what = f"{beyond[0].name} is at byte {beyond[0].at} of a buffer of {initial.array.nbytes}"
+            raise self.text.bad(what, (*steps, "members"), "members that the buffer has")
+        for name_, given in (("atol", expected.atol), ("rtol", expected.rtol), ("ulp", expected.ulp)):
+            if isinstance(given, Source):
+                raise self.text.bad("members have one tolerance", (*steps, name_), "a number")
+        if expected.magnitudes is not None:
+            raise self.text.bad("members have no magnitudes", (*steps, "magnitudes"), "`values` or a file as expected")
+        return Wanted(None, laid.fields, self.tolerance(steps, expected, ()))
+
+    def tolerance(self, steps: Steps, expected: Expected, shape: tuple[int, ...]) -> Tolerance:
+        def one(name: str, given: float | Source) -> float | Array:
+            return self.spread((*steps, name), given, shape) if isinstance(given, Source) else given
+
+        magnitudes = expected.magnitudes
+        return Tolerance(
+            one("atol", expected.atol),
+            one("rtol", expected.rtol),
+            one("ulp", expected.ulp),
+            None if magnitudes is None else self.spread((*steps, "magnitudes"), magnitudes, shape),
+        )
+
+    def spread(self, steps: Steps, source: Source, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+        """An array of tolerances in the buffer's shape."""
+        array = self.elements(steps, source, Defaults(ElementType.float64, shape)).array.astype(np.float64)
+        if np.isnan(array).any() or (array < 0).any():
+            raise self.text.bad("a tolerance is negative, or no number", steps, "numbers from 0 on")
+        if array.size == np.prod(shape):
+            return array.reshape(shape)
+        try:
+            return np.broadcast_to(array, shape)
+        except ValueError:
+            what = f"an array of shape {list(array.shape)} for a buffer of shape {list(shape)}"
+            remedy = "an element for each of the buffer, or a shape that broadcasts to the buffer's: [64, 1] to [64, 48]"
+            raise self.text.bad(what, steps, remedy) from None

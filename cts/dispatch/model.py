@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
 
 from cts.dispatch.elements import ElementType, Number
+from cts.model.component import ComponentType
+from cts.model.opaque import Extent
 
 #: Bytes that one buffer may have.
 MAX_BUFFER_BYTES = 1 << 29
 
 #: Bytes of push constants, more than any device has.
 MAX_PUSH_BYTES = 1 << 16
+
+#: Names of buffers and cases become names of files and folders.
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=2**32 - 1)]
 Offset: TypeAlias = Annotated[int, Meta(ge=0, le=2**40)]
@@ -68,28 +73,77 @@ class Source(_Data, frozen=True):
     iota: Iota | None = None
     random: Random | None = None
 
+    def sources(self) -> tuple[str, ...]:
+        """The fields that say where elements come from."""
+        return ("file", "fill", "values", "iota", "random")
+
     def __post_init__(self) -> None:
-        given = [f for f in ("file", "fill", "values", "iota", "random") if getattr(self, f) is not None]
+        names = self.sources()
+        given = [f for f in names if getattr(self, f) is not None]
         if len(given) != 1:
             listed = " and ".join(given) or "none"
-            raise ValueError(f"give exactly one of file, fill, values, iota and random; got {listed}")
-        if self.file is None and self.type is None:
-            raise ValueError(f"{given[0]} needs a type, for example `type: float32`")
-        if self.file is None and self.values is None and self.shape is None:
-            raise ValueError(f"{given[0]} needs a shape, for example `shape: [64, 64]`")
+            raise ValueError(f"give exactly one of {', '.join(names[:-1])} and {names[-1]}; got {listed}")
 
 
-class Buffer(Source, frozen=True):
-    """Initial contents of a buffer; `addresses` are written over them."""
+#: Values by the names of members, as deep as the module's types: mappings and lists.
+Members: TypeAlias = dict[Any, Any] | list[Any]
+
+
+class _MemberSource(Source, frozen=True):
+    members: Members | None = None
+
+    def sources(self) -> tuple[str, ...]:
+        return (*super().sources(), "members")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.members is not None and self.type is not None:
+            raise ValueError("members have the types that the module declares: leave out `type`")
+        if self.members is not None and self.shape is not None and len(self.shape) != 1:
+            raise ValueError("the shape beside members is the length of the runtime array: one number in a list")
+
+
+class Buffer(_MemberSource, frozen=True):
+    """Initial contents of a buffer; `addresses` are written over them.
+
+    Or a matrix in an optimal `layout`, which only conversions fill and read: as much memory as the driver says that
+    rows x cols elements of `component` take, behind `offset` bytes; zeros first where `zero`.
+    """
 
     addresses: tuple[Address, ...] = ()
+    layout: Literal["InferencingOptimal", "TrainingOptimal"] | None = None
+    component: ComponentType | None = None
+    rows: Extent | None = None
+    cols: Extent | None = None
+    offset: Offset = 0
+    zero: bool = False
+
+    def __post_init__(self) -> None:
+        of_matrix = [f for f in ("layout", "component", "rows", "cols") if getattr(self, f) is not None]
+        if not of_matrix:
+            if self.zero or self.offset:
+                raise ValueError("zero and offset are for matrices: add layout, component, rows and cols")
+            super().__post_init__()
+        elif len(of_matrix) < 4:
+            raise ValueError(f"a matrix has layout, component, rows and cols; got {' and '.join(of_matrix)}")
+        elif given := [f for f in (*self.sources(), "type", "shape", "addresses") if getattr(self, f)]:
+            raise ValueError(f"a matrix in an optimal layout has no {given[0]}: a conversion fills it")
 
 
-class Expected(Source, frozen=True):
-    """What a buffer holds after the run: equal within atol + rtol * |expected|."""
+#: One tolerance for all elements, or one for each: an array that the buffer's shape broadcasts.
+Tolerance: TypeAlias = Annotated[float, Meta(ge=0)] | Source
 
-    atol: Annotated[float, Meta(ge=0)] = 0.0
-    rtol: Annotated[float, Meta(ge=0)] = 0.0
+
+class Expected(_MemberSource, frozen=True):
+    """What a buffer holds after the run: equal within atol + rtol * |expected| + ulp * the step there.
+
+    With `magnitudes`, these stand in the place of |expected|.
+    """
+
+    atol: Tolerance = 0.0
+    rtol: Tolerance = 0.0
+    ulp: Tolerance = 0.0
+    magnitudes: Source | None = None
 
 
 class PushValue(_Data, frozen=True):
@@ -100,25 +154,60 @@ class PushValue(_Data, frozen=True):
 
 
 class PushConstants(_Data, frozen=True):
-    """Push constants: `bytes` in memory order as "0x...", or `values`; `addresses` are written over them."""
+    """Push constants: `bytes` in memory order as "0x...", `values`, or `members` by name.
+
+    `addresses` are written over them.
+    """
 
     bytes: Annotated[str, Meta(pattern="^0x([0-9a-fA-F]{2})*$")] | None = None
     values: tuple[PushValue, ...] | None = None
+    members: Members | None = None
     addresses: tuple[Address, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.bytes is not None and self.values is not None:
-            raise ValueError("give bytes or values, not both")
+        given = [name for name in ("bytes", "values", "members") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"give one of bytes, values and members; got {' and '.join(given)}")
 
 
-class DispatchFile(_Data, frozen=True):
+class Side(_Data, frozen=True):
+    """A matrix of a conversion: in buffer `of` at byte `offset`, `stride` bytes between its rows or columns.
+
+    Of a matrix in an optimal layout `of` says it all. Others have the buffer's type, are row-major and without gaps
+    where nothing else is said.
+    """
+
+    of: str
+    component: ComponentType | None = None
+    layout: Literal["RowMajor", "ColumnMajor"] | None = None
+    offset: Offset = 0
+    stride: Annotated[int, Meta(ge=1, le=2**40)] | None = None
+
+
+class Conversion(_Data, frozen=True):
+    """A conversion of a matrix before the dispatch, or after it, in the order of the file.
+
+    By the device's command, or where `host` by the host's. `rows` and `cols` are those of the side in an optimal layout
+    where nothing else is said.
+    """
+
+    source: str | Side
+    destination: str | Side
+    rows: Extent | None = None
+    cols: Extent | None = None
+    after: bool = False
+    host: bool = False
+
+
+class Settings(_Data, frozen=True):
     """One dispatch of one SPIR-V compute module. Paths are relative to the file.
 
     `entry` may be left out where there is one GLCompute entry point. `subgroup_size` requires a size;
-    without it a driver runs at its own, the interpreter at 32. `bindings` maps "set.binding", or
-    "set.binding[index]" of an array of descriptors, to buffers; whether a descriptor is a storage or a
-    uniform buffer, the module says. `outputs` are compared between drivers and written; `ignore` is
-    not compared; every other buffer must come back unchanged.
+    without it a driver runs at its own, the interpreter at 32; `full_subgroups` requires that none is smaller.
+    `robust`: accesses outside a buffer are harmless. `timeout`: seconds that a device may take.
+    `bindings` maps "set.binding", or "set.binding[index]" of an array of descriptors, to buffers; whether a
+    descriptor is a storage or a uniform buffer, the module says. `outputs` are compared between drivers and
+    written; `ignore` is not compared; every other buffer must come back unchanged.
     """
 
     module: str
@@ -126,12 +215,50 @@ class DispatchFile(_Data, frozen=True):
     buffers: dict[str, Buffer]
     entry: str | None = None
     subgroup_size: Literal[1, 2, 4, 8, 16, 32, 64, 128] | None = None
+    full_subgroups: bool = False
+    robust: bool = False
+    timeout: Annotated[float, Meta(gt=0, le=86400)] | None = None
     spec_constants: dict[Annotated[int, Meta(ge=0, le=2**32 - 1)], Number] = msgspec.field(default_factory=dict)
     push_constants: PushConstants | None = None
     bindings: dict[str, str] = msgspec.field(default_factory=dict)
     outputs: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     expected: dict[str, Expected] = msgspec.field(default_factory=dict)
+    conversions: tuple[Conversion, ...] = ()
+
+
+def _overriding(kind: Any) -> Any:
+    """The type of a field that may be left out; entries of a mapping may be null, which drops those of the base."""
+    if get_origin(kind) is dict:
+        key, value = get_args(kind)
+        kind = dict[key, value | None]
+    return kind | msgspec.UnsetType
+
+
+if TYPE_CHECKING:
+
+    class Case(Settings, frozen=True):
+        """What one case has of its own: any fields of the file."""
+
+else:
+    Case = msgspec.defstruct(
+        "Case",
+        [
+            (name, _overriding(kind), msgspec.UNSET)
+            for name, kind in get_type_hints(Settings, include_extras=True).items()
+            if name in Settings.__struct_fields__
+        ],
+        bases=(_Data,),
+        frozen=True,
+        module=__name__,
+    )
+    Case.__doc__ = "What one case has of its own: any fields of the file, which replace those of the file."
+
+
+class DispatchFile(Settings, frozen=True):
+    """A dispatch file: one dispatch, or several that share it as their base."""
+
+    cases: Annotated[dict[str, Case | None], Meta(min_length=1)] | None = None
 
 
 _BINDING = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\[(\d{1,9})\])?")

@@ -4,28 +4,50 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import yaml
 
-from cts.dispatch.model import Address, Buffer, DispatchFile, Expected, Iota, PushConstants, PushValue, Random
+from cts.dispatch.cases import Steps, from_case, merged
+from cts.dispatch.model import (
+    NAME,
+    Address,
+    Buffer,
+    Case,
+    Conversion,
+    DispatchFile,
+    Expected,
+    Iota,
+    PushConstants,
+    PushValue,
+    Random,
+    Settings,
+    Side,
+    Source,
+)
 from cts.errors import BadInput
 from cts.plain_yaml import MAX_FILE_BYTES, parse
-
-#: Where in the file something is: keys and indices from the top.
-Steps: TypeAlias = "tuple[str | int, ...]"
 
 _PAGE = "docs/dispatch.md"
 
 
 class Text:
-    """The text of a dispatch file, to name places in it."""
+    """The text of a dispatch file, to name places in it.
 
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
+    For a case, `base` is what the file says outside of `cases` and `own` what the case says: places are given as if the
+    case stood alone, and named where they are.
+    """
+
+    def __init__(
+        self, path: Path, text: str, case: str = "", base: Mapping[str, Any] = {}, own: Mapping[str, Any] = {}
+    ) -> None:
+        self.path, self.text = path, text
+        self.case, self._base, self._own = case, base, own
 
     def bad(self, what: str, steps: Steps, remedy: str, code: str = "dispatch-file") -> BadInput:
         """An error at a place."""
@@ -33,6 +55,8 @@ class Text:
 
     def position(self, steps: Steps) -> str:
         """`file:line: path`, with the line of the deepest part of the path that exists."""
+        if self.case and from_case(self._base, self._own, steps):
+            steps = ("cases", self.case, *steps)
         node = yaml.compose(self.text, Loader=yaml.SafeLoader)
         line = node.start_mark.line + 1 if node is not None else 1
         for step in steps:
@@ -62,8 +86,8 @@ def _shown(steps: Steps) -> str:
     return text
 
 
-def read(path: Path) -> tuple[DispatchFile, Text]:
-    """Read a dispatch file. Raises BadInput."""
+def read(path: Path) -> list[tuple[Settings, Text]]:
+    """Read a dispatch file: its cases, or the one dispatch that it is. Raises BadInput."""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise BadInput("dispatch-file", "the file is too large", str(path), "numbers in .npy files beside it")
@@ -75,12 +99,37 @@ def read(path: Path) -> tuple[DispatchFile, Text]:
     data = parse(text.text, str(path), _PAGE)
     if not isinstance(data, dict):
         raise text.bad("a dispatch file is a mapping", (), f"`module:`, `dispatch:`, `buffers:`, see {_PAGE}")
+    base = {key: value for key, value in data.items() if key != "cases"}
+    if "cases" not in data:
+        return [(_converted(base, Settings, text), text)]
+    _converted(base, Settings, text)
+    cases = data["cases"]
+    if not isinstance(cases, dict) or not cases:
+        raise text.bad("cases are a mapping from names to what each has of its own", ("cases",), "`cases: {small: {}}`")
+    read = []
+    for name, own in cases.items():
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            what = f"{name!r} is not a valid name of a case"
+            raise text.bad(what, ("cases", str(name)), "letters, digits, _, . and -: it becomes a folder's name")
+        own = {} if own is None else own
+        case = Text(path, text.text, name, base, own if isinstance(own, dict) else {})
+        _converted(own, Case, text, ("cases", name))
+        read.append((_converted(merged(base, own), Settings, case), case))
+    return read
+
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def _converted(data: Any, kind: type[T], text: Text, before: Steps = ()) -> T:
+    """Data as a struct; errors are placed at `before` and what follows. Raises BadInput."""
     try:
-        return msgspec.convert(data, DispatchFile), text
+        return msgspec.convert(data, kind)
     except msgspec.ValidationError as e:
         message, _, location = str(e).partition(" - at `")
-        steps = _named(_steps(location), location.startswith("key"), data)
-        raise text.bad(*_in_plain_words(message, steps)) from e
+        steps = _named(_steps(location), location.startswith("key"), data, kind)
+        what, steps, remedy = _in_plain_words(message, steps)
+        raise text.bad(what, (*before, *steps), remedy) from e
 
 
 def _steps(location: str) -> Steps:
@@ -91,19 +140,22 @@ def _steps(location: str) -> Steps:
     return tuple(steps)
 
 
-#: The fields that are mappings of any keys.
-_MAPPINGS: dict[str, Any] = {
-    name: kind for name, kind in get_type_hints(DispatchFile, include_extras=True).items() if get_origin(kind) is dict
-}
+@lru_cache
+def _mappings(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The fields of a struct that are mappings of any keys, and their types."""
+    hints = get_type_hints(kind, include_extras=True)
+    unions = {name: get_args(hint) if get_origin(hint) is UnionType else (hint,) for name, hint in hints.items()}
+    return {name: part for name, parts in unions.items() for part in parts if get_origin(part) is dict}
 
 
-def _named(steps: Steps, in_key: bool, data: dict[str, Any]) -> Steps:
+def _named(steps: Steps, in_key: bool, data: dict[str, Any], kind: type[msgspec.Struct]) -> Steps:
     """The steps with the key of a mapping, which msgspec leaves out."""
-    if not steps or steps[0] not in _MAPPINGS or not (in_key or steps[1:2] == ("...",)):
+    mappings = _mappings(kind)
+    if not steps or steps[0] not in mappings or not (in_key or steps[1:2] == ("...",)):
         return steps
     for key, item in data[str(steps[0])].items():
         try:
-            msgspec.convert({key: item}, _MAPPINGS[str(steps[0])])
+            msgspec.convert({key: item}, mappings[str(steps[0])])
         except msgspec.ValidationError:
             return steps[0], key if isinstance(key, int) else str(key), *steps[2:]
     return steps[:1]
@@ -118,12 +170,16 @@ _PARTS: dict[str | int, type[msgspec.Struct]] = {
     "iota": Iota,
     "random": Random,
     "values": PushValue,
+    "conversions": Conversion,
+    "source": Side,
+    "destination": Side,
+    **dict.fromkeys(("atol", "rtol", "ulp", "magnitudes"), Source),
 }
 
 
 def _fields(steps: Steps) -> tuple[str, ...]:
     """The names of the fields that something at a place may have."""
-    path = (steps[0], *steps[2:]) if steps and steps[0] in _MAPPINGS else steps  # without names of buffers
+    path = (steps[0], *steps[2:]) if steps and steps[0] in _mappings(Settings) else steps  # without names of buffers
     return next((_PARTS[step] for step in reversed(path) if step in _PARTS), DispatchFile).__struct_fields__
 
 
@@ -142,4 +198,4 @@ def _in_plain_words(message: str, steps: Steps) -> tuple[str, Steps, str]:
         return message, steps, f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
     if "missing required field" in message:
         return message, steps, f"add the field, see {_PAGE}"
-    return message, steps, "what the message asks for; `cts schema --dispatch` prints the whole schema"
+    return message, steps, "what the message asks for; `cts schema dispatch` prints the whole schema"

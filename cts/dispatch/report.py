@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cts.dispatch.comparing import Difference, Element
-from cts.dispatch.running import Ran, Result
+from cts.dispatch.running import Ran, Result, worst
 from cts.verdict import Verdict
 
 
 def lines(result: Result) -> Iterator[str]:
-    """The result as human-readable lines."""
+    """The result as human-readable lines; those of a case name it."""
+    case = f"{result.dispatch.case}: " if result.dispatch.case else ""
     for remark in result.dispatch.remarks:
-        yield f"remark: {remark}"
+        yield f"remark: {case}{remark}"
     for ran in result.runs:
         yield from ran.outcome.trace
-        yield f"{ran.verdict.value}: {ran.driver}{_why(ran)}"
+        yield f"{ran.verdict.value}: {case}{ran.driver}{_why(ran)}"
         for difference in ran.differences:
             yield from _difference(difference)
 
@@ -32,19 +33,23 @@ def _difference(d: Difference) -> Iterator[str]:
     yield f"  {d.buffer}: {d.count} of {d.total} differ from {d.against}"
     for e in d.first:
         where = f"{d.buffer}[{', '.join(map(str, e.index))}]" if e.index else d.buffer
+        where += f"{'' if e.member.startswith('[') else '.'}{e.member}" if e.member else ""
         yield f"    {where}, byte {e.byte}: expected {e.expected}, actual {e.actual}"
     if d.count > len(d.first):
         yield f"    and {d.count - len(d.first)} more"
 
 
-def document(result: Result) -> dict[str, Any]:
-    """The result as plain data."""
-    return {
-        "file": str(result.dispatch.path),
-        "status": result.status,
-        "remarks": list(result.dispatch.remarks),
-        "drivers": [_run(ran) for ran in result.runs],
-    }
+def document(results: Sequence[Result]) -> dict[str, Any]:
+    """The results of a file as plain data. Where the file has cases, each of these says its name, status and drivers."""
+    path, status = str(results[0].dispatch.path), worst(results)
+    if not results[0].dispatch.case:
+        return {"file": path, "status": status, **_result(results[0])}
+    cases = [{"case": r.dispatch.case, "status": r.status, **_result(r)} for r in results]
+    return {"file": path, "status": status, "cases": cases}
+
+
+def _result(result: Result) -> dict[str, Any]:
+    return {"remarks": list(result.dispatch.remarks), "drivers": [_run(ran) for ran in result.runs]}
 
 
 def _run(ran: Ran) -> dict[str, Any]:
@@ -69,4 +74,5 @@ def _run(ran: Ran) -> dict[str, Any]:
 
 
 def _element(e: Element) -> dict[str, Any]:
-    return {"index": list(e.index), "byte": e.byte, "expected": e.expected, "actual": e.actual}
+    said: dict[str, Any] = {"index": list(e.index), "byte": e.byte, "expected": e.expected, "actual": e.actual}
+    return {**said, "member": e.member} if e.member else said

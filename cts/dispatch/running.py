@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,8 @@ import numpy as np
 from cts.dispatch.comparing import Difference, between, judge, values
 from cts.dispatch.elements import Array
 from cts.dispatch.interface import interface
-from cts.dispatch.loading import Dispatch, load
+from cts.dispatch.loading import Dispatch, load, load_cases
+from cts.dispatch.words import Words
 from cts.driver import ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble
 from cts.plugins import registry
@@ -55,19 +56,25 @@ class Result:
     @property
     def status(self) -> int:
         """0 clean, 1 findings, 3 where a driver could not run it: it lacks something, or refuses the module."""
-        verdicts = [r.verdict for r in self.runs]
-        return exit_status(verdicts, troubled=Verdict.UNSUPPORTED in verdicts)
+        return worst([self])
+
+
+def worst(results: Iterable[Result]) -> int:
+    """The exit status of several results: the highest that applies."""
+    verdicts = [ran.verdict for result in results for ran in result.runs]
+    return exit_status(verdicts, troubled=Verdict.UNSUPPORTED in verdicts)
 
 
 def run(
     path: Path | str,
     drivers: Sequence[str] = ("interpreter",),
     *,
+    case: str | None = None,
     out: Path | str | None = None,
     options: Mapping[str, str] | None = None,
     transforms: Sequence[str] = (),
 ) -> Result:
-    """Run a dispatch file on drivers by their spec strings, and compare.
+    """Run a dispatch file, or one of its cases, on drivers by their spec strings, and compare.
 
     With `out`, outputs are written to `out/DRIVER/BUFFER.npy`. `options` are for the drivers that take
     them, such as {"max_steps": "1000"} for the interpreter; they do not show in the drivers' names.
@@ -75,20 +82,55 @@ def run(
     makes of the untransformed one is the expectation.
     Raises BadInput and HarnessTrouble.
     """
-    dispatch = load(Path(path))
+    dispatch = load(Path(path), case)
+    return next(_run([dispatch], drivers, out, options or {}, transforms))
+
+
+def run_cases(
+    path: Path | str,
+    drivers: Sequence[str] = ("interpreter",),
+    *,
+    cases: Sequence[str] | None = None,
+    out: Path | str | None = None,
+    options: Mapping[str, str] | None = None,
+    transforms: Sequence[str] = (),
+) -> Iterator[Result]:
+    """Run the cases of a dispatch file, those of `cases` or all; a file without cases is one. Arguments as `run`.
+
+    All are read before the first runs. Outputs of a case are written to `out/CASE/DRIVER/BUFFER.npy`.
+    """
+    return _run(load_cases(Path(path), cases), drivers, out, options or {}, transforms)
+
+
+def _run(
+    dispatches: Sequence[Dispatch],
+    drivers: Sequence[str],
+    out: Path | str | None,
+    options: Mapping[str, str],
+    transforms: Sequence[str],
+) -> Iterator[Result]:
     if not drivers:
-        raise BadInput("no-driver", "no driver to run on", str(path), "interpreter, or another module driver")
-    specs = registry.with_options(drivers, options or {})
-    if options and "trace" in options:
-        _check_trace(dispatch, options["trace"])
+        where = str(dispatches[0].path)
+        raise BadInput("no-driver", "no driver to run on", where, "interpreter, or another module driver")
+    specs = registry.with_options(drivers, options)
+    if "trace" in options:
+        _check_trace(dispatches, options["trace"])
     named = list(zip(_labels(drivers), specs, strict=True))
     if transforms:
         both = [(pair, tuple(registry.transformed(pair, transforms))) for pair in named]
         named = [(name, spec) for pairs in both for name, spec in pairs]
-    result = judged(dispatch, [(name, _outcome(dispatch, spec)) for name, spec in named])
-    if out is not None:
-        write(result, Path(out))
-    return result
+    with ExitStack() as stack:
+        opened: dict[int, ModuleDriver] = {}
+        for dispatch in dispatches:
+            outcomes = []
+            for n, (name, spec) in enumerate(named):
+                if n not in opened:
+                    opened[n] = _opened(spec, stack)
+                outcomes.append((name, _outcome(dispatch, spec, opened[n])))
+            result = judged(dispatch, outcomes)
+            if out is not None:
+                write(result, Path(out))
+            yield result
 
 
 def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Result:
@@ -123,7 +165,7 @@ def write(result: Result, folder: Path) -> list[Path]:
     written = []
     for ran in result.runs:
         for name, array in ran.outputs.items():
-            path = folder / folder_of(ran.driver) / f"{name}.npy"
+            path = folder / result.dispatch.case / folder_of(ran.driver) / f"{name}.npy"
             bits = array if array.dtype.kind in "iuf" else array.view(f"u{array.dtype.itemsize}")
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,19 +181,26 @@ def folder_of(driver: str) -> str:
     return re.sub(r"[^\w.=,+-]+", "_", driver).strip("._") or "driver"
 
 
-def _check_trace(dispatch: Dispatch, name: str) -> None:
-    """Raises BadInput where the module has neither a function nor a result of that name or id."""
-    words = dispatch.job.words
+def _check_trace(dispatches: Sequence[Dispatch], name: str) -> None:
+    """Raises BadInput where none of the modules has a function or a result of that name or id."""
+    different = {id(d.job.words): d.job.words for d in dispatches}
+    problems = [problem for words in different.values() if (problem := _untraceable(words, name)) is not None]
+    if len(problems) == len(different):
+        raise problems[0]
+
+
+def _untraceable(words: Words, name: str) -> BadInput | None:
     known = interface(words)
     number = name.removeprefix("%")
     if number in known.names or name in known.entry_points:
-        return
+        return None
     if not (number.isascii() and number.isdigit() and 0 < int(number) < int(words[3])):
         close = difflib.get_close_matches(number, known.names, n=1)
         remedy = (
             f"did you mean {close[0]!r}?" if close else "the name that OpName gives to a function or a result, or %ID"
         )
-        raise BadInput("trace", f"the module has nothing named {name!r}", f"--trace {name}", remedy)
+        return BadInput("trace", f"the module has nothing named {name!r}", f"--trace {name}", remedy)
+    return None
 
 
 def _labels(specs: Sequence[str]) -> list[str]:
@@ -159,11 +208,16 @@ def _labels(specs: Sequence[str]) -> list[str]:
     return [s if specs.index(s) == n else f"{s} ({specs[:n].count(s) + 1})" for n, s in enumerate(specs)]
 
 
-def _outcome(dispatch: Dispatch, spec: str) -> Outcome:
-    with closing(registry.driver(spec)) as driver:
-        if not isinstance(driver, ModuleDriver):
-            raise BadInput("no-module-driver", f"{spec} runs cases only", "--driver", "interpreter or vulkan")
-        outcome = driver.run_module(dispatch.job)
+def _opened(spec: str, stack: ExitStack) -> ModuleDriver:
+    """A driver that is closed with the stack."""
+    driver = stack.enter_context(closing(registry.driver(spec)))
+    if not isinstance(driver, ModuleDriver):
+        raise BadInput("no-module-driver", f"{spec} runs cases only", "--driver", "interpreter or vulkan")
+    return driver
+
+
+def _outcome(dispatch: Dispatch, spec: str, driver: ModuleDriver) -> Outcome:
+    outcome = driver.run_module(dispatch.job)
     if outcome.status is Status.DONE and any(
         name not in outcome.memory or len(outcome.memory[name]) != len(m.data)
         for name, m in dispatch.job.buffers.items()

@@ -6,6 +6,7 @@ import math
 import re
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +26,24 @@ class BadSource(ValueError):
         self.field, self.remedy = field, remedy
 
 
-def elements(source: Source, folder: Path) -> tuple[ElementType, Array]:
+@dataclass(frozen=True)
+class Defaults:
+    """What a source has that says no type or shape of its own; None where there is no default either.
+
+    `why_none` says why there is no type.
+    """
+
+    type: ElementType | None = None
+    shape: tuple[int, ...] | None = None
+    why_none: str = ""
+
+
+def elements(source: Source, folder: Path, defaults: Defaults = Defaults()) -> tuple[ElementType, Array]:
     """The type and the elements in the source's shape, C-contiguous and little-endian. Raises BadSource."""
-    element, array = _made(source) if source.file is None else _from_file(source, source.file, folder)
+    if source.file is None:
+        element, array = _made(source, defaults)
+    else:
+        element, array = _from_file(source, source.file, folder, defaults)
     if array.nbytes == 0:
         raise BadSource("the buffer is empty", "file", "at least one element: Vulkan has no empty buffers")
     if array.nbytes > MAX_BUFFER_BYTES:
@@ -35,10 +51,14 @@ def elements(source: Source, folder: Path) -> tuple[ElementType, Array]:
     return element, array
 
 
-def _made(source: Source) -> tuple[ElementType, Array]:
-    element = source.type
-    assert element is not None
-    shape = source.shape or (len(source.values or ()),)
+def _made(source: Source, defaults: Defaults) -> tuple[ElementType, Array]:
+    element = source.type or defaults.type
+    if element is None:
+        why = f": {defaults.why_none}" if defaults.why_none else ""
+        raise BadSource(f"the buffer needs a type{why}", "", "for example `type: float32`")
+    shape = source.shape or (defaults.shape if source.values is None else (len(source.values),))
+    if shape is None:
+        raise BadSource("the buffer needs a shape", "", "for example `shape: [64, 64]`")
     count = math.prod(shape)
     if count * element.size > MAX_BUFFER_BYTES:
         what = f"{count} elements of {element.value} take {count * element.size} bytes"
@@ -85,26 +105,32 @@ def _random(element: ElementType, random: Random, count: int) -> Array:
     return (np.array([int(low) & 2**64 - 1], np.uint64) + steps).astype(element.dtype)
 
 
-def _from_file(source: Source, file: str, folder: Path) -> tuple[ElementType, Array]:
+def _from_file(source: Source, file: str, folder: Path, defaults: Defaults) -> tuple[ElementType, Array]:
     member = _MEMBER.fullmatch(file)
     path = folder / (member[1] if member else file)
     is_numpy = member or path.suffix in (".npy", ".npz")
-    array = _loaded(path, member[2] if member else None) if is_numpy else _raw(source, path)
-    element = source.type or type_of(array.dtype)
+    array = _loaded(path, member[2] if member else None) if is_numpy else _raw(source, path, defaults)
+    element = source.type or (_of_bits(array, defaults.type) if is_numpy else defaults.type) or type_of(array.dtype)
     if element is None:
         what = f"the elements are {array.dtype}, which no buffer holds"
         raise BadSource(what, "file", f"`type` beside the file reads its bytes as one of {_TYPES}")
     array = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
-    if source.type is not None and array.dtype != element.dtype:
-        array = _reinterpreted(array, element)
-    else:
-        array = array.view(element.dtype)
+    array = _reinterpreted(array, element) if array.dtype != element.dtype else array
     if source.shape is not None:
         if math.prod(source.shape) != array.size:
             what = f"shape {list(source.shape)} has {math.prod(source.shape)} elements, the file {array.size}"
             raise BadSource(what, "shape", "a shape of as many elements as the file has")
         array = array.reshape(source.shape)
+    elif not is_numpy and defaults.shape is not None and math.prod(defaults.shape) == array.size:
+        array = array.reshape(defaults.shape)
     return element, array
+
+
+def _of_bits(array: Array, wanted: ElementType | None) -> ElementType | None:
+    """The wanted type where NumPy lacks it and the array has its bits: as integers, or without any type."""
+    if wanted is None or array.dtype.itemsize != wanted.size or hasattr(np, wanted.value):
+        return None
+    return wanted if array.dtype.kind in "uV" else None
 
 
 _TYPES = ", ".join(t.value for t in ElementType)
@@ -123,11 +149,11 @@ def _reinterpreted(array: Array, element: ElementType) -> Array:
     return array.reshape(shape).view(element.dtype)
 
 
-def _raw(source: Source, path: Path) -> Array:
-    if source.type is None or source.shape is None:
-        missing = "type" if source.type is None else "shape"
-        remedy = "`type` and `shape` beside it; only .npy and .npz files say them"
-        raise BadSource(f"a raw file has no {missing} of its own", "file", remedy)
+def _raw(source: Source, path: Path, defaults: Defaults) -> Array:
+    if source.type is None and defaults.type is None:
+        why = f", and {defaults.why_none}" if defaults.why_none else ""
+        remedy = "`type` beside it; only .npy and .npz files say it"
+        raise BadSource(f"a raw file has no type of its own{why}", "file", remedy)
     _readable(path)
     return np.fromfile(path, np.uint8)
 

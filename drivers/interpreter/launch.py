@@ -18,7 +18,7 @@ from cts.drivers.interpreter.machine import Budget, Machine, Run
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.options import UNINITIALISED, Options
 from cts.drivers.interpreter.places import Variables
-from cts.drivers.interpreter.problems import Malformed, OutOfMemory, Unsupported
+from cts.drivers.interpreter.problems import Malformed, Misuse, OutOfMemory, Unsupported
 from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, topology
 from cts.drivers.interpreter.vectors.layout_conversions import allocate, convert
 from cts.drivers.interpreter.watch import WatchedSpace, WatchedVariables
@@ -60,6 +60,9 @@ def keep_freed_memory() -> None:
 def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Options, trace: list[str]) -> Result:
     """Run all workgroups. Raises what ends a run early (see `problems`)."""
     keep_freed_memory()
+    if job.full_subgroups and program.local_size[0] % subgroup_size:
+        what = f"the workgroup's x size {program.local_size[0]} is no multiple of the subgroup size {subgroup_size}"
+        raise Misuse(f"{what}, as full subgroups need (VK-042)")
     dispatch = _Dispatch(program, job, options, trace)
     dispatch.convert(after=False)
     total = math.prod(job.workgroups)
@@ -94,8 +97,9 @@ class _Dispatch:
         needed = sum(len(m.data) for m in job.buffers.values())
         if needed > options.max_memory:
             raise OutOfMemory(f"the buffers have {needed} bytes; at most {options.max_memory}")
-        watched = WatchedSpace(options.check, robust=options.robust) if options.check else None
-        self.space = watched or AddressSpace(robust=options.robust)
+        robust = options.robust or job.robust
+        watched = WatchedSpace(options.check, robust=robust) if options.check else None
+        self.space = watched or AddressSpace(robust=robust)
         self.memory = {name: np.array(m.data, np.uint8) for name, m in job.buffers.items()}
         self.bases = {
             name: self.space.add(f"buffer {name!r}", self.memory[name], m.start, m.size)

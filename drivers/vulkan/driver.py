@@ -13,7 +13,7 @@ from cts.capabilities import Capabilities
 from cts.driver import Job, Outcome, Status, SweepJob
 from cts.drivers.vulkan import capabilities, module, report, support
 from cts.drivers.vulkan.journal import Journal
-from cts.drivers.vulkan.options import Options
+from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
 from cts.drivers.vulkan.pool import Pool
 from cts.drivers.vulkan.session import Limits, Loss, Result
 from cts.drivers.vulkan.start import Opening
@@ -80,7 +80,7 @@ class VulkanDriver:
         )
         # With validation on, messages can be assigned to a run only if one run is in flight at a time.
         window = 1 if options.validation else 2 * options.threads
-        grace = min(5.0, max(1.0, options.timeout))
+        grace = min(5.0, max(1.0, options.timeout or DEFAULT_TIMEOUT))
         self.pool = Pool(opening, window, Limits(options.pipeline_timeout, grace), options.workers)
         self._journal = Journal(options.journal)
         self._numbers = 0
@@ -178,9 +178,13 @@ class VulkanDriver:
             self._journal.begin(item.number, item.case, item.job)
         first = batch[0]
         assert first.support is not None
-        run = _request(first.number, batch, first.support, self._options.timeout)
+        run = _request(first.number, batch, first.support, self._timeout(first.job))
         self._batches[first.number] = batch
         self.pool.submit(run)
+
+    def _timeout(self, job: ModuleJob) -> float:
+        """Seconds that a dispatch may take: what the driver was told counts before what the job asks for."""
+        return self._options.timeout or job.timeout or DEFAULT_TIMEOUT
 
     def _collect(self) -> None:
         """Take the oldest result and give its items their outcomes."""
@@ -217,7 +221,7 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
         return False
     if list(a.buffers) != list(b.buffers) or (a.bindings, a.array_bindings) != (b.bindings, b.array_bindings):
         return False
-    if (a.opaque, a.conversions) != (b.opaque, b.conversions):
+    if (a.opaque, a.conversions, a.timeout) != (b.opaque, b.conversions, b.timeout):
         return False
     if len(a.push_constants) != len(b.push_constants) or first.support != item.support:
         return False
@@ -246,6 +250,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float) 
         features=tuple(sorted(support.features)),
         entry=job.entry,
         subgroup_size=support.subgroup_size,
+        full_subgroups=support.full_subgroups,
         timeout=timeout,
         opaque=tuple(
             protocol.Opaque(o.component, o.layout, o.rows, o.cols, o.offset, o.zero) for o in job.opaque.values()

@@ -12,13 +12,17 @@ from cts.driver import IN_PROCESSES
 from cts.errors import BadInput
 
 
+#: Seconds that a dispatch may take where nobody says otherwise.
+DEFAULT_TIMEOUT = 10.0
+
+
 @dataclass(frozen=True)
 class Options:
     """What stands after `vulkan:`; a bare word is `device`.
 
     `device`: index, UUID or part of a name. `worker`: the command that starts the worker, see
     `package.command`. `memory`: where buffers lie. `timeout`, `pipeline_timeout` and `start_timeout`
-    in seconds. `threads`: pipelines created at a time. `workers`: processes, see `pool.Pool`.
+    in seconds, the first None for that of the job or DEFAULT_TIMEOUT. `threads`: pipelines created at a time. `workers`: processes, see `pool.Pool`.
     `validation`: load the validation layer. `journal`: the folder of `journal.Journal`.
     `subgroup_size`: use this one of several.
     """
@@ -26,7 +30,7 @@ class Options:
     device: str = ""
     worker: str = ""
     memory: Literal["auto", "host", "staged"] = "auto"
-    timeout: float = 10.0
+    timeout: float | None = None
     pipeline_timeout: float = 60.0
     start_timeout: float = 60.0
     threads: int = 0
@@ -49,7 +53,7 @@ def parse(options: dict[str, str]) -> Options:
         device=given.get("device", ""),
         worker=given.get("worker", ""),
         memory=_memory(given.get("memory", "auto")),
-        timeout=_seconds(given, "timeout", 10.0),
+        timeout=_seconds(given, "timeout", DEFAULT_TIMEOUT) if "timeout" in given else None,
         pipeline_timeout=_seconds(given, "pipeline_timeout", 60.0),
         start_timeout=_seconds(given, "start_timeout", 60.0),
         threads=_integer(given, "threads") or min(8, os.cpu_count() or 1),

@@ -72,13 +72,20 @@ class Support:
     features: frozenset[str]
     subgroup_size: int | None
     descriptors: Descriptors = field(default_factory=dict)
+    full_subgroups: bool = False
 
 
 def examine(description: Description, facts: Facts, job: ModuleJob) -> Support:
     """Whether a device can run a job whose module asks for `facts`."""
     check = _Check(description, facts, job)
     missing = list(dict.fromkeys(check.missing()))
-    return Support(tuple(missing), frozenset(check.features), check.required_subgroup_size, check.descriptors)
+    return Support(
+        tuple(missing),
+        frozenset(check.features),
+        check.required_subgroup_size,
+        check.descriptors,
+        job.full_subgroups,
+    )
 
 
 class _Check:
@@ -120,6 +127,13 @@ class _Check:
             self.features.add("cooperativeMatrixBlockLoads")
         if self.required_subgroup_size is not None:
             self.features.add("subgroupSizeControl")
+        if self.job.full_subgroups:
+            self.features.add("computeFullSubgroups")
+            if not self.facts.matrices and self.facts.local_size[0] % self.subgroup_size:
+                what = f"no multiple of the subgroup size {self.subgroup_size}, as full subgroups need"
+                yield f"workgroup size {self.facts.local_size[0]} in x, {what}"
+        if self.job.robust:
+            self.features.add("robustBufferAccess")
         for feature in sorted(self.features):
             if not self.description.features.get(feature):
                 yield f"feature {feature}"

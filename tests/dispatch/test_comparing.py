@@ -13,7 +13,9 @@ import pytest
 
 from cts.cli import main
 from cts.dispatch import judged, load, run
-from cts.dispatch.comparing import unequal
+from cts.dispatch.elements import Array, ElementType
+from cts.dispatch.tolerances import Tolerance
+from cts.dispatch.tolerances import unequal as differs
 from cts.driver import Outcome, Status
 from cts.memory import GUARD_BYTES
 from tests.dispatch.files import said, write
@@ -44,6 +46,10 @@ def test_expected_with_a_tolerance(tmp_path: Path) -> None:
     assert "b: 16 of 16 differ from expected" in said(result)
     assert "b[0, 3], byte 12: expected 0x40400000 (3.0), actual 4" in said(result)
     assert "and 8 more" in said(result)
+
+
+def unequal(expected: Array, actual: Array, atol: float, rtol: float) -> Array:
+    return differs(expected, actual, Tolerance(atol, rtol), ElementType.float16)
 
 
 def test_unequal() -> None:

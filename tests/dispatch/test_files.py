@@ -100,7 +100,6 @@ def test_unknown_bindings_are_remarked_upon(tmp_path: Path) -> None:
         ({"bindings": 'bindings: {"0.0": z}'}, "no buffer is named 'z'", '7: bindings["0.0"]', "a, b"),
         ({"bindings": 'bindings: {"0.0": 1}'}, "Expected `str`", '7: bindings["0.0"]', "schema"),
         ({"bindings": 'bindings: {"0.0[1]": a}'}, "is one descriptor", '7: bindings["0.0[1]"]', '"0.0"'),
-        ({"spec_constants": "spec_constants: {4: 1}"}, "no SpecId 4", '9: spec_constants[4]', "3 (uint32)"),
         ({"spec_constants": "spec_constants: {3: true}"}, "True for", '9: spec_constants[3]', "a number"),
         ({"spec_constants": "spec_constants: {3: 1.5}"}, "not an integer", '9: spec_constants[3]', "uint32 holds"),
         ({"push_constants": ""}, "0 bytes of push constants, and the module's block has 4", "push_constants", "4"),

@@ -185,14 +185,44 @@ def test_additions_round_to_nearest_even() -> None:
     assert accumulated(OUTER.format("%n0", 1), "float32", a, np.ones((LANES, 1), np.float16)) == 2048 + LANES - 1
 
 
+@pytest.mark.parametrize("layout", ["RowMajor", "ColumnMajor"])
+@pytest.mark.parametrize("kind", ["float16", "float32"])
+def test_row_and_column_major_matrices(layout: str, kind: str) -> None:
+    """SPIR-V defines them; each lane's stride is its own."""
+    a, b = vectors(7, LANES, 3, 5)
+    size = np.dtype(kind).itemsize
+    shortest = 5 * size if layout == "RowMajor" else 3 * size
+    body = f"""
+%odd = OpBitwiseAnd %uint %lane %n1
+%half_of_it = OpIMul %uint %odd %n256
+%at = OpIAdd %uint %half_of_it %half_of_it
+%wider = OpIMul %uint %odd %n{size}
+%stride = OpIAdd %uint %n64 %wider
+OpCooperativeVectorOuterProductAccumulateNV %w %at %a %b %n{LAYOUTS[layout]} %n{NUMBERS[kind]} %stride
+"""
+    code = Code(body, {"a": Vec("half", 3), "b": Vec("half", 5)}, None, {"w": "half"})
+    outcome = outcome_of(code, {"a": a, "b": b}, {"w": np.zeros(1024, np.uint8)})
+    memory = contents(outcome, "w", np.uint8)
+    written = np.zeros(1024, bool)
+    for odd in (0, 1):
+        expected = in_iteration(kind, a[odd::2], b[odd::2])
+        expected = expected if layout == "RowMajor" else expected.T
+        for n, row in enumerate(expected):
+            start = 512 * odd + n * (64 + size * odd)
+            assert memory[start : start + shortest].view(kind).tolist() == row.tolist()
+            written[start : start + shortest] = True
+    assert not memory[~written].any()
+
+
 GOOD = OUTER.format("%n0", 0)
 SUM = "OpCooperativeVectorReduceSumAccumulateNV %w %n0 %a"
 
 REFUSALS = [
     (GOOD.replace("%a %b", "%a %c"), "float16 components (CV-037)"),
     (GOOD.replace("%a %b", "%c %c"), "float16 components (CV-037)"),
-    (GOOD.replace("%n3 %n0", "%n2 %n0"), "must be TrainingOptimalNV (CV-037)"),
-    (GOOD.replace("%n3 %n0", "%n0 %n0"), "must be TrainingOptimalNV (CV-037)"),
+    (GOOD.replace("%n3 %n0", "%n64 %n0"), "64 is not a memory layout (CV-002)"),
+    (GOOD.replace("%n3 %n0", "%n0 %n0"), "need a MatrixStride (CV-018)"),
+    (GOOD.replace("%n3 %n0", "%n1 %n0 %n2"), "MatrixStride is 2; rows or columns have 4 bytes (CV-018)"),
     (GOOD.replace("%n3 %n0", "%lane %n0"), "must be an integer or bool constant"),
     (GOOD.replace("%n3 %n0", "%n3 %lane"), "must be an integer or bool constant"),
     (GOOD.replace("%n3 %n0", "%n3 %n2"), "MatrixInterpretation is float64"),

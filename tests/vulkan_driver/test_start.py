@@ -215,9 +215,9 @@ def test_frames_round_trip() -> None:
     [
         (b"\x01", "truncated frame: 1 of"),
         (b"\x05\0\0\0abc", "truncated frame: 7 of 9"),
-        (b"\x05\0\0\0abcde", "no message of protocol version 3"),
+        (b"\x05\0\0\0abcde", "no message of protocol version 4"),
         (b"\xff\xff\xff\xff", "a frame of 4294967295 bytes"),
-        (frame(Hello()), "no message of protocol version 3"),
+        (frame(Hello()), "no message of protocol version 4"),
     ],
 )
 def test_bytes_that_are_no_protocol(data: bytes, words: str) -> None:

@@ -6,10 +6,10 @@ import numpy as np
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
-from cts.drivers.interpreter.handlers.vectors.memory import number_type, place, scalars_only, vector_type
+from cts.drivers.interpreter.handlers.vectors.memory import integers, number_type, place, scalars_only, vector_type
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
-from cts.drivers.interpreter.problems import Malformed
+from cts.drivers.interpreter.problems import Malformed, Misuse
 from cts.drivers.interpreter.registry import Step, step
 from cts.drivers.interpreter.values import Array
 from cts.drivers.interpreter.vectors import opaque
@@ -27,28 +27,44 @@ def _of_active(m: Machine, values: Array) -> Array:
 
 @step("OpCooperativeVectorOuterProductAccumulateNV")
 def outer_product(c: Compiler, i: Instruction) -> Step:
-    """Products and sums are rounded to the matrix's precision (CV-037 leaves that to us)."""
+    """Products and sums are rounded to the matrix's precision (CV-037 leaves that to us).
+
+    SPIR-V defines every layout; that devices take the training-optimal one alone is Vulkan's rule.
+    """
     pointer, offset, a, b, *constants = i.ids
     left, right = vector_type(c, a), vector_type(c, b)
     if left.component != right.component or left.component != _HALF:
         raise Malformed("A and B must have float16 components (CV-037)")
     layout, reads = c.declared.number(constants[0]), interpretation(c.declared.number(constants[1]))
-    if layout != opaque.TRAINING_OPTIMAL:
-        raise Malformed("MemoryLayout must be TrainingOptimalNV (CV-037)")
+    if layout in (opaque.ROW_MAJOR, opaque.COLUMN_MAJOR) and len(constants) < 3:
+        raise Malformed("row- and column-major layouts need a MatrixStride (CV-018)")
     if reads.name not in ("float16", "float32"):
         raise Malformed(f"MatrixInterpretation is {reads.name}; it must be float16 or float32 (CV-037)")
     dtype = reads.dtype
-    offsets = opaque.offsets(layout, left.count, right.count, dtype.itemsize, 0)
+    shortest = 0
+    if layout not in opaque.OPTIMAL:
+        shortest = (left.count if layout == opaque.COLUMN_MAJOR else right.count) * dtype.itemsize
+    opaque.offsets(layout, left.count, right.count, dtype.itemsize, shortest)  # refuses what is no layout
+    stride = integers(c, constants[2], "MatrixStride") if shortest else _no_stride
     scalars_only(c, pointer, "Pointer")
     address = place(c, pointer, offset, "Pointer")
 
     def run(m: Machine) -> None:
         columns, rows = (_of_active(m, m.registers[id_]).astype(dtype) for id_ in (a, b))
-        bases = _of_active(m, address(m))
-        terms = Terms(offsets, dtype, lambda chosen: columns[chosen, :, None] * rows[chosen, None, :])
-        accumulate(m.memory, bases, terms)
+        bases, strides = _of_active(m, address(m)), _of_active(m, stride(m))
+        for step_ in np.unique(strides):
+            if step_ < shortest:
+                raise Misuse(f"MatrixStride is {step_}; rows or columns have {shortest} bytes (CV-018)")
+            lanes = np.flatnonzero(strides == step_)
+            offsets = opaque.offsets(layout, left.count, right.count, dtype.itemsize, int(step_))
+            terms = Terms(offsets, dtype, lambda some: columns[lanes[some], :, None] * rows[lanes[some], None, :])  # noqa: B023
+            accumulate(m.memory, bases[lanes], terms)
 
     return run
+
+
+def _no_stride(_m: Machine) -> Array:
+    return np.zeros(1, np.int64)
 
 
 @step("OpCooperativeVectorReduceSumAccumulateNV")

@@ -1,0 +1,81 @@
+"""Matrices in layouts that only the driver knows, and the conversions that fill and read them (VK-053, VK-054)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cts.dispatch.cases import Steps
+from cts.dispatch.elements import ElementType
+from cts.dispatch.model import Buffer, Conversion, Settings, Side
+from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
+from cts.model.component import ComponentType
+from cts.spirv.grammar import grammar
+
+
+class BadConversion(ValueError):
+    """A conversion that cannot be made; `steps` say which part of the file is wrong."""
+
+    def __init__(self, what: str, steps: Steps, remedy: str) -> None:
+        super().__init__(what)
+        self.steps, self.remedy = steps, remedy
+
+
+def memory_of(matrix: Buffer) -> OpaqueMemory:
+    """The memory of a buffer that is a matrix in an optimal layout."""
+    assert matrix.layout and matrix.component and matrix.rows and matrix.cols
+    return OpaqueMemory(
+        matrix.component.descriptor.number, _layout(matrix.layout), matrix.rows, matrix.cols, matrix.offset, matrix.zero
+    )
+
+
+def conversions(file: Settings, types: Mapping[str, ElementType]) -> tuple[LayoutConversion, ...]:
+    """The conversions of a file, whose plain buffers have these types. Raises BadConversion."""
+    return tuple(_conversion(file, types, c, ("conversions", n)) for n, c in enumerate(file.conversions))
+
+
+def _conversion(
+    file: Settings, types: Mapping[str, ElementType], conversion: Conversion, steps: Steps
+) -> LayoutConversion:
+    sides = [side if isinstance(side, Side) else Side(side) for side in (conversion.source, conversion.destination)]
+    for name, side in zip(("source", "destination"), sides, strict=True):
+        if side.of not in file.buffers:
+            known = ", ".join(file.buffers)
+            raise BadConversion(f"no buffer is named {side.of!r}", (*steps, name), f"one of: {known}")
+    matrices = [file.buffers[side.of] for side in sides if file.buffers[side.of].layout is not None]
+    rows = conversion.rows or next((m.rows for m in matrices), None)
+    cols = conversion.cols or next((m.cols for m in matrices), None)
+    if rows is None or cols is None:
+        raise BadConversion("how large the matrix is does not follow from its sides", steps, "`rows` and `cols`")
+    source, destination = (
+        _region(file.buffers[side.of], side, types.get(side.of), (rows, cols), (*steps, name))
+        for name, side in zip(("source", "destination"), sides, strict=True)
+    )
+    return LayoutConversion(source, destination, rows, cols, conversion.after, conversion.host)
+
+
+def _region(
+    buffer: Buffer, side: Side, type_: ElementType | None, shape: tuple[int, int], steps: Steps
+) -> MatrixRegion:
+    if buffer.layout is not None:
+        assert buffer.component is not None
+        said = [f for f in ("component", "layout", "stride") if getattr(side, f) is not None] + ["offset"] * bool(
+            side.offset
+        )
+        if said:
+            what = f"{side.of!r} says itself what {said[0]} it has"
+            raise BadConversion(what, (*steps, said[0]), f"the name alone: {side.of}")
+        return MatrixRegion(side.of, buffer.component.descriptor.number, _layout(buffer.layout), buffer.offset, 0)
+    component = side.component
+    if component is None:
+        if type_ is None or type_.value not in ComponentType.__members__:
+            what = f"{type_.value if type_ else 'the buffer'} is no component type"
+            raise BadConversion(what, steps, f"`component:` and one of: {', '.join(ComponentType.__members__)}")
+        component = ComponentType[type_.value]
+    layout = side.layout or "RowMajor"
+    rows, cols = shape
+    stride = side.stride or (rows if layout == "ColumnMajor" else cols) * component.size
+    return MatrixRegion(side.of, component.descriptor.number, _layout(layout), side.offset, stride)
+
+
+def _layout(name: str) -> int:
+    return grammar().value("CooperativeVectorMatrixLayout", f"{name}NV")

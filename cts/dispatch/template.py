@@ -1,0 +1,256 @@
+"""A dispatch file for a module, from what the module declares: a beginning to fill in, which runs as it is."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cts.dispatch.elements import ElementType
+from cts.dispatch.interface import Interface, Resource, Size, SpecConstant, read
+from cts.dispatch.model import MAX_BUFFER_BYTES
+from cts.dispatch.types import Array, Pointer, Scalar, Struct, Type, extents, one_element, runtime_array
+from cts.dispatch.words import load_words
+from cts.errors import BadInput
+from cts.spirv.decode import DecodeError
+from cts.spirv.encode import Id
+
+#: Elements of a runtime array: enough for what one workgroup of most modules does.
+_ELEMENTS = 4096
+
+#: How many values of one array are written out, and of one buffer altogether; the others are zeros.
+_WRITTEN, _OF_BUFFER = 16, 1000
+
+#: How many descriptors of an array get a buffer.
+_DESCRIPTORS = 4
+
+
+def template(module: Path, output: Path | None = None) -> str:
+    """The text of a dispatch file for a module, to be written to `output` or into the working directory.
+
+    Raises BadInput.
+    """
+    words = load_words(module, "--template")
+    try:
+        declared = read(words).interface({})
+    except DecodeError as e:
+        raise BadInput("module-invalid", str(e), str(module), "a whole, valid SPIR-V module") from e
+    if not declared.entry_points:
+        raise BadInput("template", "the module has no GLCompute entry point", str(module), "a compute shader")
+    path = str(module) if output is None else os.path.relpath(module, output.parent)
+    return "\n".join(_Template(declared, path).lines()) + "\n"
+
+
+class _Template:
+    def __init__(self, module: Interface, path: str) -> None:
+        self.module, self.path = module, path
+        self.entry = next(iter(module.entry_points))
+        self.names: set[str] = set()
+        #: Buffers behind pointers: what their address is called, and what lies there.
+        self.pointees: list[tuple[str, str, Id]] = []
+        self.by_pointee: dict[Id, str] = {}
+        self.left = _OF_BUFFER
+
+    def lines(self) -> Iterator[str]:
+        """All lines. Names of buffers are given in the order of bindings, then to what pointers lead to."""
+        yield "# For `cts dispatch`. \"fill in\": the module leaves open what is right there, so that contents are zeros and"
+        yield f"# lengths {_ELEMENTS}. Where that is too few, `--driver interpreter` says which buffer ends too early."
+        yield f"module: {_flow(self.path)}"
+        yield from self.entry_point()
+        yield from self.workgroups()
+        yield from self.spec_constants()
+        bound = self.named()
+        pushed = list(self.push_constants())
+        buffers: list[str] = []
+        outputs: list[str] = []
+        for (set_, binding), resource, names in bound:
+            for index, name in names:
+                at = f"{set_}.{binding}{'' if index is None else f'[{index}]'}"
+                kind = f"{resource.kind} buffer{', read-only' if resource.read_only else ''}"
+                buffers += self.buffer(name, f"{at}, {kind}: {_declared(resource.type)}", resource.type)
+            if not resource.read_only:
+                outputs += [name for _, name in names]
+        for name, where, pointee in self.pointees:  # grows while it is read
+            type_ = self.module.types.at(pointee)
+            buffers += self.buffer(name, f"what {where} points to: {_declared(type_)}", type_, pointed=True)
+            outputs.append(name)
+        yield from pushed
+        yield from ["buffers:", *buffers] if buffers else ["buffers: {}"]
+        yield from self.bindings(bound)
+        if outputs:
+            yield "# Buffers that the module may write; every other buffer must come back unchanged."
+            yield f"outputs: {_flow(outputs)}"
+            yield "# What they must hold, of the buffer's type and shape; files beside this one are named by `file:`."
+            yield f"# expected: {{{_flow(outputs[0])}: {{file: expected.npy, rtol: 0.001}}}}"
+
+    def entry_point(self) -> Iterator[str]:
+        others = [name for name in self.module.entry_points if name != self.entry]
+        if others:
+            yield f"entry: {_flow(self.entry)}  # fill in: or {', '.join(map(_flow, others))}"
+
+    def workgroups(self) -> Iterator[str]:
+        sizes = self.module.local_sizes[self.entry]
+        said = " x ".join(_extent(size) for size in sizes)
+        yield f"dispatch: [1, 1, 1]  # fill in: workgroups, each of {said} invocations"
+        yield "# subgroup_size: 32  # where the module needs this one; full_subgroups: true where none may be smaller"
+
+    def spec_constants(self) -> Iterator[str]:
+        known = {id_: c for id_, c in sorted(self.module.spec_constants.items()) if _fits(c)}
+        if known:
+            yield "spec_constants:  # the module's own defaults"
+        for id_, constant in known.items():
+            name = f" {constant.name}" if constant.name else ""
+            yield f"  {id_}: {_number(constant)}  # {constant}{name}"
+
+    def push_constants(self) -> Iterator[str]:
+        pushed = self.module.pushed(self.entry)
+        if not isinstance(pushed, Struct):
+            return
+        yield "push_constants:"
+        yield "  members:"
+        for member in pushed.members:
+            if member.type is None:
+                continue
+            value = self.zero(member.type, member.name)
+            yield f"    {_flow(member.name)}: {_flow(value)}  # fill in: {_declared(member.type)} at byte {member.offset}"
+
+    def named(self) -> list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]:
+        """The buffers that the entry point uses, by place, with a name for each descriptor."""
+        found = []
+        for place, resource in sorted(self.module.bound(self.entry).items()):
+            name = resource.name or f"buffer_{place[0]}_{place[1]}"
+            if resource.length is None:
+                names: list[tuple[int | None, str]] = [(None, self.unique(name))]
+            else:
+                count = min(resource.length or 1, _DESCRIPTORS)
+                names = [(k, self.unique(f"{name}_{k}")) for k in range(count)]
+            found.append((place, resource, names))
+        return found
+
+    def buffer(self, name: str, comment: str, type_: Type | None, *, pointed: bool = False) -> Iterator[str]:
+        yield f"  {_flow(name)}:  # {comment}"
+        element = one_element(type_) if type_ is not None else None
+        shape = extents(type_) if type_ is not None and element is not None else None
+        if pointed and isinstance(type_, Scalar):
+            shape = (None,)  # a pointer to a number is as often one to the first of several
+        if type_ is None:
+            yield f"    {{type: uint32, shape: [{_ELEMENTS}], fill: 0}}  # fill in: type, shape and contents"
+        elif element is not None and shape is not None:
+            extents_ = [_ELEMENTS if n is None else n for n in shape] or [1]
+            what = "how many, and the contents" if None in shape else "the contents"
+            yield f"    {{type: {element.value}, shape: {extents_}, fill: 0}}  # fill in: {what}"
+        else:
+            yield from self.members(name, type_)
+
+    def members(self, name: str, type_: Type) -> Iterator[str]:
+        """A buffer of structures, or with gaps: by members."""
+        self.left = _OF_BUFFER
+        last = runtime_array(type_)
+        if last is not None and last.stride * _ELEMENTS <= MAX_BUFFER_BYTES:
+            yield f"    shape: [{_ELEMENTS}]  # fill in: the length of the runtime array"
+        yield "    # fill in; members and elements that are left out are zeros"
+        if isinstance(type_, Struct) and len(type_.members) > 1:
+            yield "    members:"
+            for member in type_.members:
+                if member.type is not None:
+                    value = self.zero(member.type, f"{name}.{member.name}")
+                    yield f"      {_flow(member.name)}: {_flow(value)}  # at byte {member.offset}: {_declared(member.type)}"
+        else:
+            yield f"    members: {_flow(self.zero(type_, name))}"
+
+    def zero(self, type_: Type | None, where: str) -> Any:
+        """Zeros of a type; of a runtime array the first element, of pointers the name of a buffer."""
+        self.left -= 1
+        match type_:
+            case Scalar():
+                return 0
+            case Pointer():
+                return self.pointed(type_.pointee, where)
+            case Array():
+                whole = type_.count if isinstance(type_.of, Scalar | Array) else 1
+                count = 1 if whole is None or whole > _WRITTEN else whole
+                return [self.zero(type_.of, where) for _ in range(count)] if self.left > 0 else []
+            case Struct(members=(only,)):
+                return self.zero(only.type, where)
+            case Struct():
+                members = type_.members if self.left > 0 else ()
+                return {m.name: self.zero(m.type, f"{where}.{m.name}") for m in members if m.type is not None}
+        return 0
+
+    def pointed(self, pointee: Id, where: str) -> str:
+        """The buffer that a pointer leads to: one of its own for each push constant, one for all others of a type."""
+        if "." in where and pointee in self.by_pointee:
+            return self.by_pointee[pointee]
+        name = self.unique(where.rpartition(".")[2])
+        self.by_pointee.setdefault(pointee, name)
+        self.pointees.append((name, where, pointee))
+        return name
+
+    def bindings(
+        self, bound: list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]
+    ) -> Iterator[str]:
+        if bound:
+            yield "bindings:"
+        for (set_, binding), resource, names in bound:
+            for index, name in names:
+                at = f"{set_}.{binding}" if index is None else f"{set_}.{binding}[{index}]"
+                yield f'  "{at}": {_flow(name)}'
+            if names[0][0] is not None and len(names) != resource.length:
+                length = f"one of {resource.length}" if resource.length else "of any length"
+                yield f"  # fill in: {set_}.{binding} is an array of descriptors, {length}; not all need a buffer"
+        for (set_, binding), label in sorted(self.module.unbound(self.entry).items()):
+            yield f"# The module also uses {label} at {set_}.{binding}, which is no buffer: drivers cannot bind it."
+
+    def unique(self, name: str) -> str:
+        plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".-") or "buffer"
+        candidate, n = plain, 1
+        while candidate.lower() in self.names:
+            n += 1
+            candidate = f"{plain}_{n}"
+        self.names.add(candidate.lower())
+        return candidate
+
+
+def _extent(size: Size) -> str:
+    value = "?" if size.value is None else str(size.value)
+    return value if size.spec_id is None else f"{value} (SpecId {size.spec_id})"
+
+
+def _fits(constant: SpecConstant) -> bool:
+    return constant.kind == "bool" or str(constant) in ElementType.__members__
+
+
+def _number(constant: SpecConstant) -> str:
+    return _flow(constant.default)
+
+
+def _declared(type_: Type | None, depth: int = 0) -> str:
+    """A type in words: `float16[]`, `Item {uint8 kind, float16[3] place}[]`."""
+    match type_:
+        case None:
+            return "of a type unknown here"
+        case Array():
+            inner, suffixes = type_, ""
+            while isinstance(inner, Array):
+                suffixes += f"[{'' if inner.count is None else inner.count}]"
+                of: Type = inner.of
+                if not isinstance(of, Array):
+                    return _declared(of, depth) + suffixes
+                inner = of
+            return suffixes
+        case Struct():
+            if depth > 1:
+                return str(type_)
+            listed = [f"{_declared(m.type, depth + 1)} {m.name}" for m in type_.members[:_WRITTEN]]
+            listed += ["..."] * (len(type_.members) > _WRITTEN)
+            return f"{type_} {{{', '.join(listed)}}}"
+    return str(type_)
+
+
+def _flow(value: Any) -> str:
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...")
