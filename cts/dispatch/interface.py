@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from cts.spirv.decode import Decoded, decode
+from cts.spirv.decode import Decoded, DecodeError, decode
 from cts.spirv.encode import Id
 
 
@@ -148,6 +148,12 @@ class _Reader:
             self.constants.append((result, self.scalars[_id(v[0])]))
 
     def finished(self) -> Interface:
+        """Everything read. Raises DecodeError where functions are missing: the module's end is."""
+        if self.function is not None:
+            raise DecodeError(f"function {self.function!r} has no OpFunctionEnd: the end of the module is missing")
+        for name, function in self.interface.entry_points.items():
+            if function not in self.interface.used:
+                raise DecodeError(f"entry point {name!r} is {function!r}, and the module has no such function")
         for id_, constant in self.constants:
             if "SpecId" in self.decorations.get(id_, {}):
                 self.interface.spec_constants[self.decorations[id_]["SpecId"]] = constant

@@ -45,6 +45,12 @@ class Ran:
     differences: tuple[Difference, ...] = ()
     outputs: dict[str, Array] = field(default_factory=dict)
 
+    @property
+    def found_damage(self) -> bool:
+        """Whether the driver says that the module is no valid one."""
+        fault = self.outcome.fault
+        return self.verdict is Verdict.ERROR and fault is not None and fault.code == "malformed"
+
 
 @dataclass(frozen=True)
 class Result:
@@ -55,9 +61,10 @@ class Result:
 
     @property
     def status(self) -> int:
-        """0 clean, 1 findings, 3 where a driver could not run it: it lacks something, or refuses the module."""
-        verdicts = [r.verdict for r in self.runs]
-        return exit_status(verdicts, troubled=Verdict.UNSUPPORTED in verdicts)
+        """0 clean, 1 findings, 2 for a damaged module, 3 where a driver could not run it for another reason."""
+        verdicts = [r.verdict for r in self.runs if not r.found_damage]
+        troubled = Verdict.UNSUPPORTED in verdicts
+        return exit_status(verdicts, rejected=len(verdicts) < len(self.runs), troubled=troubled)
 
 
 def run(
