@@ -7,6 +7,7 @@ from typing import Any
 
 from cts.dispatch.comparing import Difference, Element
 from cts.dispatch.running import Ran, Result
+from cts.driver import TRIED
 from cts.verdict import Verdict
 
 
@@ -17,6 +18,8 @@ def lines(result: Result) -> Iterator[str]:
     for ran in result.runs:
         yield from ran.outcome.trace
         yield f"{ran.verdict.value}: {ran.driver}{_why(ran)}"
+        for what in ran.outcome.unlisted:
+            yield f"  {TRIED}: {what}"
         for difference in ran.differences:
             yield from _difference(difference)
 
@@ -65,6 +68,7 @@ def _run(ran: Ran) -> dict[str, Any]:
             for d in ran.differences
         ],
         "trace": list(ran.outcome.trace),
+        "unlisted": list(ran.outcome.unlisted),
     }
 
 

@@ -20,7 +20,7 @@ class Options:
     `package.command`. `memory`: where buffers lie. `timeout`, `pipeline_timeout` and `start_timeout`
     in seconds. `threads`: pipelines created at a time. `workers`: processes, see `pool.Pool`.
     `validation`: load the validation layer. `journal`: the folder of `journal.Journal`.
-    `subgroup_size`: use this one of several.
+    `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
     """
 
     device: str = ""
@@ -34,6 +34,7 @@ class Options:
     validation: bool = False
     journal: Path = Path("cts-run/vulkan")
     subgroup_size: int | None = None
+    unlisted: bool = False
 
 
 def parse(options: dict[str, str]) -> Options:
@@ -57,6 +58,7 @@ def parse(options: dict[str, str]) -> Options:
         validation=_truth(given.get("validation", "no")),
         journal=Path(given.get("journal", "cts-run/vulkan")),
         subgroup_size=_integer(given, "subgroup_size"),
+        unlisted=_unlisted(given.get("unlisted", "refuse")),
     )
 
 
@@ -64,6 +66,12 @@ def _memory(value: str) -> Literal["auto", "host", "staged"]:
     if value in ("auto", "host", "staged"):
         return value  # type: ignore[return-value]
     raise BadInput("driver-option", f"memory={value!r}", "driver vulkan", "auto, host or staged")
+
+
+def _unlisted(value: str) -> bool:
+    if value in ("try", "refuse"):
+        return value == "try"
+    raise BadInput("driver-option", f"unlisted={value!r}", "driver vulkan", "try or refuse")
 
 
 def _seconds(given: dict[str, str], key: str, default: float) -> float:

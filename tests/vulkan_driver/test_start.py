@@ -98,6 +98,7 @@ def test_no_device_is_trouble(devices: tuple[DeviceSummary, ...]) -> None:
         ({"threads": "0"}, "positive integer"),
         ({"workers": "all"}, "positive integer"),
         ({"validation": "maybe"}, "yes or no"),
+        ({"unlisted": "yes"}, "try or refuse"),
     ],
 )
 def test_wrong_options(options: dict[str, str], words: str) -> None:
@@ -110,6 +111,11 @@ def test_right_options() -> None:
     options = parse({"": "1", "worker": "ssh lab python3", "validation": "yes", "timeout": "2.5", "threads": "3"})
     assert (options.device, options.worker, options.validation) == ("1", "ssh lab python3", True)
     assert (options.timeout, options.threads, options.journal) == (2.5, 3, Path("cts-run/vulkan"))
+    assert [parse(given).unlisted for given in ({}, {"unlisted": "try"}, {"unlisted": "refuse"})] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_each_xdist_worker_has_one_worker_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,9 +221,9 @@ def test_frames_round_trip() -> None:
     [
         (b"\x01", "truncated frame: 1 of"),
         (b"\x05\0\0\0abc", "truncated frame: 7 of 9"),
-        (b"\x05\0\0\0abcde", "no message of protocol version 3"),
+        (b"\x05\0\0\0abcde", "no message of protocol version 4"),
         (b"\xff\xff\xff\xff", "a frame of 4294967295 bytes"),
-        (frame(Hello()), "no message of protocol version 3"),
+        (frame(Hello()), "no message of protocol version 4"),
     ],
 )
 def test_bytes_that_are_no_protocol(data: bytes, words: str) -> None:

@@ -18,6 +18,9 @@ from .protocol import Run
 MAX_PIPELINES = 256
 
 
+#: VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the `vulkan` package (1.3.275) lacks.
+_REQUIRE_FULL_SUBGROUPS = 2
+
 #: Vulkan's names of the kinds of descriptors.
 DESCRIPTOR_TYPES = {
     "storage": vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
@@ -42,6 +45,7 @@ class Key(NamedTuple):
     entry: str
     specialization: tuple[tuple[int, bytes], ...]
     subgroup_size: int | None
+    full_subgroups: bool
     features: frozenset[str]
     bindings: tuple[Slot, ...]
     push_bytes: int
@@ -54,6 +58,7 @@ def key(run: Run) -> Key:
         run.entry,
         tuple(sorted(run.specialization.items())),
         run.subgroup_size,
+        run.full_subgroups,
         frozenset(run.features),
         _slots(run),
         len(run.sets[0].push_constants) if run.sets else 0,
@@ -119,6 +124,7 @@ class Pipeline:
         )
         try:
             stage = vk.VkPipelineShaderStageCreateInfo(
+                flags=_REQUIRE_FULL_SUBGROUPS if key.full_subgroups else 0,
                 pNext=_required_subgroup_size(key.subgroup_size),
                 stage=vk.VK_SHADER_STAGE_COMPUTE_BIT,
                 module=module,

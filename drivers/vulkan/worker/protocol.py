@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 3
+VERSION = 4
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -131,10 +131,10 @@ class Binding(Struct, frozen=True):
 class Run(_Message, frozen=True, tag="run"):
     """Run a module once per parameter set. Answered, in order of arrival, by `Done` or `Failed`.
 
-    `features` are the Vulkan features to enable, by name, nothing else is; `timeout` is how many
-    seconds all dispatches together may take, with the `conversions` by commands around them. Each
-    parameter set has `opaque` memory of its own, numbered after its buffers and never handed back, and
-    all conversions are done for each, in order.
+    `features` are the Vulkan features to enable, by name, nothing else is; `full_subgroups` asks for a
+    pipeline without partial subgroups (VK-042); `timeout` is how many seconds all dispatches together may
+    take, with the `conversions` by commands around them. Each parameter set has `opaque` memory of its own,
+    numbered after its buffers and never handed back, and all conversions are done for each, in order.
     """
 
     id: int
@@ -146,6 +146,7 @@ class Run(_Message, frozen=True, tag="run"):
     features: tuple[str, ...] = ()
     entry: str = "main"
     subgroup_size: int | None = None
+    full_subgroups: bool = False
     timeout: float = 10.0
     opaque: tuple[Opaque, ...] = ()
     conversions: tuple[Conversion, ...] = ()
