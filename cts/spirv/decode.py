@@ -100,9 +100,9 @@ def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
         if count == 0 or start + count > len(plain):
             raise DecodeError(f"word {start}: {rule.name} claims {count} words; {len(plain) - start} are left")
         operands = plain[start + 1 : start + count]
-        if opcode not in rules:
-            result, values = None, tuple(operands)
-        else:
+        result: Id | None = None
+        values: tuple[Value, ...] = tuple(operands)
+        if opcode in rules:
             try:
                 result, values = _operands(rule, operands, numbers, start)
             except UnknownToken:
