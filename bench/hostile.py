@@ -2,6 +2,9 @@
 
     python bench/hostile.py [--modules N] [--seed N]
 
+Beside them those of `tests/dispatch/mixed_modules.py`: every version word, what is newer than the grammar, cut or
+damaged in places where it matters, each with the exit status that `cts dispatch` must have.
+
 Every run must end with a status and, unless it is done, with a fault that names what is wrong: no
 exception, no internal error, no crash of the process, nothing that takes longer than its limits of
 steps and memory allow. Nor may the readers of modules for `cts dispatch` and the Vulkan driver fail.
@@ -11,12 +14,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the tests' modules
 
 from tests.dispatch.fuzzing import fuzz, seeds
+from tests.dispatch.mixed_modules import mistaken, mixed
 
 
 def main() -> int:
@@ -30,6 +35,10 @@ def main() -> int:
     print(f"{given.modules} modules in {time.perf_counter() - begin:.0f} s:")
     for end, count in ends.most_common():
         print(f"{count:8} {end}")
+    modules = mixed()
+    with tempfile.TemporaryDirectory() as folder:
+        wrong += mistaken(Path(folder), modules)
+    print(f"{len(modules)} modules of mixed versions")
     print("\n".join(wrong) if wrong else "nothing wrong")
     return 1 if wrong else 0
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 IN_PROCESSES = "CTS_PROCESSES"
 
 
+#: What stands before the things that were tried though unlisted.
+TRIED = "tried although the device does not list it"
+
+
 class Status(enum.Enum):
     """How a run on a driver ended; whether the result is right is not the driver's to say."""
 
@@ -57,7 +61,8 @@ class Outcome:
     `status` is DONE, and `detail` remarks if there are any; otherwise `detail` says what happened.
     `matrices` are intermediate results by id, shaped as in `cts.oracle.expectation.Expectation`, from
     drivers that can look inside. `fault` is `detail` taken apart, from drivers that know more than a
-    text, and `trace` what they were asked to record, a line each.
+    text, and `trace` what they were asked to record, a line each. `unlisted` is what the device does not
+    declare and was tried all the same, because the driver's user wants that.
     """
 
     status: Status
@@ -66,6 +71,13 @@ class Outcome:
     matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     fault: Fault | None = None
     trace: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> str:
+        """`detail`, after what was tried although it is `unlisted`."""
+        tried = f"{TRIED}: {'; '.join(self.unlisted)}" if self.unlisted else ""
+        return "\n".join(filter(None, (tried, self.detail)))
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,8 @@ def _write_template(module: Path, output: Path | None) -> None:
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise BadInput("template", "the file is there already", str(output), "a new file, or --output left out") from None
+        raise BadInput(
+            "template", "the file is there already", str(output), "a new file, or --output left out"
+        ) from None
     except OSError as e:
         raise BadInput("template", e.strerror or str(e), str(output), "a file that can be written") from e

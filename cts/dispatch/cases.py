@@ -10,7 +10,14 @@ Steps: TypeAlias = "tuple[str | int, ...]"
 
 #: Mappings of which a case has some entries of its own, by their path; everything else it replaces as a whole.
 _BY_ENTRY: frozenset[Steps] = frozenset(
-    {("buffers",), ("bindings",), ("spec_constants",), ("expected",), ("push_constants",), ("push_constants", "members")}
+    {
+        ("buffers",),
+        ("bindings",),
+        ("spec_constants",),
+        ("expected",),
+        ("push_constants",),
+        ("push_constants", "members"),
+    }
 )
 
 #: What of push constants excludes each other: a case's own take the place of the others.

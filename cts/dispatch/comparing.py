@@ -83,7 +83,9 @@ def between(dispatch: Dispatch, reference: str, first: Memory, second: Memory) -
             # The others bit for bit.
             actual = _without(wanted.fields, expected, actual)
         tolerance = wanted.tolerance if wanted is not None and wanted.contents is not None else Tolerance()
-        yield from _difference(name, reference, unequal(expected, actual, tolerance, initial.type), initial, expected, actual)
+        yield from _difference(
+            name, reference, unequal(expected, actual, tolerance, initial.type), initial, expected, actual
+        )
 
 
 def _numbers(fields: Sequence[Field], array: Array) -> list[Array]:

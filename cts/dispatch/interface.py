@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cts.dispatch.elements import ElementType
 from cts.dispatch.types import Declarations, Type, Types
-from cts.spirv.decode import Decoded, decode
+from cts.spirv.decode import Decoded, DecodeError, decode
 from cts.spirv.encode import Id
 
 
@@ -108,6 +108,7 @@ def read(words: npt.NDArray[np.uint32]) -> Reader:
     reader = Reader()
     for instruction in decode(words):
         reader.read(instruction)
+    reader.check()
     return reader
 
 
@@ -197,6 +198,14 @@ class Reader:
             self._constants.append(
                 (result, SpecConstant(kind.kind, kind.width, default, self.declared.names.get(result, "")))
             )
+
+    def check(self) -> None:
+        """Raises DecodeError where functions are missing: the module's end is."""
+        if self._function is not None:
+            raise DecodeError(f"function {self._function!r} has no OpFunctionEnd: the end of the module is missing")
+        for name, function in self._entry_points.items():
+            if function not in self._used:
+                raise DecodeError(f"entry point {name!r} is {function!r}, and the module has no such function")
 
     @property
     def spec_constants(self) -> dict[int, SpecConstant]:

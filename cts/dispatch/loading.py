@@ -392,5 +392,7 @@ class _Loader:
             return np.broadcast_to(array, shape)
         except ValueError:
             what = f"an array of shape {list(array.shape)} for a buffer of shape {list(shape)}"
-            remedy = "an element for each of the buffer, or a shape that broadcasts to the buffer's: [64, 1] to [64, 48]"
+            remedy = (
+                "an element for each of the buffer, or a shape that broadcasts to the buffer's: [64, 1] to [64, 48]"
+            )
             raise self.text.bad(what, steps, remedy) from None

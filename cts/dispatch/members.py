@@ -1,4 +1,4 @@
-"""Values by the names of members to bytes: structures, arrays of them, and push constants, as the module lays them out."""
+"""Values by the names of members to bytes: structures, arrays of them, push constants, as the module lays them out."""
 
 from __future__ import annotations
 
@@ -132,7 +132,9 @@ class _Writer:
                 pass
             case _:
                 raise BadMember(
-                    f"{_said(value)} for a device address", path, "the name of a buffer, {of: buffer, offset: bytes} or 0"
+                    f"{_said(value)} for a device address",
+                    path,
+                    "the name of a buffer, {of: buffer, offset: bytes} or 0",
                 )
 
     def array(self, type_: Array, value: object, at: int, name: str, path: Path) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cts.dispatch.comparing import Difference, Element
 from cts.dispatch.running import Ran, Result, worst
+from cts.driver import TRIED
 from cts.verdict import Verdict
 
 
@@ -18,6 +19,8 @@ def lines(result: Result) -> Iterator[str]:
     for ran in result.runs:
         yield from ran.outcome.trace
         yield f"{ran.verdict.value}: {case}{ran.driver}{_why(ran)}"
+        for what in ran.outcome.unlisted:
+            yield f"  {TRIED}: {what}"
         for difference in ran.differences:
             yield from _difference(difference)
 
@@ -40,7 +43,7 @@ def _difference(d: Difference) -> Iterator[str]:
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:
-    """The results of a file as plain data. Where the file has cases, each of these says its name, status and drivers."""
+    """The results of a file as plain data. Where the file has cases, each says its name, status and drivers."""
     path, status = str(results[0].dispatch.path), worst(results)
     if not results[0].dispatch.case:
         return {"file": path, "status": status, **_result(results[0])}
@@ -70,6 +73,7 @@ def _run(ran: Ran) -> dict[str, Any]:
             for d in ran.differences
         ],
         "trace": list(ran.outcome.trace),
+        "unlisted": list(ran.outcome.unlisted),
     }
 
 

@@ -45,6 +45,12 @@ class Ran:
     differences: tuple[Difference, ...] = ()
     outputs: dict[str, Array] = field(default_factory=dict)
 
+    @property
+    def found_damage(self) -> bool:
+        """Whether the driver says that the module is no valid one."""
+        fault = self.outcome.fault
+        return self.verdict is Verdict.ERROR and fault is not None and fault.code == "malformed"
+
 
 @dataclass(frozen=True)
 class Result:
@@ -55,14 +61,15 @@ class Result:
 
     @property
     def status(self) -> int:
-        """0 clean, 1 findings, 3 where a driver could not run it: it lacks something, or refuses the module."""
+        """0 clean, 1 findings, 2 for a damaged module, 3 where a driver could not run it for another reason."""
         return worst([self])
 
 
 def worst(results: Iterable[Result]) -> int:
     """The exit status of several results: the highest that applies."""
-    verdicts = [ran.verdict for result in results for ran in result.runs]
-    return exit_status(verdicts, troubled=Verdict.UNSUPPORTED in verdicts)
+    runs = [ran for result in results for ran in result.runs]
+    verdicts = [ran.verdict for ran in runs if not ran.found_damage]
+    return exit_status(verdicts, rejected=len(verdicts) < len(runs), troubled=Verdict.UNSUPPORTED in verdicts)
 
 
 def run(

@@ -57,7 +57,7 @@ class _Template:
 
     def lines(self) -> Iterator[str]:
         """All lines. Names of buffers are given in the order of bindings, then to what pointers lead to."""
-        yield "# For `cts dispatch`. \"fill in\": the module leaves open what is right there, so that contents are zeros and"
+        yield '# For `cts dispatch`. "fill in": the module leaves open what is right there; contents are zeros and'
         yield f"# lengths {_ELEMENTS}. Where that is too few, `--driver interpreter` says which buffer ends too early."
         yield f"module: {_flow(self.path)}"
         yield from self.entry_point()
@@ -116,7 +116,8 @@ class _Template:
             if member.type is None:
                 continue
             value = self.zero(member.type, member.name)
-            yield f"    {_flow(member.name)}: {_flow(value)}  # fill in: {_declared(member.type)} at byte {member.offset}"
+            place = f"{_declared(member.type)} at byte {member.offset}"
+            yield f"    {_flow(member.name)}: {_flow(value)}  # fill in: {place}"
 
     def named(self) -> list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]:
         """The buffers that the entry point uses, by place, with a name for each descriptor."""
@@ -158,7 +159,8 @@ class _Template:
             for member in type_.members:
                 if member.type is not None:
                     value = self.zero(member.type, f"{name}.{member.name}")
-                    yield f"      {_flow(member.name)}: {_flow(value)}  # at byte {member.offset}: {_declared(member.type)}"
+                    place = f"at byte {member.offset}: {_declared(member.type)}"
+                    yield f"      {_flow(member.name)}: {_flow(value)}  # {place}"
         else:
             yield f"    members: {_flow(self.zero(type_, name))}"
 
@@ -190,9 +192,7 @@ class _Template:
         self.pointees.append((name, where, pointee))
         return name
 
-    def bindings(
-        self, bound: list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]
-    ) -> Iterator[str]:
+    def bindings(self, bound: list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]) -> Iterator[str]:
         if bound:
             yield "bindings:"
         for (set_, binding), resource, names in bound:

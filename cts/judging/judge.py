@@ -204,9 +204,9 @@ def _verdict(case: Case, expectation: Expectation, outcome: Outcome, seconds: fl
     if outcome.status is Status.DONE:
         divergence = compare(case, expectation, outcome.memory)
         verdict = Verdict.FAIL if divergence else Verdict.PASS
-        return Attempt(verdict, outcome.detail, outcome, divergence, seconds)
+        return Attempt(verdict, outcome.remarks, outcome, divergence, seconds)
     if outcome.status is Status.UNSUPPORTED and not outcome.detail:
         return Attempt(
             Verdict.ERROR, "the driver says `unsupported` without naming what it lacks", outcome, None, seconds
         )
-    return Attempt(_ENDINGS[outcome.status], outcome.detail or "the driver gave no detail", outcome, None, seconds)
+    return Attempt(_ENDINGS[outcome.status], outcome.remarks or "the driver gave no detail", outcome, None, seconds)

@@ -1,9 +1,13 @@
-"""Words to instructions, by the grammar: the inverse of the emitter."""
+"""Words to instructions, by the grammar: the inverse of the emitter.
+
+A module that declares what is newer than the grammar is read as far as it is known: see `unknown`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +19,10 @@ from cts.spirv.grammar import MAGIC, Instruction, Operand, grammar, only_ids
 
 class DecodeError(ValueError):
     """Words that are not a module of the grammar; the text says at which word."""
+
+
+class UnknownToken(DecodeError):
+    """An opcode or operand that the grammar does not have. A newer one might."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +51,42 @@ def decode_header(words: npt.NDArray[np.uint32]) -> Header:
     """The header of a module. Raises DecodeError."""
     if len(words) < 5 or words[0] != MAGIC:
         raise DecodeError("not a SPIR-V module: it must start with the magic number 0x07230203 and have a header")
-    return Header((int(words[1]) >> 16 & 0xFF, int(words[1]) >> 8 & 0xFF), int(words[2]), int(words[3]))
+    version = int(words[1])
+    if version & 0xFF0000FF or not version >> 16:
+        what = f"the version is {version:#010x}; it must be 0x00MMmm00 for MM.mm, 1.0 or later: 0x00010600 for 1.6"
+        raise DecodeError(f"word 1: {what}")
+    return Header((version >> 16, version >> 8 & 0xFF), int(words[2]), int(words[3]))
+
+
+def unknown(words: npt.NDArray[np.uint32]) -> tuple[str, ...]:
+    """What a module declares that is newer than the grammar, in words: its version, capabilities and extensions.
+
+    Nothing of this makes it invalid, and nobody here can say what it means. Raises DecodeError.
+    """
+    return _unknown(decode_header(words), _declarations(words.tolist()))
+
+
+def _unknown(header: Header, declared: _Declarations) -> tuple[str, ...]:
+    newest = grammar().version
+    found = ["SPIR-V {}.{} (1.0 to {}.{} are known)".format(*header.version, *newest)] * (header.version > newest)
+    text, known = grammar().capability_text, grammar().kinds["Capability"].by_number
+    found += [f"capability {text(str(c))}, which is unknown" for c in declared.capabilities if c not in known]
+    found += [f"extension {e}, which is unknown" for e in declared.extensions if e not in grammar().extensions]
+    return tuple(dict.fromkeys(found))
 
 
 def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
-    """The instructions of a module in order. Raises DecodeError."""
-    decode_header(words)
+    """The instructions of a module in order. Raises DecodeError.
+
+    In a module with something that is `unknown`, enumerants and bits that the grammar does not have are numbers as
+    text, and an instruction that it does not have is called by its opcode ("Op4195") and has its words as values.
+    Elsewhere such things are errors.
+    """
+    header = decode_header(words)
     plain: list[int] = words.tolist()
+    declared = _declarations(plain)
+    _check_versions(header, declared)
+    has_unknown = bool(_unknown(header, declared))
     numbers: dict[Id, NumberType] = {}
     rules = grammar().by_opcode
     start = 5
@@ -57,13 +94,67 @@ def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
         count, opcode = plain[start] >> 16, plain[start] & 0xFFFF
         rule = rules.get(opcode)
         if rule is None:
-            raise DecodeError(f"word {start}: opcode {opcode} is unknown to the grammar")
+            if not has_unknown:
+                raise UnknownToken(f"word {start}: opcode {opcode} is unknown to the grammar")
+            rule = Instruction(f"Op{opcode}", "", opcode)
         if count == 0 or start + count > len(plain):
             raise DecodeError(f"word {start}: {rule.name} claims {count} words; {len(plain) - start} are left")
-        result, values = _operands(rule, plain[start + 1 : start + count], numbers, start)
-        note_number_type(numbers, rule, result, values)
+        operands = plain[start + 1 : start + count]
+        result: Id | None = None
+        values: tuple[Value, ...] = tuple(operands)
+        if opcode in rules:
+            try:
+                result, values = _operands(rule, operands, numbers, start)
+            except UnknownToken:
+                if not has_unknown:
+                    raise
+                result, values = _read(rule, operands, numbers, start, tolerant=True)
+            note_number_type(numbers, rule, result, values)
         yield Decoded(rule, result, values, start)
         start += count
+
+
+class _Declarations(NamedTuple):
+    """What a module begins with: the numbers of its capabilities, and its extensions."""
+
+    capabilities: tuple[int, ...]
+    extensions: tuple[str, ...]
+
+
+def _declarations(words: list[int]) -> _Declarations:
+    """Read from the words of a module, up to the first instruction that is something else or damaged."""
+    capabilities, extensions, start = [], [], 5
+    opcodes = grammar().by_name
+    capability, extension = opcodes["OpCapability"].opcode, opcodes["OpExtension"].opcode
+    while start < len(words):
+        count, opcode = words[start] >> 16, words[start] & 0xFFFF
+        operands = words[start + 1 : start + count]
+        if opcode == capability and count == 2 and operands:
+            capabilities.append(operands[0])
+        elif opcode == extension and count > 1 and len(operands) == count - 1:
+            data = b"".join(word.to_bytes(4, "little") for word in operands)
+            extensions.append(data.partition(b"\0")[0].decode(errors="replace"))
+        else:
+            break
+        start += count
+    return _Declarations(tuple(capabilities), tuple(extensions))
+
+
+def _check_versions(header: Header, declared: _Declarations) -> None:
+    """Raises DecodeError for a capability of a later version than the module's, without an extension that has it."""
+    known = grammar().kinds["Capability"].by_number
+    for number in declared.capabilities:
+        entry = known.get(number)
+        if entry is None or entry.version == "None" or not set(entry.extensions).isdisjoint(declared.extensions):
+            continue
+        major, minor = map(int, entry.version.split("."))
+        if (major, minor) > header.version:
+            extensions = f", and declares none of {', '.join(entry.extensions)}" if entry.extensions else ""
+            raise DecodeError(
+                "capability {} is of SPIR-V {}; the module is of {}.{}{}".format(
+                    entry.enumerant, entry.version, *header.version, extensions
+                )
+            )
 
 
 def _operands(
@@ -92,13 +183,14 @@ _KNOWN: Memo[tuple[int, ...], tuple[Id | None, tuple[Value, ...]]] = Memo()
 
 
 def _read(
-    rule: Instruction, words: list[int], numbers: dict[Id, NumberType], start: int
+    rule: Instruction, words: list[int], numbers: dict[Id, NumberType], start: int, *, tolerant: bool = False
 ) -> tuple[Id | None, tuple[Value, ...]]:
-    reader = _Reader(rule, words, numbers, start)
+    """`tolerant` leaves numbers where the grammar has no name, and words where it has no operand."""
+    reader = _Reader(rule, words, numbers, start, tolerant)
     values = tuple(reader.operands(rule.operands))
-    if reader.has_more():
-        raise DecodeError(f"word {start}: {rule.name} has {len(words) + 1} words, {reader.position + 1} expected")
-    return reader.result, values
+    if reader.has_more() and not tolerant:
+        raise UnknownToken(f"word {start}: {rule.name} has {len(words) + 1} words, {reader.position + 1} expected")
+    return reader.result, (*values, *words[reader.position :])
 
 
 def note_number_type(
@@ -119,11 +211,14 @@ def note_number_type(
 class _Reader:
     """The words of one instruction after its first, consumed from left to right."""
 
-    def __init__(self, rule: Instruction, words: list[int], numbers: dict[Id, NumberType], start: int) -> None:
+    def __init__(
+        self, rule: Instruction, words: list[int], numbers: dict[Id, NumberType], start: int, tolerant: bool
+    ) -> None:
         self.rule = rule
         self.words = words
         self.numbers = numbers
         self.start = start
+        self.tolerant = tolerant
         self.position = 0
         self.result: Id | None = None
         self.type: Id | None = None
@@ -134,6 +229,9 @@ class _Reader:
 
     def error(self, what: str) -> DecodeError:
         return DecodeError(f"word {self.start + 1 + self.position}: {self.rule.name}: {what}")
+
+    def unknown(self, what: str) -> UnknownToken:
+        return UnknownToken(str(self.error(what)))
 
     def take(self, kind: str) -> int:
         if not self.has_more():
@@ -171,8 +269,11 @@ class _Reader:
     def value_enum(self, kind: str) -> Iterator[Value]:
         number = self.take(kind)
         entry = self.kinds[kind].by_number.get(number)
+        if entry is None and not self.tolerant:
+            raise self.unknown(f"{number} is not a {kind} of the grammar")
         if entry is None:
-            raise self.error(f"{number} is not a {kind} of the grammar")
+            yield str(number)
+            return
         yield entry.enumerant
         for parameter in entry.parameters:
             yield from self.operand(parameter.kind)
@@ -181,13 +282,14 @@ class _Reader:
         value = self.take(kind)
         known = self.kinds[kind].by_number
         bits = [1 << i for i in range(32) if value >> i & 1]
-        unknown = [bit for bit in bits if bit not in known]
-        if unknown:
-            raise self.error(f"bit {unknown[0]:#x} is not a {kind} of the grammar")
+        strange = [bit for bit in bits if bit not in known]
+        if strange and not self.tolerant:
+            raise self.unknown(f"bit {strange[0]:#x} is not a {kind} of the grammar")
         if not bits and 0 not in known:
             raise self.error(f"0 is not a {kind} of the grammar")
-        yield "|".join(known[bit].enumerant for bit in bits) or known[0].enumerant
-        for bit in bits:
+        names = [f"{bit:#x}" if bit in strange else known[bit].enumerant for bit in bits]
+        yield "|".join(names) or known[0].enumerant
+        for bit in sorted(known.keys() & set(bits)):
             for parameter in known[bit].parameters:
                 yield from self.operand(parameter.kind)
 
@@ -201,9 +303,13 @@ class _Reader:
         elif kind == "LiteralFloat":
             yield float(np.uint32(self.take(kind)).view(np.float32))
         elif kind == "LiteralSpecConstantOpInteger":
-            operation = grammar().by_opcode.get(self.take(kind))
+            number = self.take(kind)
+            operation = grammar().by_opcode.get(number)
+            if operation is None and not self.tolerant:
+                raise self.unknown("the operation is unknown to the grammar")
             if operation is None:
-                raise self.error("the operation is unknown to the grammar")
+                yield f"Op{number}"
+                return
             yield operation.name
             yield from self.operands(tuple(o for o in operation.operands if o.kind not in ("IdResultType", "IdResult")))
         else:

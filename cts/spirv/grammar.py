@@ -137,6 +137,8 @@ class _Kind(Struct):
 
 
 class _File(Struct):
+    major_version: int
+    minor_version: int
     instructions: list[Instruction]
     operand_kinds: list[_Kind]
 
@@ -151,16 +153,29 @@ class _ExtendedFile(Struct):
 
 
 class Grammar:
-    """Instructions by opcode and by name (aliases included), and operand kinds by name."""
+    """Instructions by opcode and by name (aliases included), and operand kinds by name.
 
-    def __init__(self, instructions: Iterable[Instruction], kinds: Iterable[OperandKind]) -> None:
+    `version` is the newest SPIR-V that it describes; `extensions` are those that it has tokens of, and those that
+    have none.
+    """
+
+    def __init__(
+        self, instructions: Iterable[Instruction], kinds: Iterable[OperandKind], version: tuple[int, int]
+    ) -> None:
+        self.version = version
         self.by_opcode: dict[int, Instruction] = {}
         self.by_name: dict[str, Instruction] = {}
         self.kinds = {kind.name: kind for kind in kinds}
+        extensions = set(_WITHOUT_TOKENS)
         for instruction in instructions:
             self.by_opcode.setdefault(instruction.opcode, instruction)
             for alias in (instruction.name, *instruction.aliases):
                 self.by_name.setdefault(alias, instruction)
+            extensions.update(instruction.extensions)
+        for kind in self.kinds.values():
+            for enumerant in kind.by_number.values():
+                extensions.update(enumerant.extensions)
+        self.extensions = frozenset(extensions)
 
     def opcode(self, name: str) -> int:
         """The number of an opcode: `opcode("OpTypeInt") == 21`."""
@@ -173,6 +188,14 @@ class Grammar:
     def name(self, kind: str, value: int) -> str:
         """The name of an enumerant: `name("StorageClass", 12) == "StorageBuffer"`."""
         return self.kinds[kind].by_number[value].enumerant
+
+    def capability_text(self, capability: str) -> str:
+        """A capability for messages, from what `decode` makes of it: "Kernel (6)", "Float4EXT (4229)", "60000"."""
+        known = self.kinds["Capability"].by_name.get(capability)
+        if known is not None:
+            return f"{capability} ({known.number})"
+        newer = NEWER_CAPABILITIES.get(int(capability))
+        return f"{newer} ({capability})" if newer else capability
 
 
 #: What SPV_NV_cooperative_matrix_decode_vector adds (DV-001, CM-005), and SPV_EXT_long_vector for vectors of
@@ -195,6 +218,47 @@ _OVERLAY: dict[str, tuple[Enumerant, ...]] = {
             capabilities=("CooperativeMatrixDecodeVectorNV",),
         ),
     ),
+}
+
+#: Extensions of which no grammar has tokens, and one whose known tokens are aliases here: beside it nothing is new.
+_WITHOUT_TOKENS = (
+    "SPV_AMD_gcn_shader",
+    "SPV_AMD_gpu_shader_half_float",
+    "SPV_AMD_gpu_shader_int16",
+    "SPV_AMD_shader_trinary_minmax",
+    "SPV_EXT_cooperative_matrix_maintenance1",
+    "SPV_EXT_relaxed_printf_string_address_space",
+    "SPV_KHR_non_semantic_info",
+    "SPV_VALIDATOR_ignore_type_decl_unique",
+)
+
+#: What headers newer than 1.4.335 call capabilities, so that whoever refuses one can name it. Nothing else of them is
+#: known here.
+NEWER_CAPABILITIES = {
+    4228: "Float6EXT",
+    4229: "Float4EXT",
+    4230: "Float8UnsignedE8M0EXT",
+    4231: "MXInt8EXT",
+    4232: "BitcastExtractEXT",
+    4539: "MultipleWaitQueuesQCOM",
+    4543: "ImageGatherLinearQCOM",
+    4544: "ImageGatherExtendedModesQCOM",
+    5120: "AbortKHR",
+    5128: "DescriptorHeapEXT",
+    5146: "ConstantDataKHR",
+    5156: "PoisonFreezeKHR",
+    5181: "WeakLinkageAMD",
+    5423: "PushConstantBanksNV",
+    5429: "CooperativeMatrixConversionsEXT",
+    5438: "CooperativeMatrixGetCoordinateEXT",
+    6032: "RayTracingOpacityMicromapExecutionModeKHR",
+    6257: "PredicatedIOINTEL",
+    6265: "RoundedDivideSqrtINTEL",
+    6912: "DotProductFloat16AccFloat32VALVE",
+    6913: "DotProductFloat16AccFloat16VALVE",
+    6914: "DotProductBFloat16AccVALVE",
+    6915: "DotProductFloat8AccFloat32VALVE",
+    7041: "IntrinsicSAMSUNG",
 }
 
 #: Names that newer headers give to the same numbers, in both directions (CM-002).
@@ -247,7 +311,7 @@ def parse_grammar(text: bytes) -> Grammar:
         OperandKind(k.kind, k.category, (*k.enumerants, *_OVERLAY.get(k.kind, ())), k.bases)
         for k in parsed.operand_kinds
     ]
-    extended = Grammar(parsed.instructions, kinds)
+    extended = Grammar(parsed.instructions, kinds, (parsed.major_version, parsed.minor_version))
     _alias(extended.by_name, _OPCODE_ALIASES)
     _alias(extended.kinds["Capability"].by_name, _CAPABILITY_ALIASES)
     return extended

@@ -278,7 +278,7 @@ class _Judge:
             for half in _halves(block):
                 self._again(half)
         else:
-            self.result.note(block.places, _ENDINGS.get(outcome.status, State.FAIL), outcome.detail)
+            self.result.note(block.places, _ENDINGS.get(outcome.status, State.FAIL), outcome.remarks)
 
     def _again(self, block: _Block) -> None:
         """Part of a dispatch that did not end well, on its own."""
@@ -305,7 +305,7 @@ class _Judge:
 
     def _of_case(self, case: Case, i: int, block: _Block, outcome: Outcome) -> tuple[State, str]:
         if outcome.status is not Status.DONE:
-            return _ENDINGS[outcome.status], outcome.detail
+            return _ENDINGS[outcome.status], outcome.remarks
         allowed = {name: _rows(a, case.buffers[name].size, np.array([i])) for name, a in block.swept.buffers.items()}
         for name, buffer in case.buffers.items():
             allowed.setdefault(name, Allowed(initial_bits(buffer).view(np.uint8)))

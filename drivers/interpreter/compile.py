@@ -15,14 +15,16 @@ from cts.drivers.interpreter.operands import check_operands
 from cts.drivers.interpreter.order import order
 from cts.drivers.interpreter.parse import Block as ParsedBlock
 from cts.drivers.interpreter.parse import EntryPoint, Function, Instruction, Module
-from cts.drivers.interpreter.problems import Malformed, Problem, Unsupported
+from cts.drivers.interpreter.problems import Malformed, Misuse, Problem, Unsupported
 from cts.drivers.interpreter.reasons import reason
 from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
 from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
 from cts.drivers.interpreter.target import Target
 from cts.drivers.interpreter.trace import traced, traced_ids
-from cts.drivers.interpreter.values import Value, VariablePath
+from cts.drivers.interpreter.values import SUBGROUP, Value, VariablePath
 from cts.drivers.interpreter.vectors.opcodes import check_on_vectors
+from cts.spirv.grammar import grammar
+from cts.spirv.workgroups import partial_subgroups
 
 #: Instructions that only copy values, whatever their type.
 _PASSING = frozenset(
@@ -56,8 +58,9 @@ class Program:
 
 
 def compile_module(module: Module, entry: str, spec_constants: Mapping[int, bytes], target: Target) -> Program:
-    """Specialize and compile. Raises Unsupported with everything that is missing, and Malformed."""
-    missing = [f"capability {c}" for c in module.capabilities if c not in CAPABILITIES]
+    """Specialize and compile. Raises Unsupported with everything that is missing, Malformed, and Misuse (VK-026)."""
+    text = grammar().capability_text
+    missing = [f"capability {text(c)}" for c in module.capabilities if c not in CAPABILITIES]
     point = _entry_point(module, entry)
     modes = module.modes.get(point.function, {})
     missing += [f"execution mode {name}" for name in modes if name not in EXECUTION_MODES]
@@ -69,6 +72,9 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
     compiler.globals()
     if missing:
         raise Unsupported("; ".join(dict.fromkeys(missing)))
+    of_subgroups = {t.scope == SUBGROUP for t in declared.types.values() if isinstance(t, ty.CooperativeMatrix)}
+    if what := partial_subgroups(compiler.local_size, target.subgroup_size, of_subgroups):
+        raise Misuse(what)
     named = {
         name: (id_, t)
         for name, id_ in module.ids.items()

@@ -12,7 +12,7 @@ from cts.drivers.interpreter.footprint import value_bytes
 from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.problems import Malformed, OutOfMemory, Problem, Unsupported
 from cts.drivers.interpreter.reasons import reason
-from cts.drivers.interpreter.target import Target
+from cts.drivers.interpreter.target import Target, workgroup_size
 
 #: Limits of SPIR-V (2.17): how deep types may be nested.
 MAX_NESTING = 255
@@ -27,7 +27,8 @@ def declare(
     """What a module declares. Raises Malformed and OutOfMemory; what is unsupported is in `missing`."""
     declared = Declarations(module, spec_constants, modes, target)
     declaring = _Declaring(declared)
-    for i in module.globals:
+    early = _of_workgroup_size(module)
+    for i in sorted(module.globals, key=lambda i: i.result not in early) if early else module.globals:
         declaring.add(i)
     for function in module.functions.values():
         for block in function.blocks:
@@ -35,6 +36,19 @@ def declare(
                 if i.type in declared.types:
                     declared.type_of[i.result] = declared.types[i.type]
     return declared
+
+
+def _of_workgroup_size(module: Module) -> set[int]:
+    """What the constant WorkgroupSize is made of. Declared first: constants before it may depend on the workgroup."""
+    found: set[int] = set()
+    if waiting := workgroup_size(module):
+        known = {i.result: i for i in module.globals}
+        while waiting:
+            i = known.get(waiting.pop())
+            if i is not None and i.result not in found:
+                found.add(i.result)
+                waiting += [i.type, *i.ids]
+    return found
 
 
 class _Declaring:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from cts.drivers.interpreter.problems import Malformed
-from cts.spirv.decode import Decoded, DecodeError, decode, decode_header
+from cts.drivers.interpreter.problems import Malformed, Unsupported
+from cts.spirv.decode import Decoded, DecodeError, decode, decode_header, unknown
 from cts.spirv.encode import Id, Value
 
 #: The most ids a module may have (SPIR-V universal limits).
@@ -181,11 +182,14 @@ class Module:
 
 
 def parse(words: npt.NDArray[np.uint32]) -> Module:
-    """Read a module. Raises Malformed."""
+    """Read a module. Raises Malformed, and Unsupported for one that declares what the grammar does not know."""
     try:
         header = decode_header(words)
         if not 0 < header.bound <= MAX_BOUND:
             raise Malformed(f"the id bound is {header.bound}; it must be 1 to {MAX_BOUND}")
+        if newer := unknown(words):
+            deque(decode(words), 0)  # what is damaged is that first
+            raise Unsupported("; ".join(newer))
         module = Module(header.version, header.bound)
         _Parser(module).run(decode(words))
     except DecodeError as e:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from cts.drivers.interpreter.options import DEFAULT_MAX_MEMORY, Options
 from cts.drivers.interpreter.parse import Module
 from cts.drivers.interpreter.problems import Malformed, Unsupported
@@ -36,6 +38,11 @@ class Target:
         return cls(subgroup_size, o.vector_decode, o.rounds_fp8_input, o.max_memory, o.check, o.trace)
 
 
+def workgroup_size(module: Module) -> list[int]:
+    """The constants that the built-in WorkgroupSize decorates: one in a valid module that has it."""
+    return [id_ for id_, given in module.decorations.items() if given.get("BuiltIn") == ("WorkgroupSize",)]
+
+
 def local_size(
     module: Module,
     modes: Mapping[str, tuple[object, ...]],
@@ -46,10 +53,14 @@ def local_size(
 
     `number` is the value of an integer constant. Raises Malformed and Unsupported.
     """
-    for id_, decorations in module.decorations.items():
-        if decorations.get("BuiltIn") == ("WorkgroupSize",) and id_ in constants:
-            sizes = [int(n) for n in constants[id_][0]]
-            break
+    for id_ in workgroup_size(module):
+        if id_ not in constants:
+            continue
+        value = constants[id_]
+        if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "iu" or len(value[0]) != 3:
+            raise Malformed(f"WorkgroupSize decorates {module.label(id_)}, which is no constant vector of 3 integers")
+        sizes = [int(n) for n in value[0]]
+        break
     else:
         if "LocalSizeId" in modes:
             sizes = [number(id_) for id_ in modes["LocalSizeId"] if isinstance(id_, Id)]
@@ -57,6 +68,8 @@ def local_size(
             sizes = [int(n) for n in modes["LocalSize"] if isinstance(n, int)]
         else:
             raise Malformed("the entry point has no LocalSize")
+    if len(sizes) != 3:
+        raise Malformed(f"the entry point's workgroup has {len(sizes)} sizes; it must have 3")
     x, y, z = sizes
     if not 0 < x * y * z <= MAX_INVOCATIONS or min(sizes) < 1:
         raise Unsupported(f"a workgroup of {x}x{y}x{z} invocations (at most {MAX_INVOCATIONS})")

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport, VectorMulSupport
+from cts.capabilities import (
+    Capabilities,
+    Feature,
+    MatrixSupport,
+    MulAddSupport,
+    VectorMulSupport,
+    everything,
+)
 from cts.drivers.vulkan import vector_support
-from cts.drivers.vulkan.support import Limits
+from cts.drivers.vulkan.support import EXTENSION_OF, Limits
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
 from cts.model import ComponentType, Interpretation, Scope, Use
 
@@ -21,14 +29,23 @@ _EITHER = {code: pair for pair in _TWINS for code in pair}
 #: The features by which storage buffers hold components of so many bytes (VK-011).
 _STORAGE = {1: ("storageBuffer8BitAccess",), 2: ("storageBuffer16BitAccess",), 4: ()}
 
+#: Features that are properties of devices, by the feature that they belong to.
+_ASKED_BY = dict.fromkeys(
+    (Feature.TRAINING_FLOAT16, Feature.TRAINING_FLOAT32), Feature.COOPERATIVE_VECTOR_TRAINING.value
+)
+
 _SCOPES = {2: Scope.Workgroup, 3: Scope.Subgroup}
 
 #: The largest dimension a device must support where it reports none (VK-023b).
 _MATRIX_DIMENSION = 256
 
 
-def capabilities(description: Description, subgroup_size: int | None = None) -> Capabilities:
-    """What cases may use on this device, with its own subgroup size or the one asked for."""
+def capabilities(description: Description, subgroup_size: int | None = None, *, unlisted: bool = False) -> Capabilities:
+    """What cases may use on this device, with its own subgroup size or the one asked for.
+
+    With `unlisted` that is every type, size and multiplication, and every feature whose extension is there; the
+    limits of workgroups and memory stay the device's.
+    """
     limits = Limits.from_description(description)
     size = subgroup_size or limits.subgroup_size
     p = description.properties
@@ -43,7 +60,7 @@ def capabilities(description: Description, subgroup_size: int | None = None) -> 
     terms = [(row, t) for row in description.matrices if (t := _terms(row, description, size))]
     types = dict.fromkeys(s for row, t in terms for s in _matrices(row, t, description))
     products = dict.fromkeys(s for row, t in terms for s in _mul_adds(row, t, description))
-    return Capabilities(
+    listed = Capabilities(
         subgroup_size=size,
         features=frozenset(_features(description)),
         matrices=_without_redundant(tuple(types)),
@@ -57,6 +74,28 @@ def capabilities(description: Description, subgroup_size: int | None = None) -> 
         vector_muls=tuple(dict.fromkeys(m for row in description.vectors for m in _vector_mul(row, description))),
         max_vector_length=vector_support.longest(description),
         max_invocations=min(int(x[0]), invocations),
+    )
+    return _with_unlisted(listed, description) if unlisted else listed
+
+
+def _with_unlisted(listed: Capabilities, description: Description) -> Capabilities:
+    """The same, with all that can be asked for."""
+    every = everything(listed.subgroup_size)
+    extensions = set(description.extensions)
+    found = replace(
+        listed,
+        features=frozenset(f for f in Feature if EXTENSION_OF.get(_ASKED_BY.get(f, f.value), set()) <= extensions),
+        matrices=every.matrices,
+        mul_adds=tuple(dict.fromkeys((*listed.mul_adds, *every.mul_adds))),
+        max_dimension=max(listed.max_dimension, every.max_dimension),
+    )
+    if Feature.COOPERATIVE_VECTOR not in found.features:
+        return found
+    return replace(
+        found,
+        vector_components=every.vector_components,
+        vector_muls=tuple(dict.fromkeys((*listed.vector_muls, *every.vector_muls))),
+        max_vector_length=max(listed.max_vector_length, every.max_vector_length),
     )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from cts.capabilities import Capabilities
-from cts.driver import Job, Outcome, Status, SweepJob
+from cts.driver import Fault, Job, Outcome, Status, SweepJob
 from cts.drivers.vulkan import capabilities, module, report, support
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
@@ -60,7 +60,7 @@ class _LostBatch:
             return result
         happened = f"{self.size} parameter sets shared a submission when this happened"
         what = f"{happened}, and none does it alone: {self.loss.what}"
-        return Loss(self.loss.status, what, self.loss.messages)
+        return Loss(self.loss.status, what, self.loss.messages, self.loss.refused)
 
 
 class VulkanDriver:
@@ -92,7 +92,7 @@ class VulkanDriver:
         return self.pool.description
 
     def capabilities(self) -> Capabilities:
-        return capabilities.capabilities(self.description, self._options.subgroup_size)
+        return capabilities.capabilities(self.description, self._options.subgroup_size, unlisted=self._options.unlisted)
 
     def identity(self) -> str:
         """Device, driver and version in one line."""
@@ -166,11 +166,18 @@ class VulkanDriver:
         """Why an item cannot be run here, or None."""
         try:
             facts = module.facts(item.job.words, item.job.entry, item.job.spec_constants)
+        except module.Unjudged as e:
+            return Outcome(Status.UNSUPPORTED, detail=f"the module cannot be matched with the device: {e}")
         except module.Unreadable as e:
-            return Outcome(Status.ERROR, detail=f"the module cannot be matched with the device: {e}")
-        item.support = support.examine(self.description, facts, item.job)
-        if item.support.missing:
-            return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(item.support.missing))
+            what = f"the module cannot be matched with the device: {e}"
+            return Outcome(Status.ERROR, detail=what, fault=Fault("malformed", what))
+        found = item.support = support.examine(self.description, facts, item.job)
+        if found.stops and self._options.unlisted:
+            return Outcome(Status.UNSUPPORTED, detail="cannot be tried: " + "; ".join(found.stops))
+        if found.missing and not self._options.unlisted:
+            return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(found.missing))
+        if found.misuse:
+            return Outcome(Status.ERROR, detail=found.misuse, fault=Fault("misuse", found.misuse))
         return None
 
     def _submit(self, batch: list[_Item]) -> None:
@@ -197,7 +204,9 @@ class VulkanDriver:
                 self._submit([item])
             return
         for index, item in enumerate(batch):
-            item.outcome = _outcome(item, index, item.lost.settle(result) if item.lost else result)
+            assert item.support is not None
+            result = item.lost.settle(result) if item.lost else result
+            item.outcome = replace(_outcome(item, index, result), unlisted=item.support.missing)
             self._journal.end(item.number, item.outcome.status)
 
     def _finished(self, item: _Item) -> Outcome:
@@ -247,7 +256,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float) 
         sets=tuple(_parameter_set(item.job, numbers) for item in batch),
         bindings=tuple(_bindings(job, support, numbers)),
         specialization=job.spec_constants,
-        features=tuple(sorted(support.features)),
+        features=tuple(sorted(support.features - support.absent)),
         entry=job.entry,
         subgroup_size=support.subgroup_size,
         full_subgroups=support.full_subgroups,
@@ -297,7 +306,9 @@ def _outcome(item: _Item, index: int, result: Result) -> Outcome:
     if rejected:
         return Outcome(Status.ERROR, detail="the validation layer rejects this:\n" + "\n".join(rejected))
     if isinstance(result, Loss):
-        return Outcome(result.status, detail=result.what)
+        # Only what a device lists is it bound to take.
+        may_refuse = result.refused and item.support is not None and item.support.missing
+        return Outcome(Status.UNSUPPORTED if may_refuse else result.status, detail=result.what)
     buffers = item.job.buffers
     after = result.sets[index] if index < len(result.sets) else ()
     memory: dict[str, npt.NDArray[np.uint8]] = {}

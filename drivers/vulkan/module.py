@@ -19,7 +19,7 @@ from cts.drivers.vulkan.module_facts import (
     Vector,
     VectorProduct,
 )
-from cts.spirv.decode import Decoded, DecodeError, decode, decode_header
+from cts.spirv.decode import Decoded, DecodeError, decode, decode_header, unknown
 from cts.spirv.encode import Id
 
 _SCOPES = {2: "Workgroup", 3: "Subgroup"}
@@ -60,11 +60,15 @@ _OPERATIONS: dict[str, Callable[..., int]] = {
 
 
 class Unreadable(Exception):
-    """The module cannot be judged: it is no SPIR-V that the grammar knows, or computes sizes in unknown ways."""
+    """The module cannot be judged: it is damaged, or computes sizes in unknown ways."""
+
+
+class Unjudged(Unreadable):
+    """The module declares what the grammar does not know, and cannot be read without that."""
 
 
 def facts(words: npt.NDArray[np.uint32], entry: str, specialization: dict[int, bytes]) -> Facts:
-    """Read a module. Raises Unreadable."""
+    """Read a module. Raises Unreadable, for one with what nobody here knows Unjudged."""
     return _facts(words.tobytes(), entry, tuple(sorted(specialization.items())))
 
 
@@ -75,13 +79,19 @@ def _decoded(words: bytes) -> tuple[Decoded, ...]:
 
 @lru_cache(maxsize=256)
 def _facts(words: bytes, entry: str, specialization: _Specialization) -> Facts:
+    plain = np.frombuffer(words, np.uint32)
     try:
-        version = decode_header(np.frombuffer(words, np.uint32)).version
-        return _Reader(_decoded(words), entry, specialization).facts(version)
+        version, newer = decode_header(plain).version, unknown(plain)
+        decoded = _decoded(words)
     except DecodeError as e:
         raise Unreadable(str(e)) from e
-    except KeyError as e:
-        raise Unreadable(f"{e.args[0]!r} is used, but no instruction before declares what it is used as") from e
+    try:
+        return _Reader(decoded, entry, specialization).facts(version, newer)
+    except (KeyError, Unreadable) as e:
+        what = str(e)
+        if isinstance(e, KeyError):
+            what = f"{e.args[0]!r} is used, but no instruction before declares what it is used as"
+        raise (Unjudged("; ".join((*newer, what))) if newer else Unreadable(what)) from e
 
 
 class _Reader:
@@ -97,11 +107,13 @@ class _Reader:
         self.constants: dict[Id, int] = {}
         self.components: dict[Id, Component] = {}
         self.matrices: dict[Id, Matrix] = {}
+        self.composites: dict[Id, tuple[object, ...]] = {}
         self.sizes: dict[Id, int] = {}
         self.pointers: dict[Id, tuple[str, Id]] = {}
         self.types: dict[Id, Id] = {}
         self.multiplications: list[Multiplication] = []
         self.longest_vector = 0
+        self.lengths: dict[Id, int] = {}
         self.vectors: dict[Id, Vector] = {}
         self.vector_products: list[VectorProduct] = []
         self.outer_products: list[OuterProduct] = []
@@ -111,7 +123,7 @@ class _Reader:
         self.float_modes: set[tuple[str, int]] = set()
         self.modes: set[str] = set()
 
-    def facts(self, version: tuple[int, int]) -> Facts:
+    def facts(self, version: tuple[int, int], newer: tuple[str, ...]) -> Facts:
         for instruction in self.module:
             if instruction.result is not None and instruction.rule.operands[0].kind == "IdResultType":
                 self.types[instruction.result] = _id(instruction.values[0])
@@ -136,23 +148,48 @@ class _Reader:
             tuple(dict.fromkeys(self.reduce_sums)),
             tuple(dict.fromkeys(descriptors.read(self.module, self.constants))),
             frozenset(self.modes),
+            newer,
         )
 
     def local_size(self) -> tuple[tuple[int, int, int], bool]:
-        """The workgroup's size and whether ids give it."""
+        """The workgroup's size, and whether LocalSizeId is there. The constant WorkgroupSize overrides both modes."""
         function = next(
             (i.values[1] for i in self.module if i.name == "OpEntryPoint" and i.values[2] == self.entry), None
         )
         if function is None:
             raise Unreadable(f"the module has no entry point {self.entry!r}")
+        size: tuple[int, ...] | None = None
+        by_id = False
         for i in self.module:
-            if i.name == "OpExecutionMode" and i.values[:2] == (function, "LocalSize"):
-                x, y, z = (_int(v) for v in i.values[2:5])
-                return (x, y, z), False
-            if i.name == "OpExecutionModeId" and i.values[:2] == (function, "LocalSizeId"):
-                x, y, z = (self.constant(v) for v in i.values[2:5])
-                return (x, y, z), True
-        raise Unreadable(f"entry point {self.entry!r} has no LocalSize: is it a compute shader?")
+            if i.name == "OpExecutionMode" and i.values[:2] == (function, "LocalSize") and size is None:
+                size = tuple(_int(v) for v in i.values[2:5])
+            elif i.name == "OpExecutionModeId" and i.values[:2] == (function, "LocalSizeId"):
+                size, by_id = tuple(self.constant(v) for v in i.values[2:5]), True
+        for i in self.module:
+            if i.name == "OpDecorate" and i.values[1:] == ("BuiltIn", "WorkgroupSize"):
+                size = self.composite(_id(i.values[0]))
+        if size is None:
+            raise Unreadable(f"entry point {self.entry!r} has no LocalSize: is it a compute shader?")
+        if len(size) != 3 or min(size) < 1:
+            raise Unreadable(
+                f"entry point {self.entry!r} has the workgroup size {size}: it must be three numbers above 0"
+            )
+        return (size[0], size[1], size[2]), by_id
+
+    def composite(self, id_: Id) -> tuple[int, ...]:
+        """The numbers of a constant vector. Raises Unreadable."""
+        if id_ not in self.composites:
+            raise Unreadable(f"WorkgroupSize decorates {id_!r}, which is no constant vector")
+        return tuple(self.constant(v) for v in self.composites[id_])
+
+    def constant_composite(self, i: Decoded) -> None:
+        assert i.result is not None
+        self.composites[i.result] = i.values[1:]
+
+    def replicated_composite(self, i: Decoded) -> None:
+        assert i.result is not None
+        # Longer ones are no workgroup sizes, and may be as long as a hostile module says.
+        self.composites[i.result] = i.values[1:] * min(self.lengths.get(_id(i.values[0]), 0), 4)
 
     def constant(self, value: object) -> int:
         """The value of a constant. Raises Unreadable."""
@@ -189,6 +226,8 @@ class _Reader:
 
     def vector(self, i: Decoded) -> None:
         count = _int(i.values[1])
+        assert i.result is not None
+        self.lengths[i.result] = count
         self.longest_vector = max(self.longest_vector, count)
         self.aggregate(i, count)
 
@@ -302,6 +341,10 @@ _READERS: dict[str, Callable[[_Reader, Decoded], None]] = {
     "OpSpecConstantTrue": _Reader.specialized_number,
     "OpSpecConstantFalse": _Reader.specialized_number,
     "OpSpecConstantOp": _Reader.computed,
+    "OpConstantComposite": _Reader.constant_composite,
+    "OpSpecConstantComposite": _Reader.constant_composite,
+    "OpConstantCompositeReplicateEXT": _Reader.replicated_composite,
+    "OpSpecConstantCompositeReplicateEXT": _Reader.replicated_composite,
     "OpTypeInt": _Reader.scalar,
     "OpTypeFloat": _Reader.scalar,
     "OpTypeVector": _Reader.vector,

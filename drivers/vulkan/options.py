@@ -11,7 +11,6 @@ from typing import Literal
 from cts.driver import IN_PROCESSES
 from cts.errors import BadInput
 
-
 #: Seconds that a dispatch may take where nobody says otherwise.
 DEFAULT_TIMEOUT = 10.0
 
@@ -22,9 +21,10 @@ class Options:
 
     `device`: index, UUID or part of a name. `worker`: the command that starts the worker, see
     `package.command`. `memory`: where buffers lie. `timeout`, `pipeline_timeout` and `start_timeout`
-    in seconds, the first None for that of the job or DEFAULT_TIMEOUT. `threads`: pipelines created at a time. `workers`: processes, see `pool.Pool`.
+    in seconds, the first None for that of the job or DEFAULT_TIMEOUT. `threads`: pipelines created at
+    a time. `workers`: processes, see `pool.Pool`.
     `validation`: load the validation layer. `journal`: the folder of `journal.Journal`.
-    `subgroup_size`: use this one of several.
+    `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
     """
 
     device: str = ""
@@ -38,6 +38,7 @@ class Options:
     validation: bool = False
     journal: Path = Path("cts-run/vulkan")
     subgroup_size: int | None = None
+    unlisted: bool = False
 
 
 def parse(options: dict[str, str]) -> Options:
@@ -61,6 +62,7 @@ def parse(options: dict[str, str]) -> Options:
         validation=_truth(given.get("validation", "no")),
         journal=Path(given.get("journal", "cts-run/vulkan")),
         subgroup_size=_integer(given, "subgroup_size"),
+        unlisted=_unlisted(given.get("unlisted", "refuse")),
     )
 
 
@@ -68,6 +70,12 @@ def _memory(value: str) -> Literal["auto", "host", "staged"]:
     if value in ("auto", "host", "staged"):
         return value  # type: ignore[return-value]
     raise BadInput("driver-option", f"memory={value!r}", "driver vulkan", "auto, host or staged")
+
+
+def _unlisted(value: str) -> bool:
+    if value in ("try", "refuse"):
+        return value == "try"
+    raise BadInput("driver-option", f"unlisted={value!r}", "driver vulkan", "try or refuse")
 
 
 def _seconds(given: dict[str, str], key: str, default: float) -> float:

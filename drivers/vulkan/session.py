@@ -40,11 +40,15 @@ _WHERE: dict[Phase | None, str] = {
 
 @dataclass(frozen=True)
 class Loss:
-    """A run that has no result, and why; `what` names the place and quotes the last that the worker wrote."""
+    """A run that has no result, and why; `what` names the place and quotes the last that the worker wrote.
+
+    `refused`: Vulkan returned an error, and neither crashed nor hung.
+    """
 
     status: Status
     what: str
     messages: tuple[str, ...] = ()
+    refused: bool = False
 
 
 Result: TypeAlias = Done | Loss
@@ -170,7 +174,8 @@ class Session:
         elif isinstance(reply, Done) and reply.id == head.run.id:
             self._settle(head, reply)
         elif isinstance(reply, Failed) and reply.id == head.run.id:
-            self._settle(head, Loss(_STATUS[reply.status], self._quote(worker, reply.what), reply.messages))
+            what, refused = self._quote(worker, reply.what), reply.status == "rejected"
+            self._settle(head, Loss(_STATUS[reply.status], what, reply.messages, refused))
             if reply.status in ("timeout", "device-lost"):
                 self._abandon(worker)
         else:

@@ -1,8 +1,9 @@
 """Whether a device supports a module, and which features to enable for it.
 
 Real compilers crash, hang or silently write nothing when they get a matrix that their device does not
-list, so nothing is sent that has not been matched against the reported rows (VK-010..VK-029). Results of
-reductions, conversions and transpositions are matrix types like all others (VK-029).
+list, so nothing is sent that has not been matched against the reported rows (VK-010..VK-029), unless the
+driver's user wants just that tried. Results of reductions, conversions and transpositions are matrix types
+like all others (VK-029).
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from cts.drivers.vulkan.descriptors import Kind
 from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS, WHERE_THERE
 from cts.drivers.vulkan.module_facts import Facts, Matrix, Multiplication
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
+from cts.drivers.vulkan.worker.tables import DEPENDENCIES
+from cts.drivers.vulkan.worker.tables import FEATURES as TABLES
 from cts.job import ModuleJob
+from cts.spirv.grammar import grammar
+from cts.spirv.workgroups import partial_subgroups
 
 SCOPES = {2: "Workgroup", 3: "Subgroup"}
 
@@ -53,6 +58,14 @@ class Limits:
         )
 
 
+#: The device extensions that a feature needs enabled; none for those of Vulkan 1.3.
+EXTENSION_OF = {
+    feature: {table.extension, *DEPENDENCIES.get(table.extension, ())}
+    for table in TABLES
+    for feature in table.members
+    if table.extension
+}
+
 _FLEXIBLE = "cooperativeMatrixFlexibleDimensions"
 _COMPUTE = 0x20
 _MATRIX = "VkPhysicalDeviceCooperativeMatrixPropertiesKHR"
@@ -66,25 +79,36 @@ Descriptors: TypeAlias = "dict[tuple[int, int], tuple[Kind, int]]"
 
 @dataclass(frozen=True)
 class Support:
-    """`missing` says in words what the device lacks; `features` are to be enabled when it lacks nothing."""
+    """`missing` says in words what the device lacks, `stops` what of that cannot be asked for and why.
+
+    `features` are to be enabled, but for the `absent` ones, which vkCreateDevice would refuse. `misuse` says why
+    the module is undefined here, whatever the device has; "" where it is not. `full_subgroups`: the pipeline must
+    ask for them (VK-042).
+    """
 
     missing: tuple[str, ...]
     features: frozenset[str]
     subgroup_size: int | None
     descriptors: Descriptors = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
+    stops: tuple[str, ...] = ()
+    misuse: str = ""
     full_subgroups: bool = False
 
 
 def examine(description: Description, facts: Facts, job: ModuleJob) -> Support:
     """Whether a device can run a job whose module asks for `facts`."""
     check = _Check(description, facts, job)
-    missing = list(dict.fromkeys(check.missing()))
+    missing = tuple(dict.fromkeys(check.missing()))
     return Support(
-        tuple(missing),
+        missing,
         frozenset(check.features),
         check.required_subgroup_size,
         check.descriptors,
-        job.full_subgroups,
+        frozenset(f for f in check.features if not description.features.get(f)),
+        tuple(dict.fromkeys(check.stops)),
+        check.misuse(),
+        check.full_subgroups,
     )
 
 
@@ -101,11 +125,15 @@ class _Check:
         self.required_subgroup_size = wanted if varies else None
         self.subgroup_size = wanted or self.limits.subgroup_size
         self.invocations = prod(facts.local_size)
+        # Modules of later versions have none but full subgroups (VK-042).
+        self.full_subgroups = job.full_subgroups or (bool(facts.matrices) and facts.version < (1, 6))
+        self.stops: list[str] = []
         self.features: set[str] = set()
         self.descriptors = _descriptors(facts, job)
 
     def missing(self) -> Iterator[str]:
-        """Everything the device lacks; fills `features`."""
+        """Everything the device lacks; fills `features` and `stops`."""
+        yield from self.facts.unknown
         yield from self.capabilities()
         yield from self.sizes()
         yield from self.buffers()
@@ -127,7 +155,7 @@ class _Check:
             self.features.add("cooperativeMatrixBlockLoads")
         if self.required_subgroup_size is not None:
             self.features.add("subgroupSizeControl")
-        if self.job.full_subgroups:
+        if self.full_subgroups:
             self.features.add("computeFullSubgroups")
             if not self.facts.matrices and self.facts.local_size[0] % self.subgroup_size:
                 what = f"no multiple of the subgroup size {self.subgroup_size}, as full subgroups need"
@@ -136,14 +164,22 @@ class _Check:
             self.features.add("robustBufferAccess")
         for feature in sorted(self.features):
             if not self.description.features.get(feature):
+                if lacking := EXTENSION_OF.get(feature, set()) - set(self.description.extensions):
+                    self.stops.append(f"feature {feature}: the device does not have {min(lacking)}")
                 yield f"feature {feature}"
+
+    def misuse(self) -> str:
+        """What is undefined on every device with these subgroups (VK-025, VK-026)."""
+        of_subgroups = [matrix.scope == "Subgroup" for matrix in self.facts.matrices]
+        return partial_subgroups(self.facts.local_size, self.subgroup_size, of_subgroups)
 
     def capabilities(self) -> Iterator[str]:
         for capability in sorted(self.facts.capabilities):
             if capability in FEATURES:
                 self.features.update(FEATURES[capability])
-            else:
-                yield f"SPIR-V capability {capability}, which the vulkan driver does not know"
+            elif capability in grammar().kinds["Capability"].by_name:  # others are in `unknown`
+                text = grammar().capability_text(capability)
+                yield f"SPIR-V capability {text}, whose features the vulkan driver does not know"
             bit = OPERATIONS.get(capability, 0)
             operations = self.description.properties["VkPhysicalDeviceVulkan11Properties"][
                 "subgroupSupportedOperations"
@@ -172,10 +208,8 @@ class _Check:
         low, high = self.limits.smallest_subgroup, self.limits.largest_subgroup
         wanted = self.job.subgroup_size
         if wanted is not None and not (low <= wanted <= high):
-            yield f"subgroup size {wanted} (has {low}{f' to {high}' if high != low else ''})"
-        if self.facts.matrices and local[0] % self.subgroup_size:
-            what = f"no multiple of the subgroup size {self.subgroup_size} (VK-025, VK-026)"
-            yield f"workgroup size {local[0]} in x, {what}"
+            self.stops.append(f"subgroup size {wanted} (has {low}{f' to {high}' if high != low else ''})")
+            yield self.stops[-1]
         if len(self.job.push_constants) > limits["maxPushConstantsSize"]:
             addresses = len(self.job.push_addresses)
             what = f", {addresses} of them 8-byte addresses of physical buffers" if addresses else ""
@@ -208,7 +242,8 @@ class _Check:
         for (s, b), (_, count) in self.descriptors.items():
             indices = [k for set_, binding, k in job.array_bindings if (set_, binding) == (s, b)]
             if max(indices, default=0) >= count:
-                yield f"descriptor {max(indices)} at set {s}, binding {b}, which has {count}"
+                self.stops.append(f"descriptor {max(indices)} at set {s}, binding {b}, which has {count}")
+                yield self.stops[-1]
             if indices and len(indices) < count:
                 self.features.add("descriptorBindingPartiallyBound")
 
@@ -229,8 +264,6 @@ class _Check:
         stages = self.description.properties.get(_MATRIX, {}).get("cooperativeMatrixSupportedStages", 0)
         if not int(stages) & _COMPUTE:  # type: ignore[arg-type]
             yield "cooperative matrices in compute shaders (VK-041)"
-        if self.facts.version < (1, 6):
-            yield "matrices in a module of SPIR-V {}.{}: 1.6 at least (VK-042)".format(*self.facts.version)
 
     def matrix(self, matrix: Matrix) -> Iterator[str]:
         if max(matrix.rows, matrix.cols) > self.limits.matrix_dimension:
@@ -248,6 +281,8 @@ class _Check:
         possible = [features for features in ways if features is not None]
         if possible:
             self.features |= min(possible, key=lambda features: (len(features), sorted(features)))
+        elif self.description.features.get(_FLEXIBLE):
+            self.features.add(_FLEXIBLE)  # for who tries it all the same
         return bool(possible)
 
     def covers(self, row: MatrixRow, matrix: Matrix) -> frozenset[str] | None:

@@ -321,7 +321,7 @@ def test_cooperative_operations_that_are_not_uniform(tmp_path: Path) -> None:
         "%words =", MATRIX + "%words =", 1
     )
     text = text.replace(STORE, f"%m = OpCooperativeMatrixLoadKHR %matrix %x_at %row_major %u1\n{STORE}")
-    result = run(write(tmp_path, assembly=text))
+    result = run(write(tmp_path, assembly=text), ["interpreter:subgroup_size=8"])
     found = result.runs[0].outcome.fault
     assert found is not None, said(result)
     assert (found.code, found.where[:26]) == ("misuse", "OpCooperativeMatrixLoadKHR"), found

@@ -6,10 +6,11 @@ import struct
 from typing import Any
 
 import numpy as np
+import pytest
 
 from cts.driver import Outcome, Status
 from cts.drivers.interpreter import Interpreter
-from tests.interpreter.modules import assemble, contents, dispatch, kernel, memory
+from tests.interpreter.modules import assemble, assemble_unchecked, contents, dispatch, kernel, memory
 
 SPEC = """
 %count = OpSpecConstant %uint 3
@@ -121,6 +122,16 @@ def test_workgroup_size_constant_overrides_local_size() -> None:
         workgroups=(3, 1, 1),
     )
     assert contents(outcome, "out", np.uint32).tolist() == [*range(15), *[99] * 9]
+
+
+@pytest.mark.parametrize("declared", ["%size = OpConstant %uint 4", "%size = OpConstantComposite %v2uint %u1 %u1"])
+def test_a_workgroup_size_that_is_none(declared: str) -> None:
+    text = kernel("OpStore %slot %lane", globals_=declared)
+    text = text.replace("DECORATIONS", "OpDecorate %size BuiltIn WorkgroupSize")
+    data = memory(np.zeros(24, np.uint32))
+    outcome = dispatch(assemble_unchecked(text), {"in": data, "out": data})
+    assert outcome.fault is not None and outcome.fault.code == "malformed"
+    assert "WorkgroupSize decorates" in outcome.detail and "no constant vector of 3 integers" in outcome.detail
 
 
 BUILT_INS = [

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.interpreter.matrix_modules import Mat, problem, run
+from cts.driver import Status
+from cts.drivers.interpreter import Interpreter
+from tests.interpreter.matrix_modules import Mat, module, outcome_of, problem, run
+from tests.interpreter.modules import contents
 
 Array = Any
 
@@ -29,9 +32,9 @@ def numbers(instances: int = 1, t: Mat = F) -> Array:
 
 
 @pytest.mark.parametrize(
-    ("scope", "lanes", "expected"), [("Subgroup", 32, 2), ("Workgroup", 96, 1), ("Workgroup", 7, 7)]
+    ("scope", "lanes", "size", "expected"), [("Subgroup", 32, 32, 2), ("Workgroup", 96, 32, 1), ("Workgroup", 7, 7, 7)]
 )
-def test_length(scope: str, lanes: int, expected: int) -> None:
+def test_length(scope: str, lanes: int, size: int, expected: int) -> None:
     """KM-015: 6 x 8 components over the invocations of an instance, at run time and as a constant."""
     t, out = Mat("float", 6, 8), Mat("uint", 1, 2)
     globals_ = f"%constant = OpSpecConstantOp %uint CooperativeMatrixLengthKHR %{t.name}\n"
@@ -40,8 +43,51 @@ def test_length(scope: str, lanes: int, expected: int) -> None:
         "%length = OpCopyObject %uint %constant",
     ):
         body = f"{length}\n%result = OpCompositeConstruct %{out.name} %length"
-        found = run(body, {}, out, types=(t,), globals_=globals_, scope=scope, lanes=lanes, checked=False)
+        driver = Interpreter(subgroup_size=size)
+        found = run(
+            body, {}, out, types=(t,), globals_=globals_, scope=scope, lanes=lanes, checked=False, driver=driver
+        )
         assert (found == expected).all()
+
+
+def test_length_knows_a_workgroup_size_that_is_declared_later() -> None:
+    """CM-062: the constant is computed before the one that says how large the workgroup is."""
+    t, out = Mat("float", 6, 8), Mat("uint", 1, 1)
+    globals_ = f"""%constant = OpSpecConstantOp %uint CooperativeMatrixLengthKHR %{t.name}
+%late3 = OpTypeVector %uint 3
+%late = OpConstant %uint 64
+%late1 = OpConstant %uint 1
+%size = OpConstantComposite %late3 %late %late1 %late1
+"""
+    body = f"%result = OpCompositeConstruct %{out.name} %constant"
+    text = module(body, {}, out, types=(t,), globals_=globals_, scope="Workgroup", lanes=32)
+    first = text.index("OpDecorate")
+    text = f"{text[:first]}OpDecorate %size BuiltIn WorkgroupSize\n{text[first:]}"
+    assert (contents(outcome_of(text, {}, out, checked=False), "out", np.uint32) == 1).all()
+    assert (
+        contents(outcome_of(text.replace("uint 64", "uint 32"), {}, out, checked=False), "out", np.uint32) == 2
+    ).all()
+
+
+@pytest.mark.parametrize(
+    ("scope", "lanes", "size", "words"),
+    [
+        ("Subgroup", 48, 32, "48x1x1 invocations, whose size in x is no multiple of the subgroup size 32 (VK-026)"),
+        ("Subgroup", 48, 32, "right would be 64 in x, or a subgroup size that divides 48, such as 16"),
+        ("Workgroup", 48, 32, "(VK-025)"),
+        ("Subgroup", 31, 32, "(VK-026); right would be 32 in x"),
+        ("Subgroup", 48, 16, ""),
+    ],
+)
+def test_partial_subgroups_are_a_misuse(scope: str, lanes: int, size: int, words: str) -> None:
+    t = Mat("float", 6, 8)
+    text = module(f"%result = OpCopyObject %{t.name} %x", {"x": t}, t, scope=scope, lanes=lanes)
+    values = {"x": (t, np.zeros((3, 6, 8), np.float32))}
+    outcome = outcome_of(text, values, t, instances=3, driver=Interpreter(subgroup_size=size))
+    if words:
+        assert outcome.fault is not None and (outcome.fault.code, words in outcome.detail) == ("misuse", True)
+    else:
+        assert outcome.status is Status.DONE, outcome.detail
 
 
 def doubled_by_components(t: Mat, access: str) -> str:

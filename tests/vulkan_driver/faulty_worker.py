@@ -112,7 +112,8 @@ def serve(wire: Wire, run: Run) -> None:
         return
     wire.send(Progress(run.id, "dispatch"))
     misbehave(wire, run, fault)
-    wire.send(Done(run.id, tuple((changed(s.buffers[0].data, s.buffers[0].start),) for s in run.sets)))
+    others = (None,) * (len(run.sets[0].buffers) - 1)
+    wire.send(Done(run.id, tuple((changed(s.buffers[0].data, s.buffers[0].start), *others) for s in run.sets)))
 
 
 def changed(data: bytes, start: int) -> bytes:

@@ -27,6 +27,20 @@ def test_capabilities_of_lavapipe() -> None:
     assert eights == {(c, u) for c in inputs for u in (Use.A, Use.B)} | {(c, Use.Accumulator) for c in sums}
 
 
+def test_with_unlisted_everything_that_can_be_asked_for() -> None:
+    listed = capabilities.capabilities(LAVAPIPE)
+    found = capabilities.capabilities(LAVAPIPE, unlisted=True)
+    assert found.features > listed.features and Feature.TENSOR_ADDRESSING in found.features
+    assert "VK_NV_cooperative_matrix_decode_vector" not in LAVAPIPE.extensions
+    assert not found.features & {Feature.DECODE_VECTOR, Feature.COOPERATIVE_VECTOR, Feature.TRAINING_FLOAT16}
+    assert set(found.mul_adds) > set(listed.mul_adds) and len(found.matrices) > len(listed.matrices)
+    assert (found.subgroup_size, found.max_workgroup_bytes) == (listed.subgroup_size, listed.max_workgroup_bytes)
+    assert found.vector_components == frozenset()
+    vectors = msgspec.structs.replace(LAVAPIPE, extensions=(*LAVAPIPE.extensions, "VK_NV_cooperative_vector"))
+    able = capabilities.capabilities(vectors, unlisted=True)
+    assert able.features >= {Feature.COOPERATIVE_VECTOR, Feature.TRAINING_FLOAT16} and able.vector_muls
+
+
 def test_multiplications_of_lavapipe() -> None:
     """Each listed row as the operand mask reads it (VK-022); the exact sizes stay beside the multiples."""
     found = capabilities.capabilities(LAVAPIPE).mul_adds

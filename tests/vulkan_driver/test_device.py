@@ -313,3 +313,38 @@ def test_validation_layer_has_no_objection_to_a_timeout(open_device: OpenDevice)
     assert "did not finish within 1 s" in outcome.detail
     good = vulkan.run_module(scale(iota(8)))
     assert (good.status, good.detail) == (Status.DONE, "")
+
+
+@pytest.mark.parametrize("minor", range(7))
+def test_modules_of_every_version(open_device: OpenDevice, minor: int) -> None:
+    """Plain ones from 1.0 on, those with matrices from 1.3 on, which has storage buffers and subgroups."""
+    vulkan = open_device()
+    job = scale(iota(8, 100))
+    plain = job.words.copy()
+    plain[1] = 0x00010000 | minor << 8
+    extensions = 'OpExtension "SPV_KHR_storage_buffer_storage_class"\nOpExtension "SPV_KHR_vulkan_memory_model"'
+    text = SCALE.replace("OpMemoryModel", f"{extensions}\nOpMemoryModel")
+    for source in (text, MATRIX_SCALE.replace("OpMemoryModel", f"{extensions}\nOpMemoryModel", 1)):
+        made = words(source).copy()
+        made[1] = plain[1]
+        if source is not text and minor < 3:
+            continue
+        outcome = vulkan.run_module(replace(job, words=made))
+        assert outcome.status is Status.DONE, outcome.detail
+        assert (contents(outcome.memory["data"]) == 3 * iota(8, 100)).all()
+
+
+#: SCALE with an addition of matrices that nobody reads.
+MATRIX_SCALE = (
+    SCALE.replace("OpCapability Shader", "OpCapability Shader\nOpCapability CooperativeMatrixKHR", 1)
+    .replace("OpMemoryModel", 'OpExtension "SPV_KHR_cooperative_matrix"\nOpMemoryModel', 1)
+    .replace("%main = OpFunction", """%float = OpTypeFloat 32
+%eight = OpConstant %uint 8
+%subgroup = OpConstant %uint 3
+%accumulator = OpConstant %uint 2
+%one = OpConstant %float 1
+%matrix = OpTypeCooperativeMatrixKHR %float %subgroup %eight %eight %accumulator
+%ones = OpConstantComposite %matrix %one
+%main = OpFunction""")
+    .replace("%g = OpLoad", "%twos = OpFAdd %matrix %ones %ones\n%g = OpLoad")
+)  # fmt: skip

@@ -6,18 +6,19 @@ import itertools
 import json
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.driver import TRIED, Outcome, Status
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.errors import HarnessTrouble
 from cts.job import ModuleJob
-from cts.spirv.tools import disassemble
+from cts.spirv.tools import assemble, disassemble
 from tests.vulkan_driver.faulty_worker import FAULTS
-from tests.vulkan_driver.modules import FAULTY_WORKER, contents, driver, scale
+from tests.vulkan_driver.modules import FAULTY_WORKER, SCALE, contents, driver, scale
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,6 +69,20 @@ def assert_right(outcome: Outcome, seed: int) -> None:
     assert outcome.status is Status.DONE, outcome.detail
     expected = (job(seed=seed).buffers["data"].data[1024:-1024] + np.uint8(1)).astype(np.uint8)
     assert (contents(outcome.memory["data"]).view(np.uint8) == expected).all()
+
+
+#: SCALE with a matrix type that lavapipe lists.
+OF_SUBGROUPS = (
+    SCALE.replace("OpCapability Shader", "OpCapability Shader\nOpCapability CooperativeMatrixKHR", 1)
+    .replace("OpMemoryModel", 'OpExtension "SPV_KHR_cooperative_matrix"\nOpMemoryModel', 1)
+    .replace("LocalSize 8 1 1", "LocalSize {size} 1 1")
+    .replace("%main = OpFunction", """%float = OpTypeFloat 32
+%eight = OpConstant %uint 8
+%subgroup = OpConstant %uint 3
+%accumulator = OpConstant %uint 2
+%matrix = OpTypeCooperativeMatrixKHR %float %subgroup %eight %eight %accumulator
+%main = OpFunction""")
+)  # fmt: skip
 
 
 def test_every_fault_is_expected() -> None:
@@ -273,3 +288,52 @@ def test_journal_is_written_before_the_job_is_sent(tmp_path: Path, monkeypatch: 
     finally:
         vulkan.close()
     assert '"begin":1' in seen[0]
+
+
+def unlisted_job(fault: str = "none") -> ModuleJob:
+    """A job whose module needs a feature that lavapipe does not list, of an extension that it has."""
+    needs = "OpCapability Shader\nOpCapability CooperativeMatrixBlockLoadsNV"
+    return replace(job(fault), words=assemble(SCALE.replace("OpCapability Shader", needs, 1)))
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        ("none", Status.DONE),
+        ("abort in dispatch", Status.CRASH),
+        ("hang in dispatch", Status.TIMEOUT),
+        ("pipeline refused", Status.UNSUPPORTED),
+    ],
+)
+def test_what_is_unlisted_is_tried_only_when_asked_for(tmp_path: Path, fault: str, status: Status) -> None:
+    feature = "feature cooperativeMatrixBlockLoads"
+    careful = faulty(tmp_path)
+    refused = careful.run_module(unlisted_job(fault))
+    careful.close()
+    assert (refused.status, refused.detail, refused.unlisted) == (Status.UNSUPPORTED, f"missing: {feature}", ())
+    bold = faulty(tmp_path, unlisted="try")
+    tried, listed = bold.run_modules([unlisted_job(fault), job()])
+    bold.close()
+    assert (tried.status, tried.unlisted) == (status, (feature,))
+    assert tried.remarks.startswith(f"{TRIED}: {feature}")
+    assert (listed.status, listed.unlisted, listed.remarks) == (Status.DONE, (), "")
+
+
+def test_an_extension_that_is_not_there_cannot_be_asked_for(tmp_path: Path) -> None:
+    needs = 'OpCapability Shader\nOpCapability Float8EXT\nOpExtension "SPV_EXT_float8"'
+    vulkan = faulty(tmp_path, unlisted="try")
+    outcome = vulkan.run_module(replace(job(), words=assemble(SCALE.replace("OpCapability Shader", needs, 1))))
+    wide = vulkan.run_module(replace(job(), subgroup_size=64))
+    vulkan.close()
+    what = "cannot be tried: feature shaderFloat8: the device does not have VK_EXT_shader_float8"
+    assert (outcome.status, outcome.detail, outcome.unlisted) == (Status.UNSUPPORTED, what, ())
+    assert (wide.status, wide.detail) == (Status.UNSUPPORTED, "cannot be tried: subgroup size 64 (has 8)")
+
+
+def test_a_misuse_is_never_tried(tmp_path: Path) -> None:
+    for unlisted in ("try", "refuse"):
+        vulkan = faulty(tmp_path, unlisted=unlisted)
+        outcome = vulkan.run_module(replace(job(), words=assemble(OF_SUBGROUPS.format(size=12))))
+        vulkan.close()
+        assert outcome.fault is not None and (outcome.status, outcome.fault.code) == (Status.ERROR, "misuse")
+        assert "12x1x1 invocations" in outcome.detail and "(VK-026)" in outcome.detail

@@ -81,6 +81,51 @@ def test_facts_of_matrices_follow_the_specialization() -> None:
     assert special.shared_bytes == 256
 
 
+WORKGROUP_SIZE = """
+OpDecorate %size BuiltIn WorkgroupSize
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "size"),
+    [
+        ("%size = OpConstantComposite %v3 %eight %one %one", (8, 1, 1)),
+        ("%size = OpSpecConstantComposite %v3 %x %one %twice", (32, 1, 16)),
+        ("%size = OpSpecConstantCompositeReplicateEXT %v3 %n", (8, 8, 8)),
+    ],
+)
+@pytest.mark.parametrize("mode", ["OpExecutionModeId %main LocalSizeId %x %one %one", "", "LocalSize"])
+def test_the_constant_workgroup_size_overrides_both_modes(declared: str, size: tuple[int, int, int], mode: str) -> None:
+    text = MATRICES.replace("OpDecorate %n SpecId 3", WORKGROUP_SIZE + "OpDecorate %n SpecId 3")
+    composite = f"%v3 = OpTypeVector %uint 3\n%eight = OpConstant %uint 8\n{declared}\n%a = OpType"
+    text = text.replace("%a = OpType", composite, 1)
+    with_id = "OpExecutionModeId %main LocalSizeId %x %one %one"
+    text = text.replace(with_id, "OpExecutionMode %main LocalSize 2 2 2" if mode == "LocalSize" else mode)
+    text = text.replace("OpCapability Int8", "OpCapability Int8\nOpCapability ReplicatedCompositesEXT")
+    facts = module.facts(assemble(text), "main", {})
+    assert (facts.local_size, facts.local_size_id) == (size, mode == with_id)
+    if "%x" in declared:
+        special = module.facts(assemble(text), "main", {3: (3).to_bytes(4, "little"), 4: (64).to_bytes(4, "little")})
+        assert special.local_size == (64, 1, 6)
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ("%size = OpConstant %uint 8", "%.*, which is no constant vector"),
+        ("%v2 = OpTypeVector %uint 2\n%size = OpConstantComposite %v2 %one %one", "workgroup size .1, 1.: it must be"),
+        (
+            "%z = OpConstant %uint 0\n%v3 = OpTypeVector %uint 3\n%size = OpConstantComposite %v3 %z %one %one",
+            "above 0",
+        ),
+    ],
+)
+def test_a_workgroup_size_that_is_none(declared: str, words: str) -> None:
+    text = MATRICES.replace("OpDecorate %n SpecId 3", WORKGROUP_SIZE + "OpDecorate %n SpecId 3")
+    with pytest.raises(Unreadable, match=words):
+        module.facts(assemble(text.replace("%a = OpType", f"{declared}\n%a = OpType", 1)), "main", {})
+
+
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [

@@ -98,6 +98,7 @@ def test_no_device_is_trouble(devices: tuple[DeviceSummary, ...]) -> None:
         ({"threads": "0"}, "positive integer"),
         ({"workers": "all"}, "positive integer"),
         ({"validation": "maybe"}, "yes or no"),
+        ({"unlisted": "yes"}, "try or refuse"),
     ],
 )
 def test_wrong_options(options: dict[str, str], words: str) -> None:
@@ -110,6 +111,11 @@ def test_right_options() -> None:
     options = parse({"": "1", "worker": "ssh lab python3", "validation": "yes", "timeout": "2.5", "threads": "3"})
     assert (options.device, options.worker, options.validation) == ("1", "ssh lab python3", True)
     assert (options.timeout, options.threads, options.journal) == (2.5, 3, Path("cts-run/vulkan"))
+    assert [parse(given).unlisted for given in ({}, {"unlisted": "try"}, {"unlisted": "refuse"})] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_each_xdist_worker_has_one_worker_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

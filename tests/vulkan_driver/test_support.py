@@ -123,7 +123,6 @@ def test_a_product_must_match_one_row() -> None:
         ((32, 1, 1), ""),
         ((16, 1, 1), "with 16 invocations (VK-020"),
         ((24, 1, 1), "no power-of-two multiple"),
-        ((4, 8, 1), "no multiple of the subgroup size 8"),
         ((128, 1, 1), "at most 64"),
     ],
 )
@@ -194,16 +193,49 @@ def test_long_vectors_have_a_limit() -> None:
     assert "at most 8" in missing(able, longest_vector=9)
 
 
-def test_matrices_need_the_compute_stage_and_spirv_1_6() -> None:
-    """VK-041, VK-042."""
+def test_matrices_need_the_compute_stage() -> None:
+    """VK-041."""
     wanted = matrix(F16, 16, 32, "A")
     device = with_rows(LAVAPIPE, row())
     name = "VkPhysicalDeviceCooperativeMatrixPropertiesKHR"
     stages = {"cooperativeMatrixSupportedStages": 0x10}
     elsewhere = msgspec.structs.replace(device, properties=device.properties | {name: stages})
     assert "in compute shaders (VK-041)" in missing(elsewhere, wanted)
-    assert "SPIR-V 1.5: 1.6 at least (VK-042)" in missing(device, wanted, version=(1, 5))
-    assert missing(device, version=(1, 5)) == ""
+
+
+@pytest.mark.parametrize("minor", range(7))
+def test_matrices_below_spirv_1_6_need_full_subgroups(minor: int) -> None:
+    """VK-042."""
+    device = with_rows(LAVAPIPE, row())
+    facts = replace(NOTHING, matrices=(matrix(F16, 16, 32, "A"),), version=(1, minor))
+    found = examine(device, facts)
+    assert found.missing == () and found.misuse == ""
+    assert found.full_subgroups == ("computeFullSubgroups" in found.features) == (minor < 6)
+    unable = examine(with_rows(device, row(), computeFullSubgroups=False), facts)
+    assert unable.missing == (() if minor == 6 else ("feature computeFullSubgroups",))
+    plain = examine(device, replace(NOTHING, version=(1, minor), local_size=(7, 1, 1)))
+    assert plain.missing == () and not plain.full_subgroups
+
+
+@pytest.mark.parametrize(
+    ("scope", "local", "words"),
+    [
+        ("Subgroup", (8, 3, 1), ""),
+        (
+            "Subgroup",
+            (12, 1, 1),
+            "subgroup size 8 (VK-026); right would be 16 in x, or a subgroup size that divides 12",
+        ),
+        ("Subgroup", (4, 8, 1), "4x8x1 invocations, whose size in x is no multiple of the subgroup size 8 (VK-026)"),
+        ("Subgroup", (7, 1, 1), "(VK-026); right would be 8 in x"),
+        ("Workgroup", (4, 8, 1), "(VK-025)"),
+    ],
+)
+def test_partial_subgroups_are_a_misuse(scope: str, local: tuple[int, int, int], words: str) -> None:
+    wanted = matrix(F16, 16, 32, "A", scope)
+    found = examine(with_rows(LAVAPIPE, row()), replace(NOTHING, matrices=(wanted,), local_size=local)).misuse
+    assert (found == "") == (words == "") and words in found
+    assert examine(LAVAPIPE, replace(NOTHING, local_size=local)).misuse == ""
 
 
 def test_too_many_physical_buffers_are_said_to_be_too_many() -> None:
