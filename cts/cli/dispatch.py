@@ -115,8 +115,9 @@ def dispatch(
         raise BadInput("no-file", "no dispatch file", "FILE.yaml", "a dispatch file; --template MODULE writes one")
     check_folder(out, "--out")
     results = []
-    chosen = {"cases": case, "out": out, "options": options, "transforms": transform or []}
-    for result in run_cases(file, driver or ["interpreter"], **chosen):
+    for result in run_cases(
+        file, driver or ["interpreter"], cases=case, out=out, options=options, transforms=transform or []
+    ):
         results.append(result)
         for line in [] if json else lines(result):
             typer.echo(line)

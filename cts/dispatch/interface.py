@@ -221,7 +221,7 @@ class Reader:
         numbers = dict(self.declared.numbers)
         for id_, constant in self._constants:
             spec_id = self._spec_id(id_)
-            if spec_id in constants and constant.kind in ("int", "uint"):
+            if spec_id is not None and spec_id in constants and constant.kind in ("int", "uint"):
                 numbers[id_] = int.from_bytes(constants[spec_id], "little", signed=constant.kind == "int")
         types = Types(self.declared, numbers)
         found = Interface(

@@ -143,6 +143,7 @@ class _Loader:
         push, addresses = self.push_constants(module.pushed(entry))
         try:
             converted = conversions(file, {name: c.type for name, c in initial.items()})
+            opaque = {name: memory_of(name, b) for name, b in matrices.items()}
         except BadConversion as e:
             raise self.text.bad(str(e), e.steps, e.remedy) from e
         job = ModuleJob(
@@ -155,7 +156,7 @@ class _Loader:
             push_addresses=addresses,
             entry=entry,
             subgroup_size=file.subgroup_size,
-            opaque={name: memory_of(b) for name, b in matrices.items()},
+            opaque=opaque,
             conversions=converted,
             array_bindings=arrays,
             full_subgroups=file.full_subgroups,

@@ -122,7 +122,7 @@ class _Writer:
         except ValueError as e:
             raise BadMember(str(e), path, f"a number that {type_} holds, or its bits") from e
 
-    def address(self, value: object, at: int, path: Path) -> None:
+    def address(self, value: Any, at: int, path: Path) -> None:
         match value:
             case str():
                 self.links.append(Link(at, value, 0, path))

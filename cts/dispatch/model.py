@@ -10,8 +10,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from cts.dispatch.elements import ElementType, Number
-from cts.model.component import ComponentType
-from cts.model.opaque import Extent
 
 #: Bytes that one buffer may have.
 MAX_BUFFER_BYTES = 1 << 29
@@ -24,6 +22,8 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=2**32 - 1)]
 Offset: TypeAlias = Annotated[int, Meta(ge=0, le=2**40)]
+#: Rows or columns of a matrix.
+Extent: TypeAlias = Annotated[int, Meta(ge=1, le=4096)]
 Shape: TypeAlias = Annotated[tuple[Annotated[int, Meta(ge=1, le=2**40)], ...], Meta(min_length=1)]
 
 
@@ -112,7 +112,7 @@ class Buffer(_MemberSource, frozen=True):
 
     addresses: tuple[Address, ...] = ()
     layout: Literal["InferencingOptimal", "TrainingOptimal"] | None = None
-    component: ComponentType | None = None
+    component: ElementType | None = None
     rows: Extent | None = None
     cols: Extent | None = None
     offset: Offset = 0
@@ -178,7 +178,7 @@ class Side(_Data, frozen=True):
     """
 
     of: str
-    component: ComponentType | None = None
+    component: ElementType | None = None
     layout: Literal["RowMajor", "ColumnMajor"] | None = None
     offset: Offset = 0
     stride: Annotated[int, Meta(ge=1, le=2**40)] | None = None
@@ -231,7 +231,7 @@ def _overriding(kind: Any) -> Any:
     """The type of a field that may be left out; entries of a mapping may be null, which drops those of the base."""
     if get_origin(kind) is dict:
         key, value = get_args(kind)
-        kind = dict[key, value | None]
+        kind = dict.__class_getitem__((key, value | None))
     return kind | msgspec.UnsetType
 
 

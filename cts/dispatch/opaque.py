@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cts.dispatch.cases import Steps
 from cts.dispatch.elements import ElementType
 from cts.dispatch.model import Buffer, Conversion, Settings, Side
 from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
-from cts.model.component import ComponentType
 from cts.spirv.grammar import grammar
+
+if TYPE_CHECKING:
+    from cts.model.component import ComponentType
 
 
 class BadConversion(ValueError):
@@ -20,11 +23,12 @@ class BadConversion(ValueError):
         self.steps, self.remedy = steps, remedy
 
 
-def memory_of(matrix: Buffer) -> OpaqueMemory:
-    """The memory of a buffer that is a matrix in an optimal layout."""
+def memory_of(name: str, matrix: Buffer) -> OpaqueMemory:
+    """The memory of a buffer that is a matrix in an optimal layout. Raises BadConversion."""
     assert matrix.layout and matrix.component and matrix.rows and matrix.cols
+    component = _component(matrix.component, ("buffers", name, "component"))
     return OpaqueMemory(
-        matrix.component.descriptor.number, _layout(matrix.layout), matrix.rows, matrix.cols, matrix.offset, matrix.zero
+        component.descriptor.number, _layout(matrix.layout), matrix.rows, matrix.cols, matrix.offset, matrix.zero
     )
 
 
@@ -64,17 +68,23 @@ def _region(
         if said:
             what = f"{side.of!r} says itself what {said[0]} it has"
             raise BadConversion(what, (*steps, said[0]), f"the name alone: {side.of}")
-        return MatrixRegion(side.of, buffer.component.descriptor.number, _layout(buffer.layout), buffer.offset, 0)
-    component = side.component
-    if component is None:
-        if type_ is None or type_.value not in ComponentType.__members__:
-            what = f"{type_.value if type_ else 'the buffer'} is no component type"
-            raise BadConversion(what, steps, f"`component:` and one of: {', '.join(ComponentType.__members__)}")
-        component = ComponentType[type_.value]
+        number = _component(buffer.component, ("buffers", side.of, "component")).descriptor.number
+        return MatrixRegion(side.of, number, _layout(buffer.layout), buffer.offset, 0)
+    component = _component(side.component or type_, steps)
     layout = side.layout or "RowMajor"
     rows, cols = shape
     stride = side.stride or (rows if layout == "ColumnMajor" else cols) * component.size
     return MatrixRegion(side.of, component.descriptor.number, _layout(layout), side.offset, stride)
+
+
+def _component(type_: ElementType | None, steps: Steps) -> ComponentType:
+    # Only files with conversions pay for the import.
+    from cts.model.component import ComponentType
+
+    if type_ is None or type_.value not in ComponentType.__members__:
+        what = f"{type_.value if type_ else 'the buffer'} is no component type"
+        raise BadConversion(what, steps, f"`component:` and one of: {', '.join(ComponentType.__members__)}")
+    return ComponentType[type_.value]
 
 
 def _layout(name: str) -> int:

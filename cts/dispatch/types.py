@@ -247,8 +247,8 @@ def at_byte(type_: Type | None, byte: int) -> Scalar | Pointer | None:
         match type_:
             case Scalar() | Pointer():
                 return type_ if byte == 0 else None
-            case Array() if type_.stride and (type_.count is None or byte < type_.stride * type_.count):
-                type_, byte = type_.of, byte % type_.stride
+            case Array(of=of, stride=stride, count=count) if stride and (count is None or byte < stride * count):
+                type_, byte = of, byte % stride
             case Struct():
                 under = [m for m in type_.members if m.offset <= byte]
                 if not under:

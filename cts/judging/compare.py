@@ -132,7 +132,9 @@ def _merged_zeros(component: ComponentType, bits: Bits) -> npt.NDArray[np.int64]
 def within(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
     """Which elements, flat like the intervals, hold a value of their interval or one that is free beside it."""
     # Most hold an end of their interval, which needs no order.
-    ok = ((actual == intervals.lo) | (actual == intervals.hi)) & ~is_nan(intervals.component, actual)
+    ok: npt.NDArray[np.bool_] = ((actual == intervals.lo) | (actual == intervals.hi)) & ~is_nan(
+        intervals.component, actual
+    )
     rest = np.flatnonzero(~ok)
     if rest.size:
         ok[rest] = _between(_some(intervals, rest), actual[rest])
@@ -141,9 +143,14 @@ def within(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
 
 def _some(intervals: Intervals, which: npt.NDArray[np.intp]) -> Intervals:
     """Those of some elements, by their places."""
-    offsets, lo, hi, flags = (a[which] for a in (intervals.offsets, intervals.lo, intervals.hi, intervals.flags))
-    step = None if intervals.step is None else intervals.step[which]
-    return replace(intervals, offsets=offsets, lo=lo, hi=hi, flags=flags, step=step)
+    return replace(
+        intervals,
+        offsets=intervals.offsets[which],
+        lo=intervals.lo[which],
+        hi=intervals.hi[which],
+        flags=intervals.flags[which],
+        step=None if intervals.step is None else intervals.step[which],
+    )
 
 
 def _between(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:

@@ -144,10 +144,11 @@ class _Places:
     def put(self, memory: npt.NDArray[Any], elements: npt.NDArray[Any] | float) -> None:
         """Give components of memory, or of what is kept beside it, the values of elements, or one value."""
         if self.columns is not None:
-            one = isinstance(elements, (int, float))
-            memory[:, self.columns] = elements if one else elements.reshape(len(memory), -1)
+            memory[:, self.columns] = (
+                elements.reshape(len(memory), -1) if isinstance(elements, np.ndarray) else elements
+            )
         else:
-            memory.reshape(-1)[self.index] = elements if isinstance(elements, (int, float)) else elements[self.chosen]
+            memory.reshape(-1)[self.index] = elements[self.chosen] if isinstance(elements, np.ndarray) else elements
 
     def indices(self, shape: tuple[int, ...]) -> I64:
         """The flat places in memory of a shape."""
@@ -202,9 +203,8 @@ class _Layer:
             return None
         number = numbers(value.component, value.bits)
         free = flags != 0
-        lo, hi, group, step, reason = (
-            a.reshape(-1)[index] for a in (self.lo, self.hi, self.group, self.step, self.reason)
-        )
+        lo, hi, step = (bounds.reshape(-1)[index] for bounds in (self.lo, self.hi, self.step))
+        group, reason = self.group.reshape(-1)[index], self.reason.reshape(-1)[index]
         reasons = tuple(dict.fromkeys(r for i in np.unique(reason[free]) for r in self.reasons[i]))
         return Free(
             flags, np.where(free, lo, number), np.where(free, hi, number), reasons, np.where(free, group, 0), step
@@ -237,7 +237,8 @@ class _Layer:
         present = np.unique(of_free).tolist() if len(self.reasons) > 2 else [1] if free.size else []
         for reason in present:
             indices = free if len(present) == 1 else free[of_free == reason]
-            flags, lo, hi, step = (self._of(a, indices) for a in (self.flags, self.lo, self.hi, self.step))
+            flags = self._of(self.flags, indices)
+            lo, hi, step = (self._of(bounds, indices) for bounds in (self.lo, self.hi, self.step))
             low, high = interval_bits(self.component, flags, lo, hi)
             offsets, freedoms = self._offsets(indices, size), flags & _FREEDOMS
             yield Intervals(
