@@ -115,9 +115,8 @@ def dispatch(
         raise BadInput("no-file", "no dispatch file", "FILE.yaml", "a dispatch file; --template MODULE writes one")
     check_folder(out, "--out")
     results = []
-    for result in run_cases(
-        file, driver or ["interpreter"], cases=case, out=out, options=options, transforms=transform or []
-    ):
+    drivers = driver or ["interpreter"]
+    for result in run_cases(file, drivers, cases=case, out=out, options=options, transforms=transform or []):
         results.append(result)
         for line in [] if json else lines(result):
             typer.echo(line)

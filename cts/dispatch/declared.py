@@ -48,8 +48,10 @@ def declared_types(
 def _named(type_: Type | None, value: Any) -> Iterator[tuple[Pointer, str]]:
     """The names of buffers among members, where the type has pointers; what does not fit the type is passed over."""
     match type_:
-        case Pointer() if isinstance(value, str):
-            yield type_, value
+        case Pointer():
+            name = value.get("of") if isinstance(value, dict) and not value.get("offset") else value
+            if isinstance(name, str):
+                yield type_, name
         case Array() if isinstance(value, list):
             for item in value:
                 yield from _named(type_.of, item)

@@ -135,12 +135,12 @@ class _Loader:
         bound = [(resources[place], name) for place, name in bindings.items() if place in resources]
         bound += [(resources[s, b], name) for (s, b, _), name in arrays.items() if (s, b) in resources]
         self.types = declared_types(file, module, module.pushed(entry), bound)
+        push, addresses = self.push_constants(module.pushed(entry))
         matrices = {name: b for name, b in file.buffers.items() if b.layout is not None}
         uniform = {name for resource, name in bound if resource.kind == "uniform"}
         initial = {
             name: self.contents(name, buffer, uniform) for name, buffer in file.buffers.items() if name not in matrices
         }
-        push, addresses = self.push_constants(module.pushed(entry))
         try:
             converted = conversions(file, {name: c.type for name, c in initial.items()})
             opaque = {name: memory_of(name, b) for name, b in matrices.items()}

@@ -1,4 +1,4 @@
-"""Values by the names of members to bytes: structures, arrays of them, push constants, as the module lays them out."""
+"""Values by the names of members to bytes: structures and push constants, as the module lays them out."""
 
 from __future__ import annotations
 
@@ -122,11 +122,13 @@ class _Writer:
         except ValueError as e:
             raise BadMember(str(e), path, f"a number that {type_} holds, or its bits") from e
 
-    def address(self, value: Any, at: int, path: Path) -> None:
+    def address(self, value: object, at: int, path: Path) -> None:
         match value:
             case str():
                 self.links.append(Link(at, value, 0, path))
-            case {"of": str(of), "offset": int(offset)} if len(value) == 2 and abs(offset) <= 2**40:
+            case {"of": str(of), **rest} if not rest:
+                self.links.append(Link(at, of, 0, path))
+            case {"of": str(of), "offset": int(offset), **rest} if not rest and abs(offset) <= 2**40:
                 self.links.append(Link(at, of, offset, path))
             case 0 if not isinstance(value, bool):
                 pass
@@ -153,13 +155,13 @@ class _Writer:
             return self.write(only.type, value, at + only.offset, name, path)
         if not isinstance(value, Mapping):
             listed = ", ".join(f"{m.name}: ..." for m in type_.members[:8])
-            raise BadMember(f"{_said(value)} for the structure {type_}", path, f"a mapping: {{{listed}}}")
+            raise BadMember(f"{_said(value)} for the {type_}", path, f"a mapping: {{{listed}}}")
         length = 0
         known = {m.name: m for m in type_.members}
         for key, item in value.items():
             member = known.get(str(key))
             if member is None:
-                raise _no_member(type_, str(key), known, path)
+                raise _no_member(type_, key, known, path)
             inner = f"{name}.{member.name}" if name else member.name
             elements = self.write(member.type, item, at + member.offset, inner, (*path, key))
             if member is type_.members[-1]:
@@ -167,10 +169,10 @@ class _Writer:
         return length
 
 
-def _no_member(type_: Struct, key: str, known: dict[str, Member], path: Path) -> BadMember:
-    close = difflib.get_close_matches(key, known, n=1)
+def _no_member(type_: Struct, key: str | int, known: dict[str, Member], path: Path) -> BadMember:
+    close = difflib.get_close_matches(str(key), known, n=1)
     remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
-    return BadMember(f"the structure {type_} has no member {key!r}", (*path, key), remedy)
+    return BadMember(f"the {type_} has no member {str(key)!r}", (*path, key), remedy)
 
 
 def _said(value: Any) -> str:

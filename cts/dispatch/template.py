@@ -57,7 +57,7 @@ class _Template:
 
     def lines(self) -> Iterator[str]:
         """All lines. Names of buffers are given in the order of bindings, then to what pointers lead to."""
-        yield '# For `cts dispatch`. "fill in": the module leaves open what is right there; contents are zeros and'
+        yield '# For `cts dispatch`. "fill in": the module leaves open what is right; until then contents are zeros and'
         yield f"# lengths {_ELEMENTS}. Where that is too few, `--driver interpreter` says which buffer ends too early."
         yield f"module: {_flow(self.path)}"
         yield from self.entry_point()
@@ -116,8 +116,8 @@ class _Template:
             if member.type is None:
                 continue
             value = self.zero(member.type, member.name)
-            place = f"{_declared(member.type)} at byte {member.offset}"
-            yield f"    {_flow(member.name)}: {_flow(value)}  # fill in: {place}"
+            comment = f"fill in: {_declared(member.type)} at byte {member.offset}"
+            yield f"    {_flow(member.name)}: {_flow(value)}  # {comment}"
 
     def named(self) -> list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]:
         """The buffers that the entry point uses, by place, with a name for each descriptor."""
@@ -159,8 +159,8 @@ class _Template:
             for member in type_.members:
                 if member.type is not None:
                     value = self.zero(member.type, f"{name}.{member.name}")
-                    place = f"at byte {member.offset}: {_declared(member.type)}"
-                    yield f"      {_flow(member.name)}: {_flow(value)}  # {place}"
+                    comment = f"at byte {member.offset}: {_declared(member.type)}"
+                    yield f"      {_flow(member.name)}: {_flow(value)}  # {comment}"
         else:
             yield f"    members: {_flow(self.zero(type_, name))}"
 
@@ -243,11 +243,12 @@ def _declared(type_: Type | None, depth: int = 0) -> str:
                 inner = of
             return suffixes
         case Struct():
+            name = type_.name or "structure"
             if depth > 1:
-                return str(type_)
+                return name
             listed = [f"{_declared(m.type, depth + 1)} {m.name}" for m in type_.members[:_WRITTEN]]
             listed += ["..."] * (len(type_.members) > _WRITTEN)
-            return f"{type_} {{{', '.join(listed)}}}"
+            return f"{name} {{{', '.join(listed)}}}"
     return str(type_)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -42,7 +41,7 @@ def step(size: Array, element: ElementType) -> Array:
     """The distance from a magnitude to the next one of the type, subnormal ones included; 1 for integers."""
     if not element.is_float:
         return np.ones(size.shape, np.longdouble)
-    info: Any = ml_dtypes.finfo(element.dtype)  # type: ignore[no-untyped-call]
+    info = ml_dtypes.finfo(element.dtype)  # type: ignore[no-untyped-call]
     _, exponent = np.frexp(size)
     exponent = np.where(size == 0, info.minexp, np.maximum(exponent - 1, info.minexp))
     distance: Array = np.ldexp(np.ones(size.shape, np.longdouble), exponent - info.nmant)

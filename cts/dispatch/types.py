@@ -75,7 +75,7 @@ class Struct:
     size: int
 
     def __str__(self) -> str:
-        return self.name or "structure"
+        return f"structure {self.name}" if self.name else "structure"
 
 
 Type: TypeAlias = Scalar | Pointer | Array | Struct
@@ -243,20 +243,17 @@ def extents(type_: Type) -> tuple[int | None, ...] | None:
 
 def at_byte(type_: Type | None, byte: int) -> Scalar | Pointer | None:
     """The number or the address that begins at a byte of a type."""
-    while True:
-        match type_:
-            case Scalar() | Pointer():
-                return type_ if byte == 0 else None
-            case Array(of=of, stride=stride, count=count) if stride and (count is None or byte < stride * count):
-                type_, byte = of, byte % stride
-            case Struct():
-                under = [m for m in type_.members if m.offset <= byte]
-                if not under:
-                    return None
-                member = max(under, key=lambda m: m.offset)
-                type_, byte = member.type, byte - member.offset
-            case _:
-                return None
+    match type_:
+        case Scalar() | Pointer():
+            return type_ if byte == 0 else None
+        case Array():
+            inside = type_.count is None or byte < type_.stride * type_.count
+            return at_byte(type_.of, byte % type_.stride) if type_.stride and inside else None
+        case Struct():
+            under = [m for m in type_.members if m.offset <= byte]
+            member = max(under, key=lambda m: m.offset, default=None)
+            return at_byte(member.type, byte - member.offset) if member is not None else None
+    return None
 
 
 def _id(value: object) -> Id:

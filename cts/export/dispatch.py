@@ -10,9 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
-from cts.export.cannot import CannotExpress
 from cts.job import ModuleJob
-from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, initial_memory
+from cts.model import (
+    GUARD_BYTES,
+    Buffer,
+    Case,
+    ComponentType,
+    ConversionSide,
+    MatrixConversion,
+    OpaqueMatrix,
+    initial_memory,
+)
 from cts.oracle.expectation import Allowed, Expectation
 from cts.spirv.lower import PARAMETERS, Lowered, bind, lower
 
@@ -27,12 +35,8 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
     """The files of a case's dispatch by name: FILE, the suite's own module, and arrays as .npy.
 
     `module` is what the file names as the module; that of the case's GLSL runs as well there. A buffer of
-    which the oracle allows one content has it as `expected`; others are not compared. Raises
-    CannotExpress for conversions of matrices, which a dispatch file has not.
+    which the oracle allows one content has it as `expected`; others are not compared.
     """
-    if case.opaque or case.conversions:
-        where = f"opaque.{next(iter(case.opaque))}" if case.opaque else "conversions[0]"
-        raise CannotExpress("a dispatch file has no matrices in optimal layouts, and no conversions of them", where)
     lowered = lower(case, subgroup_size)
     job = bind(lowered, case, initial_memory(case))
     names = _names(job)
@@ -50,8 +54,11 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
         contents = memory.data[GUARD_BYTES : len(memory.data) - GUARD_BYTES]
         files[f"{names[name]}.npy"] = _npy(case.buffers.get(name), contents)
         lines.append(f"  {_flow(names[name])}: {_flow(_source(case.buffers.get(name), f'{names[name]}.npy'))}")
+    lines += [f"  {_flow(names[name])}: {_flow(_matrix(matrix))}" for name, matrix in case.opaque.items()]
     bindings = {f"{s}.{b}": names[name] for (s, b), name in job.bindings.items()}
     lines.append(f"bindings: {_flow(bindings)}")
+    if case.conversions:
+        lines += ["conversions:", *(f"  - {_flow(_conversion(c, names))}" for c in case.conversions)]
     lines += _expected(case, expectation, names, files)
     files[FILE] = ("\n".join(lines) + "\n").encode()
     return files
@@ -60,7 +67,7 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
 def _names(job: ModuleJob) -> dict[str, str]:
     """The names of the buffers in the file: those of the case where they can be the names of files."""
     names: dict[str, str] = {}
-    for name in job.buffers:
+    for name in (*job.buffers, *job.opaque):
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name.removeprefix("$")).lstrip(".-") or "buffer"
         candidate, n = plain, 1
         while candidate.lower() in (taken.lower() for taken in names.values()):
@@ -114,7 +121,7 @@ def _expected(case: Case, expectation: Expectation, names: dict[str, str], files
     lines, ignored = [], []
     initial = initial_memory(case)
     for name in names:
-        if name == PARAMETERS:
+        if name == PARAMETERS or name in case.opaque:
             continue
         allowed = expectation.buffers[name]
         if allowed.intervals or allowed.identical:
@@ -126,6 +133,35 @@ def _expected(case: Case, expectation: Expectation, names: dict[str, str], files
             source = _flow(_source(case.buffers[name], file))
             lines += [*(["expected:"] if "expected:" not in lines else []), f"  {_flow(names[name])}: {source}"]
     return [*lines, *([f"ignore: {_flow(ignored)}"] if ignored else [])]
+
+
+def _matrix(matrix: OpaqueMatrix) -> dict[str, Any]:
+    """A matrix in an optimal layout as a buffer of the file."""
+    said = {
+        "layout": matrix.layout.value,
+        "component": matrix.component.value,
+        "rows": matrix.rows,
+        "cols": matrix.cols,
+    }
+    return said | ({"offset": matrix.offset} if matrix.offset else {}) | ({"zero": True} if matrix.zero else {})
+
+
+def _conversion(conversion: MatrixConversion, names: dict[str, str]) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "source": _side(conversion.source, names),
+        "destination": _side(conversion.destination, names),
+        "rows": conversion.rows,
+        "cols": conversion.cols,
+    }
+    return said | {name: True for name in ("after", "host") if getattr(conversion, name)}
+
+
+def _side(side: ConversionSide, names: dict[str, str]) -> str | dict[str, Any]:
+    """A side of a conversion; a matrix in an optimal layout by its name alone."""
+    if side.component is None or side.layout is None:
+        return names[side.of]
+    said = {"of": names[side.of], "component": side.component.value, "layout": side.layout.value}
+    return said | {name: value for name in ("offset", "stride") if (value := getattr(side, name))}
 
 
 def _freedom(buffer: Buffer, allowed: Allowed) -> str:

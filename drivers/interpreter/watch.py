@@ -8,6 +8,7 @@ Accumulations of cooperative vectors are not looked at.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -74,6 +75,8 @@ class WatchedSpace(AddressSpace):
         self._fresh: set[int] = set()
         self._owners: Array | None = None
         self._quiet = False
+        #: From which number on segments belong to a batch: none before the first, when conversions run.
+        self._lasting = sys.maxsize
         #: Whether accesses are atomic at the moment.
         self.atomic = False
 

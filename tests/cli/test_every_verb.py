@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from cts.cli.app import VERBS
+from cts.dispatch import load as load_dispatch
 from cts.export import FORMATS
 from cts.model import Case, dumps_case, loads_case, types_of
 from cts.model.types import MatrixShape, VectorShape
@@ -29,7 +30,7 @@ FAKES = Path(__file__).resolve().parents[1] / "fakes"
 WRONG, MODULES = "fake:inverted", "interpreter"
 
 #: Formats that have words for every case.
-EVERYTHING = ("bundle", "c", "spvasm", "yaml", "pytest")
+EVERYTHING = ("bundle", "c", "dispatch", "spvasm", "yaml", "pytest")
 
 
 class World:
@@ -187,12 +188,14 @@ def export(world: World) -> None:
 
 @exercise
 def dispatch(world: World) -> None:
-    for name, case in world.cases.items():
+    for name in world.cases:
         folder = exported(world, name, "dispatch")
-        assert (folder is None) == bool(case.opaque or case.conversions), name
-        if folder is not None:
-            (file,) = folder.glob("*.yaml")
-            world.cts("dispatch", str(file), "-d", MODULES)
+        assert folder is not None, name
+        (file,) = folder.glob("*.yaml")
+        world.cts("dispatch", str(file), "-d", MODULES)
+        template = folder / "template.yaml"
+        world.cts("dispatch", "--template", str(folder / "module.spv"), "-o", str(template))
+        assert load_dispatch(template).outputs
 
 
 @exercise

@@ -194,6 +194,16 @@ def vectors(b: Buffers) -> Array:
     return np.where((hidden[i, i % 16] > 0)[:, None], y, -9)
 
 
+def training(b: Buffers) -> Array:
+    x = b["source"].astype(np.float64)
+    return x.T @ (x @ b["rows"].astype(np.float64).T)
+
+
+def training_rows(b: Buffers) -> Array:
+    x = b["source"].astype(np.float64)
+    return np.pad((x @ b["columns"].astype(np.float64)).T @ x, ((0, 0), (0, 8)))
+
+
 def constants(b: Buffers) -> Array:
     x = b["source"].astype(np.float64)
     return np.stack([x + 3, x * 2, 5 - x, x + 8, np.maximum(x, -1) - 8, 8 * x], 1)
@@ -255,6 +265,8 @@ EXPECTED: dict[str, Callable[[Buffers], Array]] = {
     "subgroups_whole": subgroups_whole,
     "tensors": tensors,
     "tiles": tiles,
+    "training": training,
+    "training_rows": training_rows,
     "vectors": vectors,
     "waves": waves,
 }

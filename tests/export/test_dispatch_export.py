@@ -9,7 +9,6 @@ import pytest
 
 from cts import dispatch
 from cts.dispatch.loading import load
-from cts.export import CannotExpress
 from cts.export.dispatch import FILE, MODULE
 from cts.export.dispatch import dispatch as exported
 from cts.model import load_case
@@ -102,7 +101,12 @@ def test_what_may_differ_is_not_compared(tmp_path: Path) -> None:
     assert _run(tmp_path).verdict is Verdict.PASS
 
 
-def test_no_matrices_in_optimal_layouts() -> None:
-    case = next(c for e in corpus.entries() if e.area == "vector_conversions" and (c := load_case(e.path)).opaque)
-    with pytest.raises(CannotExpress, match="optimal layouts"):
-        exported(case, 32, registry.oracle().expect(case))
+MATRICES = [e.name for e in corpus.entries() if (c := load_case(e.path)).opaque or c.conversions]
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices_in_optimal_layouts(name: str, tmp_path: Path) -> None:
+    """Their conversions before and after, by commands and on the host, are in the file."""
+    text = _write(name, tmp_path)[FILE].decode()
+    assert "\nconversions:\n" in text
+    assert _run(tmp_path).verdict is Verdict.PASS
