@@ -82,7 +82,7 @@ def compare(case: Case, expectation: Expectation, memory: Mapping[str, Bytes]) -
     for name, buffer in case.buffers.items():
         actual = memory[name]
         inside = actual[GUARD_BYTES : GUARD_BYTES + buffer.size]
-        contents += _contents(name, buffer, expectation.buffers[name], inside)
+        contents += contents_differing(name, buffer, expectation.buffers[name], inside)
         guards += _guards(name, buffer, actual)
     return Divergence((*contents, *guards)) if contents or guards else None
 
@@ -216,7 +216,8 @@ def _check_sizes(memory: Mapping[str, Bytes], sizes: Mapping[str, int]) -> None:
             )
 
 
-def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Iterator[Differing]:
+def contents_differing(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Iterator[Differing]:
+    """The components of one buffer's contents, guards left out, that hold what is not allowed."""
     wrong = actual != allowed.exact
     for intervals in allowed.intervals if wrong.any() else ():
         size, total = intervals.component.size, len(intervals.offsets)
@@ -328,7 +329,7 @@ def differing_sets(
         if not expected.identical and (not differs.any() or not expected.intervals):
             wrong |= differs
         else:
-            for differing in _contents(name, buffer, expected, contents.reshape(-1)):
+            for differing in contents_differing(name, buffer, expected, contents.reshape(-1)):
                 wrong[differing.offsets // buffer.size] = True
         wrong |= (windows.gaps(memory[name]) != guard_pattern()[: windows.stride - windows.size]).any(axis=1)
     return wrong
