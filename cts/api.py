@@ -137,17 +137,17 @@ class AllowedValues:
     @property
     def free(self) -> npt.NDArray[np.bool_]:
         """Which components may be more than one bit pattern."""
-        return np.not_equal(self._bounds[2], 0)
+        return self._has(0xFF)
 
     @property
     def anything(self) -> npt.NDArray[np.bool_]:
         """Which components may be anything at all; their `lowest` and `highest` say nothing."""
-        return np.not_equal(self._bounds[2] & Freedom.ANY, 0)
+        return self._has(Freedom.ANY)
 
     @property
     def nan(self) -> npt.NDArray[np.bool_]:
         """Which components may be NaN beside numbers, or must be."""
-        return np.not_equal(self._bounds[2] & (Freedom.ANY | Freedom.NAN), 0)
+        return self._has(Freedom.ANY | Freedom.NAN)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -180,6 +180,10 @@ class AllowedValues:
             right[first // self.component.size] = False
             right[last // self.component.size] = False
         return right.reshape(shape)
+
+    def _has(self, flags: int) -> npt.NDArray[np.bool_]:
+        has: npt.NDArray[np.bool_] = (self._bounds[2] & np.uint8(flags)) != 0
+        return has
 
     @cached_property
     def _bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.uint8]]:
