@@ -13,7 +13,16 @@ from cts.pictures.scenes import drawable, scene
 from cts.pictures.svg import standalone
 from cts.plugins import registry
 
-__all__ = ["Limits", "Scene", "of_case", "of_finding", "scene_of_finding", "scenes_of_case"]
+__all__ = [
+    "Limits",
+    "Scene",
+    "of_case",
+    "of_explanation",
+    "of_finding",
+    "scene_of_explanation",
+    "scene_of_finding",
+    "scenes_of_case",
+]
 
 #: Instructions of which a case's page has pictures.
 MOST = 16
@@ -25,25 +34,27 @@ _TELLING = (
 )  # fmt: skip
 
 
-def of_case(case: Case, oracle: Oracle | None = None, instruction: int | None = None) -> str:
+def of_case(
+    case: Case, oracle: Oracle | None = None, instruction: int | None = None, limits: Limits | None = None
+) -> str:
     """One SVG file: where the elements of program[`instruction`] come from, or go to, without any driver.
 
     Without a number, of the instruction that the case is most likely about. Raises BadInput where there is nothing to
     draw, and for a case that is not valid.
     """
-    oracle = oracle or registry.oracle()
+    oracle, limits = oracle or registry.oracle(), limits or Limits()
     possible = _possible(case, oracle)
     if instruction is None:
         kinds = {type(case.program[n]).__name__: n for n in reversed(possible)}
         instruction = next((kinds[k] for k in _TELLING if k in kinds), possible[0] if possible else None)
     found = None
     if instruction in possible and instruction is not None:
-        found = scene(case, oracle, seen.Observed(instruction), Limits(), driver=False)
+        found = scene(case, oracle, seen.Observed(instruction), limits, driver=False)
     if found is None:
         what = "nothing to draw" if instruction is None else f"there is no picture of program[{instruction}]"
         right = f"one of {', '.join(map(str, possible))}" if possible else "a case with loads, stores or computations"
         raise BadInput("no-picture", what, case.name, right)
-    return standalone(found, Limits())
+    return standalone(found, limits)
 
 
 def of_finding(
@@ -67,9 +78,28 @@ def scene_of_finding(
 ) -> Scene | None:
     """The picture of a finding as data; None where it has nothing to draw."""
     oracle, limits = oracle or registry.oracle(), limits or Limits()
-    observed = seen.of_explanation(explanation) if explanation is not None else None
-    observed = observed or seen.of_finding(finding, oracle)
-    return None if observed is None else scene(finding.case, oracle, observed, limits, driver=True)
+    listed = seen.of_finding(finding, oracle)
+    observed = seen.of_explanation(explanation) if explanation is not None else listed
+    found = None if observed is None else scene(finding.case, oracle, observed, limits, driver=True)
+    if found is None and listed is not None:
+        found = scene(finding.case, oracle, listed.of_memory, limits, driver=True)
+    return found
+
+
+def scene_of_explanation(
+    case: Case, explanation: Explanation, oracle: Oracle | None = None, limits: Limits | None = None
+) -> Scene | None:
+    """The picture of an explained failure of a case; None where it has nothing to draw."""
+    observed = seen.of_explanation(explanation)
+    if observed is None:
+        return None
+    return scene(case, oracle or registry.oracle(), observed, limits or Limits(), driver=True)
+
+
+def of_explanation(case: Case, explanation: Explanation, oracle: Oracle | None = None) -> str | None:
+    """One SVG file of an explained failure of a case; None where it has nothing to draw."""
+    found = scene_of_explanation(case, explanation, oracle)
+    return None if found is None else standalone(found, Limits())
 
 
 def _possible(case: Case, oracle: Oracle) -> list[int]:

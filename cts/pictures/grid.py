@@ -59,11 +59,15 @@ class Mark(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """The most rows and columns of a grid that are drawn, and the most cells that have address steps in their title."""
+    """The most rows and columns of a grid that are drawn, and the most cells that have address steps in their title.
+
+    Where not `all_titles`, only framed cells have a title.
+    """
 
     rows: int = 32
     cols: int = 32
     steps: int = 24
+    all_titles: bool = True
 
 
 def _nothing(_row: int, _col: int) -> str:
@@ -106,14 +110,15 @@ class Grid:
 class Scene:
     """A picture: its panels in reading order, and what is said of it.
 
-    `op` and `index` are those of the instruction. `notes` say what is left out or not known.
+    `op` and `index` are those of the instruction, "" and None of memory alone. `notes` say what is left out or not
+    known.
     """
 
     title: str
     description: str
     grids: tuple[Grid, ...]
     op: str
-    index: int
+    index: int | None
     notes: tuple[str, ...] = ()
     legend: Mapping[str, str] = field(default_factory=dict)
 

@@ -95,6 +95,14 @@ def of_elements(case: Case, reached: Reached, component: ComponentType, instance
     return Memory(reached.buffer, component, component.size, 0, count, cols, extents, band, bits)
 
 
+def of_buffer(name: str, buffer: Buffer) -> Memory:
+    """A buffer in elements of its own type, in rows of its shape."""
+    extents, count = _shape(buffer), buffer.size // buffer.type.size
+    cols = extents[-1] if len(extents) > 1 else min(USUAL, count)
+    band = extents[-2] if len(extents) > 2 else 0
+    return Memory(name, buffer.type, buffer.type.size, 0, count, cols, extents, band, initial_bits(buffer).reshape(-1))
+
+
 def of_blocks(case: Case, reached: Reached, component: ComponentType, instance: int) -> Memory:
     """The buffer in the blocks that a decode function takes, from the pointer on, in the tensor's rows of blocks."""
     tensor = reached.tensor

@@ -21,17 +21,24 @@ from cts.pictures.grid import Ints, Mask
 class Observed:
     """The wrong elements of one instance of what program[`index`] gives or stores, and of memory.
 
+    `result` names what that is where the instruction does not: at a condition, say, what comes out wrong behind it.
     `rows`, `cols` and `bits` are (n,). `memory` has elements, in components of the buffer's type, and their bits, by
     buffer. `unknown` wrong elements are not among them.
     """
 
-    index: int
+    index: int | None
     instance: int = 0
     rows: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     cols: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     bits: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     memory: dict[str, tuple[Ints, Ints]] = field(default_factory=dict)
     unknown: int = 0
+    result: str = ""
+
+    @property
+    def of_memory(self) -> Observed:
+        """The same without any instruction: what is known of memory."""
+        return Observed(None, memory=self.memory, unknown=self.unknown)
 
     def wrong(self, shape: tuple[int, int]) -> Mask:
         """Which elements are wrong, (rows, cols)."""
@@ -47,8 +54,13 @@ class Observed:
 
 
 def of_explanation(explanation: Explanation) -> Observed | None:
-    """What an explanation holds; None where it knows of no instruction, or of no wrong element."""
+    """What an explanation holds; None where it knows of no instruction, or of no wrong element.
+
+    Of loops the oracle gives the last iteration's matrices; a matrix of another is not shown among those.
+    """
     if explanation.instruction is None or not (explanation.values or explanation.stored):
+        return None
+    if explanation.iterations and not explanation.stored:
         return None
     rows, cols, bits = _columns(explanation.values, 3)
     return Observed(
@@ -58,24 +70,25 @@ def of_explanation(explanation: Explanation) -> Observed | None:
         cols,
         bits,
         _by_buffer(explanation.stored),
-        max(0, explanation.wrong - len(rows)),
+        0 if explanation.stored else max(0, explanation.wrong - len(rows)),
+        explanation.result,
     )
 
 
 def of_finding(finding: Finding, oracle: Oracle) -> Observed | None:
-    """What a finding lists, of the instruction that gives what is stored; None where no store writes it.
+    """What a finding lists, of the instruction that gives what is stored, or of none; None where it lists nothing.
 
     Where the matrix was right before it was stored, of the store.
     """
     case, writer = finding.case, finding.writer
-    if not isinstance(writer, WrittenByInstruction):
-        return None
-    store: Any = case.program[writer.instruction]
     listed = [m for m in finding.listed if not m.guard and m.element is not None]
-    if not isinstance(store, Store) or not listed:
+    if not listed:
         return None
     memory = _by_buffer(tuple((m.buffer, m.element or 0, m.bits) for m in listed))
     unknown = max(0, finding.differing - len(finding.listed))
+    store: Any = case.program[writer.instruction] if isinstance(writer, WrittenByInstruction) else None
+    if not isinstance(writer, WrittenByInstruction) or not isinstance(store, Store):
+        return Observed(None, memory=memory, unknown=unknown)
     instance = writer.place.instance or 0
     defined = _definition(case, writer.instruction, store.stored)
     reached = oracle.reached(case, writer.instruction)

@@ -11,7 +11,7 @@ from cts.pictures.combined import combined
 from cts.pictures.grid import Limits, Scene
 from cts.pictures.loads import decoded, loaded
 from cts.pictures.observed import Observed
-from cts.pictures.stores import stored
+from cts.pictures.stores import remembered, stored
 from cts.pictures.work import Work
 
 
@@ -25,7 +25,7 @@ def scene(case: Case, oracle: Oracle, observed: Observed, limits: Limits, *, dri
     """The picture of program[`observed.index`]; with `driver`, what that did beside it. None where nothing is drawn."""
     work = Work(case, oracle, oracle.expect(case), observed.index, observed, limits, driver)
     if work.result is None:
-        return None
+        return remembered(work) if driver else None
     if work.reached is None:
         return combined(work)
     if isinstance(work.instruction, Store):

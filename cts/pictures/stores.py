@@ -121,6 +121,50 @@ def stored(work: Work) -> Scene:
     return shown
 
 
+def remembered(work: Work) -> Scene | None:
+    """Memory as it must be and as the driver left it, where no matrix tells more; beside what an instruction adds."""
+    if not work.observed.memory:
+        return None
+    name = next(iter(work.observed.memory))
+    buffer = work.case.buffers[name]
+    memory = memories.of_buffer(name, buffer)
+    allowed = work.expectation.buffers[name].exact.view(buffer.type.bits_dtype)
+    actual, wrong = _in_memory(work, memory, allowed)
+    untouched = wrong & (actual == memory.bits)
+    mark = np.where(untouched, Mark.UNTOUCHED, np.where(wrong, Mark.WRONG, Mark.NONE)).astype(np.int64)
+    nothing = np.zeros(memory.count, np.int64)
+    nobody = np.full(memory.count, NONE, np.int64)
+
+    def grid(key: str, heading: str, bits: Any, mark: Ints, text: Any) -> Grid:
+        def title_of(row: int, col: int) -> str:
+            at = row * memory.cols + col
+            if at >= memory.count:
+                return ""
+            said = f"{memory.name(at)}, byte {memory.byte(at)}: expected {value_text(buffer.type, int(allowed[at]))}"
+            return f"{said}, actual {value_text(buffer.type, int(bits[at]))}" if wrong[at] else said
+
+        return Grid(
+            key,
+            heading,
+            memory.grid(text, ""),
+            memory.grid(nobody, NO_HUE),
+            memory.grid(nothing, Texture.PLAIN),
+            memory.grid(mark, Mark.NONE),
+            memory.row_names,
+            names(memory.cols),
+            title_of,
+            memory_data(memory, nobody, 1),
+            memory.band,
+        )
+
+    expected_grid = grid("expected", f"memory {name} as it must be", allowed, nothing, short(buffer.type, allowed))
+    text = distinct(buffer.type, allowed, actual, wrong)
+    actual_grid = grid("actual", f"memory {name} as the driver left it", actual, mark, text)
+    who = f"program[{work.index}] {work.op}: " if work.index is not None else ""
+    said = f"{who}memory {name}"
+    return work.scene(said, f"{said}; {int(wrong.sum())} elements are wrong", expected_grid, actual_grid)
+
+
 def _in_memory(work: Work, memory: Memory, allowed: Any) -> tuple[Any, Mask]:
     """The actual elements of memory and which are wrong, as far as they are known."""
     actual, wrong = allowed.copy(), np.zeros(memory.count, bool)

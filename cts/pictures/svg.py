@@ -122,7 +122,7 @@ class _Panel:
     """A grid with its rows and columns of pixels."""
 
     def __init__(self, grid: Grid, limits: Limits) -> None:
-        self.grid = grid
+        self.grid, self.limits = grid, limits
         self.rows, self.cols, self.note = drawn_part(grid, limits)
         shown = grid.text[np.ix_(self.rows, self.cols)]
         longest = int(np.char.str_len(shown).max()) if shown.size else 1
@@ -214,7 +214,7 @@ class _Panel:
         if mark:
             data["mark"] = MARK_NAMES[Mark(mark)]
         attributes = "".join(f' data-{name}="{escape(value, quote=True)}"' for name, value in data.items())
-        title = escape(grid.title_of(row, col))
+        title = escape(grid.title_of(row, col)) if mark or self.limits.all_titles else ""
         shape = "g" if hue == NO_HUE else f"h{hue}"
         box = f'<rect class="{shape}" x="{x}" y="{y}" width="{self.cell - 1}" height="{HIGH - 1}"/>'
         return f"<g{attributes}>{f'<title>{title}</title>' if title else ''}{box}{label}</g>"

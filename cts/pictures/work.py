@@ -11,6 +11,7 @@ import numpy as np
 
 from cts.judging.sentences import step_text, value_text
 from cts.model import (
+    Accumulation,
     Case,
     ComponentType,
     Load,
@@ -40,8 +41,8 @@ class Work:
     case: Case
     oracle: Oracle
     expectation: Expectation
-    index: int
-    observed: Observed = field(default_factory=lambda: Observed(0))
+    index: int | None
+    observed: Observed = field(default_factory=lambda: Observed(None))
     limits: Limits = field(default_factory=Limits)
     driver: bool = False
     notes: list[str] = field(default_factory=list)
@@ -49,19 +50,24 @@ class Work:
 
     @property
     def instruction(self) -> Any:
+        assert self.index is not None
         return self.case.program[self.index]
 
     @property
     def op(self) -> str:
-        return type(self.instruction).__name__
+        return "" if self.index is None else type(self.instruction).__name__
 
     @cached_property
     def result(self) -> str | None:
         """The matrix or vector that the instruction gives, or stores."""
+        if self.index is None or isinstance(self.instruction, Accumulation):
+            return None
         instruction = self.instruction
         name = instruction.stored if isinstance(instruction, Store) else getattr(instruction, "id", None)
-        if not isinstance(instruction, (Load, Store)) and not list(references(instruction)):
-            return None  # a constant
+        if self.driver:
+            name = name or self.observed.result
+        elif not isinstance(instruction, (Load, Store)) and not list(references(instruction)):
+            return None  # a constant comes from nowhere
         shape = types_of(self.case).get(name) if name in self.expectation.matrices else None
         return name if isinstance(shape, (MatrixShape, VectorShape)) else None
 
@@ -85,7 +91,7 @@ class Work:
 
     @cached_property
     def reached(self) -> Reached | None:
-        return self.oracle.reached(self.case, self.index)
+        return None if self.index is None else self.oracle.reached(self.case, self.index)
 
     def steps(self, row: int, col: int) -> tuple[TraceStep, ...]:
         """The instruction's own steps behind an element of its result."""
