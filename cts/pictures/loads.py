@@ -32,9 +32,11 @@ def loaded(work: Work) -> Scene | None:
     in_memory = location != NONE
     wrong = observed.wrong(expected.shape) if work.driver else np.zeros(expected.shape, bool)
     actual = observed.values(expected) if work.driver else expected
-    # Where nothing is to be read, a zero is most likely no element of memory.
-    empty = ~in_memory & (actual == 0)
-    taken = np.where(wrong, np.where(empty, NONE, memories.only_place_of(memory.bits, actual)), location)
+    taken = np.where(wrong, memories.only_place_of(memory.bits, actual), location)
+    idle = wrong & ~in_memory
+    if idle.sum() > 1 and not actual[idle].any():
+        # Zeros alone, where nothing is to be read, were most likely not read either.
+        taken = np.where(idle, NONE, taken)
     instead = np.zeros(memory.count, bool)
     instead[taken[wrong & (taken != NONE) & (taken != location)]] = True
     missed = _missed(memory, location, wrong)
