@@ -118,7 +118,8 @@ def _wrong_memory(case: Case, attempt: Attempt) -> tuple[tuple[str, int, int], .
     assert attempt.divergence is not None
     groups = (g for g in attempt.divergence.groups if not g.guard)
     listed = (m for g in groups for m in mismatches(case, g, KEPT))
-    return tuple((m.buffer, m.element or 0, m.bits) for m in islice(listed, KEPT))
+    kept = islice(listed, KEPT)
+    return tuple((m.buffer, m.element, m.bits) for m in kept if m.element is not None and m.bits is not None)
 
 
 def ranked(

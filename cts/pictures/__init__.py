@@ -96,10 +96,13 @@ def scene_of_explanation(
     return scene(case, oracle or registry.oracle(), observed, limits or Limits(), driver=True)
 
 
-def of_explanation(case: Case, explanation: Explanation, oracle: Oracle | None = None) -> str | None:
+def of_explanation(
+    case: Case, explanation: Explanation, oracle: Oracle | None = None, limits: Limits | None = None
+) -> str | None:
     """One SVG file of an explained failure of a case; None where it has nothing to draw."""
-    found = scene_of_explanation(case, explanation, oracle)
-    return None if found is None else standalone(found, Limits())
+    limits = limits or Limits()
+    found = scene_of_explanation(case, explanation, oracle, limits)
+    return None if found is None else standalone(found, limits)
 
 
 def _possible(case: Case, oracle: Oracle) -> list[int]:

@@ -31,7 +31,8 @@ def combined(work: Work) -> Scene:
     operands = operands_of(work)
     parts = {n: _taking_part(work, n, steps, expected.shape, (row, col)) for n in operands}
     result_hue, operand_hues = _origins(work, operands, expected.shape)
-    said = f"program[{work.index}] {work.op}: what element ({row}, {col}) of {name} is made of"
+    said = f"program[{work.index}] {work.op}: "
+    said += f"what element ({row}, {col}) of {name} is made of" if operands else f"every element of {name}"
     grids = [operand_grid(work, n, operand_hues[n], parts[n]) for n in operands]
     return work.scene(said, said, *grids, *results_of(work, expected, result_hue, wrong))
 
@@ -104,7 +105,7 @@ def results_of(work: Work, expected: Any, hue: Ints, wrong: Mask) -> list[Grid]:
     actual = work.observed.values(expected) if work.driver else expected
     first = tuple(np.argwhere(wrong)[0]) if wrong.any() else (0, 0)
     mark = np.zeros(expected.shape, np.int64)
-    if not work.driver or wrong.any():
+    if operands_of(work) and (not work.driver or wrong.any()):
         mark[first] = Mark.FOCUS
 
     def expected_title(row: int, col: int) -> str:

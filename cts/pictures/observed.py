@@ -81,10 +81,14 @@ def of_finding(finding: Finding, oracle: Oracle) -> Observed | None:
     Where the matrix was right before it was stored, of the store.
     """
     case, writer = finding.case, finding.writer
-    listed = [m for m in finding.listed if not m.guard and m.element is not None]
+    listed = [
+        (m.buffer, m.offset, m.element, m.bits)
+        for m in finding.listed
+        if m.element is not None and m.bits is not None and not m.guard
+    ]
     if not listed:
         return None
-    memory = _by_buffer(tuple((m.buffer, m.element or 0, m.bits) for m in listed))
+    memory = _by_buffer(tuple((buffer, element, bits) for buffer, _, element, bits in listed))
     unknown = max(0, finding.differing - len(finding.listed))
     store: Any = case.program[writer.instruction] if isinstance(writer, WrittenByInstruction) else None
     if not isinstance(writer, WrittenByInstruction) or not isinstance(store, Store):
@@ -100,7 +104,7 @@ def of_finding(finding: Finding, oracle: Oracle) -> Observed | None:
     if not direct:
         return Observed(writer.instruction, instance, memory=memory, unknown=unknown)
     assert defined is not None and reached is not None
-    byte = {m.offset: m.bits for m in listed if m.buffer == reached.buffer}
+    byte = {offset: bits for buffer, offset, _, bits in listed if buffer == reached.buffer}
     here = reached.byte[instance]
     places = np.argwhere(np.isin(here, list(byte)) & (reached.status[instance] == Reach.MEMORY))
     rows, cols = places[:, 0], places[:, 1]

@@ -167,7 +167,8 @@ def remembered(work: Work) -> Scene | None:
 
 def _in_memory(work: Work, memory: Memory, allowed: Any) -> tuple[Any, Mask]:
     """The actual elements of memory and which are wrong, as far as they are known."""
-    actual, wrong = allowed.copy(), np.zeros(memory.count, bool)
+    actual = allowed.copy()
+    wrong: Mask = np.zeros(memory.count, bool)
     buffer = work.case.buffers[memory.buffer]
     if memory.buffer in work.observed.memory:
         elements, bits = work.observed.memory[memory.buffer]

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import cycle
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
@@ -209,6 +211,27 @@ def test_the_numbers_are_those_of_the_run(runs: tuple[Run, Run], text: str) -> N
     assert text.count('data-row="results"') == len(run_.results)
     assert text.count('data-row="failures"') == len(run_.findings())
     assert f"<strong>{sum(r.known != '' for r in run_.results)}</strong> known by the baseline" in text
+
+
+@pytest.mark.parametrize("causes", [4, 100])
+def test_a_page_of_a_thousand_failures_stays_small(runs: tuple[Run, Run], causes: int) -> None:
+    """Below 5 MB: pictures and case files have a budget, and the page says what is left out."""
+    explanations = read(runs[0])
+    found = [r for r in runs[0].findings() if r.finding is not None]
+    results, known = [], {}
+    for n, result in zip(range(1000), cycle(found), strict=False):
+        assert result.finding is not None
+        case = msgspec.structs.replace(result.finding.case, name=f"{result.finding.case.name}.n{n}")
+        driver = f"{result.driver}.{n * causes // 1000}"
+        explanation = explanations.get((result.driver, result.finding.case.content_hash))
+        if explanation is not None:
+            known[driver, case.content_hash] = explanation
+        finding = msgspec.structs.replace(result.finding, case=case)
+        results.append(msgspec.structs.replace(result, driver=driver, name=case.name, finding=finding))
+    text = page(replace(runs[0], results=results), None, known, {}, coverage=False)
+    assert len(text.encode()) < 5_000_000
+    assert text.count('data-row="failures"') == 1000
+    assert ("more pictures would make this page too large" in text) == (causes > 50)
 
 
 def chromium() -> str:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from cts.model import Case
 
 #: The characters that the pictures of a page may take, and what is drawn of each.
-PICTURES, LIMITS = 1_800_000, Limits(rows=24, cols=24, steps=8, all_titles=False)
+PICTURES, LIMITS = 1_500_000, Limits(rows=24, cols=24, steps=8, all_titles=False)
 
-#: The characters that the case files of a page may take.
-CASES = 1_500_000
+#: The characters that the case files of a page may take, and how many causes have all that is known of a failure.
+CASES, CAUSES = 1_200_000, 50
 
 Explanations = Mapping[tuple[str, str], "Explanation"]
 
@@ -86,10 +86,13 @@ class _Cards:
         self.cited.add(group.cause.fact)
         shown = self._failure(lead)
         finding = lead.result.finding
-        if finding is not None:
+        shown["in_full"] = finding is not None and number <= CAUSES
+        if finding is not None and shown["in_full"]:
             explanation = self._explanation(lead)
             shown |= details(explanation, finding, self.cited)
             shown["picture"] = self.pictures.of(finding, explanation)
+        elif finding is not None:
+            self.pictures.left_out += 1
         return {
             "id": f"cause-{number}",
             "cause": group.cause,
