@@ -88,9 +88,7 @@ def main() -> int:
     parser.add_argument("--source-version", metavar="TEXT", help="default: the commit of the checkout")
     parser.add_argument("--only", metavar="TEXT", action="append", default=[], help="modules whose names contain it")
     parser.add_argument("--case", metavar="TEXT", action="append", default=[], help="cases whose names contain it")
-    parser.add_argument(
-        "--staging", action="store_true", help="attention copies keys to workgroup memory, as on NVIDIA"
-    )
+    parser.add_argument("--staging", action="store_true", help="attention stages keys in workgroup memory")
     parser.add_argument("--files", metavar="DIR", type=Path, help="keep the dispatch files")
     parser.add_argument("--json", metavar="FILE", type=Path, help="every dispatch, as JSON")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
@@ -115,8 +113,9 @@ def run(given: argparse.Namespace) -> int:
         there = [m for m in chosen if m.file]
         size = sum((folder / m.file).stat().st_size for m in there)
         print(
-            f"{len(there)} of {len(chosen)} modules of {manifest.source or 'unknown version'} (shaders {manifest.digest},"
-            f" compiled by {manifest.compiler}), {size / 1e6:.1f} MB, {time.perf_counter() - start:.0f} s"
+            f"{len(there)} of {len(chosen)} modules of {manifest.source or 'unknown version'} (shaders"
+            f" {manifest.digest}, compiled by {manifest.compiler}), {size / 1e6:.1f} MB,"
+            f" {time.perf_counter() - start:.0f} s"
         )
         for why, count in Counter(m.why for m in chosen if not m.file).most_common():
             print(f"  missing: {count} modules: {why}")
