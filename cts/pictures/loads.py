@@ -76,7 +76,7 @@ def loaded(work: Work) -> Scene | None:
     )
 
     def expected_title(row: int, col: int) -> str:
-        said = f"{name}({row}, {col}): {value_text(component, int(expected[row, col]))}"
+        said = f"{name}({row}, {col}): {work.allowed(row, col)}"
         if in_memory[row, col]:
             said += f", from {memory.name(int(location[row, col]))}, byte {int(reached.byte[instance, row, col])}"
         return said + (f"; {how(texture[row, col])}" if texture[row, col] else "")
@@ -84,7 +84,7 @@ def loaded(work: Work) -> Scene | None:
     def actual_title(row: int, col: int) -> str:
         if not wrong[row, col]:
             return expected_title(row, col)
-        said = f"{name}({row}, {col}): expected {value_text(component, int(expected[row, col]))}"
+        said = f"{name}({row}, {col}): expected {work.allowed(row, col)}"
         said += f" from {memory.name(int(location[row, col]))}" if in_memory[row, col] else ""
         said += f", actual {value_text(component, int(actual[row, col]))}"
         if taken[row, col] != NONE:
@@ -166,7 +166,7 @@ def decoded(work: Work) -> Scene:
         return said + (f"; {how(texture[row, col])}" if texture[row, col] else "")
 
     def expected_title(row: int, col: int) -> str:
-        return f"{element(row, col)}; {value_text(component, int(expected[row, col]))}"
+        return f"{element(row, col)}; {work.allowed(row, col)}"
 
     def actual_title(row: int, col: int) -> str:
         if not wrong[row, col]:
