@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -189,9 +188,7 @@ def test_conversions_have_both_values_with_their_bits() -> None:
     svg = pictures.of_finding(found, explanation, ORACLE)
     assert svg is not None
     title = next(c.title for c in panels(svg)["actual"] if c.data.get("mark") == "wrong")
-    assert re.match(
-        r"d0\(\d+, \d+\): expected 0x7e \(448.0\), actual 0x7f \(nan\), of x0\(0, 0\): 0x43fa0000 \(500", title
-    )
+    assert title.startswith("d0(0, 0): expected 0x7e (448.0), actual 0x7f (nan), of x0(0, 0): 0x43fa0000 (500.0)")
     assert "NU-033" in title
 
 

@@ -406,6 +406,13 @@ def pages(text: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.parametrize("name", ["matrix_programs.kernel.gemm_alpha_beta", "matrix_programs.kernel.flash_attention"])
+def test_a_page_of_a_large_case_stays_small(name: str) -> None:
+    text = page_of_case(corpus_case(name), registry.oracle())
+    assert text.count("<figure>") > 4
+    assert len(text.encode()) < 3_000_000
+
+
 @pytest.mark.parametrize("of", ["case", "failure"])
 def test_pages_of_a_case_and_of_a_failure_are_well_formed(pages: dict[str, str], of: str) -> None:
     found = outline(pages[of])
