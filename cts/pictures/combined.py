@@ -34,7 +34,9 @@ def combined(work: Work) -> Scene:
     said = f"program[{work.index}] {work.op}: "
     said += f"what element ({row}, {col}) of {name} is made of" if operands else f"every element of {name}"
     grids = [operand_grid(work, n, operand_hues[n], parts[n]) for n in operands]
-    return work.scene(said, said, *grids, *results_of(work, expected, result_hue, wrong))
+    alike = len(operands) == 1 and work.bits(operands[0]).shape == expected.shape
+    source = operands[0] if alike and not _named(work, operands[0], steps) else None
+    return work.scene(said, said, *grids, *results_of(work, expected, result_hue, wrong, source))
 
 
 def multiplied(work: Work, memory: Memory) -> Scene:
@@ -97,8 +99,11 @@ def operand_grid(work: Work, name: str, hue: Ints, focus: Mask | None) -> Grid:
     return matrix_grid(work, "operand", f"operand {name}", bits, hue, mark=mark, title_of=title_of, component=component)
 
 
-def results_of(work: Work, expected: Any, hue: Ints, wrong: Mask) -> list[Grid]:
-    """The result as it must be and, where a driver is looked at, as that has it."""
+def results_of(work: Work, expected: Any, hue: Ints, wrong: Mask, source: str | None = None) -> list[Grid]:
+    """The result as it must be and, where a driver is looked at, as that has it.
+
+    `source` is the only operand of what goes element by element, such as a conversion: titles have its values, too.
+    """
     name = work.result
     assert name is not None
     component = work.component(name)
@@ -108,15 +113,21 @@ def results_of(work: Work, expected: Any, hue: Ints, wrong: Mask) -> list[Grid]:
     if operands_of(work) and (not work.driver or wrong.any()):
         mark[first] = Mark.FOCUS
 
+    def origin(row: int, col: int) -> str:
+        if source is None:
+            return ""
+        return f", of {source}({row}, {col}): {value_text(work.component(source), int(work.bits(source)[row, col]))}"
+
     def expected_title(row: int, col: int) -> str:
-        said = f"{name}({row}, {col}): {value_text(component, int(expected[row, col]))}"
+        said = f"{name}({row}, {col}): {work.allowed(row, col)}{origin(row, col)}"
         return said + (work.steps_title(row, col) if (row, col) == first else "")
 
     def actual_title(row: int, col: int) -> str:
         if not wrong[row, col]:
             return expected_title(row, col)
-        said = f"{name}({row}, {col}): expected {value_text(component, int(expected[row, col]))}"
-        return f"{said}, actual {value_text(component, int(actual[row, col]))}{work.steps_title(row, col)}"
+        said = f"{name}({row}, {col}): expected {work.allowed(row, col)}"
+        said += f", actual {value_text(component, int(actual[row, col]))}{origin(row, col)}"
+        return said + work.steps_title(row, col)
 
     grids = [matrix_grid(work, "expected", f"{name} as it must be", expected, hue, mark=mark, title_of=expected_title)]
     if work.driver:

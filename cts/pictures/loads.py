@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from cts.judging.sentences import value_text
+from cts.model import Store
 from cts.pictures import memory as memories
 from cts.pictures.combined import multiplied
 from cts.pictures.grid import NO_HUE, Grid, Ints, Mark, Mask, Scene, Texture, hues, names, short
 from cts.pictures.memory import NONE, Memory
 from cts.pictures.work import Work, distinct, elements_of, how, listed, matrix_grid, memory_data, places_of, textures_of
+
+#: How far the colours of neighbouring instances are from each other.
+INSTANCE_HUES = 5
 
 
 def loaded(work: Work) -> Scene | None:
@@ -72,7 +76,7 @@ def loaded(work: Work) -> Scene | None:
     )
 
     def expected_title(row: int, col: int) -> str:
-        said = f"{name}({row}, {col}): {value_text(component, int(expected[row, col]))}"
+        said = f"{name}({row}, {col}): {work.allowed(row, col)}"
         if in_memory[row, col]:
             said += f", from {memory.name(int(location[row, col]))}, byte {int(reached.byte[instance, row, col])}"
         return said + (f"; {how(texture[row, col])}" if texture[row, col] else "")
@@ -80,7 +84,7 @@ def loaded(work: Work) -> Scene | None:
     def actual_title(row: int, col: int) -> str:
         if not wrong[row, col]:
             return expected_title(row, col)
-        said = f"{name}({row}, {col}): expected {value_text(component, int(expected[row, col]))}"
+        said = f"{name}({row}, {col}): expected {work.allowed(row, col)}"
         said += f" from {memory.name(int(location[row, col]))}" if in_memory[row, col] else ""
         said += f", actual {value_text(component, int(actual[row, col]))}"
         if taken[row, col] != NONE:
@@ -95,6 +99,8 @@ def loaded(work: Work) -> Scene | None:
     expected_grid = matrix_grid(
         work, "expected", title, expected, own_hue, texture=texture, title_of=expected_title, data={"from": places}
     )
+    if any(_stores_to(work, n, reached.buffer) for n in range(work.index or 0)):
+        work.notes.append(f"{reached.buffer} is shown as it is before the program, which stores to it")
     described = f"program[{work.index}] {work.op}: which element of {reached.buffer} each element of {name} is"
     if not work.driver:
         return work.scene(described, described, source, expected_grid, _by_instance(work, memory))
@@ -160,7 +166,7 @@ def decoded(work: Work) -> Scene:
         return said + (f"; {how(texture[row, col])}" if texture[row, col] else "")
 
     def expected_title(row: int, col: int) -> str:
-        return f"{element(row, col)}; {value_text(component, int(expected[row, col]))}"
+        return f"{element(row, col)}; {work.allowed(row, col)}"
 
     def actual_title(row: int, col: int) -> str:
         if not wrong[row, col]:
@@ -231,6 +237,12 @@ def decoded(work: Work) -> Scene:
     return found
 
 
+def _stores_to(work: Work, number: int, buffer: str) -> bool:
+    stores = isinstance(work.case.program[number], Store)
+    reached = work.oracle.reached(work.case, number) if stores else None
+    return reached is not None and reached.buffer == buffer
+
+
 def _missed(memory: Memory, location: Ints, wrong: Mask) -> Mask:
     """Locations all of whose elements are wrong."""
     own = np.zeros(memory.count, np.int64)
@@ -262,7 +274,7 @@ def _by_instance(work: Work, memory: Memory) -> Grid | None:
         "instances",
         f"memory {reached.buffer}: which instance reads each element",
         memory.grid(texts, ""),
-        memory.grid(hues(number, number != NONE), NO_HUE),
+        memory.grid(hues(INSTANCE_HUES * number, number != NONE), NO_HUE),
         np.zeros((memory.rows, memory.cols), np.int64),
         np.zeros((memory.rows, memory.cols), np.int64),
         memory.row_names,

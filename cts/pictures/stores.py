@@ -176,5 +176,5 @@ def _in_memory(work: Work, memory: Memory, allowed: Any) -> tuple[Any, Mask]:
         changed = np.zeros(len(flat), bool)
         flat[elements], changed[elements] = bits.astype(np.uint64).astype(flat.dtype), True
         actual = flat.view(np.uint8).view(memory.component.bits_dtype)
-        wrong = np.repeat(changed, buffer.type.size).reshape(memory.count, -1).any(axis=1)
+        wrong |= np.repeat(changed, buffer.type.size).reshape(memory.count, -1).any(axis=1)
     return actual, wrong

@@ -13,7 +13,7 @@ from cts.pictures.names import MARK_NAMES, MEANINGS, TEXTURE_NAMES
 #: The height of a cell, the advance of a character of 12 pixels, and the least width of a cell, in pixels.
 HIGH, ADVANCE, LEAST = 22, 7.3, 24
 
-#: Between bands of rows, above the first row of cells, and between panels.
+#: Between bands of rows and where some are left out, above the first row of cells, and between panels.
 BAND, HEAD, GAP = 10, 42, 28
 
 #: The widest that panels are drawn beside each other.
@@ -130,8 +130,10 @@ class _Panel:
         self.cell = max(LEAST, round(ADVANCE * max(longest, named) + 8))
         self.left = round(ADVANCE * max((len(grid.row_names[r]) for r in self.rows.tolist()), default=1) + 8)
         self.y = self._tops()
+        self.x = self._lefts()
         bottom = (float(self.y[-1]) if len(self.y) else HEAD) + HIGH
-        self.width = max(self.left + self.cell * len(self.cols) + 2, 8.4 * len(grid.title), 6.6 * len(self.note))
+        right = self._x(len(self.cols) - 1) + self.cell if len(self.cols) else self.left
+        self.width = max(right + 2, 8.4 * len(grid.title), 6.6 * len(self.note))
         self.height = bottom + (22 if self.note else 4)
 
     def _tops(self) -> Ints:
@@ -144,6 +146,14 @@ class _Panel:
             gaps |= np.diff(bands, prepend=bands[0]) > 0
         tops: Ints = HEAD + HIGH * np.arange(len(self.rows)) + BAND * np.cumsum(gaps)
         return tops
+
+    def _lefts(self) -> Ints:
+        """The left side of each column: with a gap where columns are left out."""
+        if not len(self.cols):
+            return self.cols
+        gaps = np.diff(self.cols, prepend=self.cols[0] - 1) > 1
+        lefts: Ints = self.left + self.cell * np.arange(len(self.cols)) + BAND * np.cumsum(gaps)
+        return lefts
 
     @property
     def said(self) -> str:
@@ -182,7 +192,7 @@ class _Panel:
             yield f'<text class="o" x="0" y="{self.height - 4:g}">{escape(self.note)}</text>'
 
     def _x(self, n: int) -> int:
-        return self.left + n * self.cell
+        return int(self.x[n])
 
     def _boxes(self, cells: np.ndarray) -> str:
         """Stretches of cells that say nothing but a value, as one path."""

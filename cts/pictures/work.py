@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from cts.explain.elements import expected_text
+from cts.explain.results import Result, compared
 from cts.judging.sentences import step_text, value_text
 from cts.model import (
     Accumulation,
@@ -81,6 +83,17 @@ class Work:
         every = self.expectation.matrices[name]
         matrix = every[min(self.instance, len(every) - 1)]
         return matrix if matrix.ndim == 2 else matrix[None]
+
+    def allowed(self, row: int, col: int) -> str:
+        """The value that an element of the result must have, or what it may be, as text."""
+        return expected_text(self._expected, (self.instance, row, col))
+
+    @cached_property
+    def _expected(self) -> Result:
+        assert self.result is not None
+        name = self.result
+        bits, spread = self.expectation.matrices[name], self.expectation.spreads.get(name)
+        return compared(self.index or 0, name, self.component(name), bits, bits, spread)
 
     def instances(self, name: str) -> int:
         return len(self.expectation.matrices[name])

@@ -155,6 +155,15 @@ def test_stores_show_memory() -> None:
     assert {c.data["to"] for c in drawn["matrix"] if "to" in c.data} == {c.data["at"] for c in drawn["expected"]}
 
 
+def test_titles_have_every_value_that_is_allowed() -> None:
+    _, found, explanation = found_by("decode-pointer-component-scaled", "block_loads.address.blocks_of_columns")
+    svg = pictures.of_finding(found, explanation, ORACLE)
+    assert svg is not None
+    title = next(c.title for c in panels(svg)["actual"] if c.data["at"] == "0,1")
+    assert "element (8, 0) of block (0, 1), at byte 18" in title
+    assert explanation.elements[0].expected in title and " to " in explanation.elements[0].expected
+
+
 def test_decoded_blocks() -> None:
     """Which block, and which element within it: of the coordinates that the decode function gets."""
     drawn = panels(pictures.of_case(corpus_case("block_loads.address.blocks_of_columns"), ORACLE))
@@ -172,6 +181,15 @@ def test_decoded_blocks() -> None:
 def test_what_a_result_is_made_of(name: str, operand: int, parts: int) -> None:
     scene = next(s for s in pictures.scenes_of_case(corpus_case(name), ORACLE) if s.grids[0].key == "operand")
     assert (scene.grids[operand].mark == Mark.FOCUS).sum() == parts
+
+
+def test_conversions_have_both_values_with_their_bits() -> None:
+    _, found, explanation = found_by("float8-saturation-ignored", "conversions.float8.e4m3_saturated")
+    svg = pictures.of_finding(found, explanation, ORACLE)
+    assert svg is not None
+    title = next(c.title for c in panels(svg)["actual"] if c.data.get("mark") == "wrong")
+    assert title.startswith("d0(0, 0): expected 0x7e (448.0), actual 0x7f (nan), of x0(0, 0): 0x43fa0000 (500.0)")
+    assert "NU-033" in title
 
 
 def test_transposed_elements_have_the_colour_of_their_source() -> None:

@@ -228,7 +228,7 @@ def test_a_page_of_a_thousand_failures_stays_small(runs: tuple[Run, Run], causes
             known[driver, case.content_hash] = explanation
         finding = msgspec.structs.replace(result.finding, case=case)
         results.append(msgspec.structs.replace(result, driver=driver, name=case.name, finding=finding))
-    text = page(replace(runs[0], results=results), None, known, {}, coverage=False)
+    text = page(replace(runs[0], results=tuple(results)), None, known, {}, coverage=False)
     assert len(text.encode()) < 5_000_000
     assert text.count('data-row="failures"') == 1000
     assert ("more pictures would make this page too large" in text) == (causes > 50)
@@ -348,12 +348,36 @@ def test_filters_in_a_browser(browse: Browse, runs: tuple[Run, Run], text: str) 
     document = browse(text, "#driver=fake%3Awrong&text=REDUCTIONS")
     assert shown(document, "failures") == {("fake:wrong", "reductions.add.row_f32")}
     assert shown(document, "results") == {("fake:wrong", "reductions.add.row_f32")}
+    groups = [a for _, a in outline_of(document) if "data-group" in a]
+    left = [a for a in groups if "hidden" not in a]
+    assert len(left) == 1 < len(groups), "a cause without any failure that is shown is hidden, too"
     document = browse(text, "#verdict=crash")
     assert {driver for driver, _ in shown(document, "failures")} == {"fake:crash"}
     document = browse(text, "#status=known")
     expected = {("fake:wrong", "reductions.add.row_f32"), ("fake:wrong", EDGE), ("fake:crash", EDGE)}
     assert shown(document, "failures") >= expected
     assert (MUTANT, WIDTH) not in shown(document, "failures")
+
+
+def test_copy_buttons_and_links_in_a_browser(browse: Browse, text: str) -> None:
+    """They are there with JavaScript alone, and say what they did. A link opens what is folded around its target."""
+    assert text.count("data-copy=") == len(re.findall(r'class="copy" data-copy="[^"]*" hidden>', text)) > 0
+    ids = set(outline(text).ids)
+    assert set(re.findall(r'data-copy="([^"]*)"', text)) <= ids
+    script = """<script>
+      const told = document.getElementById("told");
+      new MutationObserver(() => { if (told.textContent) document.body.dataset.said = told.textContent; })
+        .observe(told, {childList: true});
+      document.querySelector("[data-copy]").click();
+    </script></body>"""
+    document = browse(text.replace("</body>", script))
+    assert re.search(r'<body data-said="(Copied\.|Selected: copy it with the keyboard\.)"', document)
+    assert "hidden" not in next(a for _, a in outline_of(document) if "data-copy" in a)
+    folded = re.search(r'<details class="others">.*?<article id="(f\d+)"', text, re.S)
+    assert folded is not None
+    document = browse(text, f"#{folded[1]}")
+    opened = [a for tag, a in outline_of(document) if tag == "details" and "open" in a]
+    assert len(opened) == 1 and opened[0].get("class") == "others"
 
 
 def named(result: Result) -> str:
@@ -380,6 +404,24 @@ def pages(text: str) -> dict[str, str]:
         "case": page_of_case(corpus_case(EDGE), oracle),
         "failure": page_of_failure(case, explain(case, open_driver(MUTANT), oracle), oracle),
     }
+
+
+@pytest.mark.parametrize("name", ["matrix_programs.kernel.gemm_alpha_beta", "matrix_programs.kernel.flash_attention"])
+def test_a_page_of_a_large_case_stays_small(name: str) -> None:
+    text = page_of_case(corpus_case(name), registry.oracle())
+    assert text.count("<figure>") > 4
+    assert len(text.encode()) < 3_000_000
+
+
+@pytest.mark.parametrize("of", ["case", "failure"])
+def test_pages_of_a_case_and_of_a_failure_are_well_formed(pages: dict[str, str], of: str) -> None:
+    found = outline(pages[of])
+    assert len(found.ids) == len(set(found.ids)) and {link[1:] for link in found.links} <= set(found.ids)
+    assert found.headings[0] == 1 and found.headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(found.headings, found.headings[1:], strict=False))
+    assert "http://" not in pages[of] and "url(" not in pages[of]
+    assert all(a.get("role") == "img" and a.get("aria-label") for tag, a in found.tags
+               if tag == "svg" and "aria-hidden" not in a)  # fmt: skip
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -11,7 +11,7 @@ from cts.coverage.facts import text_of
 from cts.judging.sentences import step_parts, writer_text
 from cts.model import dumps_case
 from cts.oracle.expectation import Oracle
-from cts.pictures import Limits, scenes_of_case
+from cts.pictures import MOST, Limits, scenes_of_case
 from cts.pictures.svg import STYLE
 from cts.report.html.cards import ALSO, Cited, explained, figure, headline, marked, program
 from cts.report.html.view import view
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from cts.explain import Explanation
     from cts.model import Case
+
+#: How many pictures a page of a case has in full size, and what is drawn of each where there are more.
+FEW, SMALL = 4, Limits(rows=16, cols=16, steps=8)
 
 
 def page(
@@ -47,16 +50,18 @@ def page_of_case(case: Case, oracle: Oracle) -> str:
 
     Raises BadInput for a case that is not valid.
     """
-    limits, cited = Limits(), Cited()
+    cited = Cited()
     cited.add(*case.covers)
-    scenes = [figure(s, limits) for s in scenes_of_case(case, oracle, limits)]
+    scenes = scenes_of_case(case, oracle)
+    limits = Limits() if len(scenes) <= FEW else SMALL
     return _rendered(
         "case.html.jinja",
         {
             "case": case,
             "yaml": dumps_case(case).rstrip(),
             "program": program(case, None),
-            "figures": scenes,
+            "figures": [figure(s, limits) for s in scenes],
+            "most": MOST,
             "cited": cited.texts(),
         },
     )
