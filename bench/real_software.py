@@ -192,8 +192,9 @@ def _run(
     device = _device(spec, given.staging)
     for n, part in enumerate(_parts(modules, device, given.case)):
         path = _written(part, folder, files / str(n))
+        results = run_cases(path, [spec])
         before = time.perf_counter()
-        for (module, plan), result in zip(part, run_cases(path, [spec]), strict=True):
+        for (module, plan), result in zip(part, results, strict=True):
             now = time.perf_counter()
             report = _report(spec, module, plan, result.runs[0], now - before)
             line = f"{report.verdict}: {module.name} {plan.format}: {plan.name}, {report.seconds:.1f} s"
