@@ -261,6 +261,7 @@ class Finding(Struct, frozen=True):
     expected value comes about, from the store back. `policy` says which policy of this suite the failure rests on,
     where no specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or the run
     dies with it; `reduction` says which pass of the reducer took which step, None where the case was not reduced.
+    `found` is the case before it was made smaller; None where that is the same.
     """
 
     case: Case
@@ -272,6 +273,7 @@ class Finding(Struct, frozen=True):
     shrunk: bool = True
     policy: str = ""
     reduction: Reduction | None = None
+    found: Case | None = None
 
     @property
     def differing(self) -> int:

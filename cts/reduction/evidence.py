@@ -7,15 +7,24 @@ from typing import NamedTuple
 import numpy as np
 
 from cts.judging.compare import Bits, Differing, Divergence
+from cts.judging.guesses import RightBeforeStore, WrongBeforeStore, guesses
+from cts.judging.judge import Attempt
 from cts.model import (
     Accumulation,
     Case,
     Computation,
+    LayoutInstruction,
     Load,
     Pointer,
+    Setter,
+    TensorInstruction,
+    TensorLayoutSetDimension,
+    base_of,
     encode,
+    factors_of,
     initial_bits,
 )
+from cts.oracle.expectation import Expectation
 
 
 class Evidence(NamedTuple):
@@ -45,6 +54,27 @@ def evidence(case: Case, divergence: Divergence) -> Evidence:
         whole and all(_differs(case, g, g.actual) for g in groups),
         _counting(case),
     )
+
+
+def tells(case: Case, attempt: Attempt, expectation: Expectation) -> bool:
+    """Whether something is said of what a failure looks like, beside whether a matrix is wrong before it is stored."""
+    if attempt.divergence is None or attempt.outcome is None:
+        return False
+    found = guesses(case, expectation, attempt.divergence, attempt.outcome.memory, attempt.outcome.matrices)
+    return any(not isinstance(guess, WrongBeforeStore | RightBeforeStore) for guess in found)
+
+
+def is_sized(case: Case) -> bool:
+    """Whether every tensor load and store has a layout whose dimensions were set, none of them to 0."""
+    sized: dict[str, bool] = {}
+    for i in case.program:
+        if isinstance(i, TensorLayoutSetDimension):
+            sized[i.id] = all(base_of(d) != 0 or factors_of(d).any_set for d in i.dims)
+        elif isinstance(i, LayoutInstruction):
+            sized[i.id] = isinstance(i, Setter) and sized[i.of]
+        elif isinstance(i, TensorInstruction) and not sized[i.layout]:
+            return False
+    return True
 
 
 def is_weaker(one: Evidence, other: Evidence) -> bool:

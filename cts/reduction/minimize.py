@@ -22,7 +22,7 @@ from cts.model import Case
 from cts.model.plain import plain
 from cts.oracle.expectation import Expectation, Oracle
 from cts.reduction.cost import size
-from cts.reduction.evidence import Evidence, evidence, is_weaker
+from cts.reduction.evidence import Evidence, evidence, is_sized, is_weaker, tells
 from cts.reduction.interface import Candidate
 from cts.reduction.passes import PASSES
 from cts.reduction.reducer import reduce_by
@@ -82,12 +82,12 @@ def minimize(
 ) -> Minimized:
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
 
-    A crash stays a crash (of one fault code, where the driver gives one), a failure a failure; and as
-    long as no instruction less is left, a failure keeps its evidence (`cts.reduction.evidence`). The
-    result is never larger than the case, and depends on nothing but the driver's answers and the
-    budget. Only cases that are `wanted` are run. `emit` is told after each step how small the
-    best is; an interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case
-    passes, cannot be run or does not end the same way twice.
+    A crash stays a crash (of one fault code, where the driver gives one), a failure a failure that says what it looks
+    like if it did; and as long as no instruction less is left, a failure keeps its evidence (`cts.reduction.evidence`).
+    Tensors keep dimensions other than 0. The result is never larger than the case, and depends on nothing but the
+    driver's answers and the budget. Only cases that are `wanted` are run. `emit` is told after each step how small the
+    best is; an interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case passes,
+    cannot be run or does not end the same way twice.
     """
     search = _Search(driver, oracle, budget or Budget(), emit, wanted, _original(case, driver, oracle))
     stopped = Stopped.COMPLETE
@@ -161,6 +161,8 @@ class _Search:
         self.size = self.before = original.reduction.before
         self.kind = _kind(original.attempt)
         self.evidence = _evidence(original.case, original.attempt)
+        expectation = oracle.expect(original.case)
+        self.tells, self.is_sized = tells(original.case, original.attempt, expectation), is_sized(original.case)
         self.runs = original.reduction.runs
         self.flaky = 0
         self.steps: list[Step] = []
@@ -187,7 +189,9 @@ class _Search:
     def _is_taken(self, question: _Question, attempt: Attempt) -> bool:
         case = question.candidate.case
         return (
-            _kind(attempt) == self.kind and self._convinces(case, attempt) and self._repeats(case, question.expectation)
+            _kind(attempt) == self.kind
+            and self._convinces(question, attempt)
+            and self._repeats(case, question.expectation)
         )
 
     def _take(self, candidate: Candidate, attempt: Attempt) -> None:
@@ -228,6 +232,8 @@ class _Search:
                 continue
             self.tried.add(written)
             self._left()
+            if self.is_sized and not is_sized(case):
+                continue  # a tensor without dimensions would be another case
             if self.wanted(case) and refusal(self.driver, case) is None:
                 expectation = self._expectation(case)
                 if expectation is not None:
@@ -240,8 +246,11 @@ class _Search:
         except BadInput:
             return None
 
-    def _convinces(self, case: Case, attempt: Attempt) -> bool:
-        """Whether a case that fails has fewer instructions than the best, or shows as much of what is wrong."""
+    def _convinces(self, question: _Question, attempt: Attempt) -> bool:
+        """Whether a failure still says what is wrong and, unless it has fewer instructions, shows as much of it."""
+        case = question.candidate.case
+        if self.tells and not tells(case, attempt, question.expectation):
+            return False
         if self.evidence is None or size(case)[0] < self.size[0]:
             return True
         shown = _evidence(case, attempt)

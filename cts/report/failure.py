@@ -1,4 +1,4 @@
-"""One failure as text: the case, what differs, how the address is computed, and how to reproduce it."""
+"""One failure as text: what differs, the case, how the address is computed, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -121,6 +121,11 @@ def saved_case(result: Result, save_dir: Path) -> Path:
     return save_dir / f"{file_name(result.finding.case.name)}.yaml"
 
 
+def saved_found(result: Result, save_dir: Path) -> Path:
+    """Where the case of a finding is kept as it was before it was made smaller."""
+    return saved_case(result, save_dir).with_suffix(".found.yaml")
+
+
 def file_name(name: str) -> str:
     """A name that every file system takes: on Windows a device's name is no name of a file, whatever its suffix.
 
@@ -154,23 +159,35 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
         seed = f" of seed {header.seed}" if header else ""
         then = "then shrunk" if finding.shrunk else "not shrunk: quarantine"
         yield f"found at example {result.examples}{seed}, {then}"
-    if finding is not None:
-        yield ""
-        yield dumps_case(finding.case).rstrip()
     if result.detail:
         yield ""
         yield result.detail
-    if finding is not None and finding.counts:
+    if finding is not None:
+        if finding.counts:
+            yield ""
+            yield from summary(finding)
         yield ""
-        yield from difference(finding, most)
+        yield dumps_case(finding.case).rstrip()
+        if further := list(details(finding, most)):
+            yield ""
+            yield from further
     yield ""
     yield f"reproduce: {reproduce(result, save_dir, header)}"
+    if finding is not None and finding.found is not None and save_dir is not None:
+        path = shlex.quote(str(saved_found(result, save_dir)))
+        yield f"as it was found, with {len(finding.found.program)} instructions: {path}"
 
 
 def difference(finding: Finding, most: int | None) -> Iterator[str]:
     """Lines: what differs, the first element and the others up to `most`, and how the first comes about."""
+    yield from summary(finding)
+    yield from details(finding, most)
+
+
+def summary(finding: Finding) -> Iterator[str]:
+    """Lines: how many elements differ, the first of them, and what it looks like."""
     yield from _differing(finding)
-    first, *others = finding.listed
+    first = finding.listed[0]
     yield f"first: {place(first)}"
     if finding.writer is not None:
         yield f"  {writer_text(finding.writer)}"
@@ -180,6 +197,11 @@ def difference(finding: Finding, most: int | None) -> Iterator[str]:
         yield f"by this suite's policy, not by the specifications' text: {finding.policy}"
     for guess in finding.guesses:
         yield f"looks like: {guess_text(guess)}"
+
+
+def details(finding: Finding, most: int | None) -> Iterator[str]:
+    """Lines: elements that differ after the first, up to `most` with it, and how the first comes about."""
+    others = finding.listed[1:]
     shown = others if most is None else others[: most - 1]
     if shown:
         yield "then:"

@@ -7,7 +7,7 @@ from pathlib import Path
 from cts.errors import HarnessTrouble
 from cts.judging.events import Event, GeneratorFault, Result, RunStarted
 from cts.model import dumps_case
-from cts.report.failure import fault_text, file_name, full, saved_case, saved_fault
+from cts.report.failure import fault_text, file_name, full, saved_case, saved_fault, saved_found
 
 
 class Saver:
@@ -25,6 +25,8 @@ class Saver:
             if event.generated:
                 name = event.finding.case.name
                 self._write(saved_case(event, self.folder), dumps_case(event.finding.case))
+                if event.finding.found is not None:
+                    self._write(saved_found(event, self.folder), dumps_case(event.finding.found))
             report = self.folder / f"{file_name(name)}.{file_name(event.driver)}.txt"
             self._write(report, full(event, self.folder, self.header) + "\n")
         if isinstance(event, GeneratorFault):

@@ -40,9 +40,10 @@ _CONSTNESS: dict[Constness, str] = {
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """A region, the smallest case of it, reduced, and what is to be said of it."""
+    """A region, the smallest set of it as a case, `whole` and reduced, and what is to be said of it."""
 
     region: Region
+    whole: Case
     failing: Failing
     smallest: str
     constness: dict[str, str]
@@ -144,14 +145,15 @@ class Causes:
         if failing.attempt.verdict is Verdict.PASS:
             detail = f"{verdict.value} among others in a dispatch, pass alone"
             attempt = replace(failing.attempt, verdict=Verdict.FLAKY, detail=detail)
-            return _Found(region, replace(failing, attempt=attempt), smallest, {}, known)
+            return _Found(region, failing.case, replace(failing, attempt=attempt), smallest, {}, known)
         constness: dict[str, str] = {}
         if any(dynamics(failing.case)):
             for kind in _CONSTNESS:
                 constness[kind] = self._judged(self._case(int(self._numbers[place]), kind)).attempt.verdict.value
+        whole = failing.case
         if not known:
             failing = Shrinker(self._driver, self._oracle, self._profile, self._emit).reduced(failing)
-        return _Found(region, failing, smallest, constness, known)
+        return _Found(region, whole, failing, smallest, constness, known)
 
     def _told(self, place: int, alike: list[_Found]) -> tuple[Cause, Result]:
         """What is said of regions with one cause: each of them, and the first one's case."""
@@ -174,6 +176,10 @@ class Causes:
             failing.case, name=f"{sweep_name(self._universe.name)}.{failing.case.content_hash}"
         )
         shown = finding(failing.case, attempt, failing.expectation, self._oracle)
+        whole = None
+        if found.whole.content_hash != case.content_hash:
+            name = f"{sweep_name(self._universe.name)}.{found.whole.content_hash}"
+            whole = msgspec.structs.replace(found.whole, name=name)
         return Result(
             driver.spec,
             AREA,
@@ -184,7 +190,7 @@ class Causes:
             unsupported=0,
             seconds=0.0,
             detail=detail,
-            finding=msgspec.structs.replace(shown, case=case, reduction=failing.reduction),
+            finding=msgspec.structs.replace(shown, case=case, reduction=failing.reduction, found=whole),
             runs={v.value: n for v, n in attempt.runs.items()},
             known=found.known,
         )

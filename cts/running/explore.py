@@ -155,7 +155,7 @@ class Explorer:
         return self._given[1]
 
     def _found(self, driver: OpenDriver, number: int, failing: Failing) -> Found:
-        shrunk = not excluded_from_shrinking(driver, failing.case)
+        shrunk, whole = not excluded_from_shrinking(driver, failing.case), failing.case
         if shrunk:
             self._emit(Shrinking(driver.spec, self._area))
             failing = Shrinker(driver, self._oracle, self._profile, self._emit).shrunk(self._source, number, failing)
@@ -164,7 +164,10 @@ class Explorer:
         case = msgspec.structs.replace(failing.case, name=generated_name(self._area, failing.case))
         attempt = failing.attempt
         shown = finding(case, attempt, failing.expectation, self._oracle)
-        shown = msgspec.structs.replace(shown, shrunk=shrunk, reduction=failing.reduction)
+        found = None
+        if whole.content_hash != case.content_hash:
+            found = msgspec.structs.replace(whole, name=generated_name(self._area, whole))
+        shown = msgspec.structs.replace(shown, shrunk=shrunk, reduction=failing.reduction, found=found)
         rule = driver.baseline.known(case, attempt.verdict)
         runs = {v.value: n for v, n in attempt.runs.items()}
         return Found(attempt.verdict, attempt.detail, shown, runs, rule.text if rule is not None else "")

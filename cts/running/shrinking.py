@@ -13,6 +13,7 @@ from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking
 from cts.judging.reduction_record import Reduction, Stopped
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
+from cts.reduction.evidence import tells
 from cts.reduction.minimize import Budget, minimize
 from cts.running.drawing import Example, Undrawn, checked_expectation, simplest_example
 from cts.running.profiles import Profile
@@ -75,8 +76,11 @@ class Shrinker:
         return Failing(case, attempt, judged.expectation)
 
     def _of_draws(self, source: Source[Case], number: int, first: Failing) -> Failing:
-        """The case of the simplest draws that end alike. Smaller examples than the first one are of any shard."""
-        verdict = first.attempt.verdict
+        """The case of the simplest draws that end alike, and say what is wrong if the first did.
+
+        Smaller examples than the first one are of any shard.
+        """
+        verdict, telling = first.attempt.verdict, _tells(first)
         tried: dict[str, Failing | None] = {first.case.content_hash: first}
 
         def alike(candidate: Example) -> Failing | None:
@@ -85,7 +89,8 @@ class Shrinker:
             identity = candidate.content_hash
             if identity not in tried:
                 attempted = self._attempt(candidate)
-                tried[identity] = attempted if attempted is not None and self._is(verdict, attempted) else None
+                like = attempted is not None and self._is(verdict, attempted) and (not telling or _tells(attempted))
+                tried[identity] = attempted if like else None
             return tried[identity]
 
         return simplest_example(source, self._profile.seed, number, alike, TRIALS) or first
@@ -116,6 +121,11 @@ class Shrinker:
             return replace(failing, reduction=minimized.reduction)
         expectation = self._oracle.expect(minimized.case)
         return Failing(minimized.case, minimized.attempt, expectation, minimized.reduction)
+
+
+def _tells(failing: Failing) -> bool:
+    """Whether something is said of what the failure looks like."""
+    return failing.expectation is not None and tells(failing.case, failing.attempt, failing.expectation)
 
 
 def _flaky(failing: Failing, first: Verdict, again: Verdict) -> Failing:
