@@ -7,6 +7,7 @@ printed is in seconds, the median of some runs, and in ratios to what was measur
 - `cts dispatch`, at most 4 times that,
 - the module alone in a process that has imported everything, and once more when it is compiled: at most a tenth of the
   command,
+- each of a hundred cases more in one file, with data of their own: at most a twentieth of the command,
 - the command beside as many counting processes as there are processors, and beside as many that multiply matrices.
 """
 
@@ -31,6 +32,8 @@ from cts.running.checks import processors
 
 COMMAND_LIMIT = 4.0
 MODULE_LIMIT = 0.1
+CASE_LIMIT = 0.05
+CASES = 100
 SHADER = Path(__file__).parent / "shaders" / "tiny.spv"
 
 FILE = f"""
@@ -42,6 +45,12 @@ buffers:
 bindings: {{"0.0": source, "0.1": result}}
 outputs: [result]
 """
+
+#: The same, `CASES` times more with other data.
+CASES_FILE = f"{FILE}cases:\n" + "".join(
+    f"  c{n}: {{buffers: {{source: {{type: uint32, shape: [64], iota: {{start: {n}, step: 7919}}}}}}}}\n"
+    for n in range(CASES + 1)
+)
 
 RIVALS = {
     "counting processes": "while True: sum(range(1000))",
@@ -104,19 +113,22 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=9, metavar="N")
     runs = parser.parse_args().runs
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "tiny.yaml"
+        file, cases_file = Path(folder) / "tiny.yaml", Path(folder) / "cases.yaml"
         file.write_text(FILE)
+        cases_file.write_text(CASES_FILE)
         command = ["-m", "cts", "dispatch", str(file)]
         floor, whole = seconds(["-c", "import numpy"], runs), seconds(command, runs)
         first, again = in_process(runs)
         print(f"a process that imports NumPy: {floor:.3f} s")
         print(f"cts dispatch: {whole:.3f} s, {whole / floor:.1f} times that (at most {COMMAND_LIMIT:g})")
         print(f"the module alone: {first:.4f} s, {first / whole:.3f} of the command; compiled: {again:.4f} s")
+        each = (seconds([*command[:-1], str(cases_file)], runs) - whole) / CASES
+        print(f"{CASES} cases more in one file: {each:.4f} s each, {each / whole:.3f} of the command")
         for name, code in RIVALS.items():
             with beside(code):
                 slow = seconds(command, runs)
             print(f"cts dispatch beside {processors()} {name}: {slow:.3f} s, {slow / whole:.1f} times that alone")
-    return int(whole > COMMAND_LIMIT * floor or first > MODULE_LIMIT * whole)
+    return int(whole > COMMAND_LIMIT * floor or first > MODULE_LIMIT * whole or each > CASE_LIMIT * whole)
 
 
 if __name__ == "__main__":

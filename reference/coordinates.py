@@ -8,10 +8,9 @@ import numpy as np
 
 from cts.model import TensorLayoutSetBlockSize, types_of
 from cts.model.sweep import Sweep
-from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.elements import tensor_coordinates
-from cts.reference.execution.program import check_size, evaluate
+from cts.reference.execution.program import TensorOperands, check_size, tensor_instructions
 from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
 
 #: Elements of which the coordinates are computed at a time.
@@ -26,8 +25,8 @@ def coordinates(sweep: Sweep) -> dict[str, I64]:
     template has several such instructions, the names say which.
     """
     check_size(sweep.template, types_of(sweep.template), max(1, len(sweep)))
-    evaluation = evaluate(sweep.template, sweep.sets)
-    accesses = {access.instruction: access for _, access in evaluation.accesses if access.layout is not None}
+    # In loops, as in the last iteration.
+    accesses = {one.instruction: one for one in tensor_instructions(sweep.template, sweep.sets)}
     blocks = any(isinstance(i, TensorLayoutSetBlockSize) for i in sweep.template.program)
     return {
         f"{what} of program[{number}]" if len(accesses) > 1 else what: column
@@ -36,8 +35,7 @@ def coordinates(sweep: Sweep) -> dict[str, I64]:
     }
 
 
-def _columns(access: Access, sets: int, blocks: bool) -> Iterator[tuple[str, I64]]:
-    assert access.layout is not None
+def _columns(access: TensorOperands, sets: int, blocks: bool) -> Iterator[tuple[str, I64]]:
     layout, rows, cols = access.layout, access.shape.rows, access.shape.cols
     ends = np.empty((2, layout.dim, sets), np.int64)
     step = max(1, ELEMENTS // (rows * cols))

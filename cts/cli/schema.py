@@ -31,10 +31,11 @@ def schema(
     import msgspec
 
     from cts.config import Settings
-    from cts.dispatch.model import DispatchFile
+    from cts.dispatch import model
     from cts.model import Case
     from cts.sweeps.universe import UniverseFile
 
-    of = {Kind.CASE: Case, Kind.DISPATCH: DispatchFile, Kind.CONFIG: Settings, Kind.UNIVERSE: UniverseFile}[kind]
-    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(of)}
+    of = {Kind.CASE: Case, Kind.CONFIG: Settings, Kind.UNIVERSE: UniverseFile}
+    schema_of_kind = model.schema() if kind is Kind.DISPATCH else msgspec.json.schema(of[kind])
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema_of_kind}
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

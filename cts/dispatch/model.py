@@ -261,6 +261,14 @@ class DispatchFile(Settings, frozen=True):
     cases: Annotated[dict[str, Case | None], Meta(min_length=1)] | None = None
 
 
+def schema() -> dict[str, Any]:
+    """The JSON schema of a dispatch file. What must be there may be in every case instead."""
+    document = msgspec.json.schema(DispatchFile)
+    file = document["$defs"][DispatchFile.__name__]
+    file["anyOf"] = [{"required": file.pop("required")}, {"required": ["cases"]}]
+    return document
+
+
 _BINDING = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\[(\d{1,9})\])?")
 
 

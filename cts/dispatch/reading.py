@@ -57,7 +57,7 @@ class Text:
         """`file:line: path`, with the line of the deepest part of the path that exists."""
         if self.case and from_case(self._base, self._own, steps):
             steps = ("cases", self.case, *steps)
-        node = yaml.compose(self.text, Loader=yaml.SafeLoader)
+        node = _composed(self.text)
         line = node.start_mark.line + 1 if node is not None else 1
         for step in steps:
             node = _below(node, step)
@@ -65,6 +65,12 @@ class Text:
                 break
             line = node.start_mark.line + 1
         return f"{self.path}:{line}: {_shown(steps) or 'top level'}"
+
+
+@lru_cache(maxsize=1)
+def _composed(text: str) -> yaml.Node | None:
+    """The nodes of a file, which all its cases name places in."""
+    return yaml.compose(text, Loader=yaml.SafeLoader)
 
 
 def _below(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
@@ -102,7 +108,8 @@ def read(path: Path) -> list[tuple[Settings, Text]]:
     base = {key: value for key, value in data.items() if key != "cases"}
     if "cases" not in data:
         return [(_converted(base, Settings, text), text)]
-    _converted(base, Settings, text)
+    # What a file must have, each case may have of its own.
+    _converted(base, Case, text)
     cases = data["cases"]
     if not isinstance(cases, dict) or not cases:
         raise text.bad("cases are a mapping from names to what each has of its own", ("cases",), "`cases: {small: {}}`")

@@ -6,7 +6,7 @@ only where `Freedom` says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,7 +82,7 @@ def compare(case: Case, expectation: Expectation, memory: Mapping[str, Bytes]) -
     for name, buffer in case.buffers.items():
         actual = memory[name]
         inside = actual[GUARD_BYTES : GUARD_BYTES + buffer.size]
-        contents += _contents(name, buffer, expectation.buffers[name], inside)
+        contents += contents_differing(name, buffer, expectation.buffers[name], inside)
         guards += _guards(name, buffer, actual)
     return Divergence((*contents, *guards)) if contents or guards else None
 
@@ -216,16 +216,30 @@ def _check_sizes(memory: Mapping[str, Bytes], sizes: Mapping[str, int]) -> None:
             )
 
 
-def _contents(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Iterator[Differing]:
+def contents_differing(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Iterator[Differing]:
+    """The components of one buffer's contents, guards left out, that hold what is not allowed."""
     wrong = actual != allowed.exact
-    for intervals in allowed.intervals if wrong.any() else ():
+    yield from _wrong(name, buffer, allowed, allowed.intervals if wrong.any() else (), actual, wrong)
+
+
+def _wrong(
+    name: str,
+    buffer: Buffer,
+    allowed: Allowed,
+    free: Iterable[Intervals],
+    actual: Bytes,
+    wrong: npt.NDArray[np.bool_],
+) -> Iterator[Differing]:
+    """What is not allowed of the bytes that are not the exact ones; `wrong` is used up."""
+    for intervals in free:
         size, total = intervals.component.size, len(intervals.offsets)
         # Components of one type lie at multiples of their size.
         whole = len(actual) // size * size
-        index, elements = intervals.offsets // size, wrong[:whole].reshape(-1, size)
-        other = np.flatnonzero(elements[index].any(axis=1))
+        # The bytes of an element as one number.
+        index, elements = intervals.offsets // size, wrong[:whole].view(intervals.component.bits_dtype)
+        other = np.flatnonzero(elements[index])
         intervals, index = _some(intervals, other), index[other]
-        elements[index] = False
+        elements[index] = 0
         bits = np.ascontiguousarray(actual[:whole]).view(intervals.component.bits_dtype)[index]
         wrong_here = ~within(intervals, bits)
         yield from _differing(name, intervals, bits, wrong_here, intervals.lo, intervals.hi, total)
@@ -324,11 +338,10 @@ def differing_sets(
             return None
         contents = windows.contents(memory[name])
         expected = allowed[name] if name in allowed else Allowed(windows.contents(before[name]).reshape(-1))
-        differs = (contents != expected.exact.reshape(contents.shape)).any(axis=1)
-        if not expected.identical and (not differs.any() or not expected.intervals):
-            wrong |= differs
-        else:
-            for differing in _contents(name, buffer, expected, contents.reshape(-1)):
+        other = contents.reshape(-1) != expected.exact
+        if other.any() or expected.identical:
+            free = expected.intervals_at(other) if other.any() else ()
+            for differing in _wrong(name, buffer, expected, free, contents.reshape(-1), other):
                 wrong[differing.offsets // buffer.size] = True
         wrong |= (windows.gaps(memory[name]) != guard_pattern()[: windows.stride - windows.size]).any(axis=1)
     return wrong

@@ -92,6 +92,8 @@ class Buffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     storage: StorageClass = StorageClass.StorageBuffer
 
     def __post_init__(self) -> None:
+        if type(self.data) is not Data:
+            raise ValueError(f"data is {self.data!r}: write data={_as_data(self.data)}")
         if self.components == 3:
             raise ValueError("components must be 1, 2 or 4: a 3-vector has no tight array stride")
 
@@ -111,6 +113,20 @@ class Buffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     def size(self) -> int:
         """Bytes of the whole buffer."""
         return self.elements * self.element_size
+
+
+def _as_data(given: object) -> str:
+    """What was probably meant, in Python."""
+    match given:
+        case Iota() | Counter() | Random():
+            return f"Data({type(given).__name__.lower()}={given!r})"
+        case RandomBits():
+            return f"Data(random_bits={given!r})"
+        case int() | float():
+            return f"Data(fill={given})"
+        case list() | tuple():
+            return "Data(values=(...))"
+    return "Data(...), with one of " + ", ".join(Data.__struct_fields__)
 
 
 def _repeated(period: Bits, count: int) -> Bits:

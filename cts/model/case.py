@@ -64,6 +64,12 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
 
         return content_hash(self)
 
+    def __repr__(self) -> str:
+        """The case as YAML."""
+        from cts.model.yaml import dumps_case  # which must know cases
+
+        return dumps_case(self)
+
 
 def initial_memory(case: Case) -> dict[str, npt.NDArray[np.uint8]]:
     """Every buffer's memory before the run: guard bytes, contents, guard bytes."""

@@ -76,17 +76,21 @@ class Allowed:
 
     `exact` holds an allowed value of each byte, shape (size,), dtype uint8, and the only one but for elements named in
     `intervals`, which are judged by those where they differ from it. `identical` is asked beside either. `free` are the
-    intervals, or what makes them when they are first asked for.
+    intervals, or what makes those of all elements, or of those alone that have one of some bytes, (size,) bool.
     """
 
     exact: npt.NDArray[np.uint8]
-    free: tuple[Intervals, ...] | Callable[[], tuple[Intervals, ...]] = ()
+    free: tuple[Intervals, ...] | Callable[[npt.NDArray[np.bool_] | None], tuple[Intervals, ...]] = ()
     identical: tuple[Identical, ...] = ()
 
     @cached_property
     def intervals(self) -> tuple[Intervals, ...]:
         """The elements that may have other values."""
-        return self.free() if callable(self.free) else self.free
+        return self.free(None) if callable(self.free) else self.free
+
+    def intervals_at(self, some: npt.NDArray[np.bool_]) -> tuple[Intervals, ...]:
+        """At least those of elements that have one of some bytes, (size,): it may be far less work than all."""
+        return self.free(some) if callable(self.free) else self.free
 
 
 @dataclass(frozen=True)

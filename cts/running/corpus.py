@@ -78,7 +78,11 @@ def has_words(text: str, words: Iterable[str]) -> bool:
 
 def read(entry: Entry, oracle: Oracle) -> Case:
     """The case of an entry. Raises BadInput for a file that is no case and for undefined behaviour, with its rule."""
-    loaded = load(entry.path)
+    return defined(load(entry.path), oracle)
+
+
+def defined(loaded: Loaded, oracle: Oracle) -> Case:
+    """A case that breaks no rule. Raises BadInput for undefined behaviour, with its rule."""
     violations = oracle.violations(loaded.case)
     if violations:
         first = violations[0]

@@ -7,7 +7,7 @@ sample and the search begins anew.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -70,9 +70,10 @@ def regions(
     `further` gives, for some sets by their numbers, numbers that follow from axes in ways that conditions cannot say.
     They are compared with values alone, and asked for only where the axes do not make one region.
     """
-    found = _Search(columns, labels, fails).regions()
+    conditions = list(_conditions(columns, labels))
+    found = _Search(columns, conditions, fails).regions()
     if further is not None and (len(found) > 1 or any(region.unexplained for region in found)):
-        found = min(found, _Search(columns, labels, fails, further).regions(), key=_untidiness)
+        found = min(found, _Search(columns, conditions, fails, further).regions(), key=_untidiness)
     return sorted(found, key=lambda r: -len(r.sets))
 
 
@@ -85,7 +86,7 @@ class _Search:
     def __init__(
         self,
         columns: Mapping[str, Column],
-        labels: Mapping[str, tuple[str, ...]],
+        conditions: Iterable[Condition],
         fails: Mask,
         further: Callable[[Column], Mapping[str, Column]] | None = None,
     ) -> None:
@@ -94,7 +95,7 @@ class _Search:
         self.passing = _evenly(np.flatnonzero(~fails))
         self.columns = dict(columns)
         self.further = None if further is None else _Further(further, len(fails))
-        self.conditions = list(_conditions(columns, labels))
+        self.conditions = list(conditions)
         if self.further is not None:
             sample = self.further.of(np.concatenate([_evenly(self.left), self.passing]))
             self.conditions += _compared_with_values(sample)
@@ -242,9 +243,9 @@ def _conditions(columns: Mapping[str, Column], labels: Mapping[str, tuple[str, .
                 for value in distinct.tolist():
                     yield _compared(name, "!=", value, labels[name][value])
             continue
-        yield from _compared_with_values({name: column}, further=False)
+        yield from _compared_with_values({name: distinct}, further=False)
         for divisor in (2, 4, 8, 16):
-            if len(np.unique(column % divisor)) > 1:
+            if len(np.unique(distinct % divisor)) > 1:
                 yield _divided(name, divisor)
     for a, b in permutations(numeric, 2):
         yield from _related(a, b, bool((columns[b] > 0).all()))

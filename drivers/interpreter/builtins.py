@@ -23,8 +23,24 @@ class Batch:
 
     def name(self, lane: int) -> str:
         """An invocation in messages."""
-        x, y, z = (int(n) for n in _global_id(self)[lane])
+        number, local = divmod(lane, self.topology.invocations)
+        return self.invocation(self.first + number, local)
+
+    def invocation(self, workgroup: int, local: int) -> str:
+        """An invocation of any workgroup of the dispatch in messages, by its global id."""
+        of_workgroup, within = _coordinates(workgroup, self.workgroups), _coordinates(local, self.local_size)
+        x, y, z = (w * size + i for w, size, i in zip(of_workgroup, self.local_size, within, strict=True))
         return f"invocation ({x}, {y}, {z})"
+
+    def workgroup(self, number: int) -> str:
+        """Any workgroup of the dispatch in messages."""
+        x, y, z = _coordinates(number, self.workgroups)
+        return f"workgroup ({x}, {y}, {z})"
+
+
+def _coordinates(index: int, extents: Sequence[int]) -> tuple[int, int, int]:
+    """A linear index as (x, y, z), x fastest."""
+    return index % extents[0], index // extents[0] % extents[1], index // (extents[0] * extents[1])
 
 
 def _uniform(value: int) -> Array:

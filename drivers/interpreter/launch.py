@@ -148,7 +148,7 @@ class _Dispatch:
             if id_ in program.variables and variable.operands[0] == "Input":
                 variables.give(id_, BUILTINS[program.declared.decoration(id_, "BuiltIn")](batch))
         if isinstance(self.space, WatchedSpace):
-            self.space.begin(lanes, batch.first, self.lasting)
+            self.space.begin(batch, self.lasting, program.module.describe)
         run = Run(budget, self.trace, batch.name)
         machine = Machine(program.module, registers, variables, self.space, lanes, run)
         machine.call(program.entry)

@@ -136,14 +136,15 @@ class Machine:
         registers = self.registers
         self.mask = mask
         position = 0
+        steps = block.steps if self.watched is None else self._watched(block, self.watched)
         try:
             if mask is None or not block.keep:
-                for step in block.steps:
+                for step in steps:
                     step(self)
                     position += 1
             else:
                 before = [registers[id_] for id_ in block.keep]
-                for step in block.steps:
+                for step in steps:
                     step(self)
                     position += 1
                 for id_, old in zip(block.keep, before, strict=True):
@@ -166,6 +167,12 @@ class Machine:
                 if self.registers[id_] is None and id_ not in self.module.valueless:
                     raise Malformed(f"{self.module.label(id_)} has no value here", where) from e
             raise Internal(f"{type(e).__name__}: {e}", where) from e
+
+    def _watched(self, block: Block, memory: WatchedSpace) -> Iterator[Step]:
+        """A block's steps; memory is told of each."""
+        for step, instruction in zip(block.steps, block.instructions, strict=False):
+            memory.executing(instruction)
+            yield step
 
     def _copy(self, edge: Edge, mask: Array | None) -> None:
         """Give the target's phis their values, all at once."""
@@ -269,6 +276,11 @@ class Machine:
             every = np.arange(instances.count) if active is None else np.flatnonzero(active)
             self.watched.owned_by_instances(scope, every if numbers is None else numbers)
         return self.memory
+
+    def stored_apart(self, addresses: Array, size: int, stored: Array | None, rule: str) -> None:
+        """Check that a store gives each element of a matrix, (instances, rows, cols), a location of its own."""
+        if self.watched is not None:
+            self.watched.stored_apart(addresses, size, stored, rule)
 
     def barrier(self, scope: int) -> None:
         """All active lanes have reached a barrier with the others of their instances of the scope."""

@@ -9,18 +9,21 @@ Accumulations of cooperative vectors are not looked at.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 import numpy as np
 
 from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.builtins import Batch
 from cts.drivers.interpreter.memory import SPACING, AddressSpace, Segment
 from cts.drivers.interpreter.options import RACES, UNINITIALISED
+from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.places import Path, Variables
 from cts.drivers.interpreter.problems import Race, Uninitialised
 from cts.drivers.interpreter.types import DType
-from cts.drivers.interpreter.values import SUBGROUP, WORKGROUP, Array, Lanes, Topology, Value, VariablePath, zero
+from cts.drivers.interpreter.values import SUBGROUP, WORKGROUP, Array, Lanes, Value, VariablePath, zero
 
 #: Bits of an owner that number it within its workgroup: invocations from 0, instances of a scope above them.
 _LOCAL = 20
@@ -32,17 +35,19 @@ class _Trail:
     def __init__(self, size: int) -> None:
         self.owner = np.zeros(size, np.int64)
         self.clock = np.zeros((2, size), np.int32)
+        #: By which instruction: its first word.
+        self.at = np.zeros(size, np.int32)
         #: Whether, at that clock, others of its workgroup did so, too, and whether other workgroups ever did.
         self.others, self.foreign = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
 
-    def note(self, bytes_: Array, by: Array, clocks: Array) -> None:
-        """Owners `by` (n,) access `bytes_` (n,), of which some may be the same."""
+    def note(self, bytes_: Array, by: Array, clocks: Array, at: int) -> None:
+        """Owners `by` (n,) access `bytes_` (n,), of which some may be the same, by the instruction at a word."""
         last = self.owner[bytes_] - 1
         same = (last >> _LOCAL == by >> _LOCAL) & (last >= 0)
         now = same & (self.clock[0, bytes_] == clocks[0])
         self.foreign[bytes_] |= (last >= 0) & ~same
         self.others[bytes_] = now & (self.others[bytes_] | (last != by))
-        self.owner[bytes_], self.clock[:, bytes_] = by + 1, clocks
+        self.owner[bytes_], self.clock[:, bytes_], self.at[bytes_] = by + 1, clocks, at
         self.others[bytes_] |= self.owner[bytes_] != by + 1
         self.foreign[bytes_] |= (self.owner[bytes_] - 1) >> _LOCAL != by >> _LOCAL
 
@@ -55,8 +60,9 @@ class _Shadow:
         self.trails = {way: _Trail(size) for way in _RIVALS}
 
 
-#: Ways to access memory, with those that must be ordered with them. What a trail of each records of others.
+#: Ways to access memory in words, with those that must be ordered with them. What a trail of each records of others.
 _READ, _WRITE, _ATOMIC_READ, _ATOMIC_WRITE = "read", "wrote", "read atomically", "changed atomically"
+_NOW = {_READ: "reads", _WRITE: "writes", _ATOMIC_READ: "reads atomically", _ATOMIC_WRITE: "changes atomically"}
 _RIVALS = {
     _READ: (_WRITE, _ATOMIC_WRITE),
     _WRITE: (_WRITE, _READ, _ATOMIC_READ, _ATOMIC_WRITE),
@@ -79,14 +85,23 @@ class WatchedSpace(AddressSpace):
         self._lasting = sys.maxsize
         #: Whether accesses are atomic at the moment.
         self.atomic = False
+        #: What accesses memory at the moment, and all that ever did, by their first words.
+        self._instruction: Instruction | None = None
+        self._instructions: dict[int, Instruction] = {}
 
-    def begin(self, topology: Topology, first: int, lasting: int) -> None:
-        """A batch begins at workgroup `first`; segments from number `lasting` on are its own and hold nothing."""
+    def begin(self, batch: Batch, lasting: int, describe: Callable[[Instruction], str]) -> None:
+        """A batch begins; segments from number `lasting` on are its own and hold nothing."""
         kept = {id(segment) for segment in self.segments[:lasting]}
         self._shadows = {key: v for key, v in self._shadows.items() if key in kept}
-        self._topology, self._first, self._lasting = topology, first, lasting
+        topology = batch.topology
+        self._batch, self._describe = batch, describe
+        self._topology, self._first, self._lasting = topology, batch.first, lasting
         workgroups = topology.lanes // topology.invocations
         self._clocks = np.zeros(workgroups, np.int32), np.zeros(workgroups * topology.subgroups, np.int32)
+
+    def executing(self, instruction: Instruction) -> None:
+        """What makes the next accesses."""
+        self._instruction = self._instructions[instruction.at] = instruction
 
     def owned_by_lanes(self, lanes: Array) -> None:
         """Who makes the next access: the lanes (n,), one for each address or all for one address."""
@@ -155,9 +170,11 @@ class WatchedSpace(AddressSpace):
                 places, mine = places[~wrong], None if mine is None else mine[~wrong]
             bytes_ = (places[:, None] + np.arange(size)).reshape(-1)
             by = None if mine is None else np.repeat(mine, size)
-            self._access(segment, int(number), bytes_, by, writes=writes)
+            self._access(segment, int(number), bytes_, by, size, writes=writes)
 
-    def _access(self, segment: Segment, number: int, bytes_: Array, by: Array | None, *, writes: bool) -> None:
+    def _access(
+        self, segment: Segment, number: int, bytes_: Array, by: Array | None, size: int, *, writes: bool
+    ) -> None:
         _, shadow = self._shadows.setdefault(id(segment), (segment, _Shadow(len(segment.data))))
         if writes:
             shadow.written[bytes_] = True
@@ -168,16 +185,18 @@ class WatchedSpace(AddressSpace):
             return
         clocks = self._clock_of(by)
         way = (_ATOMIC_WRITE if writes else _ATOMIC_READ) if self.atomic else _WRITE if writes else _READ
+        accesses = _Accesses(segment, bytes_, by, size, _NOW[way])
         for rival in _RIVALS[way]:
-            self._check(shadow.trails[rival], rival, bytes_, by, clocks, segment)
+            self._check(shadow.trails[rival], rival, accesses, clocks)
         trail = shadow.trails[way]
-        trail.note(bytes_, by, clocks)
+        at = 0 if self._instruction is None else self._instruction.at
+        trail.note(bytes_, by, clocks, at)
         if way == _WRITE and (together := trail.owner[bytes_] != by + 1).any():
-            k = int(np.argmax(together))
-            self._race(segment, int(bytes_[k]), int(by[k]), int(trail.owner[bytes_[k]]) - 1, "writes")
+            self._race(accesses, together, trail, way)
 
-    def _check(self, trail: _Trail, did: str, bytes_: Array, by: Array, clocks: Array, segment: Segment) -> None:
+    def _check(self, trail: _Trail, did: str, accesses: _Accesses, clocks: Array) -> None:
         """Raise Race where an earlier access to the bytes was by another invocation, with no barrier between."""
+        bytes_, by = accesses.bytes_, accesses.by
         last = trail.owner[bytes_] - 1
         elsewhere = (last >> _LOCAL != by >> _LOCAL) | trail.foreign[bytes_]
         size = self._subgroup_size()
@@ -187,8 +206,7 @@ class WatchedSpace(AddressSpace):
         somebody = (last != by) | trail.others[bytes_]
         wrong = (last >= 0) & (elsewhere | ~ordered & somebody)
         if wrong.any():
-            k = int(np.argmax(wrong))
-            self._race(segment, int(bytes_[k]), int(by[k]), int(last[k]), did)
+            self._race(accesses, wrong, trail, did)
 
     def _subgroup_size(self) -> int:
         return self._topology.scopes[SUBGROUP].invocations
@@ -199,19 +217,91 @@ class WatchedSpace(AddressSpace):
         subgroup = workgroup * self._topology.subgroups + local // self._subgroup_size()
         return np.stack([self._clocks[0][workgroup], self._clocks[1][subgroup]])
 
-    def _race(self, segment: Segment, byte: int, by: int, other: int, did: str) -> None:
-        offset = byte % segment.size if segment.pitch else byte - segment.start
+    def _race(self, accesses: _Accesses, wrong: Array, trail: _Trail, did: str) -> NoReturn:
+        """Accesses of which some bytes race with the last ones of a trail, which `did` something."""
+        segment, size = accesses.segment, accesses.size
+        k = int(np.argmax(wrong))
+        byte, by = int(accesses.bytes_[k]), int(accesses.by[k])
+        first = accesses.bytes_[k // size * size]
+        other, at = int(trail.owner[byte]) - 1, int(trail.at[byte])
+        same = self._instruction is not None and at == self._instruction.at
+        what = f"{self._named(by)} {accesses.verb} {_span(segment, int(first), size)}, which {self._named(other)} {did}"
+        if same:
+            what += " by the same instruction"
+        elif at in self._instructions:
+            what += f" by {self._describe(self._instructions[at])}"
+        if other >> _LOCAL != by >> _LOCAL:
+            what += ", and nothing orders different workgroups"
+        else:
+            what += ", and no barrier of their workgroup or subgroup lies between"
+        more = int(np.count_nonzero(wrong.reshape(-1, size).any(axis=1))) - 1
+        races = "races" if more == 1 else "race"
+        raise Race(what + (f"; {_count(more, 'access')} by this instruction {races} alike" if more else ""))
+
+    def _named(self, owner: int) -> str:
+        scope, number = divmod(owner & (1 << _LOCAL) - 1, 1 << _LOCAL - 3)
+        workgroup = owner >> _LOCAL
+        if not scope:
+            return self._batch.invocation(workgroup, number)
+        if scope == WORKGROUP:
+            return self._batch.workgroup(workgroup)
+        return f"subgroup {number // self._subgroup_size()} of {self._batch.workgroup(workgroup)}"
+
+    def stored_apart(self, addresses: Array, size: int, stored: Array | None, rule: str) -> None:
+        """Raise Race where two elements of one matrix, (instances, rows, cols), share a byte of memory.
+
+        `stored` (None: all) are the elements that a store writes, each of `size` bytes.
+        """
+        if RACES not in self.checks:
+            return
+        flat = addresses.reshape(len(addresses), -1)
+        if stored is not None:
+            # What is not stored is nowhere near anything.
+            nowhere = -size * np.arange(1, flat.shape[1] + 1)
+            flat = np.where(stored.reshape(len(stored), -1), flat, nowhere)
+        order = np.argsort(flat, axis=1, kind="stable")
+        ascending = np.take_along_axis(flat, order, axis=1)
+        shared = ascending[:, 1:] - ascending[:, :-1] < size
+        if not shared.any():
+            return
+        instance, k = (int(n) for n in np.argwhere(shared)[0])
+        address = ascending[instance, k + 1 : k + 2]
+        located = self.locate(address, size)
+        assert located is not None
+        segment, places, wrong = located
+        if wrong is not None and wrong.any():
+            return  # a robust store, of which nothing is written out of bounds
+        a, b = ("({}, {})".format(*divmod(int(n), addresses.shape[2])) for n in sorted(order[instance, k : k + 2]))
+        more = int(np.count_nonzero(shared)) - 1
         raise Race(
-            f"{_named(by)} accesses byte {offset} of {segment.name}, which {_named(other)} {did}"
-            " with nothing between that orders them"
+            f"elements {a} and {b} of a matrix are both stored to {_span(segment, int(places[0]), size)},"
+            f" and a store writes each location once ({rule})"
+            + (f"; so {'are' if more > 1 else 'is'} {_count(more, 'pair')}" if more else "")
         )
 
 
-def _named(owner: int) -> str:
-    local = owner & (1 << _LOCAL) - 1
-    scope, number = divmod(local, 1 << _LOCAL - 3)
-    who = f"invocation {number}" if not scope else f"the scope instance of invocation {number}"
-    return f"{who} of workgroup {owner >> _LOCAL}"
+@dataclass(frozen=True)
+class _Accesses:
+    """Bytes (n,) of a segment with their owners (n,), of accesses of `size` bytes, one after the other."""
+
+    segment: Segment
+    bytes_: Array
+    by: Array
+    size: int
+    verb: str
+
+
+def _count(more: int, noun: str) -> str:
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{more} more {noun if more == 1 else plural}"
+
+
+def _span(segment: Segment, byte: int, size: int) -> str:
+    """The bytes of an access in messages."""
+    offset = byte % segment.size if segment.pitch else byte - segment.start
+    return (
+        f"byte {offset} of {segment.name}" if size == 1 else f"bytes {offset} to {offset + size - 1} of {segment.name}"
+    )
 
 
 class WatchedVariables(Variables):

@@ -86,8 +86,8 @@ class Memory:
         layers = list(self.layers.values())
         identical = tuple(i for layer in layers for i in layer.identical(self.size))
 
-        def intervals() -> tuple[Intervals, ...]:
-            return tuple(i for layer in layers for i in layer.intervals(self.size))
+        def intervals(some: Mask | None) -> tuple[Intervals, ...]:
+            return tuple(i for layer in layers for i in layer.intervals(self.size, some))
 
         return Allowed(self.contents(sets).reshape(-1), intervals if layers else (), identical)
 
@@ -229,9 +229,15 @@ class _Layer:
             rest = (parts * size < own) & (flags[indices] != 0)
             flags[indices] = np.where(rest, np.uint8(FREE | Freedom.ANY), np.uint8(0))
 
-    def intervals(self, size: int) -> Iterator[Intervals]:
-        """The free components, by reason; each set has `size` bytes."""
-        free = np.flatnonzero(self.flags)
+    def intervals(self, size: int, some: Mask | None = None) -> Iterator[Intervals]:
+        """The free components, by reason, or those that have one of some bytes; each set has `size` bytes."""
+        if some is None:
+            free = np.flatnonzero(self.flags)
+        else:
+            # The bytes of a component as one number.
+            parts = some.reshape(-1, size)[:, : self.flags.shape[1] * self.component.size]
+            has_some = np.ascontiguousarray(parts).view(self.component.bits_dtype) != 0
+            free = np.flatnonzero(has_some & (self.flags != 0))
         of_free = self._of(self.reason, free)
         # Most layers have one reason, which needs no search.
         present = np.unique(of_free).tolist() if len(self.reasons) > 2 else [1] if free.size else []

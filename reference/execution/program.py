@@ -28,6 +28,7 @@ from cts.model import (
     Setter,
     Store,
     StridedInstruction,
+    TensorInstruction,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
@@ -103,6 +104,17 @@ class Step:
         return self.taken.index
 
 
+@dataclass(frozen=True)
+class TensorOperands:
+    """What a tensor load (or `store`) by index `instruction` has of a layout and a view when it is taken."""
+
+    instruction: int
+    store: bool
+    shape: Shape
+    layout: TensorLayoutState
+    view: TensorViewState | None
+
+
 @dataclass
 class Evaluation:
     """Everything about a case, under a batch of parameter sets, that does not depend on memory's contents.
@@ -175,6 +187,21 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
                     "fewer iterations or smaller matrices",
                 )
     return evaluation
+
+
+def tensor_instructions(case: Case, parameter_sets: U32) -> Iterator[TensorOperands]:
+    """Every tensor load and store of a well-formed case each time it is taken, without where its elements are."""
+    types = types_of(case)
+    evaluation = Evaluation(case, types, Operands(case, parameter_sets))
+    for taken in unroll(case, evaluation.operands):
+        instruction = case.program[taken.index]
+        if isinstance(instruction, TensorInstruction):
+            store = isinstance(instruction, Store)
+            shape = evaluation.shape_of(instruction.stored if isinstance(instruction, Store) else instruction.id)
+            layout, view = _states(evaluation, instruction, shape.scope)
+            yield TensorOperands(taken.index, store, shape, layout, view)
+        elif isinstance(instruction, (LayoutInstruction, ViewInstruction)):
+            _step(evaluation, taken)
 
 
 def _step(evaluation: Evaluation, taken: Taken) -> Step:
@@ -263,12 +290,19 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction
         place = InstructionOperands(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
         access = strided_access(case, instruction, place)
     else:
-        layout = evaluation.layouts[instruction.layout].map(lambda a: evaluation.at_scope(a, scope))
-        view = None
-        if instruction.view is not None:
-            view = evaluation.views[instruction.view].map(lambda a: evaluation.at_scope(a, scope))
+        layout, view = _states(evaluation, instruction, scope)
         access = tensor_access(case, instruction, InstructionOperands(i, buffer, shape, offset, layout, view))
     return _by_takers(evaluation, taken, access)
+
+
+def _states(
+    evaluation: Evaluation, instruction: TensorInstruction, scope: Scope
+) -> tuple[TensorLayoutState, TensorViewState | None]:
+    """The layout and the view of a load or store, as they are now, for the instances of its matrix."""
+    layout = evaluation.layouts[instruction.layout].map(lambda a: evaluation.at_scope(a, scope))
+    if instruction.view is None:
+        return layout, None
+    return layout, evaluation.views[instruction.view].map(lambda a: evaluation.at_scope(a, scope))
 
 
 def _vector_access(

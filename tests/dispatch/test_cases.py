@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from cts.dispatch import load, load_cases, run_cases
 from cts.errors import BadInput
@@ -143,6 +144,19 @@ def test_errors_name_the_case_or_what_all_share(tmp_path: Path, old: str, new: s
 @pytest.mark.parametrize("cases", ["cases: {}", "cases: [plain]", "cases: 3"])
 def test_cases_are_a_mapping(tmp_path: Path, cases: str) -> None:
     assert "cases are a mapping" in refused(write(tmp_path, FILE + cases)).what
+
+
+def test_cases_may_share_nothing(tmp_path: Path) -> None:
+    """What a file must have, every case may have instead; a case that lacks it is named."""
+    path = write(tmp_path, FILE)
+    whole = yaml.safe_load(path.read_text())
+    path.write_text(json.dumps({"cases": {"one": whole, "two": {**whole, "dispatch": [1, 1, 1]}}}))
+    one, two = load_cases(path)
+    assert one.job.workgroups == tuple(whole["dispatch"]) and two.job.workgroups == (1, 1, 1)
+    del whole["module"]
+    path.write_text(json.dumps({"cases": {"one": whole}, "dispatch": [1, 1, 1]}))
+    error = refused(path)
+    assert "missing required field `module`" in error.what and "cases.one" in error.where
 
 
 def test_remarks_name_the_case(tmp_path: Path) -> None:

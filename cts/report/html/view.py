@@ -15,7 +15,7 @@ from cts.plugins import registry
 from cts.report.failure import file_name, reproduce
 from cts.report.html.cards import Cited, Pictures, details, headline
 from cts.report.html.testing import facts_tested
-from cts.report.triage import Failure, Group, triage
+from cts.report.triage import Failure, Group, in_common, triage
 from cts.running.tally import Tally, tally_of
 from cts.store.run import Run
 from cts.verdict import Verdict
@@ -96,6 +96,7 @@ class _Cards:
         return {
             "id": f"cause-{number}",
             "cause": group.cause,
+            "in_common": in_common(group.cause) if len(group.failures) > 1 else "",
             "how": lead.how,
             "new": group.new,
             "count": len(group.failures),

@@ -96,5 +96,6 @@ def store(c: Compiler, i: Instruction) -> Step:
         elif len(bits) > len(addresses):
             addresses = np.broadcast_to(addresses, bits.shape)
         m.of_instances(t.scope, None).scatter(addresses, bits)
+        m.stored_apart(addresses, t.component.size, None, "TA-044")
 
     return stored

@@ -142,5 +142,6 @@ def store_tensor(c: Compiler, i: Instruction) -> Step:
             chosen = np.broadcast_to(accessed, shape)
             memory = m.of_instances(t.scope, np.nonzero(chosen)[0] if len(chosen) > 1 else None)
             memory.scatter(addresses[chosen], np.broadcast_to(bits, shape)[chosen])
+        m.stored_apart(addresses, t.component.size, None if accessed.all() else chosen, "TA-067")
 
     return stored

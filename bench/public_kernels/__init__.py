@@ -1,0 +1,1 @@
+"""What `bench/real_software.py` runs: modules of public kernels, dispatches, and references in NumPy."""
