@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.explain import Explanation
 from cts.judging.events import Finding
-from cts.judging.guesses import RightBeforeStore
+from cts.judging.guesses import RightBeforeStore, WrongBeforeStore
 from cts.model import Case, Store, types_of
 from cts.model.instructions import defined_ids
 from cts.oracle.expectation import Oracle, Reach
@@ -22,8 +22,9 @@ class Observed:
     """The wrong elements of one instance of what program[`index`] gives or stores, and of memory.
 
     `result` names what that is where the instruction does not: at a condition, say, what comes out wrong behind it.
-    `rows`, `cols` and `bits` are (n,). `memory` has elements, in components of the buffer's type, and their bits, by
-    buffer. `unknown` wrong elements are not among them.
+    `rows`, `cols` and `bits` are (n,); `from_memory`, where they are what memory has of a matrix that was stored.
+    `memory` has elements, in components of the buffer's type, and their bits, by buffer. `unknown` wrong elements are
+    not among them.
     """
 
     index: int | None
@@ -34,6 +35,7 @@ class Observed:
     memory: dict[str, tuple[Ints, Ints]] = field(default_factory=dict)
     unknown: int = 0
     result: str = ""
+    from_memory: bool = False
 
     @property
     def of_memory(self) -> Observed:
@@ -109,7 +111,8 @@ def of_finding(finding: Finding, oracle: Oracle) -> Observed | None:
     places = np.argwhere(np.isin(here, list(byte)) & (reached.status[instance] == Reach.MEMORY))
     rows, cols = places[:, 0], places[:, 1]
     bits = np.array([byte[int(b)] for b in here[rows, cols]], dtype=np.uint64).view(np.int64)
-    return Observed(defined, instance, rows, cols, bits, memory, unknown)
+    seen = any(isinstance(g, WrongBeforeStore) for g in finding.guesses)
+    return Observed(defined, instance, rows, cols, bits, memory, unknown, from_memory=not seen)
 
 
 def _definition(case: Case, before: int, name: str) -> int | None:

@@ -127,6 +127,10 @@ class Work:
         several = self.instances(self.result) if self.result is not None else 1
         if several > 1:
             self.notes.insert(0, f"instance {self.instance} of {several}")
+        if self.driver and self.observed.from_memory:
+            self.notes.append(
+                f"{self.result} is shown as it came to memory: program[{self.index}] is not known to be wrong"
+            )
         if self.driver and self.observed.unknown:
             self.notes.append(f"{self.observed.unknown} more wrong elements are elsewhere, or were not kept")
         used: dict[str, str] = {}

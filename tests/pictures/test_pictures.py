@@ -24,6 +24,7 @@ from cts.report.html import page_of_failure
 from cts.running import corpus
 from cts.running.opening import open_driver
 from tests.case_builder import corpus_case
+from tests.explain.drivers import device
 from tests.explain.test_mutants import MUTANTS
 from tests.pictures.drawn import mask, panels, sizes_of_text, sources
 
@@ -133,6 +134,16 @@ def test_addressing_mutants(mutant: str, name: str) -> None:
     memory = initial_bits(found.case.buffers[source.title.split()[1].rstrip(":")])
     if len(np.unique(memory)) == memory.size and not any(actual.texture[wrong]):
         assert set(framed.tolist()) == set(actual.text[wrong].tolist())
+
+
+def test_a_picture_from_memory_alone_says_so() -> None:
+    """A device shows no matrix: what it stored may be wrong because of the load, or of the store."""
+    case, driver = corpus_case(WIDTH), device("clip-width-remaining")
+    expectation = ORACLE.expect(case)
+    scene = pictures.scene_of_finding(finding(case, judge(driver, case, expectation), expectation, ORACLE))
+    assert scene is not None and scene.op == "MatrixLoadTensor"
+    assert "m is shown as it came to memory: program[5] is not known to be wrong" in scene.notes
+    assert (scene.grids[2].mark == Mark.WRONG).sum() == 60
 
 
 def test_stores_show_memory() -> None:
