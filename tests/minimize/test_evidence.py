@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cts.judging.judge import judge
-from cts.model import Case
+from cts.model import Case, loads_case
 from cts.plugins import registry
-from cts.reduction.evidence import Evidence, evidence, is_weaker
+from cts.reduction.evidence import Evidence, evidence, is_sized, is_weaker, tells
 from cts.reduction.minimize import Minimized, minimize
 from cts.running.opening import open_driver
 from tests.case_builder import corpus_case
@@ -59,3 +59,36 @@ def test_less_in_any_field_is_weaker() -> None:
     ):
         assert is_weaker(less, both)
         assert not is_weaker(both, less)
+
+
+@pytest.mark.parametrize(
+    ("dims", "sized"),
+    [("[16, 16]", True), ("[0, 16]", False), ("[16, {dynamic: 0}]", False), ("[16, {dynamic: 4}]", True)],
+)
+def test_tensors_have_dimensions_or_have_not(dims: str, sized: bool) -> None:
+    case = corpus_case("tensor_addressing.clip.width_beyond_the_columns")
+    text = repr(case).replace("dims: [16, 16]", f"dims: {dims}")
+    assert is_sized(loads_case(text)) is sized
+
+
+def test_a_layout_as_it_is_made_has_no_dimensions() -> None:
+    case = corpus_case("tensor_addressing.clip.width_beyond_the_columns")
+    assert not is_sized(loads_case(repr(case).replace("layout: t1", "layout: t")))
+    assert is_sized(corpus_case("matrix_memory.pointers.select_first"))
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"),
+    [
+        ("tensor_addressing.clip.cyclic_permutation", "perm-inverse"),
+        ("tensor_addressing.clip.width_beyond_the_columns", "clip-width-remaining"),
+        ("tensor_addressing.block.own_strides", "slice-resets-stride"),
+    ],
+)
+def test_what_is_said_of_a_failure_and_dimensions_stay(name: str, mutant: str) -> None:
+    case, found = minimal(name, mutant)
+    for one in (case, found.case):
+        expectation = ORACLE.expect(one)
+        assert tells(one, judge(open_driver(f"emulator:mutant={mutant}"), one, expectation), expectation)
+        assert is_sized(one)
+    assert found.reduction.after < found.reduction.before
