@@ -46,6 +46,9 @@ from cts.verdict import Verdict
 #: Bytes of arrays that one dispatch file may refer to; all are read before its first case runs.
 AT_ONCE = 256 << 20
 
+#: How many dispatches that went wrong are printed.
+SHOWN = 20
+
 _COMPONENTS = {"f16": ComponentType.float16, "bf16": ComponentType.bfloat16, "f32": ComponentType.float32}
 
 
@@ -88,9 +91,7 @@ def main() -> int:
     parser.add_argument("--source-version", metavar="TEXT", help="default: the commit of the checkout")
     parser.add_argument("--only", metavar="TEXT", action="append", default=[], help="modules whose names contain it")
     parser.add_argument("--case", metavar="TEXT", action="append", default=[], help="cases whose names contain it")
-    parser.add_argument(
-        "--staging", action="store_true", help="attention copies keys to workgroup memory, as on NVIDIA"
-    )
+    parser.add_argument("--staging", action="store_true", help="attention stages keys in workgroup memory")
     parser.add_argument("--files", metavar="DIR", type=Path, help="keep the dispatch files")
     parser.add_argument("--json", metavar="FILE", type=Path, help="every dispatch, as JSON")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
@@ -115,8 +116,9 @@ def run(given: argparse.Namespace) -> int:
         there = [m for m in chosen if m.file]
         size = sum((folder / m.file).stat().st_size for m in there)
         print(
-            f"{len(there)} of {len(chosen)} modules of {manifest.source or 'unknown version'} (shaders {manifest.digest},"
-            f" compiled by {manifest.compiler}), {size / 1e6:.1f} MB, {time.perf_counter() - start:.0f} s"
+            f"{len(there)} of {len(chosen)} modules of {manifest.source or 'unknown version'} (shaders"
+            f" {manifest.digest}, compiled by {manifest.compiler}), {size / 1e6:.1f} MB,"
+            f" {time.perf_counter() - start:.0f} s"
         )
         for why, count in Counter(m.why for m in chosen if not m.file).most_common():
             print(f"  missing: {count} modules: {why}")
@@ -130,8 +132,10 @@ def run(given: argparse.Namespace) -> int:
             reports += list(_run(spec, folder, there, given, files / f"{specs.index(spec)}"))
     _table(reports)
     wrong = [r for r in reports if r.verdict not in ("pass", "unsupported")]
-    for r in wrong:
-        print(f"{r.verdict}: {r.driver} {r.module}: {r.case}: {r.detail}")
+    for r in wrong[:SHOWN]:
+        print(f"{r.verdict}: {r.driver} {r.module} {r.format}: {r.case}: {r.detail}")
+    if len(wrong) > SHOWN:
+        print(f"... and {len(wrong) - SHOWN} more: --json has them")
     print(f"{len(reports)} dispatches, {len(wrong)} wrong, {time.perf_counter() - start:.0f} s")
     if given.json:
         content = {"source": manifest.source, "shaders": manifest.digest, "compiler": manifest.compiler}
@@ -173,12 +177,13 @@ def _device(spec: str, staging: bool) -> Device:
 
 
 def _shape(of: Capabilities, factors: ComponentType, sums: ComponentType) -> tuple[int, int, int] | None:
-    """M, N and K of the products that a driver lists: 16 of each where it can be, or the first."""
+    """M, N and K of a product that a driver lists, 16 of each where it can be; multiples only where nothing else is."""
     types = (factors, factors, sums, sums)
     rows = [s for s in of.mul_adds if s.scope is Scope.Subgroup and (s.a, s.b, s.c, s.result) == types]
-    if any(s.admits(types, Scope.Subgroup, False, (16, 16, 16), 1) for s in rows):
+    listed = [(s.m, s.n, s.k) for s in rows if s.exact]
+    if not listed and rows:
         return 16, 16, 16
-    return next(((s.m, s.n, s.k) for s in rows), None)
+    return (16, 16, 16) if (16, 16, 16) in listed else next(iter(listed), None)
 
 
 def _run(
@@ -187,10 +192,14 @@ def _run(
     device = _device(spec, given.staging)
     for n, part in enumerate(_parts(modules, device, given.case)):
         path = _written(part, folder, files / str(n))
+        results = run_cases(path, [spec])
         before = time.perf_counter()
-        for (module, plan), result in zip(part, run_cases(path, [spec]), strict=True):
+        for (module, plan), result in zip(part, results, strict=True):
             now = time.perf_counter()
-            yield _report(spec, module, plan, result.runs[0], now - before)
+            report = _report(spec, module, plan, result.runs[0], now - before)
+            line = f"{report.verdict}: {module.name} {plan.format}: {plan.name}, {report.seconds:.1f} s"
+            print(line, file=sys.stderr, flush=True)
+            yield report
             before = now
         if not given.files:
             shutil.rmtree(files / str(n))

@@ -1,1 +1,1 @@
-"""What `bench/real_software.py` runs: modules of public kernels, their dispatches, and references of its own in NumPy."""
+"""What `bench/real_software.py` runs: modules of public kernels, dispatches, and references in NumPy."""

@@ -144,9 +144,8 @@ def _planned(module: Module, s: Setting, device: Device, rng: np.random.Generato
     q = _queries(rng, s)
     mask = _mask(rng, s)
     sinks = rng.uniform(-1, 4, s.heads).astype(np.float32) if s.sinks else None
-    scale = 2.0 ** -round(math.log2(s.k_size) / 2)
-    if s.k not in ("f32", "f16", "bf16"):
-        scale *= 2.0 ** -round(math.log2(max(float(np.abs(k.values).std()), 2**-6)) + 1)
+    # Scores of a size between 1 and 2, and a power of two.
+    scale = 2.0 ** -round(math.log2(s.k_size) / 2 + math.log2(float(k.values.std())))
     result = attention(
         q, k.values, v.values, scale,
         mask=None if mask is None else mask.astype(np.float64), max_bias=s.max_bias, softcap=s.softcap,
@@ -260,17 +259,20 @@ def _score_error(module: Module, s: Setting, result: Attention, q: Reals, k: Rea
     error += s.k_size * 2.0**-23 * sizes + 2.0**-20 * (finite + 4)
     if module.accumulator == "f16":
         # Sums over the head and what is done to them round to float16.
-        error += _FLOAT16_ULP * ((s.k_size / 4) * sizes * (0.0 if s.exact else 1.0) + 6 * (finite + sizes / 4 + 4))
+        error += _FLOAT16_ULP * (math.sqrt(s.k_size) * sizes * (0.0 if s.exact else 1.0) + 3 * (finite + sizes / 4 + 4))
     return error.transpose(0, 2, 1)[..., None]
 
 
 def _wanted(module: Module, s: Setting, result: Attention, q: Reals, k: Reals, scale: float) -> Wanted:
-    """Weights, values and sums are rounded to float16, or to bfloat16 where the factors are, and summed by fours."""
+    """Weights, values and sums are rounded to float16, or to bfloat16 where the factors are.
+
+    Roundings of sums are taken to be as often up as down, so that their error grows with the root of the terms.
+    """
     ulp = _BFLOAT16_ULP if module.format == "bf16" else _FLOAT16_ULP
-    sums = 2.0**-23 * s.keys if module.format == "bf16" else _FLOAT16_ULP * (s.keys / 4 + s.keys / 16)
+    sums = 2.0**-23 * s.keys if module.format == "bf16" else _FLOAT16_ULP * math.sqrt(s.keys)
     error = 8 * ulp + sums + 2 * _score_error(module, s, result, q, k, scale)
     if module.accumulator == "f16":
-        error = error + _FLOAT16_ULP * s.keys / 4
+        error = error + _FLOAT16_ULP * math.sqrt(s.keys)
     # Weights that are no float16 numbers any more.
     floor = 2.0**-20 * s.keys
     return Wanted(result.output, result.magnitudes + floor, np.broadcast_to(error, result.output.shape))

@@ -50,6 +50,7 @@ def _shapes(form: Format, tensors: bool) -> Iterator[Shape]:
     if not tensors:
         odd = odd if form.plain else max(odd, 32)
     even = 256
+    yield Shape("small tiles, whole", "s", 64, 64, even, aligned=True)
     yield Shape("small tiles, edges", "s", 45, 37, odd)
     yield Shape("medium tiles, aligned", "m", 150, 70, even, aligned=True)
     yield Shape("large tiles, aligned", "l", 140, 270, even, aligned=True)

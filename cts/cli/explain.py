@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cts.cli.options import CaseHtmlFile
 from cts.cli.target import Driver, Target
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def explain(
         typer.Option("--element", help="Explain this element of the result. Repeatable.", metavar="ROW,COL"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    html: CaseHtmlFile = None,
 ) -> None:
     """Find the first instruction whose result differs, and show how its elements should come about.
 
@@ -31,7 +33,9 @@ def explain(
     from cts.explain import explain as explained
     from cts.plugins import registry
     from cts.running.opening import open_driver
+    from cts.running.outputs import check_file
 
+    check_file(html, "--html")
     elements = [_element(text) for text in element or ()]
     oracle = registry.oracle()
     case = read(target, oracle)
@@ -47,6 +51,11 @@ def explain(
         typer.echo(msgspec.json.format(msgspec.json.encode(to_json(explanation)), indent=2).decode())
     else:
         _print(explanation)
+    if html is not None:
+        from cts.cli.report import write
+        from cts.report.html import page_of_failure
+
+        write(html, page_of_failure(case, explanation, oracle).encode())
     raise typer.Exit(_status(explanation))
 
 

@@ -80,6 +80,8 @@ JunitFile = Annotated[Path | None, _output("--junit", "Write JUnit XML when the 
 
 HtmlFile = Annotated[Path | None, _output("--html", "Write an HTML report when the run ends.", "FILE")]
 
+CaseHtmlFile = Annotated[Path | None, _output("--html", "Also write a page with pictures of the elements.", "FILE")]
+
 BundleFolder = Annotated[
     Path | None, _output("--bundle-dir", "Write a bundle for each finding, to report it to others.", "DIR")
 ]

@@ -61,13 +61,25 @@ def report(
     examples: Annotated[
         int, typer.Option("--examples", help="Generated cases per area for that table; 0 for none.", metavar="N", min=0)
     ] = EXAMPLES,
+    bundle_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--bundle-dir",
+            help="Link each failure to its bundle in this folder, as `cts run --bundle-dir` wrote it.",
+            metavar="DIR",
+            autocompletion=completion.paths,
+        ),
+    ] = None,
 ) -> None:
     """Write a run as one self-contained HTML file, or as JUnit XML."""
     from cts.cli.triage import explained, runs
+    from cts.errors import BadInput
     from cts.running.outputs import check_file
 
     check_file(html, "--html")
     check_file(junit, "--junit")
+    if bundle_dir is not None and not bundle_dir.is_dir():
+        raise BadInput("no-bundles", "there is no such folder", f"--bundle-dir {bundle_dir}", "a folder of bundles")
     this, earlier = runs(run, against)
     if html is None and junit is None:
         html = this.path / "report.html"
@@ -78,7 +90,8 @@ def report(
 
         known = explained(this, explain=explain)
         samples = sampled(examples) if coverage else {}
-        write(html, page(this, earlier, known, samples, coverage=coverage).encode())
+        bundles = None if bundle_dir is None else (bundle_dir, html.parent)
+        write(html, page(this, earlier, known, samples, coverage=coverage, bundles=bundles).encode())
 
 
 def write_junit(run: Run, path: Path) -> None:

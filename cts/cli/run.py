@@ -214,7 +214,8 @@ def to_the_end(
             raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
         finally:
             if junit is not None or html is not None:
-                report.report(folder.path, html, junit)
+                written = bundle_dir if bundle_dir is not None and bundle_dir.is_dir() else None
+                report.report(folder.path, html, junit, bundle_dir=written)
 
 
 def run_and_report(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cts.cli import completion
+from cts.cli.options import CaseHtmlFile
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,12 +40,15 @@ def show(
         bool, typer.Option("--expected/--no-expected", help="Print expected matrices and memory.")
     ] = True,
     subgroup_size: Annotated[int, typer.Option("--subgroup-size", help="Subgroup size to lower for.")] = 32,
+    html: CaseHtmlFile = None,
 ) -> None:
     """Show a case in canonical form, its SPIR-V module, and what it must leave behind."""
     from cts.cli.target import read, tell_if_not_validated
     from cts.model import dumps_case
     from cts.plugins import registry
+    from cts.running.outputs import check_file
 
+    check_file(html, "--html")
     oracle = registry.oracle()
     case = read(target, oracle)
     typer.echo(f"# {target}, content hash {case.content_hash}")
@@ -59,6 +63,11 @@ def show(
     if expected:
         for line in _expected(case, oracle.expect(case)):
             typer.echo(line)
+    if html is not None:
+        from cts.cli.report import write
+        from cts.report.html import page_of_case
+
+        write(html, page_of_case(case, oracle).encode())
 
 
 def _expected(case: Case, expectation: Expectation) -> Iterator[str]:

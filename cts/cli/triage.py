@@ -39,9 +39,11 @@ def triage(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Everything as JSON.")] = False,
 ) -> None:
-    """Group failures by driver, instruction and fact, and separate new ones from known and fixed ones.
+    """Group failures by what their cases have in common and passing ones have not, and separate new ones from known and
+    fixed ones.
 
-    Without --explain, what the run itself found out is all there is to go by. Exit status 1 where a failure is new.
+    Each group is named by the instruction and the fact that most of it speaks for, which --explain knows better. Exit
+    status 1 where a failure is new.
     """
     import msgspec
 
@@ -75,11 +77,15 @@ def explained(run: Run, *, explain: bool) -> dict[tuple[str, str], Explanation]:
 
 
 def _print(triaged: Triage, run: Run, earlier: Run | None) -> None:
+    from cts.report.triage import in_common
+
     compared = f", against {earlier.path}" if earlier is not None else ""
     ended = "" if run.footer is not None else ", which did not end"
     typer.echo(f"{run.path}{ended}{compared}")
     for group in triaged.groups:
         typer.echo(f"\n{_heading(group)}")
+        if (common := in_common(group.cause)) and len(group.failures) > 1:
+            typer.echo(f"  {common}")
         for failure in group.failures[:SHOWN]:
             result = failure.result
             name = result.finding.case.name if result.generated and result.finding else result.name
@@ -94,14 +100,15 @@ def _print(triaged: Triage, run: Run, earlier: Run | None) -> None:
                 typer.echo(f"  {result.name} on {result.driver}")
     new = sum(g.new for g in triaged.groups)
     known = sum(len(g.failures) - g.new for g in triaged.groups)
+    causes = "1 cause" if len(triaged.groups) == 1 else f"{len(triaged.groups)} causes"
     rest = f"{len(triaged.fixed)} fixed, {len(triaged.gone)} gone"
-    typer.echo(f"\n{len(triaged.groups)} causes, {new} new failures, {known} known; {rest}")
+    typer.echo(f"\n{causes}, {new} new failures, {known} known; {rest}")
 
 
 def _heading(group: Group) -> str:
     cause = group.cause
     what = " ".join(part for part in (cause.instruction or "no instruction known", cause.fact) if part)
     how = next((f.how for f in group.failures if f.how), "")
-    return (
-        f"{cause.verdict.value} on {cause.driver}: {what}{f' ({how})' if how else ''}, {len(group.failures)} failures"
-    )
+    verdicts = ", ".join(dict.fromkeys(f.result.verdict.value for f in group.failures))
+    count = f"{len(group.failures)} failure{'s' if len(group.failures) > 1 else ''}"
+    return f"{verdicts} on {cause.driver}: {what}{f' ({how})' if how else ''}, {count}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import numpy as np
 from msgspec import structs
@@ -18,11 +19,12 @@ from cts.explain.elements import (
     trace_of,
     worst_elements,
 )
-from cts.explain.locate import locate, untouched
-from cts.explain.model import AsIf, Element, Explanation, Suspect
+from cts.explain.locate import STORES, locate, untouched
+from cts.explain.model import KEPT, AsIf, Element, Explanation, Suspect
 from cts.explain.picture import picture
 from cts.explain.ranking import explaining, prioritised, suspects
 from cts.explain.results import Result
+from cts.judging.finding import mismatches
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case, MatrixStoreTensor
 from cts.oracle.expectation import Expectation, Oracle
@@ -98,7 +100,26 @@ def _of_failure(
         picture=lines,
         picture_of=f"instance {instance} of {len(result.wrong)}",
         scale=scale,
+        instance=instance,
+        values=_values(result, instance),
+        stored=_wrong_memory(case, attempt) if isinstance(case.program[result.index], STORES) else (),
     )
+
+
+def _values(result: Result, instance: int) -> tuple[tuple[int, int, int], ...]:
+    """The wrong elements of an instance with what they are."""
+    places = np.argwhere(result.wrong[instance])[:KEPT]
+    bits = result.actual[instance][tuple(places.T)]
+    return tuple((int(row), int(col), int(b)) for (row, col), b in zip(places.tolist(), bits.tolist(), strict=True))
+
+
+def _wrong_memory(case: Case, attempt: Attempt) -> tuple[tuple[str, int, int], ...]:
+    """The wrong elements of buffers with what they are, without those of guards."""
+    assert attempt.divergence is not None
+    groups = (g for g in attempt.divergence.groups if not g.guard)
+    listed = (m for g in groups for m in mismatches(case, g, KEPT))
+    kept = islice(listed, KEPT)
+    return tuple((m.buffer, m.element, m.bits) for m in kept if m.element is not None and m.bits is not None)
 
 
 def ranked(

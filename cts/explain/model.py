@@ -13,6 +13,9 @@ INSTRUMENTED = "instrumented"
 MEMORY = "memory only"
 SHORTENED = "by shorter programs"
 
+#: The most wrong elements of which an explanation keeps what they were.
+KEPT = 1024
+
 
 class Element(Struct, frozen=True):
     """One element of the first result that differs, or of the matrix that a store writes.
@@ -61,7 +64,9 @@ class Explanation(Struct, frozen=True):
     that is known, and is empty where it is not. `wrong` of `total` elements differ there. `facts` are
     the IDs of its steps, the most likely broken first, and `suspects` say why. `picture` shows one
     instance of the result, a character for each element or each part of it (`scale` elements high
-    and wide). `notes` say what could not be found out.
+    and wide). `values` are wrong elements of that `instance`: row, column and actual bits; `stored` the
+    wrong elements of memory where a store is wrong: buffer, element and actual bits; each the first
+    `KEPT`. `notes` say what could not be found out.
     """
 
     case: str
@@ -83,4 +88,7 @@ class Explanation(Struct, frozen=True):
     picture: tuple[str, ...] = ()
     picture_of: str = ""
     scale: tuple[int, int] = (1, 1)
+    instance: int = 0
+    values: tuple[tuple[int, int, int], ...] = ()
+    stored: tuple[tuple[str, int, int], ...] = ()
     notes: tuple[str, ...] = ()

@@ -100,7 +100,7 @@ def _given(case: Case, expectation: Expectation, result: Result) -> tuple[int, b
     # What may be anything says nothing.
     wrong = other.wrong if spread is None else other.wrong | _anything(other)
     given = int((result.wrong & ~wrong).sum())
-    return given, given == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any()
+    return given, bool(given == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any())
 
 
 def _anything(result: Result) -> Mask:

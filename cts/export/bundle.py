@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 import cts
+from cts import pictures
+from cts.errors import BadInput
 from cts.explain.model import Explanation
 from cts.explain.text import lines
 from cts.export import export, memory
@@ -23,6 +25,7 @@ from cts.judging.events import Result
 from cts.judging.judge import job as job_of
 from cts.judging.sentences import to_json
 from cts.model import dumps_case
+from cts.pictures import Limits
 from cts.report.failure import difference, full
 from cts.running.archive import CASE, MANIFEST
 from cts.spirv.listing import assembly
@@ -30,11 +33,14 @@ from cts.spirv.listing import assembly
 #: The form of a bundle; a change that an old reader would misread makes it a new one.
 FORMAT = 1
 
+#: What is drawn of large matrices.
+LIMITS = Limits(rows=24, cols=24)
+
 #: Wrong elements that README.md shows; failure.txt has all that were listed.
 SHOWN = 8
 
 SHADER, DISPATCH, AMBER = "shader.comp", "dispatch/dispatch.yaml", "case.amber"
-ORIGINAL, EXPLANATION = "original.yaml", "explanation.json"
+ORIGINAL, EXPLANATION, PICTURE = "original.yaml", "explanation.json", "picture.svg"
 
 _WHAT = {
     "repro.c": "one C program that runs the case and says what is wrong; needs only a Vulkan loader",
@@ -45,6 +51,7 @@ _WHAT = {
     CASE: "the case for this suite",
     ORIGINAL: "the case that failed first, of which case.yaml is the smaller version",
     EXPLANATION: "where it goes wrong, as data",
+    PICTURE: "where elements come from, and what the device took instead",
     DISPATCH: "the module, its data and what must come out of it, for `cts dispatch`",
     "test_case.py": "the case as a test for pytest",
     "failure.txt": "the whole report of the failure",
@@ -70,9 +77,23 @@ def bundle(subject: Subject) -> dict[str, bytes]:
         files[EXPLANATION] = msgspec.json.format(msgspec.json.encode(to_json(subject.explanation)), indent=2) + b"\n"
     if subject.seen and subject.seen.finding:
         files["failure.txt"] = (full(_result(subject.seen), None) + "\n").encode()
+    picture = _picture(subject)
+    if picture is not None:
+        files[PICTURE] = picture.encode()
     files["README.md"] = _readme(subject, files, left_out).encode()
     files[MANIFEST] = _manifest(subject, files, left_out)
     return dict(sorted(files.items()))
+
+
+def _picture(subject: Subject) -> str | None:
+    """Where elements come from: of the finding, or of the case where there is none."""
+    known = subject.explanation if isinstance(subject.explanation, Explanation) else None
+    if subject.seen is not None and subject.seen.finding is not None:
+        return pictures.of_finding(subject.seen.finding, known, limits=LIMITS)
+    try:
+        return pictures.of_case(subject.case, limits=LIMITS)
+    except BadInput:
+        return None  # a case of nothing that can be drawn
 
 
 def _where_possible(subject: Subject, files: dict[str, bytes]) -> dict[str, str]:

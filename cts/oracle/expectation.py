@@ -182,17 +182,41 @@ class Reach(enum.IntEnum):
     INACTIVE = 3
 
 
+@dataclass(frozen=True, eq=False)
+class SeenTensor:
+    """The tensor that an instruction takes memory for, in each instance.
+
+    `pointer` are the bytes of its first location, (instances,), each location of `size` bytes: an element, or a block
+    that is decoded. `dimension`, `stride` (in blocks) and `block_size` are (instances, dim). `moved` are the elements
+    out of bounds that the clamp mode moved into the tensor, (instances, rows, cols). `block` and `within` are an
+    element's block and its place in that, (dim, instances, rows, cols); None without a decode function.
+    """
+
+    pointer: npt.NDArray[np.int64]
+    size: int
+    dimension: npt.NDArray[np.int64]
+    stride: npt.NDArray[np.int64]
+    block_size: npt.NDArray[np.int64]
+    moved: npt.NDArray[np.bool_]
+    block: npt.NDArray[np.int64] | None = None
+    within: npt.NDArray[np.int64] | None = None
+
+
 @dataclass(frozen=True)
 class Reached:
     """Where the elements of a load or store access memory, in the last iteration of loops around it.
 
     `byte` is the offset in the contents of `buffer`, int64, and `status` a `Reach`, uint8; both are
-    (instances, rows, cols). A byte says nothing where the status is not MEMORY.
+    (instances, rows, cols). A byte says nothing where the status is not MEMORY. `tensor` is what a tensor instruction
+    takes memory for. `pitch` are the bytes from one row of memory to the next, (instances,), of instructions with a
+    stride.
     """
 
     buffer: str
     byte: npt.NDArray[np.int64]
     status: npt.NDArray[np.uint8]
+    tensor: SeenTensor | None = None
+    pitch: npt.NDArray[np.int64] | None = None
 
 
 class Oracle(Protocol):

@@ -1,14 +1,19 @@
-"""Failures of a run by suspected cause: the instruction they begin with, the fact it breaks, and the driver."""
+"""Failures of a run by suspected cause: what their cases have in common, and the instruction and fact to be named."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cts.errors import BadInput
 from cts.judging.events import Result
 from cts.judging.guesses import WrongBeforeStore
 from cts.oracle.trace import StepKind, WrittenByInstruction
+from cts.report.grouping import alike
+from cts.report.traits import traits
+from cts.running import corpus
 from cts.store.diff import Change, diff
 from cts.store.run import Run
 from cts.verdict import Verdict
@@ -25,12 +30,19 @@ _BEGINNINGS = (StepKind.INSTRUCTION, StepKind.STORES_BYTES, StepKind.STORES_NOTH
 
 @dataclass(frozen=True)
 class Cause:
-    """What failures may have in common. `instruction` and `fact` are empty where nothing speaks for one."""
+    """What failures may have in common.
+
+    `verdict` is that of most of them. `instruction` and `fact` are those that most of them speak for, empty where
+    nothing does. All cases have `traits`, and so have `passing` of the `passed` cases of the corpus that pass.
+    """
 
     driver: str
     verdict: Verdict
     instruction: str
     fact: str
+    traits: tuple[str, ...] = ()
+    passing: int = 0
+    passed: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,16 +80,24 @@ def triage(run: Run, against: Run | None, explanations: Mapping[tuple[str, str],
     """Group the failures of a run, errors included; `against` is an earlier one."""
     changes = diff(against, run) if against is not None else []
     before = {id(d.after): d.change for d in changes if d.after is not None}
-    groups: dict[Cause, list[Failure]] = {}
+    failures = []
     for result in run.findings():
         explanation = explanations.get((result.driver, result.finding.case.content_hash)) if result.finding else None
-        cause, how = _cause(result, explanation)
-        groups.setdefault(cause, []).append(Failure(result, _status(result, before.get(id(result))), how))
-    ranked = [Group(cause, tuple(failures)) for cause, failures in groups.items()]
+        instruction, fact, how = _speaks_for(result, explanation)
+        failures.append((Failure(result, _status(result, before.get(id(result))), how), instruction, fact))
+    ranked = [group for some in _apart(failures) for group in _groups(some, run)]
     ranked.sort(key=lambda g: (-g.new, -len(g.failures)))
     fixed = tuple(d.result for d in changes if d.change is Change.FIXED)
     gone = tuple(d.result for d in changes if d.change is Change.GONE)
     return Triage(tuple(ranked), fixed, gone)
+
+
+def in_common(cause: Cause) -> str:
+    """What all cases of a cause have, in words; empty where nothing tells them from cases that pass."""
+    if not cause.traits:
+        return ""
+    passing = f"{cause.passing} of {cause.passed}" if cause.passing else "none"
+    return f"all have: {'; '.join(cause.traits)} (of the cases that pass, {passing})"
 
 
 def _status(result: Result, change: Change | None) -> str:
@@ -86,12 +106,70 @@ def _status(result: Result, change: Change | None) -> str:
     return "changed" if change is Change.CHANGED else "new"
 
 
-def _cause(result: Result, explanation: Explanation | None) -> tuple[Cause, str]:
+#: A failure, and the instruction and the fact that it speaks for.
+_Speaking = tuple[Failure, str, str]
+
+
+def _apart(failures: Iterable[_Speaking]) -> list[list[_Speaking]]:
+    """Failures that cannot have one cause: of other drivers, and those that a baseline gives another reason."""
+    groups: dict[tuple[str, str], list[_Speaking]] = {}
+    for one in failures:
+        groups.setdefault((one[0].result.driver, one[0].result.known), []).append(one)
+    return list(groups.values())
+
+
+def _groups(failures: list[_Speaking], run: Run) -> list[Group]:
+    """Failures of one driver, by cause; without a case, or with none that passes, by what each speaks for."""
+    driver = failures[0][0].result.driver
+    passed = _passed(run, driver) if len(failures) > 1 else []
+    with_case = [one for one in failures if one[0].result.finding is not None] if passed else []
+    groups = []
+    if with_case:
+        cases = [one[0].result.finding.case for one in with_case if one[0].result.finding is not None]
+        for found in alike([traits(case) for case in cases], passed):
+            some = [with_case[place] for place in found.places]
+            groups.append(_group(some, found.traits, found.passing, len(passed)))
+    others: dict[tuple[Verdict, str, str], list[_Speaking]] = {}
+    for one in failures:
+        if not with_case or one[0].result.finding is None:
+            others.setdefault((one[0].result.verdict, one[1], one[2]), []).append(one)
+    return groups + [_group(some) for some in others.values()]
+
+
+def _group(failures: list[_Speaking], common: tuple[str, ...] = (), passing: int = 0, passed: int = 0) -> Group:
+    """Failures of one cause, named by a vote of theirs."""
+    first = failures[0][0].result
+    verdict = Counter(one[0].result.verdict for one in failures).most_common(1)[0][0]
+    instruction = _most_named(one[1] for one in failures)
+    fact = _most_named(one[2] for one in failures if one[1] == instruction)
+    cause = Cause(first.driver, verdict, instruction, fact, common, passing, passed)
+    return Group(cause, tuple(one[0] for one in failures))
+
+
+def _most_named(names: Iterable[str]) -> str:
+    counts = Counter(name for name in names if name)
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+def _passed(run: Run, driver: str) -> list[frozenset[str]]:
+    """What the cases of the corpus have that pass on a driver; those that are no longer there are left out."""
+    names = {r.name for r in run.results if r.driver == driver and r.verdict is Verdict.PASS and not r.generated}
+    found = []
+    for entry in corpus.entries():
+        if entry.name in names:
+            try:
+                found.append(traits(corpus.load(entry.path).case))
+            except BadInput:
+                continue
+    return found
+
+
+def _speaks_for(result: Result, explanation: Explanation | None) -> tuple[str, str, str]:
+    """The instruction, the fact, and how they are known."""
     if explanation is not None and (explanation.op or explanation.facts):
-        fact = explanation.facts[0] if explanation.facts else ""
-        return Cause(result.driver, result.verdict, explanation.op, fact), explanation.how
+        return explanation.op, explanation.facts[0] if explanation.facts else "", explanation.how
     instruction, fact = _guess(result)
-    return Cause(result.driver, result.verdict, instruction, fact), GUESSED if instruction else ""
+    return instruction, fact, GUESSED if instruction else ""
 
 
 def _guess(result: Result) -> tuple[str, str]:

@@ -41,21 +41,58 @@ _NO_SPECIALS = 1 | 2 | 4
 
 _Specialization = tuple[tuple[int, bytes], ...]
 
-#: OpSpecConstantOp on 32-bit integers, as far as sizes are computed with it.
+
+def _signed(value: int, width: int) -> int:
+    """The integer that the low `width` bits are in two's complement."""
+    value &= (1 << width) - 1
+    return value - (value >> (width - 1) << width)
+
+
+def _quotient(a: int, b: int) -> int:
+    """Rounded towards zero."""
+    return (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0
+
+
+#: OpSpecConstantOp, as far as sizes are computed with it, of unsigned operands.
 _OPERATIONS: dict[str, Callable[..., int]] = {
     "OpIAdd": lambda a, b: a + b,
     "OpISub": lambda a, b: a - b,
     "OpIMul": lambda a, b: a * b,
     "OpUDiv": lambda a, b: a // b if b else 0,
     "OpUMod": lambda a, b: a % b if b else 0,
-    "OpShiftLeftLogical": lambda a, b: a << b if b < 32 else 0,
+    "OpSNegate": lambda a: -a,
+    "OpNot": lambda a: ~a,
+    "OpUConvert": lambda a: a,
+    "OpShiftLeftLogical": lambda a, b: a << b if b < 64 else 0,
     "OpShiftRightLogical": lambda a, b: a >> b,
     "OpBitwiseAnd": lambda a, b: a & b,
     "OpBitwiseOr": lambda a, b: a | b,
     "OpBitwiseXor": lambda a, b: a ^ b,
     "OpIEqual": lambda a, b: int(a == b),
     "OpINotEqual": lambda a, b: int(a != b),
+    "OpUGreaterThan": lambda a, b: int(a > b),
+    "OpUGreaterThanEqual": lambda a, b: int(a >= b),
+    "OpULessThan": lambda a, b: int(a < b),
+    "OpULessThanEqual": lambda a, b: int(a <= b),
+    "OpLogicalEqual": lambda a, b: int(a == b),
+    "OpLogicalNotEqual": lambda a, b: int(a != b),
+    "OpLogicalOr": lambda a, b: a | b,
+    "OpLogicalAnd": lambda a, b: a & b,
+    "OpLogicalNot": lambda a: 1 - a,
     "OpSelect": lambda c, a, b: a if c else b,
+}
+
+#: Of signed operands.
+_SIGNED_OPERATIONS: dict[str, Callable[..., int]] = {
+    "OpSConvert": lambda a: a,
+    "OpSDiv": _quotient,
+    "OpSRem": lambda a, b: a - b * _quotient(a, b) if b else 0,
+    "OpSMod": lambda a, b: a % b if b else 0,
+    "OpShiftRightArithmetic": lambda a, b: a >> min(abs(b), 63),
+    "OpSGreaterThan": lambda a, b: int(a > b),
+    "OpSGreaterThanEqual": lambda a, b: int(a >= b),
+    "OpSLessThan": lambda a, b: int(a < b),
+    "OpSLessThanEqual": lambda a, b: int(a <= b),
 }
 
 
@@ -212,10 +249,39 @@ class _Reader:
         self.define(i, default if spec_id is None else self.values.get(spec_id, default))
 
     def computed(self, i: Decoded) -> None:
-        operation = _OPERATIONS.get(str(i.values[1]))
-        operands = [self.constants.get(v) if isinstance(v, Id) else None for v in i.values[2:]]
+        name = str(i.values[1])
+        if name == "OpCompositeExtract":
+            self.extracted(i)
+            return
+        operation = _OPERATIONS.get(name) or _SIGNED_OPERATIONS.get(name)
+        operands = [self.operand(v, name in _SIGNED_OPERATIONS) for v in i.values[2:]]
         if operation is not None and None not in operands:
-            self.define(i, operation(*operands) & 0xFFFFFFFF)
+            self.define(i, operation(*operands) & ((1 << self.width(i.result)) - 1))
+
+    def width(self, constant: object) -> int:
+        """Bits of an integer constant; booleans and what has no type here count as 32."""
+        kind = self.types.get(constant) if isinstance(constant, Id) else None
+        component = self.components.get(kind) if kind is not None else None
+        return component.width if component is not None else 32
+
+    def operand(self, value: object, signed: bool) -> int | None:
+        """A constant as an operation reads it, or None where it is not known."""
+        if not isinstance(value, Id) or value not in self.constants:
+            return None
+        width = self.width(value)
+        return _signed(self.constants[value], width) if signed else self.constants[value] & ((1 << width) - 1)
+
+    def extracted(self, i: Decoded) -> None:
+        """A part of a constant composite."""
+        assert i.result is not None
+        part, *indices = i.values[2:]
+        for index in indices:
+            parts = self.composites.get(part, ()) if isinstance(part, Id) else ()
+            part = parts[index] if isinstance(index, int) and index < len(parts) else None
+        if isinstance(part, Id) and part in self.constants:
+            self.define(i, self.constants[part])
+        elif isinstance(part, Id) and part in self.composites:
+            self.composites[i.result] = self.composites[part]
 
     def scalar(self, i: Decoded) -> None:
         assert i.result is not None

@@ -7,20 +7,25 @@ gave its operands theirs, and so on back to memory and constants.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from cts.model import Store
-from cts.oracle.expectation import Reach, Reached, Trace
+from cts.model import ClampMode, Store
+from cts.oracle.expectation import Reach, Reached, SeenTensor, Trace
 from cts.oracle.trace import ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
+from cts.reference.addressing.elements import matrix_elements
 from cts.reference.execution.execute import Recording
 from cts.reference.execution.program import Evaluation
-from cts.reference.numeric.arrays import Mask
+from cts.reference.numeric.arrays import I64, U32, Mask
 from cts.reference.trace.element import Element, at_element
 from cts.reference.trace.history import History
 from cts.reference.trace.training import written_by_accumulation, written_by_conversion
+
+#: The clamp modes that move coordinates into the tensor (TA-035).
+_MOVING = (ClampMode.ClampToEdge, ClampMode.Repeat, ClampMode.RepeatMirrored)
 
 
 def trace(
@@ -79,7 +84,39 @@ def reached(evaluation: Evaluation, instruction: int) -> Reached | None:
     kinds = np.full(max(Status) + 1, Reach.INACTIVE, np.uint8)
     kinds[[Status.OK, Status.SKIP]] = (Reach.MEMORY, Reach.CLIPPED)
     kinds[[Status.CLAMPED, Status.DISCARD]] = Reach.CLAMPED
-    return Reached(access.buffer, byte, kinds[status])
+    pitch = None
+    if access.stride is not None:
+        pitch = np.broadcast_to(access.stride[0], shape[:1]) * evaluation.case.buffers[access.buffer].element_size
+    return Reached(access.buffer, byte, kinds[status], _tensor(access, shape), pitch)
+
+
+def _tensor(access: Access, shape: tuple[int, int, int]) -> SeenTensor | None:
+    layout, view, blocks = access.layout, access.view, access.blocks
+    if layout is None:
+        return None
+
+    def state(of: U32) -> I64:
+        return np.broadcast_to(of[0].astype(np.int64), (shape[0], layout.dim))
+
+    def coordinates(of: tuple[U32, ...]) -> I64:
+        return np.stack([np.broadcast_to(c[0].astype(np.int64), shape) for c in of])
+
+    moved = np.zeros(shape, bool)
+    if not access.store and layout.type.clamp in _MOVING:
+        # With the mode that moves nothing, what is out of bounds has a status of its own.
+        fixed = replace(layout, type=replace(layout.type, clamp=ClampMode.Constant))
+        status = matrix_elements(fixed, view, shape[1], shape[2], store=False).status[0]
+        moved = np.broadcast_to(status == Status.CLAMPED, shape)
+    return SeenTensor(
+        np.broadcast_to((access.pointer + access.origin)[0], shape[:1]),
+        access.size,
+        state(layout.layout_dimension),
+        state(layout.stride),
+        state(layout.block_size),
+        moved,
+        None if blocks is None else coordinates(blocks.block_coord),
+        None if blocks is None else coordinates(blocks.coord_in_block),
+    )
 
 
 def _covering(evaluation: Evaluation, access: Access, offset: int) -> Mask:

@@ -121,6 +121,9 @@ def test_a_shard_without_any_of_the_cases_says_so(cts: Cts, fakes: ModuleType) -
     [
         ("minimize", CASE, "-d", "fake:does-not-start", "--out", "no/such.yaml"),
         ("report", "--html", "no/such.html"),
+        ("report", "--bundle-dir", "nowhere"),
+        ("show", CASE, "--html", "no/such.html"),
+        ("explain", CASE, "-d", "fake:does-not-start", "--html", "."),
         ("export", CASE, "-d", "fake:does-not-start", "--format", "c", "--out", "file/repro.c"),
         ("export", CASE, "-d", "fake:does-not-start", "--out", "file/bundle"),
         ("export", CASE, "-d", "fake:does-not-start", "--format", "cpp"),
@@ -132,8 +135,8 @@ def test_a_shard_without_any_of_the_cases_says_so(cts: Cts, fakes: ModuleType) -
 def test_other_verbs_look_at_what_they_are_given_first(cts: Cts, fakes: ModuleType, arguments: tuple[str, ...]) -> None:
     (cts.folder / "file").write_text("")
     ran = cts(*arguments)
-    assert ran.status == 2
-    assert any(f"error[{code}]" in ran.err for code in ("output-path", "unknown-format", "driver-option"))
+    assert ran.status == 2 and ran.out == ""
+    assert any(f"error[{code}]" in ran.err for code in ("output-path", "unknown-format", "driver-option", "no-bundles"))
     assert "fake:does-not-start" not in ran.err
 
 

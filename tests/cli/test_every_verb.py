@@ -106,7 +106,8 @@ def schema(world: World) -> None:
 @exercise
 def show(world: World) -> None:
     for name, case in world.cases.items():
-        text = world.cts("show", name).out
+        text = world.cts("show", name, "--html", "case.html").out
+        assert "Where elements come from" in (world.folder / "case.html").read_text()
         assert dumps_case(case) in text and "OpEntryPoint" in text
         for buffer in case.buffers:
             assert f"\n# expected buffer {buffer}" in text
@@ -153,7 +154,8 @@ def sweep(world: World) -> None:
 def explain(world: World) -> None:
     for name, case in world.cases.items():
         assert world.cts("explain", name, "-d", "emulator").out
-        told = json.loads(world.cts("explain", name, "-d", WRONG, "--json", status=1).out)
+        told = json.loads(world.cts("explain", name, "-d", WRONG, "--json", "--html", "failure.html", status=1).out)
+        assert case.name.partition(".")[2] in (world.folder / "failure.html").read_text().replace("<wbr>", "")
         assert (told["case"], told["content_hash"], told["verdict"]) == (case.name, case.content_hash, "fail")
 
 

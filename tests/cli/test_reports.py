@@ -174,7 +174,7 @@ def test_triage_against_an_earlier_run(cts: Cts, fakes: ModuleType) -> None:
     assert ran.status == 1
     assert "cts-run/002, against cts-run/001" in ran.out
     assert f"  known    {EDGE}\n" in ran.out and f"  new      {CLIP}\n" in ran.out
-    assert ran.out.endswith("causes, 1 new failures, 1 known; 0 fixed, 0 gone\n")
+    assert ran.out.endswith("1 cause, 1 new failures, 1 known; 0 fixed, 0 gone\n")
     cts("run", CLIP, "--driver", "fake:right", "--driver", "fake:wrong")
     ran = cts("triage", "--against", "cts-run/002")
     assert ran.status == 0

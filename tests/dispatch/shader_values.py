@@ -80,6 +80,10 @@ def _clusters(x: Array, size: int, reduce: Callable[..., Array]) -> Array:
     return np.repeat(reduce(x.reshape(-1, size), axis=1), size)
 
 
+def subgroup_barriers(b: Buffers) -> Array:
+    return 1000 + np.arange(len(b["numbers"]))
+
+
 def subgroups(b: Buffers) -> Array:
     x, lane = b["source"].astype(np.int64), np.arange(128)
     eighth = lane & ~7
@@ -261,6 +265,7 @@ EXPECTED: dict[str, Callable[[Buffers], Array]] = {
     "memory": memory,
     "network": network,
     "reductions": reductions,
+    "subgroup_barriers": subgroup_barriers,
     "subgroups": subgroups,
     "subgroups_whole": subgroups_whole,
     "tensors": tensors,

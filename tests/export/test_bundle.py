@@ -25,6 +25,7 @@ from cts.reduction.cost import size
 from cts.running import corpus
 from cts.running.archive import zipped
 from tests.export.repro_programs import SUBGROUP_SIZE, case_of
+from tests.pictures.drawn import panels
 
 NAME = "tensor_addressing.clamp.mirrored_two_rows"
 Run = Callable[..., tuple[int, str, str]]
@@ -77,6 +78,14 @@ def test_the_manifest_knows_every_file(files: dict[str, bytes]) -> None:
         assert entry == {"bytes": len(files[name]), "sha256": hashlib.sha256(files[name]).hexdigest()}
     assert manifest["case"] == {"name": NAME, "hash": case_of(NAME)[0].content_hash}
     assert manifest["driver"]["spec"] == MUTANT and manifest["verdict"] == "fail"
+
+
+def test_the_picture(files: dict[str, bytes]) -> None:
+    """Of the finding: what is wrong is framed. Without one, of the case."""
+    assert "![Where elements come from](picture.svg)" in files["README.md"].decode()
+    drawn = panels(files["picture.svg"].decode())
+    assert any(cell.data.get("mark") == "wrong" for cell in drawn["actual"])
+    assert "actual" not in panels(export(unseen(NAME), "bundle")["picture.svg"].decode())
 
 
 def test_the_readme_says_it_all(files: dict[str, bytes]) -> None:

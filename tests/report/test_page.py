@@ -8,28 +8,32 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import cycle
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+from urllib.parse import unquote
 
 import msgspec
 import pytest
 
 from cts.capabilities import everything
 from cts.explain import explain
-from cts.judging.events import Finding, Result
+from cts.judging.events import Result
 from cts.known.baseline import Baseline
 from cts.known.quarantine import loads_rules
 from cts.plugins import registry
-from cts.report.html import page
-from cts.report.html.picture import of_finding
+from cts.report.failure import file_name
+from cts.report.html import page, page_of_case, page_of_failure
+from cts.report.triage import triage
 from cts.running import corpus
 from cts.running.drawing import drawn
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.store import Manifest, Run, create, load
-from cts.store.explanations import complete
+from cts.store.explanations import complete, read
 from tests.case_builder import corpus_case
 
 WIDTH = "tensor_addressing.clip.width_beyond_the_columns"
@@ -126,6 +130,8 @@ def test_the_page_is_well_formed_and_accessible(text: str) -> None:
     for tag, attributes in found.tags:
         if tag == "th":
             assert attributes.get("scope") in ("col", "row")
+        if tag == "button":
+            assert attributes.get("type") == "button"
         if tag == "svg":
             assert attributes.get("aria-label") or attributes.get("aria-hidden")
     named = {a["aria-labelledby"] for _, a in found.tags if "aria-labelledby" in a}
@@ -148,17 +154,44 @@ def test_what_others_wrote_is_text(text: str) -> None:
 def test_the_page_tells_what_was_found(text: str) -> None:
     for words in (
         WIDTH,
-        "MatrixLoadTensor TA-032",
+        "MatrixLoadTensor: ",
         "shown by the driver",
-        "clipped, and right",
+        "60 of 256 elements of m are wrong",
+        "As if <strong>program[3].col_span were halved (4)</strong>.",
+        "With a view an element outside the clip rectangle is skipped",
+        "outside the clip",
+        "the driver took it for another element",
         "Reproduce:",
         "KM-013",
     ):
         assert words in text, words
-    assert len(re.findall(r'data-status="known"', text)) == 2 * len(
-        re.findall(r'<article[^>]*data-status="known"', text)
-    )
     assert "No such fact" not in text and ">TA-032<" in text
+    card = next(c for c in text.split("data-group ") if "60 of 256 elements of m are wrong" in c)
+    assert card.index("MatrixLoadTensor: ") < card.index("As if ") < card.index('data-panel="source"')
+
+
+def test_one_card_for_each_cause(runs: tuple[Run, Run], text: str) -> None:
+    """Its clearest failure in full, with the instruction that it begins with; all others in short."""
+    causes = triage(runs[0], runs[1], read(runs[0])).groups
+    assert text.count("data-group ") == len(causes) < len(runs[0].findings())
+    cards = text.split("data-group ")[1:]
+    for group, card in zip(causes, cards, strict=True):
+        assert card.count('data-row="failures"') == len(group.failures)
+        assert card.count('class="guilty"') <= 1
+        assert (f"{len(group.failures) - 1} other failure" in card) == (len(group.failures) > 1)
+    card = next(c for c in cards if "60 of 256 elements of m are wrong" in c)
+    guilty = re.search(r'<li class="guilty" aria-current="true"><code>(.*?)</code>', card)
+    assert guilty is not None and "op: MatrixLoadTensor" in guilty[1]
+
+
+def test_links_into_bundles(runs: tuple[Run, Run], tmp_path: Path) -> None:
+    """Those that are there, from where the page lies."""
+    name = f"{WIDTH}.{file_name(MUTANT)}"
+    (tmp_path / "bundles" / name).mkdir(parents=True)
+    (tmp_path / "bundles" / name / "README.md").write_text("# a bundle\n")
+    found = page(*runs, {}, {}, coverage=False, bundles=(tmp_path / "bundles", tmp_path / "pages"))
+    links = [link for link in outline(found).links if not link.startswith("#")]
+    assert [unquote(link) for link in links] == [f"../bundles/{name}/README.md"]
 
 
 def test_coverage_has_the_share_of_generators(text: str) -> None:
@@ -180,25 +213,25 @@ def test_the_numbers_are_those_of_the_run(runs: tuple[Run, Run], text: str) -> N
     assert f"<strong>{sum(r.known != '' for r in run_.results)}</strong> known by the baseline" in text
 
 
-def test_pictures_of_what_a_run_lists() -> None:
-    """Without an explanation: wrong where it is listed, unknown after the last that is, else right."""
-    opened = open_driver(MUTANT)
-    case = corpus_case(WIDTH)
-    from cts.judging.finding import finding
-    from cts.judging.judge import judge
-
-    oracle = registry.oracle()
-    expectation = oracle.expect(case)
-    found = finding(case, judge(opened, case, expectation), expectation, oracle)
-    picture = of_finding(found)
-    assert picture is not None and (picture.rows, picture.cols, picture.scale) == (16, 16, (1, 1))
-    assert sum(r.width for r in picture.rectangles) == 256
-    assert sum(line.count("X") + line.count("U") for line in picture.lines) == found.differing == 60
-    assert {text for _, text, _ in picture.legend} == {"right", "wrong"}
-    short: Finding = msgspec.structs.replace(found, listed=found.listed[:10])
-    cut = of_finding(short)
-    assert cut is not None and cut.lines[15].endswith("????")
-    assert explain(case, opened).picture, "there is more to show with one"
+@pytest.mark.parametrize("causes", [4, 100])
+def test_a_page_of_a_thousand_failures_stays_small(runs: tuple[Run, Run], causes: int) -> None:
+    """Below 5 MB: pictures and case files have a budget, and the page says what is left out."""
+    explanations = read(runs[0])
+    found = [r for r in runs[0].findings() if r.finding is not None]
+    results, known = [], {}
+    for n, result in zip(range(1000), cycle(found), strict=False):
+        assert result.finding is not None
+        case = msgspec.structs.replace(result.finding.case, name=f"{result.finding.case.name}.n{n}")
+        driver = f"{result.driver}.{n * causes // 1000}"
+        explanation = explanations.get((result.driver, result.finding.case.content_hash))
+        if explanation is not None:
+            known[driver, case.content_hash] = explanation
+        finding = msgspec.structs.replace(result.finding, case=case)
+        results.append(msgspec.structs.replace(result, driver=driver, name=case.name, finding=finding))
+    text = page(replace(runs[0], results=tuple(results)), None, known, {}, coverage=False)
+    assert len(text.encode()) < 5_000_000
+    assert text.count('data-row="failures"') == 1000
+    assert ("more pictures would make this page too large" in text) == (causes > 50)
 
 
 def chromium() -> str:
@@ -211,19 +244,61 @@ def chromium() -> str:
 
 Browse = Callable[..., str]
 
-#: What the page that frames the page notes of it, when it has been laid out.
+#: What the page that frames the page notes of it, when it has been laid out: what is too wide, what is written smaller
+#: than 12 pixels, and what has less contrast than WCAG 2 asks of text at level AA.
 PROBE = """<!doctype html><title>probe</title><body>
 <iframe id="page" style="width:{width}px;height:900px;border:0" srcdoc="{page}"></iframe>
 <script>
 addEventListener("load", () => {{
   const inner = document.getElementById("page").contentDocument;
+  const style = (e) => inner.defaultView.getComputedStyle(e);
   for (const details of inner.querySelectorAll("details")) details.open = true;
   const root = inner.documentElement;
   const wide = [...inner.querySelectorAll("body *")].filter((e) => !e.closest(".scroll *, svg *")
     && e.getBoundingClientRect().right > root.clientWidth + 1).map((e) => e.tagName + "." + e.className);
-  document.body.textContent = JSON.stringify({{scroll: root.scrollWidth, client: root.clientWidth, wide}});
+  const canvas = Object.assign(document.createElement("canvas"), {{width: 1, height: 1}})
+    .getContext("2d", {{willReadFrequently: true}});
+  const seen = {{}};
+  const rgba = (colour) => {{
+    if (!seen[colour]) {{
+      canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+      seen[colour] = [...canvas.getImageData(0, 0, 1, 1).data];
+    }}
+    return seen[colour];
+  }};
+  const luminance = (colour) => rgba(colour).slice(0, 3).map((c) => c / 255)
+    .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, n) => sum + c * [0.2126, 0.7152, 0.0722][n], 0);
+  const ground = (e) => {{
+    const box = e.previousElementSibling;
+    if (e.tagName === "text") {{
+      if (box && box.tagName === "rect") return style(box).fill;
+      const cells = e.parentElement.querySelector(".g");
+      return cells && e.matches(".v") ? style(cells).fill : ground(e.closest("svg"));
+    }}
+    for (let at = e; at; at = at.parentElement) {{
+      const colour = style(at).backgroundColor;
+      if (rgba(colour)[3] === 255) return colour;
+    }}
+    return "{ground}";
+  }};
+  const small = new Set(), faint = new Set();
+  for (const e of inner.querySelectorAll("body *")) {{
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
+    if (e.closest("script, title, [hidden]")) continue;
+    const css = style(e), scale = e.ownerSVGElement ? e.getScreenCTM().a : 1;
+    if (parseFloat(css.fontSize) * scale < 12) small.add(e.tagName + "." + (e.className.baseVal ?? e.className));
+    const ink = e.ownerSVGElement ? css.fill : css.color;
+    const [low, high] = [luminance(ink), luminance(ground(e))].sort((a, b) => a - b);
+    if ((high + 0.05) / (low + 0.05) < 4.5) faint.add(`${{e.tagName}} ${{ink}} on ${{ground(e)}}`);
+  }}
+  document.body.textContent = JSON.stringify({{scroll: root.scrollWidth, client: root.clientWidth, wide,
+    small: [...small], faint: [...faint], dark: inner.defaultView.matchMedia("(prefers-color-scheme: dark)").matches}});
 }});
 </script>"""
+
+#: Chromium's setting of the colour scheme that a page is asked to prefer.
+DARK = "--blink-settings=preferredColorScheme=0"
 
 
 @pytest.fixture
@@ -231,7 +306,7 @@ def browse(tmp_path: Path) -> Browse:
     """Opens a file in a headless browser and gives its document then; whatever the console says fails the test."""
     browser = chromium()
 
-    def open_(text: str, fragment: str = "") -> str:
+    def open_(text: str, fragment: str = "", *options: str) -> str:
         file = tmp_path / "page.html"
         file.write_text(text, encoding="utf-8")
         profile = tmp_path / "profile"
@@ -241,7 +316,7 @@ def browse(tmp_path: Path) -> Browse:
                 browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
                 f"--user-data-dir={profile}", "--enable-logging=stderr", "--window-size=1400,1000",
-                "--virtual-time-budget=5000", "--dump-dom", f"{file.as_uri()}{fragment}",
+                "--virtual-time-budget=5000", *options, "--dump-dom", f"{file.as_uri()}{fragment}",
             ],
             capture_output=True, text=True, timeout=120, check=True,
         )  # fmt: skip
@@ -273,6 +348,9 @@ def test_filters_in_a_browser(browse: Browse, runs: tuple[Run, Run], text: str) 
     document = browse(text, "#driver=fake%3Awrong&text=REDUCTIONS")
     assert shown(document, "failures") == {("fake:wrong", "reductions.add.row_f32")}
     assert shown(document, "results") == {("fake:wrong", "reductions.add.row_f32")}
+    groups = [a for _, a in outline_of(document) if "data-group" in a]
+    left = [a for a in groups if "hidden" not in a]
+    assert len(left) == 1 < len(groups), "a cause without any failure that is shown is hidden, too"
     document = browse(text, "#verdict=crash")
     assert {driver for driver, _ in shown(document, "failures")} == {"fake:crash"}
     document = browse(text, "#status=known")
@@ -281,19 +359,81 @@ def test_filters_in_a_browser(browse: Browse, runs: tuple[Run, Run], text: str) 
     assert (MUTANT, WIDTH) not in shown(document, "failures")
 
 
+def test_copy_buttons_and_links_in_a_browser(browse: Browse, text: str) -> None:
+    """They are there with JavaScript alone, and say what they did. A link opens what is folded around its target."""
+    assert text.count("data-copy=") == len(re.findall(r'class="copy" data-copy="[^"]*" hidden>', text)) > 0
+    ids = set(outline(text).ids)
+    assert set(re.findall(r'data-copy="([^"]*)"', text)) <= ids
+    script = """<script>
+      const told = document.getElementById("told");
+      new MutationObserver(() => { if (told.textContent) document.body.dataset.said = told.textContent; })
+        .observe(told, {childList: true});
+      document.querySelector("[data-copy]").click();
+    </script></body>"""
+    document = browse(text.replace("</body>", script))
+    assert re.search(r'<body data-said="(Copied\.|Selected: copy it with the keyboard\.)"', document)
+    assert "hidden" not in next(a for _, a in outline_of(document) if "data-copy" in a)
+    folded = re.search(r'<details class="others">.*?<article id="(f\d+)"', text, re.S)
+    assert folded is not None
+    document = browse(text, f"#{folded[1]}")
+    opened = [a for tag, a in outline_of(document) if tag == "details" and "open" in a]
+    assert len(opened) == 1 and opened[0].get("class") == "others"
+
+
 def named(result: Result) -> str:
     assert result.finding is not None
     return result.finding.case.name if result.generated else result.name
 
 
-@pytest.mark.parametrize("width", [1280, 420])
-def test_nothing_is_wider_than_the_window(browse: Browse, text: str, width: int) -> None:
-    document = browse(PROBE.format(width=width, page=html.escape(text)))
-    body = re.search(r"<body>(\{.*\})", document)
+def measured(browse: Browse, text: str, width: int, *options: str) -> dict[str, Any]:
+    ground = "#000" if options else "#fff"
+    document = browse(PROBE.format(width=width, page=html.escape(text), ground=ground), "", *options)
+    body = re.search(r"<body>(\{.*\})", document, re.S)
     assert body is not None, document[:500]
-    measured = msgspec.json.decode(html.unescape(body[1]))
-    assert measured["client"] > width - 20
-    assert (measured["scroll"], measured["wide"]) == (measured["client"], [])
+    found: dict[str, Any] = msgspec.json.decode(html.unescape(body[1]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def pages(text: str) -> dict[str, str]:
+    """The pages of a run, of a case and of a failure."""
+    oracle = registry.oracle()
+    case = corpus_case(WIDTH)
+    return {
+        "run": text,
+        "case": page_of_case(corpus_case(EDGE), oracle),
+        "failure": page_of_failure(case, explain(case, open_driver(MUTANT), oracle), oracle),
+    }
+
+
+@pytest.mark.parametrize("name", ["matrix_programs.kernel.gemm_alpha_beta", "matrix_programs.kernel.flash_attention"])
+def test_a_page_of_a_large_case_stays_small(name: str) -> None:
+    text = page_of_case(corpus_case(name), registry.oracle())
+    assert text.count("<figure>") > 4
+    assert len(text.encode()) < 3_000_000
+
+
+@pytest.mark.parametrize("of", ["case", "failure"])
+def test_pages_of_a_case_and_of_a_failure_are_well_formed(pages: dict[str, str], of: str) -> None:
+    found = outline(pages[of])
+    assert len(found.ids) == len(set(found.ids)) and {link[1:] for link in found.links} <= set(found.ids)
+    assert found.headings[0] == 1 and found.headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(found.headings, found.headings[1:], strict=False))
+    assert "http://" not in pages[of] and "url(" not in pages[of]
+    assert all(a.get("role") == "img" and a.get("aria-label") for tag, a in found.tags
+               if tag == "svg" and "aria-hidden" not in a)  # fmt: skip
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1600, 1280, 420])
+@pytest.mark.parametrize("of", ["run", "case", "failure"])
+def test_everything_fits_and_can_be_read(
+    browse: Browse, pages: dict[str, str], of: str, width: int, dark: bool
+) -> None:
+    found = measured(browse, pages[of], width, *([DARK] if dark else []))
+    assert found["client"] > width - 20 and found["dark"] == dark
+    assert (found["scroll"], found["wide"]) == (found["client"], [])
+    assert (found["small"], found["faint"]) == ([], [])
 
 
 def test_the_browser_tells_what_its_console_says(browse: Browse) -> None:
@@ -302,5 +442,15 @@ def test_the_browser_tells_what_its_console_says(browse: Browse) -> None:
 
 
 def test_the_probe_sees_what_is_too_wide(browse: Browse) -> None:
-    document = browse(PROBE.format(width=420, page=html.escape("<html><body><p style='width:600px'>wide")))
-    assert '"wide":["P."]' in html.unescape(document)
+    found = measured(browse, "<html><body><p style='width:600px'>wide", 420)
+    assert found["wide"] == ["P."] and found["small"] == found["faint"] == []
+
+
+def test_the_probe_sees_what_cannot_be_read(browse: Browse) -> None:
+    text = (
+        "<html><body style='background:#fff'><p style='color:#888'>faint<p><small style='font-size:11px'>small</small>"
+    )
+    picture = "<svg viewBox='0 0 100 100' width=50 height=50><text y=20 style='font-size:16px'>a</text></svg>"
+    found = measured(browse, text + picture, 420)
+    assert found["small"] == ["SMALL.", "text."]
+    assert found["faint"] == ["P rgb(136, 136, 136) on rgb(255, 255, 255)"]

@@ -110,6 +110,53 @@ def test_the_constant_workgroup_size_overrides_both_modes(declared: str, size: t
 
 
 @pytest.mark.parametrize(
+    ("operation", "value"),
+    [
+        ("CompositeExtract %size 0", 32),
+        ("UDiv %x %n", 4),
+        ("UMod %x %sixteen", 0),
+        ("Not %x", 2**32 - 33),
+        ("SNegate %less", 5),
+        ("IAdd %x %less", 27),
+        ("SDiv %less %use2", 2**32 - 2),
+        ("SRem %less %use2", 2**32 - 1),
+        ("SMod %less %use2", 1),
+        ("ShiftRightArithmetic %less %use1", 2**32 - 3),
+        ("ShiftRightLogical %less %use1", 2**31 - 3),
+        ("UConvert %five8", 251),
+        ("SConvert %five8", 2**32 - 5),
+        ("Select %greater %x %n", 32),
+        ("Select %signed %x %n", 8),
+        ("Select %either %x %n", 32),
+        ("Select %both %x %n", 8),
+        ("Select %neither %x %n", 32),
+    ],
+)
+def test_computed_constants(operation: str, value: int) -> None:
+    """A length that is computed from specialization constants in every way that modules of compilers do."""
+    declared = f"""
+%bool = OpTypeBool
+%v3 = OpTypeVector %uint 3
+%size = OpSpecConstantComposite %v3 %x %one %one
+%less = OpSpecConstant %uint 4294967291
+%five8 = OpSpecConstant %byte -5
+%greater = OpSpecConstantOp %bool UGreaterThan %less %x
+%signed = OpSpecConstantOp %bool SGreaterThan %less %x
+%either = OpSpecConstantOp %bool LogicalOr %greater %signed
+%both = OpSpecConstantOp %bool LogicalAnd %greater %signed
+%neither = OpSpecConstantOp %bool LogicalNot %both
+%computed = OpSpecConstantOp %uint {operation}
+%a = OpType"""
+    text = MATRICES.replace("%a = OpType", declared, 1)
+    text = text.replace("LocalSizeId %x %one %one", "LocalSizeId %computed %one %one")
+    if value:
+        assert module.facts(assemble(text), "main", {}).local_size == (value, 1, 1)
+    else:
+        with pytest.raises(Unreadable, match=r"workgroup size .0, 1, 1"):
+            module.facts(assemble(text), "main", {})
+
+
+@pytest.mark.parametrize(
     ("declared", "words"),
     [
         ("%size = OpConstant %uint 8", "%.*, which is no constant vector"),

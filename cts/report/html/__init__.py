@@ -1,12 +1,19 @@
-"""A run as one HTML file: no other file, no network, and readable without JavaScript."""
+"""A run, a case or a failure as one HTML file: no other file, no network, and readable without JavaScript."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from cts.judging.sentences import guess_text, step_parts, writer_text
+from cts.coverage.facts import text_of
+from cts.judging.sentences import step_parts, writer_text
+from cts.model import dumps_case
+from cts.oracle.expectation import Oracle
+from cts.pictures import MOST, Limits, scenes_of_case
+from cts.pictures.svg import STYLE
+from cts.report.html.cards import ALSO, Cited, explained, figure, headline, marked, program
 from cts.report.html.view import view
 from cts.store.run import Run
 
@@ -16,6 +23,9 @@ if TYPE_CHECKING:
     from cts.explain import Explanation
     from cts.model import Case
 
+#: How many pictures a page of a case has in full size, and what is drawn of each where there are more.
+FEW, SMALL = 4, Limits(rows=16, cols=16, steps=8)
+
 
 def page(
     run: Run,
@@ -24,12 +34,61 @@ def page(
     samples: Mapping[str, Sequence[Case]],
     *,
     coverage: bool = True,
+    bundles: tuple[Path, Path] | None = None,
 ) -> str:
-    """The page. `earlier` is a run to compare it with.
+    """The page of a run. `earlier` is a run to compare it with.
 
-    `coverage` adds facts and the cases that test them, those of generators by `samples` of each area.
+    `coverage` adds facts and the cases that test them, those of generators by `samples` of each area. `bundles` are a
+    folder with bundles of findings, and the folder that the page will lie in: it has links to those that are there.
     """
+    shown = view(run, earlier, explanations, samples, coverage=coverage, bundles=bundles)
+    return _rendered("report.html.jinja", shown)
+
+
+def page_of_case(case: Case, oracle: Oracle) -> str:
+    """The page of a case: its program, and where the elements of each instruction come from, without any driver.
+
+    Raises BadInput for a case that is not valid.
+    """
+    cited = Cited()
+    cited.add(*case.covers)
+    scenes = scenes_of_case(case, oracle)
+    limits = Limits() if len(scenes) <= FEW else SMALL
+    return _rendered(
+        "case.html.jinja",
+        {
+            "case": case,
+            "yaml": dumps_case(case).rstrip(),
+            "program": program(case, None),
+            "figures": [figure(s, limits) for s in scenes],
+            "most": MOST,
+            "cited": cited.texts(),
+        },
+    )
+
+
+def page_of_failure(case: Case, explanation: Explanation, oracle: Oracle) -> str:
+    """The page of what `cts explain` found out of a case on a driver."""
+    x, cited = explanation, Cited()
+    cited.add(*x.facts, *(s.fact for e in x.elements for s in e.steps))
+    return _rendered(
+        "failure.html.jinja",
+        {
+            "x": x,
+            "case": case,
+            "yaml": dumps_case(case).rstrip(),
+            "headline": headline(x, None),
+            "changes": [a.what for a in x.as_if[1 : ALSO + 1]],
+            "program": program(case, x.instruction),
+            "picture": explained(case, x, oracle),
+            "cited": cited.texts(),
+        },
+    )
+
+
+def _rendered(template: str, shown: Mapping[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader("cts.report.html", "."),
@@ -38,9 +97,16 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"parted": _parted, "guess": guess_text, "step": step_parts, "writer": writer_text}
-    shown = view(run, earlier, explanations, samples, coverage=coverage)
-    return environment.get_template("report.html.jinja").render(shown)
+    environment.filters |= {
+        "parted": _parted,
+        "step": step_parts,
+        "writer": writer_text,
+        "text_of": text_of,
+        "marked": marked,
+        # SVG and CSS of cts.pictures, which escapes what it is given.
+        "drawn": Markup,
+    }
+    return environment.get_template(template).render(picture_style=STYLE, **shown)
 
 
 def _parted(name: str) -> Markup:

@@ -4,6 +4,7 @@
   const form = document.getElementById("filters");
   const told = document.getElementById("shown");
   const rows = [...document.querySelectorAll("[data-row]")];
+  const groups = [...document.querySelectorAll("[data-group]")];
   const fields = [...form.elements].filter((field) => field.name);
 
   function choose() {
@@ -18,6 +19,13 @@
         (wanted.status && data.status !== wanted.status) ||
         (text && !data.name.toLowerCase().includes(text));
       if (data.row) shown[data.row] = (shown[data.row] || 0) + !row.hidden;
+    }
+    for (const group of groups) {
+      const left = [...group.querySelectorAll("[data-row]")].filter((row) => !row.hidden);
+      group.hidden = !left.length;
+      const others = group.querySelector(".others");
+      // Where the clearest failure is filtered out, the others are what was looked for.
+      if (others && left.length) others.open = others.contains(left[0]);
     }
     told.textContent = Object.entries(shown).map(([kind, count]) => `${count} ${kind}`).join(", ") + " shown";
     const used = fields.filter((field) => field.value).map((field) => [field.name, field.value]);

@@ -1,16 +1,21 @@
-"""What the page shows, as plain data: the template decides nothing."""
+"""What the page of a run shows, as plain data: the templates decide nothing."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from cts.judging.events import Result
 from cts.model import dumps_case
-from cts.report.failure import place, reproduce
-from cts.report.html.picture import of_explanation, of_finding
+from cts.pictures import Limits
+from cts.plugins import registry
+from cts.report.failure import file_name, reproduce
+from cts.report.html.cards import Cited, Pictures, details, headline
 from cts.report.html.testing import facts_tested
-from cts.report.triage import Failure, Triage, triage
+from cts.report.triage import Failure, Group, in_common, triage
 from cts.running.tally import Tally, tally_of
 from cts.store.run import Run
 from cts.verdict import Verdict
@@ -19,37 +24,45 @@ if TYPE_CHECKING:
     from cts.explain import Explanation
     from cts.model import Case
 
-#: Wrong elements listed for a failure.
-SHOWN = 24
+#: The characters that the pictures of a page may take, and what is drawn of each.
+PICTURES, LIMITS = 1_500_000, Limits(rows=24, cols=24, steps=8, all_titles=False)
+
+#: The characters that the case files of a page may take, and how many causes have all that is known of a failure.
+CASES, CAUSES = 1_200_000, 50
+
+Explanations = Mapping[tuple[str, str], "Explanation"]
 
 
 def view(
     run: Run,
     earlier: Run | None,
-    explanations: Mapping[tuple[str, str], Explanation],
+    explanations: Explanations,
     samples: Mapping[str, Sequence[Case]],
     *,
     coverage: bool,
+    bundles: tuple[Path, Path] | None,
 ) -> dict[str, Any]:
-    """The values of the template."""
+    """The values of the template. `bundles` are a folder of bundles and the folder that the page will lie in."""
     grouped, tally = triage(run, earlier, explanations), tally_of(run.results)
-    numbers = {id(f.result): f"f{n}" for n, f in enumerate(_failures(grouped), 1)}
+    numbers = {id(f.result): f"f{n}" for n, f in enumerate((f for g in grouped.groups for f in g.failures), 1)}
+    cards = _Cards(run, explanations, numbers, bundles)
+    groups = [cards.group(n, g) for n, g in enumerate(grouped.groups, 1)]
     return {
         "run": run,
         "manifest": run.manifest,
         "earlier": earlier,
         "drivers": list(dict.fromkeys(r.driver for r in run.results)),
         "verdicts": [v.value for v in Verdict if tally.verdicts[v]],
-        "areas": list(dict.fromkeys(r.area for r in run.results)),
         "counts": {v.value: tally.verdicts[v] for v in Verdict if tally.verdicts[v]},
         "examples": tally.examples,
         "known": sum(bool(r.known) for r in run.results),
         "unexpected": tally.unexpected,
         "summary": _summary(tally),
-        "groups": [_group(g, numbers) for g in grouped.groups],
+        "groups": groups,
+        "pictures_left_out": cards.pictures.left_out,
+        "cited": cards.cited.texts(),
         "fixed": grouped.fixed,
         "gone": grouped.gone,
-        "failures": [_failure(f, numbers[id(f.result)], run, explanations) for f in _failures(grouped)],
         "results": [_row(r, numbers.get(id(r))) for r in run.results],
         "facts": facts_tested(run, samples) if coverage else [],
         "samples": {area: len(drawn) for area, drawn in samples.items()},
@@ -57,48 +70,84 @@ def view(
     }
 
 
-def _failures(grouped: Triage) -> list[Failure]:
-    return [f for g in grouped.groups for f in g.failures]
+class _Cards:
+    """Makes a card of each group: its clearest failure in full, the others in short."""
 
+    def __init__(
+        self, run: Run, explanations: Explanations, numbers: Mapping[int, str], bundles: tuple[Path, Path] | None
+    ) -> None:
+        self.run, self.explanations, self.numbers, self.bundles = run, explanations, numbers, bundles
+        self.pictures = Pictures(registry.oracle(), LIMITS, PICTURES)
+        self.cited = Cited()
+        self.cases = 0
 
-def _group(group: Any, numbers: Mapping[int, str]) -> dict[str, Any]:
-    return {
-        "cause": group.cause,
-        "how": next((f.how for f in group.failures if f.how), ""),
-        "new": group.new,
-        "failures": [(numbers[id(f.result)], name_of(f.result), f.status) for f in group.failures],
-    }
+    def group(self, number: int, group: Group) -> dict[str, Any]:
+        lead = min(group.failures, key=self._clarity)
+        self.cited.add(group.cause.fact)
+        shown = self._failure(lead)
+        finding = lead.result.finding
+        shown["in_full"] = finding is not None and number <= CAUSES
+        if finding is not None and shown["in_full"]:
+            explanation = self._explanation(lead)
+            shown |= details(explanation, finding, self.cited)
+            shown["picture"] = self.pictures.of(finding, explanation)
+        elif finding is not None:
+            self.pictures.left_out += 1
+        return {
+            "id": f"cause-{number}",
+            "cause": group.cause,
+            "in_common": in_common(group.cause) if len(group.failures) > 1 else "",
+            "how": lead.how,
+            "new": group.new,
+            "count": len(group.failures),
+            "lead": shown,
+            "others": [self._failure(f) for f in group.failures if f is not lead],
+        }
 
+    def _clarity(self, failure: Failure) -> tuple[bool, bool, bool, int, int]:
+        """Less for what shows the cause better: new, with a change that explains all of it, in a short program."""
+        explanation, finding = self._explanation(failure), failure.result.finding
+        exact = explanation is not None and any(a.exact for a in explanation.as_if)
+        length = len(finding.case.program) if finding is not None else 0
+        wrong = finding.differing if finding is not None else 0
+        return failure.status == "known", finding is None, not exact, length, -wrong
 
-def _failure(
-    failure: Failure, number: str, run: Run, explanations: Mapping[tuple[str, str], Explanation]
-) -> dict[str, Any]:
-    result, finding = failure.result, failure.result.finding
-    shown: dict[str, Any] = {
-        "id": number,
-        "result": result,
-        "name": name_of(result),
-        "status": failure.status,
-        "reproduce": reproduce(result, run.path),
-        "finding": finding,
-        "explanation": None,
-        "picture": None,
-        "listed": [],
-        "left": 0,
-        "case": "",
-    }
-    if finding is None:
-        return shown
-    explanation = explanations.get((result.driver, finding.case.content_hash))
-    listed = [(place(m), m.expected, m.actual) for m in finding.listed[:SHOWN]]
-    picture = of_explanation(explanation) if explanation is not None else None
-    return shown | {
-        "explanation": explanation,
-        "picture": picture or of_finding(finding),
-        "listed": listed,
-        "left": finding.differing - len(listed),
-        "case": dumps_case(finding.case).rstrip(),
-    }
+    def _explanation(self, failure: Failure) -> Explanation | None:
+        finding = failure.result.finding
+        return None if finding is None else self.explanations.get((failure.result.driver, finding.case.content_hash))
+
+    def _failure(self, failure: Failure) -> dict[str, Any]:
+        result, finding = failure.result, failure.result.finding
+        case = dumps_case(finding.case).rstrip() if finding is not None else ""
+        self.cases += len(case)
+        kept = case if self.cases <= CASES else ""
+        explanation = self._explanation(failure)
+        return {
+            "id": self.numbers[id(result)],
+            "result": result,
+            "name": name_of(result),
+            "status": failure.status,
+            "reproduce": reproduce(result, self.run.path),
+            "headline": headline(explanation, finding),
+            "description": finding.case.description if finding is not None else "",
+            "case": kept,
+            "bundle": self._bundle(result),
+            "picture": None,
+            "finding": finding,
+        }
+
+    def _bundle(self, result: Result) -> str:
+        """Where the bundle of a finding is, from the page; empty where there is none."""
+        if self.bundles is None or result.finding is None:
+            return ""
+        folder, page = self.bundles
+        path = folder / f"{file_name(result.finding.case.name)}.{file_name(result.driver)}" / "README.md"
+        if not path.is_file():
+            return ""
+        try:
+            return quote(Path(os.path.relpath(path, page)).as_posix())
+        except ValueError:  # on another drive of Windows
+            return path.absolute().as_uri()
 
 
 def _summary(tally: Tally) -> dict[str, list[dict[str, Any]]]:
