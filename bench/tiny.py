@@ -4,7 +4,7 @@
 printed is in seconds, the median of some runs, and in ratios to what was measured in the same minute:
 
 - a process that imports NumPy and nothing else, which is as little as the command can take,
-- `cts dispatch`, at most 4 times that,
+- `cts dispatch`, at most 2.5 times that,
 - the module alone in a process that has imported everything, and once more when it is compiled: at most a tenth of the
   command,
 - each of a hundred cases more in one file, with data of their own: at most a twentieth of the command,
@@ -30,7 +30,7 @@ from cts.drivers.interpreter import Interpreter
 from cts.job import Memory, ModuleJob
 from cts.running.checks import processors
 
-COMMAND_LIMIT = 4.0
+COMMAND_LIMIT = 2.5
 MODULE_LIMIT = 0.1
 CASE_LIMIT = 0.05
 CASES = 100

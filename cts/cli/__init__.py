@@ -59,10 +59,15 @@ def main() -> None:
 
 def _run() -> int:
     """The exit status of the command line. Raises BrokenPipeError or OutputClosed where its output is not read."""
-    from cts.cli.app import app
+    from cts.cli import dispatching
     from cts.errors import BadInput, CtsError
 
     try:
+        asked = dispatching.plain(sys.argv[1:])
+        if asked is not None:
+            return dispatching.run(asked)
+        from cts.cli.app import app
+
         app(prog_name="cts")
     except SystemExit as e:
         if isinstance(e.__context__, BrokenPipeError):  # typer makes status 1 of it
@@ -73,6 +78,8 @@ def _run() -> int:
         return 2 if isinstance(e, BadInput) else 3
     except BrokenPipeError:
         raise
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except Exception:  # noqa: BLE001 - a bug of ours must not look like a finding
         traceback.print_exc()
         return 3

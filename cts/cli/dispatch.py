@@ -95,17 +95,10 @@ def dispatch(
 
     --trace, --max-steps, --max-memory, --robust and --check are for the interpreter.
     """
-    import msgspec
+    from cts.cli.dispatching import Asked, run
 
-    from cts.dispatch import run_cases, worst
-    from cts.dispatch.report import document, lines
-    from cts.running.outputs import check_folder
-
-    given = {"trace": trace, "max_steps": max_steps, "max_memory": max_memory, "check": "+".join(check or [])}
-    options = {name: str(value) for name, value in given.items() if value}
-    options |= {"robust": "yes"} if robust else {}
     if template is not None:
-        if file or driver or case or out or transform or options or json:
+        if file or driver or case or out or transform or trace or max_steps or max_memory or robust or check or json:
             raise BadInput("template", "--template runs nothing", f"--template {template}", "--output alone beside it")
         _write_template(template, output)
         return
@@ -113,16 +106,8 @@ def dispatch(
         raise BadInput("template", "--output is for --template", f"--output {output}", "--out, for results of a run")
     if file is None:
         raise BadInput("no-file", "no dispatch file", "FILE.yaml", "a dispatch file; --template MODULE writes one")
-    check_folder(out, "--out")
-    results = []
-    drivers = driver or ["interpreter"]
-    for result in run_cases(file, drivers, cases=case, out=out, options=options, transforms=transform or []):
-        results.append(result)
-        for line in [] if json else lines(result):
-            typer.echo(line)
-    if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(document(results)), indent=2).decode())
-    raise typer.Exit(worst(results))
+    lists = (driver or [], case or [], transform or [], check or [])
+    raise typer.Exit(run(Asked(file, *lists, out, trace, max_steps, max_memory, robust, json)))
 
 
 def _write_template(module: Path, output: Path | None) -> None:

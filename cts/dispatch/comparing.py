@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from cts.dispatch.elements import Array, ElementType
 from cts.dispatch.loading import Contents, Dispatch, Wanted
@@ -20,8 +20,7 @@ Memory = dict[str, npt.NDArray[np.uint8]]
 SHOWN = 8
 
 
-@dataclass(frozen=True)
-class Element:
+class Element(Struct, frozen=True):
     """One element that differs: where, what it should be, and what it is. `byte` counts from the buffer's start.
 
     `member` names a number of a structure, as `items[2].weight`.
@@ -34,8 +33,7 @@ class Element:
     member: str = ""
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """`count` of `total` elements of a buffer are not those of `against`; `first` are the first of them."""
 
     buffer: str

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from cts.dispatch.elements import ElementType
 from cts.dispatch.types import Declarations, Type, Types
@@ -15,8 +16,7 @@ from cts.spirv.decode import Decoded, DecodeError, decode
 from cts.spirv.encode import Id
 
 
-@dataclass(frozen=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """A buffer variable: `label` is for readers, `name` what OpName says or "".
 
     `length` is None for one descriptor, 0 for an array of any length. `type` is that of one buffer's contents, None
@@ -31,8 +31,7 @@ class Resource:
     read_only: bool = False
 
 
-@dataclass(frozen=True)
-class SpecConstant:
+class SpecConstant(Struct, frozen=True):
     """A scalar specialization constant: `kind` is "bool", "int", "uint" or "float"; `width` in bits."""
 
     kind: str
@@ -44,8 +43,7 @@ class SpecConstant:
         return self.kind if self.kind == "bool" else f"{self.kind}{self.width}"
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True):
     """One extent of a workgroup: a number, unknown as None, and the SpecId that may change it."""
 
     value: int | None

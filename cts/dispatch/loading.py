@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from cts.dispatch.cases import Steps
 from cts.dispatch.declared import declared_types, defaults
@@ -41,16 +41,14 @@ from cts.memory import GUARD_BYTES, guard_pattern
 from cts.spirv.decode import DecodeError
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """The elements of a buffer in their shape; of structures the bytes."""
 
     type: ElementType
     array: Array
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What a buffer must hold within a tolerance: `contents`, or where these are None the numbers in `fields`."""
 
     contents: Contents | None
@@ -58,8 +56,7 @@ class Wanted:
     tolerance: Tolerance
 
 
-@dataclass(frozen=True)
-class Dispatch:
+class Dispatch(Struct, frozen=True):
     """A dispatch ready to run: case `case` of a file, "" where it has none.
 
     `remarks` are what looks like a mistake and is none for certain.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -26,8 +27,7 @@ class BadMember(ValueError):
         self.path, self.remedy = path, remedy
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """A number at byte `at`, named as shaders name it: `items[2].weight`. `value` is one element."""
 
     name: str
@@ -36,8 +36,7 @@ class Field:
     value: Numbers
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """A device address at byte `at`: that of buffer `of` plus `offset`; `path` is where it stands."""
 
     at: int
@@ -46,8 +45,7 @@ class Link:
     path: Path
 
 
-@dataclass(frozen=True)
-class Laid:
+class Laid(msgspec.Struct, frozen=True):
     """Values laid out as their type says: `size` bytes, of which those without a field or an address are zeros."""
 
     size: int

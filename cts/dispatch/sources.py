@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,6 +158,8 @@ def _raw(source: Source, path: Path, defaults: Defaults) -> Array:
 
 
 def _loaded(path: Path, member: str | None) -> Array:
+    from zipfile import BadZipFile  # with what it imports, it takes longer than a file without archives
+
     _readable(path)
     try:
         loaded = np.load(path, allow_pickle=False)
@@ -169,7 +170,7 @@ def _loaded(path: Path, member: str | None) -> Array:
                 what = f"the archive has no member {member!r}" if member else "the file is an archive"
                 raise BadSource(what, "file", f"one of its members: {', '.join(loaded.files)}")
             return np.asarray(loaded[member])
-    except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as e:
+    except (ValueError, OSError, EOFError, MemoryError, BadZipFile) as e:
         if isinstance(e, BadSource):
             raise
         raise BadSource(f"not a NumPy file: {e}", "file", "what numpy.save or numpy.savez writes") from e

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import ml_dtypes
 import numpy as np
+from msgspec import Struct
 
 from cts.dispatch.elements import Array, ElementType
 
 
-@dataclass(frozen=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True):
     """An element x of a type may differ from x by atol + rtol * |x| + ulp * step(|x|).
 
     Each is one number or an array that broadcasts to the buffer's shape. With `magnitudes`, these stand in the place of

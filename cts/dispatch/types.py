@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeAlias
 
+import msgspec
+
 from cts.dispatch.elements import ElementType
 from cts.spirv.decode import Decoded
 from cts.spirv.encode import Id
@@ -15,8 +17,7 @@ from cts.spirv.encode import Id
 _DEEPEST = 64
 
 
-@dataclass(frozen=True, eq=False)
-class Scalar:
+class Scalar(msgspec.Struct, frozen=True, eq=False):
     """A number."""
 
     element: ElementType
@@ -29,8 +30,7 @@ class Scalar:
         return self.element.value
 
 
-@dataclass(frozen=True, eq=False)
-class Pointer:
+class Pointer(msgspec.Struct, frozen=True, eq=False):
     """A 64-bit device address of something of the type with the id `pointee`."""
 
     pointee: Id
@@ -40,8 +40,7 @@ class Pointer:
         return "address"
 
 
-@dataclass(frozen=True, eq=False)
-class Array:
+class Array(msgspec.Struct, frozen=True, eq=False):
     """`count` values, `stride` bytes apart: an array, a vector, or a matrix as an array of its columns.
 
     `count` is None for a runtime array. `size` is in bytes from the start of the first to the end of the last value,
@@ -57,8 +56,7 @@ class Array:
         return f"{self.of}[{'' if self.count is None else self.count}]"
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
+class Member(msgspec.Struct, frozen=True, eq=False):
     """A member of a structure: its name, or its number where the module has no name for it; `type` may be unknown."""
 
     name: str
@@ -66,8 +64,7 @@ class Member:
     type: Type | None
 
 
-@dataclass(frozen=True, eq=False)
-class Struct:
+class Struct(msgspec.Struct, frozen=True, eq=False):
     """A structure; `size` is in bytes up to the end of its last member, without a runtime array."""
 
     name: str

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Iterable, Mapping
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cts.driver import CheckingFactory, DeclaringFactory, Driver, DriverFactory, TunableFactory, ValidatingFactory
 from cts.errors import BadInput
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
     from cts.capabilities import Capabilities
     from cts.choices import Source
     from cts.model import Case
@@ -55,14 +56,21 @@ class Area(Protocol):
 
 def names(group: str) -> list[str]:
     """Everything registered under an entry point group, sorted."""
-    return sorted({*_EMBEDDED[group], *(e.name for e in entry_points(group=group))})
+    return sorted({*_EMBEDDED[group], *(entry.name for entry in _installed(group))})
+
+
+def _installed(group: str) -> EntryPoints:
+    # What reads the metadata of packages takes longer to import than a built-in driver.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
 
 
 def _load(group: str, name: str, noun: str) -> Any:
     if name in _EMBEDDED[group]:
         module, _, attribute = _EMBEDDED[group][name].partition(":")
         return getattr(importlib.import_module(module), attribute)
-    for entry in entry_points(group=group):
+    for entry in _installed(group):
         if entry.name == name:
             return entry.load()
     known = names(group)

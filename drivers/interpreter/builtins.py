@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from cts.drivers.interpreter.values import Array, Topology
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """The workgroups `first` .. of a dispatch that the machine runs together, in the topology's order."""
 
     topology: Topology

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import BUILTINS
@@ -32,8 +33,7 @@ _PASSING = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """A compiled entry point.
 
     `registers` are the initial values of all ids. `variables` are the types of variables without an

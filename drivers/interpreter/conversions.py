@@ -6,10 +6,10 @@ Floating-point results are rounded once, to nearest even unless an FPRoundingMod
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.declare import Declarations
@@ -22,8 +22,7 @@ Number: TypeAlias = ty.Int | ty.Float
 Conversion: TypeAlias = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(Struct, frozen=True):
     """How inexact floating-point results are chosen: FPRoundingMode, and saturation of fp8 (NU-033)."""
 
     mode: str = "RTE"

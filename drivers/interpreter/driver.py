@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import replace
@@ -80,10 +79,10 @@ class Interpreter:
         size = job.subgroup_size or self.subgroup_size
         if not 1 <= size <= MAX_SUBGROUP_SIZE:
             raise Unsupported(f"subgroup size {size} (1 to {MAX_SUBGROUP_SIZE})")
-        digest = hashlib.blake2b(job.words.tobytes(), digest_size=16).digest()
+        words = job.words.tobytes()
         target = Target.from_options(self.options, size)
-        key = (digest, job.entry, tuple(sorted(job.spec_constants.items())), target)
-        module = _remember(self._modules, digest, lambda: parse(job.words))
+        key = (words, job.entry, tuple(sorted(job.spec_constants.items())), target)
+        module = _remember(self._modules, words, lambda: parse(job.words))
         return _remember(self._programs, key, lambda: compile_module(module, job.entry, job.spec_constants, target))
 
 

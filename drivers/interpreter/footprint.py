@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
@@ -14,8 +15,7 @@ from cts.drivers.interpreter.values import SUBGROUP
 _INTERMEDIATE = 8
 
 
-@dataclass(frozen=True)
-class Footprint:
+class Footprint(Struct, frozen=True):
     """Bytes of all values: `lane` for each invocation, `subgroup` and `workgroup` for each instance of these."""
 
     lane: int = 0

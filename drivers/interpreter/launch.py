@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
@@ -39,8 +39,7 @@ KEPT = 1 << 24
 Bytes = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """What a dispatch left behind: all buffers, named matrices (instances, rows, cols), vectors (lanes, components)."""
 
     memory: dict[str, Bytes]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.values import Array
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A value that is one array: elements of `dtype` at byte `offsets` (the value's shape without lanes)."""
 
     dtype: ty.DType
@@ -22,8 +21,7 @@ class Leaf:
     is_bool: bool
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A tuple value: the byte offset and plan of each part."""
 
     parts: tuple[tuple[int, Plan], ...]

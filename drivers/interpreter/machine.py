@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from cts.drivers.interpreter import layout
 from cts.drivers.interpreter.memory import AddressSpace
@@ -20,8 +21,7 @@ from cts.drivers.interpreter.values import Array, Lanes, Matrix, Topology, Value
 from cts.drivers.interpreter.watch import WatchedSpace
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """A compiled block. `instructions` are those of `steps`, then the terminator's.
 
     `keep` are results that lanes which left the block earlier may still need when it runs again.
@@ -33,8 +33,7 @@ class Block:
     keep: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(msgspec.Struct, frozen=True):
     """A compiled function: blocks in running order, the first is the entry."""
 
     blocks: tuple[Block, ...]
@@ -54,12 +53,11 @@ class Budget:
             raise RunAway(f"ended after {self.total} steps")
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """What the lanes of a machine are part of: `name` says which invocation a lane is; `trace` is recorded."""
 
     budget: Budget
-    trace: list[str] = field(default_factory=list)
+    trace: list[str] = msgspec.field(default_factory=list)
     name: Callable[[int], str] | None = None
 
 

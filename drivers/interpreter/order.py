@@ -10,14 +10,14 @@ until those still inside the loop have come back or left.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 Node = TypeVar("Node", bound=Hashable)
 
 
-@dataclass(frozen=True)
-class Order(Generic[Node]):
+class Order(Struct, Generic[Node], frozen=True):
     """`blocks` in running order; `last[i]` is the last index of the loop whose head is i, or i.
 
     `cyclic` are the indices of blocks that lie in some loop.

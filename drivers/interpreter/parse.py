@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
@@ -134,8 +135,7 @@ class Function:
     blocks: list[Block] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class EntryPoint:
+class EntryPoint(msgspec.Struct, frozen=True):
     """OpEntryPoint."""
 
     model: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from cts.drivers.interpreter.options import DEFAULT_MAX_MEMORY, Options
 from cts.drivers.interpreter.parse import Module
@@ -17,8 +17,7 @@ from cts.spirv.encode import Id
 MAX_INVOCATIONS = 4096
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """`vector_decode`: whether DecodeVectorFunc is called where a load has one (DV-010 leaves the choice to us).
 
     `rounds_fp8_input`: whether float16 vectors that a multiplication reads as fp8 are rounded (CV-033 as well).

@@ -13,11 +13,12 @@ agree:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import ml_dtypes
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 
@@ -37,13 +38,11 @@ _FLOATS: dict[tuple[int, str], Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Void:
+class Void(msgspec.Struct, frozen=True):
     """OpTypeVoid."""
 
 
-@dataclass(frozen=True)
-class Bool:
+class Bool(msgspec.Struct, frozen=True):
     """OpTypeBool. In memory without explicit layout it takes a 32-bit word."""
 
     @property
@@ -55,8 +54,7 @@ class Bool:
         return 4
 
 
-@dataclass(frozen=True)
-class Int:
+class Int(msgspec.Struct, frozen=True):
     """OpTypeInt. `dtype` is unsigned: see the module's docstring."""
 
     width: int
@@ -71,8 +69,7 @@ class Int:
         return self.width // 8
 
 
-@dataclass(frozen=True)
-class Float:
+class Float(msgspec.Struct, frozen=True):
     """OpTypeFloat with its FPEncoding."""
 
     width: int
@@ -94,8 +91,7 @@ class Float:
 Scalar: TypeAlias = Bool | Int | Float
 
 
-@dataclass(frozen=True)
-class Vector:
+class Vector(msgspec.Struct, frozen=True):
     """OpTypeVector. `stride` is the byte distance of components, where they are a row-major matrix's column."""
 
     component: Scalar
@@ -103,13 +99,11 @@ class Vector:
     stride: int | None = None
 
 
-@dataclass(frozen=True)
-class CooperativeVector(Vector):
+class CooperativeVector(Vector, frozen=True):
     """OpTypeCooperativeVectorNV (CV-010): values are those of other vectors, instructions are fewer (CV-012)."""
 
 
-@dataclass(frozen=True)
-class Matrix:
+class Matrix(msgspec.Struct, frozen=True):
     """OpTypeMatrix, with the MatrixStride and majorness that a struct member gives it."""
 
     column: Vector
@@ -118,8 +112,7 @@ class Matrix:
     row_major: bool = False
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(msgspec.Struct, frozen=True):
     """OpTypeArray; OpTypeRuntimeArray where `length` is None. `stride` is ArrayStride."""
 
     element: Type
@@ -127,8 +120,7 @@ class Array:
     stride: int | None = None
 
 
-@dataclass(frozen=True)
-class Descriptors:
+class Descriptors(msgspec.Struct, frozen=True):
     """An array, of any length where `length` is None, of blocks: a variable of it is an array of descriptors.
 
     The value of a pointer to it is not an address but those of all blocks: int64 (descriptors,).
@@ -138,16 +130,14 @@ class Descriptors:
     length: int | None
 
 
-@dataclass(frozen=True)
-class Struct:
+class Struct(msgspec.Struct, frozen=True):
     """OpTypeStruct. `offsets` are the Offset decorations, when all members have one."""
 
     members: tuple[Type, ...]
     offsets: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Pointer:
+class Pointer(msgspec.Struct, frozen=True):
     """OpTypePointer. The pointee is named by its id, because it may be declared later. `stride` is ArrayStride."""
 
     storage: str
@@ -155,16 +145,14 @@ class Pointer:
     stride: int | None = None
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(msgspec.Struct, frozen=True):
     """OpTypeFunction."""
 
     result: Type
     parameters: tuple[Type, ...]
 
 
-@dataclass(frozen=True)
-class CooperativeMatrix:
+class CooperativeMatrix(msgspec.Struct, frozen=True):
     """OpTypeCooperativeMatrixKHR (KM-010). `scope` and `use` are the numbers of the enumerations."""
 
     component: Int | Float
@@ -179,16 +167,14 @@ class CooperativeMatrix:
         return np.dtype(f"u{self.component.size}")
 
 
-@dataclass(frozen=True)
-class TensorLayout:
+class TensorLayout(msgspec.Struct, frozen=True):
     """OpTypeTensorLayoutNV (TA-010). `clamp` is the number of the clamp mode (TA-002)."""
 
     dim: int
     clamp: int
 
 
-@dataclass(frozen=True)
-class TensorView:
+class TensorView(msgspec.Struct, frozen=True):
     """OpTypeTensorViewNV (TA-011)."""
 
     dim: int

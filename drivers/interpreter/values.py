@@ -6,12 +6,12 @@ See `types` for the shapes. A mask is a bool array (lanes,).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.problems import Misuse, Unsupported
@@ -20,8 +20,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Value: TypeAlias = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Struct, frozen=True):
     """A cooperative matrix: bit patterns (instances or 1, rows, cols) of every instance of `scope`."""
 
     bits: Array
@@ -47,8 +46,7 @@ class View(NamedTuple):
     clip: Array
 
 
-@dataclass(frozen=True, slots=True)
-class VariablePath:
+class VariablePath(Struct, frozen=True):
     """A pointer to (part of) a variable that has no address: indices are ints or arrays (lanes or 1,)."""
 
     variable: int

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
+from msgspec.structs import replace
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import Batch

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
+from msgspec import Struct
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.problems import Malformed
@@ -19,8 +19,7 @@ from cts.drivers.interpreter.values import Array
 Reading: TypeAlias = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
-class Interpretation:
+class Interpretation(Struct, frozen=True):
     """A component type. Integers have their signed or unsigned dtype; `packed` ones come four to a word."""
 
     name: str
