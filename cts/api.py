@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import atexit
+import html
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
+from cts import pictures
 from cts.capabilities import everything
 from cts.choices import strategy as _strategy
 from cts.errors import BadInput
@@ -280,6 +282,20 @@ class Judgement:
                 f": {self.detail}" if self.detail else ""
             )
         return failure(self.result, None)
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks; of a failure with the picture of what was read, and what should have been."""
+        text = f"<pre>{html.escape(repr(self))}</pre>"
+        picture = None if self.result.finding is None else pictures.of_finding(self.result.finding)
+        return text if picture is None else f"{picture}\n{text}"
+
+
+def _case_html(case: Case) -> str:
+    """The pictures of a case beneath its YAML."""
+    return f"<pre>{html.escape(repr(case))}</pre>\n{pictures.of_case(case)}"
+
+
+Case.as_html = _case_html
 
 
 @cache

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 import numpy as np
@@ -57,6 +58,9 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     covers: tuple[str, ...] = ()
     description: str = ""
 
+    #: How notebooks show a case: `cts.api` knows pictures, the model does not.
+    as_html: ClassVar[Callable[[Case], str] | None] = None
+
     @cached_property
     def content_hash(self) -> str:
         """Stable identity of what the case does, however it is written: see `cts.model.identity`."""
@@ -69,6 +73,10 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
         from cts.model.yaml import dumps_case  # which must know cases
 
         return dumps_case(self)
+
+    def _repr_html_(self) -> str | None:
+        """The case with its pictures, for notebooks, once `cts.load` or another of the four has been used."""
+        return None if Case.as_html is None else Case.as_html(self)
 
 
 def initial_memory(case: Case) -> dict[str, npt.NDArray[np.uint8]]:

@@ -274,8 +274,8 @@ class _Reader:
     def extracted(self, i: Decoded) -> None:
         """A part of a constant composite."""
         assert i.result is not None
-        part, *indices = i.values[2:]
-        for index in indices:
+        part: object = i.values[2]
+        for index in i.values[3:]:
             parts = self.composites.get(part, ()) if isinstance(part, Id) else ()
             part = parts[index] if isinstance(index, int) and index < len(parts) else None
         if isinstance(part, Id) and part in self.constants:

@@ -120,6 +120,17 @@ def test_a_failure_prints_as_its_report() -> None:
     assert f"{wrong.sum()} of 256 elements of dst differ" in str(judgement)
 
 
+def test_notebooks_show_pictures() -> None:
+    case = load()
+    shown = case._repr_html_()
+    assert shown is not None
+    assert shown.startswith("<pre>schema: 1\nname: tensor_addressing")
+    assert "<svg" in shown and "memory src" in shown
+    failed = cts.run(case, "emulator:mutant=clip-width-remaining")._repr_html_()
+    assert "<svg" in failed and "as the driver has it" in failed
+    assert "<svg" not in cts.run(case)._repr_html_()
+
+
 def test_what_a_driver_cannot_run_is_unsupported() -> None:
     case = cts.load(repr(load()).replace("buffers:", "dispatch: {subgroup_size: 64}\nbuffers:"))
     judgement = cts.run(case, "interpreter:subgroup_size=32")
