@@ -33,6 +33,7 @@ VERBS = {
     "run": Verb("run:run", EXIT_STATUS, "configured:Configured"),
     "sweep": Verb("sweep:sweep", EXIT_STATUS, "sweep:Sweep"),
     "diff": Verb("diff:diff"),
+    "history": Verb("history:history"),
     "baseline": Verb("baseline:baseline"),
     "triage": Verb("triage:triage"),
     "report": Verb("report:report"),

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from cts.store.folder import RunFolder, create, latest, locate
+from cts.store.folder import RunFolder, create, folders, latest, locate
 from cts.store.manifest import Manifest
 from cts.store.run import Run, load, resume
 
-__all__ = ["Manifest", "Run", "RunFolder", "create", "latest", "load", "locate", "resume"]
+__all__ = ["Manifest", "Run", "RunFolder", "create", "folders", "latest", "load", "locate", "resume"]

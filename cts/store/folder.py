@@ -100,6 +100,14 @@ def locate(path: Path) -> Path:
     return newest
 
 
+def folders(path: Path) -> list[Path]:
+    """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput where there is none."""
+    if (path / MANIFEST).is_file():
+        return [path]
+    found = [p for _, p in sorted(_numbers(path).items()) if (p / MANIFEST).is_file()]
+    return found or [locate(path)]
+
+
 def latest(runs: Path, before: Path | None = None) -> Path | None:
     """The last run of a folder of runs, of those `before` another of it where that is given; None without any."""
     end = int(before.name) if before is not None and before.name.isdecimal() else None

@@ -26,6 +26,7 @@ ARGUMENTS = {
     "run": (CASE, "-d", "fake:wrong"),
     "sweep": ("matrix_negations_8", "-d", "interpreter"),
     "diff": ("cts-run/001", "cts-run/001"),
+    "history": ("cts-run",),
     "baseline": ("cts-run",),
     "triage": (),
     "report": ("--junit", "out.xml"),

@@ -233,6 +233,15 @@ def diff(world: World) -> None:
 
 
 @exercise
+def history(world: World) -> None:
+    assert set(world.cases) <= {
+        row["name"]
+        for row in json.loads(world.cts("history", world.right, world.wrong, "--json", status=1).out)["cases"]
+    }
+    assert "nothing fails" in world.cts("history", world.right).out
+
+
+@exercise
 def coverage(world: World) -> None:
     rows = {row["fact"]: row for row in json.loads(world.cts("coverage", "--json", "--examples", "0").out)["facts"]}
     for name, case in world.cases.items():

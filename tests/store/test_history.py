@@ -1,0 +1,92 @@
+"""Many runs side by side: what failed when, on which driver and version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from msgspec.structs import replace
+
+from cts.errors import BadInput
+from cts.judging.events import DriverOpened, Result
+from cts.running.profiles import profile
+from cts.running.runner import Plan
+from cts.store.folder import folders
+from cts.store.history import badge, history
+from cts.store.manifest import Manifest
+from cts.store.run import Run
+from cts.verdict import Verdict
+
+P, F, U = Verdict.PASS, Verdict.FAIL, Verdict.UNSUPPORTED
+
+
+def run(number: int, results: dict[str, dict[str, Verdict]], version: str = "", known: str = "") -> Run:
+    """The run of a day, by driver and case."""
+    manifest = Manifest.from_plan(Plan(tuple(results), profile("smoke", seed=1)), "cts run", ("cts", "run"))
+    opened = tuple(DriverOpened(driver, version, {}) for driver in results)
+    found = tuple(
+        Result(driver, "area", name, False, verdict, 1, 0, 0.0, known=known if verdict is F else "")
+        for driver, verdicts in results.items()
+        for name, verdict in verdicts.items()
+    )
+    manifest = replace(manifest, started=f"2026-01-0{number}T00:00:00+00:00", drivers=opened)
+    return Run(Path(f"cts-run/00{number}"), manifest, found)
+
+
+def test_what_appears_and_goes_with_which_version() -> None:
+    runs = [
+        run(3, {"d": {"a": P, "b": F, "c": P}}, "580"),
+        run(1, {"d": {"a": P, "b": P, "c": P}}, "560"),
+        run(2, {"d": {"a": F, "b": P, "c": P}}, "570"),
+    ]
+    found = history(runs)
+    assert [(c.device, c.failures, c.counts[P]) for c in found.columns] == [("560", 0, 3), ("570", 1, 2), ("580", 1, 2)]
+    assert [(r.name, r.verdicts, r.since, r.until) for r in found.rows] == [
+        ("b", (P, P, F), (2,), ()),
+        ("a", (P, F, P), (1,), (2,)),
+    ]
+
+
+def test_each_driver_has_a_history_of_its_own() -> None:
+    found = history([run(1, {"d": {"a": F}, "e": {"a": P}}), run(2, {"e": {"a": F}, "d": {"a": F}})])
+    assert [(c.driver, c.started[:10]) for c in found.columns] == [
+        ("d", "2026-01-01"),
+        ("d", "2026-01-02"),
+        ("e", "2026-01-01"),
+        ("e", "2026-01-02"),
+    ]
+    (row,) = found.rows
+    assert (row.verdicts, row.since, row.until) == ((F, F, P, F), (0, 3), ())
+
+
+def test_a_run_that_does_not_have_a_case_changes_nothing() -> None:
+    found = history(
+        [run(1, {"d": {"a": F}}), run(2, {"d": {"b": P}}), run(3, {"d": {"a": F}}), run(4, {"d": {"a": U}})]
+    )
+    (row,) = found.rows
+    assert (row.verdicts, row.since, row.until) == ((F, None, F, U), (0,), ())
+
+
+def test_reasons_of_a_baseline_are_kept() -> None:
+    (row,) = history([run(1, {"d": {"a": F}}, known="rounds down")]).rows
+    assert row.known == "rounds down"
+
+
+@pytest.mark.parametrize(("verdicts", "said"), [({"a": P}, "1 pass"), ({"a": P, "b": F, "c": F}, "1 pass, 2 fail")])
+def test_a_badge_says_what_passes_and_fails(verdicts: dict[str, Verdict], said: str) -> None:
+    (column,) = history([run(1, {"d": verdicts})]).columns
+    svg = ElementTree.fromstring(badge(column))
+    assert said in (svg.get("aria-label") or "")
+    assert "".join(svg.itertext()).endswith(said)
+
+
+def test_folders_of_runs(tmp_path: Path) -> None:
+    for number in ("001", "002", "010"):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "manifest.json").write_text("{}")
+    (tmp_path / "notes").mkdir()
+    assert [p.name for p in folders(tmp_path)] == ["001", "002", "010"]
+    assert folders(tmp_path / "002") == [tmp_path / "002"]
+    with pytest.raises(BadInput, match="no run is kept here"):
+        folders(tmp_path / "notes")
