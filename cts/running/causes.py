@@ -178,8 +178,8 @@ class Causes:
         shown = finding(failing.case, attempt, failing.expectation, self._oracle)
         whole = None
         if found.whole.content_hash != case.content_hash:
-            name = f"{sweep_name(self._universe.name)}.{found.whole.content_hash}"
-            whole = msgspec.structs.replace(found.whole, name=name)
+            of_whole = f"{sweep_name(self._universe.name)}.{found.whole.content_hash}"
+            whole = msgspec.structs.replace(found.whole, name=of_whole)
         return Result(
             driver.spec,
             AREA,

@@ -42,8 +42,9 @@ def comparable(events: list[Event]) -> list[dict[str, Any]]:
     for event in raw:
         event.pop("seconds", None)
         for holder in (event, event.get("finding") or {}):
-            if "case" in holder:
-                holder["case"].pop("dispatch", None)  # a default, which is left out or not
+            for case in (holder.get("case"), holder.get("found")):
+                if case is not None:
+                    case.pop("dispatch", None)  # a default, which is left out or not
     return [event for event in raw if event["event"] not in ("cases-started", "progress")]
 
 

@@ -309,7 +309,8 @@ def test_generated_cases(session: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1, failed=1, deselected=2 * (len(entries()) + len(AREAS) - 1))
     result.stdout.fnmatch_lines(["cts: profile default, 20 examples per area, seed 7, drivers fake:right, fake:wrong"])
     result.stdout.fnmatch_lines(["found at example 1 of seed 7, then shrunk", "*value: 2}"])
-    (saved,) = (session.path / "cts-run" / "001").glob("generated.fake_area.*.yaml")
+    found, saved = sorted((session.path / "cts-run" / "001").glob("generated.fake_area.*.yaml"))
+    assert found.name == f"{saved.stem}.found.yaml"
     result.stdout.fnmatch_lines([f"reproduce: cts run cts-run/001/{saved.name} --driver fake:wrong"])
 
 
