@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cts.drivers.vulkan import descriptors
 from cts.drivers.vulkan.components import Component
+from cts.drivers.vulkan.constant_operations import OPERATIONS, SIGNED_OPERATIONS, signed_number
 from cts.drivers.vulkan.module_facts import (
     Facts,
     Matrix,
@@ -40,60 +41,6 @@ _FLOAT_MODES = (
 _NO_SPECIALS = 1 | 2 | 4
 
 _Specialization = tuple[tuple[int, bytes], ...]
-
-
-def _signed(value: int, width: int) -> int:
-    """The integer that the low `width` bits are in two's complement."""
-    value &= (1 << width) - 1
-    return value - (value >> (width - 1) << width)
-
-
-def _quotient(a: int, b: int) -> int:
-    """Rounded towards zero."""
-    return (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0
-
-
-#: OpSpecConstantOp, as far as sizes are computed with it, of unsigned operands.
-_OPERATIONS: dict[str, Callable[..., int]] = {
-    "OpIAdd": lambda a, b: a + b,
-    "OpISub": lambda a, b: a - b,
-    "OpIMul": lambda a, b: a * b,
-    "OpUDiv": lambda a, b: a // b if b else 0,
-    "OpUMod": lambda a, b: a % b if b else 0,
-    "OpSNegate": lambda a: -a,
-    "OpNot": lambda a: ~a,
-    "OpUConvert": lambda a: a,
-    "OpShiftLeftLogical": lambda a, b: a << b if b < 64 else 0,
-    "OpShiftRightLogical": lambda a, b: a >> b,
-    "OpBitwiseAnd": lambda a, b: a & b,
-    "OpBitwiseOr": lambda a, b: a | b,
-    "OpBitwiseXor": lambda a, b: a ^ b,
-    "OpIEqual": lambda a, b: int(a == b),
-    "OpINotEqual": lambda a, b: int(a != b),
-    "OpUGreaterThan": lambda a, b: int(a > b),
-    "OpUGreaterThanEqual": lambda a, b: int(a >= b),
-    "OpULessThan": lambda a, b: int(a < b),
-    "OpULessThanEqual": lambda a, b: int(a <= b),
-    "OpLogicalEqual": lambda a, b: int(a == b),
-    "OpLogicalNotEqual": lambda a, b: int(a != b),
-    "OpLogicalOr": lambda a, b: a | b,
-    "OpLogicalAnd": lambda a, b: a & b,
-    "OpLogicalNot": lambda a: 1 - a,
-    "OpSelect": lambda c, a, b: a if c else b,
-}
-
-#: Of signed operands.
-_SIGNED_OPERATIONS: dict[str, Callable[..., int]] = {
-    "OpSConvert": lambda a: a,
-    "OpSDiv": _quotient,
-    "OpSRem": lambda a, b: a - b * _quotient(a, b) if b else 0,
-    "OpSMod": lambda a, b: a % b if b else 0,
-    "OpShiftRightArithmetic": lambda a, b: a >> min(abs(b), 63),
-    "OpSGreaterThan": lambda a, b: int(a > b),
-    "OpSGreaterThanEqual": lambda a, b: int(a >= b),
-    "OpSLessThan": lambda a, b: int(a < b),
-    "OpSLessThanEqual": lambda a, b: int(a <= b),
-}
 
 
 class Unreadable(Exception):
@@ -253,8 +200,8 @@ class _Reader:
         if name == "OpCompositeExtract":
             self.extracted(i)
             return
-        operation = _OPERATIONS.get(name) or _SIGNED_OPERATIONS.get(name)
-        operands = [self.operand(v, name in _SIGNED_OPERATIONS) for v in i.values[2:]]
+        operation = OPERATIONS.get(name) or SIGNED_OPERATIONS.get(name)
+        operands = [self.operand(v, name in SIGNED_OPERATIONS) for v in i.values[2:]]
         if operation is not None and None not in operands:
             self.define(i, operation(*operands) & ((1 << self.width(i.result)) - 1))
 
@@ -269,7 +216,7 @@ class _Reader:
         if not isinstance(value, Id) or value not in self.constants:
             return None
         width = self.width(value)
-        return _signed(self.constants[value], width) if signed else self.constants[value] & ((1 << width) - 1)
+        return signed_number(self.constants[value], width) if signed else self.constants[value] & ((1 << width) - 1)
 
     def extracted(self, i: Decoded) -> None:
         """A part of a constant composite."""
