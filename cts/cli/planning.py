@@ -46,7 +46,8 @@ class Request:
     validation: bool
     transforms: Sequence[str]
     reruns: int
-    sweeps: Sequence[SweepEntry] = ()
+    #: None: it is no sweep.
+    sweeps: Sequence[SweepEntry] | None = None
     sets: int = 0
     origins: Mapping[str, str] = field(default_factory=dict)
 
@@ -116,7 +117,7 @@ def make_plan(request: Request, checks: Checks) -> Plan:
         baseline=baseline,
         reruns=request.reruns,
         max_seconds=request.max_seconds,
-        sweeps=tuple(request.sweeps),
+        sweeps=tuple(request.sweeps or ()),
     )
 
 
@@ -134,7 +135,7 @@ def _settings(request: Request, checks: Checks) -> Profile | None:
 def _selected(request: Request, settings: Profile | None, checks: Checks) -> tuple[list[Entry], list[str]]:
     """The cases and the areas that are asked for."""
     before = len(checks.errors)
-    if request.sweeps:
+    if request.sweeps is not None:
         with checks.part():
             if settings is not None and any(entry.max_sets for entry in request.sweeps):
                 check_shared_seed(request.profile, request.seed, settings.shard)

@@ -247,3 +247,9 @@ def test_tasks_follow_one_another_and_end_with_parts(
     parts = {-(-count * part // 3) for part in (1, 2)}
     if task_sets < count // 3:
         assert parts <= {stop for _, stop in tasks}
+
+
+def test_a_universe_that_is_wrong_is_the_only_error(cts: Cts, universe: Path) -> None:
+    ran = cts("sweep", "nope.yaml", "-d", "emulator")
+    assert ran.status == 2 and "no universe and no file 'nope.yaml'" in ran.err
+    assert ran.err.count("error[") == 1
