@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser import Browse, browser_of
+
 if TYPE_CHECKING:
     from cts.drivers.vulkan.driver import VulkanDriver
 
@@ -71,3 +73,9 @@ def open_device(vulkan_worker: str, tmp_path: Path) -> Iterator[Callable[..., Vu
     yield open_
     for driver in opened:
         driver.close()
+
+
+@pytest.fixture
+def browse(tmp_path: Path) -> Browse:
+    """Opens a page in a headless browser and gives its document then; whatever the console says fails the test."""
+    return browser_of(tmp_path)

@@ -2,7 +2,7 @@
 
     import cts
 
-    case = cts.load("tensor_addressing.clip.corner")     # a case, which prints as YAML
+    case = cts.load("tensor_addressing.clip.columns")    # a case, which prints as YAML
     cts.expect(case)["dst"].values                       # what it must leave in memory
     cts.strategy("tensor_addressing")                    # a Hypothesis strategy of such cases
     assert cts.run(case, "interpreter").passed           # what becomes of it on a driver

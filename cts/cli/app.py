@@ -39,6 +39,7 @@ VERBS = {
     "report": Verb("report:report"),
     "list": Verb("list:list_cases"),
     "show": Verb("show:show"),
+    "explore": Verb("explore:explore"),
     "check": Verb("check:check"),
     "coverage": Verb("coverage:coverage", EXIT_STATUS),
     "dispatch": Verb("dispatch:dispatch", EXIT_STATUS),

@@ -233,8 +233,8 @@ class _Panel:
         for code, name in TEXTURE_NAMES.items():
             cells = np.argwhere(texture == code).tolist()
             if cells:
-                strokes = "".join(_strokes(name, self._x(j), int(self.y[i]), self.cell - 1, HIGH - 1) for i, j in cells)
-                yield f'<path class="x" d="{strokes}"/>'
+                lines = "".join(strokes(name, self._x(j), int(self.y[i]), self.cell - 1, HIGH - 1) for i, j in cells)
+                yield f'<path class="x" d="{lines}"/>'
 
     def _frames(self, mark: Ints) -> Iterator[str]:
         for code, name in MARK_NAMES.items():
@@ -246,7 +246,7 @@ class _Panel:
                 yield f'<path class="f f-{name}" d="{boxes}"/>'
 
 
-def _strokes(name: str, x: int, y: int, wide: int, high: int) -> str:
+def strokes(name: str, x: int, y: int, wide: int, high: int) -> str:
     """The texture of a cell, as strokes of a path that leave its text readable: along its edges."""
     if name == "clipped":  # one diagonal in two corners
         return f"M{x} {y + 8}l8 -8M{x + wide - 8} {y + high}l8 -8"
@@ -265,7 +265,7 @@ def _mark_of(name: str) -> str:
         return "".join(f'<rect class="h{4 * n}" x="{7 * n}" y="0" width="6" height="21"/>' for n in range(4))
     box = '<rect class="g" x="0" y="0" width="25" height="21"/>'
     if name in TEXTURE_NAMES.values():
-        return f'{box}<path class="x" d="{_strokes(name, 0, 0, 25, 21)}"/>'
+        return f'{box}<path class="x" d="{strokes(name, 0, 0, 25, 21)}"/>'
     return f'{box}<path class="f f-{name}" d="M1 1h23v19H1z"/>'
 
 

@@ -32,6 +32,7 @@ ARGUMENTS = {
     "report": ("--junit", "out.xml"),
     "list": (CASE,),
     "show": (CASE, "--no-spirv"),
+    "explore": (),
     "check": (CASE,),
     "coverage": ("--examples", "0", "--driver", "interpreter"),
     "dispatch": ("exported/dispatch.yaml",),

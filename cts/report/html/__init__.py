@@ -44,7 +44,7 @@ def page(
     folder with bundles of findings, and the folder that the page will lie in: it has links to those that are there.
     """
     shown = view(run, earlier, explanations, samples, coverage=coverage, bundles=bundles)
-    return _rendered("report.html.jinja", shown)
+    return rendered("report.html.jinja", shown)
 
 
 def page_of_history(history: History) -> str:
@@ -62,7 +62,7 @@ def page_of_history(history: History) -> str:
         "unsupported": [c.counts.get(Verdict.UNSUPPORTED, 0) for c in columns],
         "told": told,
     }
-    return _rendered("history.html.jinja", shown)
+    return rendered("history.html.jinja", shown)
 
 
 def page_of_case(case: Case, oracle: Oracle) -> str:
@@ -74,7 +74,7 @@ def page_of_case(case: Case, oracle: Oracle) -> str:
     cited.add(*case.covers)
     scenes = scenes_of_case(case, oracle)
     limits = Limits() if len(scenes) <= FEW else SMALL
-    return _rendered(
+    return rendered(
         "case.html.jinja",
         {
             "case": case,
@@ -91,7 +91,7 @@ def page_of_failure(case: Case, explanation: Explanation, oracle: Oracle) -> str
     """The page of what `cts explain` found out of a case on a driver."""
     x, cited = explanation, Cited()
     cited.add(*x.facts, *(s.fact for e in x.elements for s in e.steps))
-    return _rendered(
+    return rendered(
         "failure.html.jinja",
         {
             "x": x,
@@ -106,12 +106,13 @@ def page_of_failure(case: Case, explanation: Explanation, oracle: Oracle) -> str
     )
 
 
-def _rendered(template: str, shown: Mapping[str, Any]) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def rendered(template: str, shown: Mapping[str, Any], *, package: str = "cts.report.html") -> str:
+    """A page of a template, which may extend those of this package."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader("cts.report.html", "."),
+        loader=ChoiceLoader([PackageLoader(name, ".") for name in dict.fromkeys((package, "cts.report.html"))]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

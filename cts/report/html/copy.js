@@ -20,7 +20,7 @@
 
   // A link leads to what is folded, too.
   function open() {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
     for (let e = target; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
     if (target) target.scrollIntoView();
   }
