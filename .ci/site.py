@@ -194,7 +194,8 @@ def corpus_pages() -> dict[str, str]:
     areas: dict[str, list[Case]] = {}
     for name, case in cases().items():
         areas.setdefault(name.partition(".")[0], []).append(case)
-    index = ["# Cases", "", f"The {len(cases())} cases of the corpus: `cts list` lists them, `cts show NAME` shows one.", ""]
+    told = f"The {len(cases())} cases of the corpus: `cts list` lists them, `cts show NAME` shows one."
+    index = ["# Cases", "", told, ""]
     pages = {}
     for area, of_area in sorted(areas.items()):
         index.append(f"- [{area}]({area}.md): {len(of_area)}")

@@ -112,7 +112,7 @@ def browser_of(folder: Path) -> Browse:
             capture_output=True, text=True, timeout=120, check=True,
         )  # fmt: skip
         said = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
-        assert said == []
+        assert said == [], said
         return ran.stdout
 
     return open_

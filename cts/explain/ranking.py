@@ -19,7 +19,7 @@ from cts.judging.compare import compare
 from cts.judging.sentences import step_parts
 from cts.model import Case, types_of
 from cts.oracle.expectation import Expectation, Freedom, Oracle
-from cts.oracle.trace import TraceStep
+from cts.oracle.trace import StepKind, TraceStep
 
 #: Elements whose steps are compared, of the wrong and of the right ones each.
 SAMPLE = 24
@@ -27,6 +27,14 @@ SAMPLE = 24
 #: Changes listed, and the most that are tried.
 LISTED = 8
 MOST = 400
+
+#: Steps that every tensor access, copy or product takes. Were one of them wrong nearly every case would fail, so that
+#: of steps with the same evidence they are the least likely.
+_EVERYWHERE = frozenset({
+    (StepKind.MATRIX_COORD_TO_LINEAR, "TA-031"), (StepKind.LINEAR_TO_SPAN_COORD, "TA-034"),
+    (StepKind.IN_BOUNDS, "TA-035"), (StepKind.TENSOR_COORD_TO_LINEAR, "TA-030"), (StepKind.TENSOR_BYTE, "TA-036"),
+    (StepKind.CARRIED, "NU-014"), (StepKind.PRODUCT, "CV-018"),
+})  # fmt: skip
 
 ElementIndex = tuple[int, int, int]
 
@@ -209,7 +217,11 @@ def _by_elements(result: Result, steps_of: Callable[[ElementIndex], Iterable[Tra
     for fact, step in idle.items():
         best.setdefault(fact, _Seen(0, 0, 0.0, step))
     order = list(idle)
-    return sorted(best.items(), key=lambda item: (-round(item[1].score, 6), item[0] in behind, order.index(item[0])))
+
+    def order_of(fact: str, seen: _Seen) -> tuple[float, bool, bool, int]:
+        return -round(seen.score, 6), fact in behind, (seen.example.kind, fact) in _EVERYWHERE, order.index(fact)
+
+    return sorted(best.items(), key=lambda item: order_of(*item))
 
 
 def _beside(result: Result) -> Mask:

@@ -141,10 +141,11 @@ def link_of(case: Case, oracle: Oracle, instruction: int | None = None) -> str:
         raise BadInput("matrix-too-large", what, f"{case.name}: program[{instruction}]", right)
     reached = oracle.reached(case, instruction)
     if reached is None or reached.tensor is None:
-        raise BadInput("not-taken", "nothing comes here", f"{case.name}: program[{instruction}]", "an instruction that is")
+        where = f"{case.name}: program[{instruction}]"
+        raise BadInput("not-taken", "no instance of the case comes here", where, "another instruction")
     tensor, buffer = reached.tensor, case.buffers[reached.buffer]
     decodes = tensor.block is not None
-    parts = [
+    parts: list[list[Any]] = [
         [
             "load" if load else "store", shape.rows, shape.cols, shape.component.value, shape.use.value,
             shape.scope.value,

@@ -177,7 +177,7 @@ function swatch(explorer, name) {
 }
 
 const listed = (numbers) => (numbers.length === 1 ? String(numbers[0]) : `(${numbers.join(", ")})`);
-const signedText = (n) => (n >= SIGN ? `${n} (that is ${n | 0})` : String(n));
+const signedText = (n) => (n >= SIGN ? `${n} (as a signed number ${n | 0})` : String(n));
 const product = (a, b) => a.map((x, d) => `${x} · ${b[d]}`).join(" + ");
 
 /** The steps of an element's address: [{fact, text}]. */

@@ -239,7 +239,7 @@
     const line = (name, numbers) => el("tr", {}, el("th", {scope: "row"}, name), el("td", {class: "mono"}, numbers.map(signedText).join(", ")));
     const lines = [
       line("dimensions", layout.dimension), line("block size", layout.block), line("strides", layout.stride),
-      line("offsets", layout.offset), line("spans", layout.span),
+      line("offsets", layout.offset.map((o) => o | 0)), line("spans", layout.span),
     ];
     if (access.layout.clamp === "Constant") lines.push(line("clamp value", [layout.clampValue]));
     if (view !== null) {

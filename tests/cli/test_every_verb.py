@@ -17,7 +17,7 @@ import pytest
 from cts.cli.app import VERBS
 from cts.dispatch import load as load_dispatch
 from cts.export import FORMATS
-from cts.model import Case, dumps_case, loads_case, types_of
+from cts.model import Case, MatrixLoadTensor, MatrixStoreTensor, dumps_case, loads_case, types_of
 from cts.model.types import MatrixShape, VectorShape
 from cts.plugins import registry
 from cts.running import corpus
@@ -117,6 +117,18 @@ def show(world: World) -> None:
             if isinstance(kind, (MatrixShape, VectorShape)):
                 what = "matrix" if isinstance(kind, MatrixShape) else "vector"
                 assert f"\n# expected {what} {result}" in text
+
+
+@exercise
+def explore(world: World) -> None:
+    tensor = (MatrixLoadTensor, MatrixStoreTensor)
+    for name, case in world.cases.items():
+        status = 0 if any(isinstance(i, tensor) for i in case.program) else 2
+        ran = world.cts("explore", name, "--html", "explored.html", status=status)
+        if ran.status:
+            assert "the case has no tensor load or store" in ran.err
+        else:
+            assert case.name in (world.folder / "explored.html").read_text()
 
 
 @exercise

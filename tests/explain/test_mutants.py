@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -9,11 +10,15 @@ import pytest
 
 from cts.explain import explain
 from cts.explain.model import INSTRUMENTED, MEMORY
+from cts.report.html import page_of_failure
 from cts.running.opening import open_driver
 from tests.case_builder import corpus_case
 from tests.explain.drivers import ORACLE, device
 
 TABLE = Path(__file__).with_name("mutants.txt")
+
+#: Those of addressing whose wrong elements are not read elsewhere: a value, and what is stored wrongly or not at all.
+UNREAD = {"clamp-value-zero", "clip-width-remaining", "store-repeat-wraps", "order-ignored-on-store"}
 
 MUTANTS = [tuple(line.split()) for line in TABLE.read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
 
@@ -37,6 +42,16 @@ def test_the_instruction_and_the_fact(mutant: str, name: str, op: str, fact: str
     assert found.suspects[0].why
     if found.instruction is not None:
         assert type(corpus_case(name).program[found.instruction]).__name__ == op
+    page = page_of_failure(corpus_case(name), found, ORACLE)
+    heading = re.search(r'<h2 id="what">(.*?)</h2>', page)
+    assert heading is not None and re.sub("<[^>]*>", "", heading[1]) == f"{op}: {found.facts[0]}"
+    if name.startswith("tensor_addressing.") and found.wrong:
+        assert set(re.findall(r'data-mark="(\w+)"', page)) & {"wrong", "untouched"}
+        assert ('data-mark="instead"' in page) == (mutant not in UNREAD)
+
+
+def test_the_first_fact_is_the_right_one_of_most() -> None:
+    assert sum(before == "0" for *_, before in MUTANTS) >= 37
 
 
 #: A few that say the same of a device, which shows nothing but memory.

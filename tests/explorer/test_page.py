@@ -28,7 +28,9 @@ LINKS = {
         "load,16,16,float16,Accumulator,Subgroup/Layout,3,Constant/SetDimension,3,4,5/SetClampValue,15360/Slice,-1,0,1,4,4,4"
         "/View,3,own,2,0,1/SetDimension,4,4,4/SetClip,1,12,2,12"
     ),
-    "blocks": "load,16,16,float16,A,Subgroup/block,34/Layout,2,ClampToEdge/SetBlockSize,1,16/SetDimension,20,40/Slice,3,7,16,16",
+    "blocks": (
+        "load,16,16,float16,A,Subgroup/block,34/Layout,2,ClampToEdge/SetBlockSize,1,16/SetDimension,20,40/Slice,3,7,16,16"
+    ),
     "far": "load,64,64,uint8,A,Subgroup/Layout,2,Repeat/SetDimension,64,64/SetStride,4000000000,62500000",
 }
 
@@ -54,13 +56,14 @@ def test_presets_are_of_the_corpus_and_break_no_rule(browse: Browse, text: str) 
     oracle = registry.oracle()
     assert all(html.escape(link_of(corpus_case(name), oracle)) in text for name in PRESETS.values())
     document = browse(begun(text, """
-      const told = [...document.getElementById("presets").options].filter((o) => o.value).map((o) => {
-        document.getElementById("presets").value = o.value;
-        document.getElementById("presets").dispatchEvent(new Event("change"));
-        return [o.textContent, document.getElementById("verdict").textContent, document.getElementById("case").textContent.length > 100,
-                document.querySelectorAll("#panels svg").length].join();
+      const find = (id) => document.getElementById(id);
+      const told = [...find("presets").options].filter((o) => o.value).map((o) => {
+        find("presets").value = o.value;
+        find("presets").dispatchEvent(new Event("change"));
+        const drawn = document.querySelectorAll("#panels svg").length;
+        return [o.textContent, find("verdict").textContent, find("case").textContent.length > 100, drawn].join();
       });
-      document.getElementById("note").textContent = told.join(";");
+      find("note").textContent = told.join(";");
     """))  # fmt: skip
     assert shown(document, "note").split(";") == [f"{title},Every element is defined.,true,2" for title in PRESETS]
 
@@ -74,7 +77,7 @@ def test_limits_are_those_of_the_script() -> None:
 
 def test_a_link_is_shown(browse: Browse, text: str) -> None:
     document = browse(text, f"#{LINKS['broken']}")
-    assert [line.split(" ")[0] for line in re.findall(r"<li><strong>(TA-\d+)</strong>", document)] == ["TA-069", "TA-067"]
+    assert re.findall(r"<li><strong>(TA-\d+)</strong>", document) == ["TA-069", "TA-067"]
     assert shown(document, "verdict") == "The suite would refuse this: it breaks"
     assert shown(document, "link").endswith(f"#{LINKS['broken']}")
     assert shown(document, "wrong") == ""
@@ -89,7 +92,7 @@ def test_a_link_is_shown(browse: Browse, text: str) -> None:
         ("load,128,128,float16,A,Subgroup/Layout,1,Repeat", "at most 4096 elements"),
         ("load,8,8,float16,A,Subgroup/SetDimension,4", "Layout first"),
         ("load,8,8,float16,A,Subgroup", "the link has no part “Layout”"),
-        ("load,8,8,float16,A,Subgroup/Layout,2,Repeat/Slice,1,1", "“Slice,1,1” is no part of a layout: 4 words after Slice"),
+        ("load,8,8,float16,A,Subgroup/Layout,2,Repeat/Slice,1,1", "“Slice,1,1” is no part of a layout: 4 words after"),
         ("load,8,8,float16,A,Subgroup/Layout,2,Repeat/View,2,own,1,1", "a permutation with every dimension once"),
         ("load,8,8,float16,A,Subgroup/Layout,2,Repeat/<img src=x>", "in place of “<img src=x>”"),
         ("%", "“%” is no part of a layout"),
@@ -105,11 +108,14 @@ def test_elements_are_chosen_by_clicks_and_keys(browse: Browse, text: str) -> No
     script = """
       const cell = document.querySelector('[data-panel="matrix"] g[data-row="2"][data-col="3"]');
       cell.dispatchEvent(new MouseEvent("click", {bubbles: true}));
-      const key = (name) => document.querySelector("#panels .scroll").dispatchEvent(new KeyboardEvent("keydown", {key: name, bubbles: true}));
-      key("ArrowDown"); key("ArrowRight"); key("ArrowLeft"); key("ArrowUp"); key("ArrowRight");
+      for (const key of ["ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowRight"]) {
+        document.querySelector("#panels .scroll").dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+      }
     """
     document = browse(begun(text, script), f"#{link_of(corpus_case(CLIP), registry.oracle())}")
-    assert shown(document, "steps").startswith("row 2, column 4 is outside the clip of 6 rows from 4 and 7 columns from 5")
+    assert shown(document, "steps").startswith(
+        "row 2, column 4 is outside the clip of 6 rows from 4 and 7 columns from"
+    )
     assert shown(document, "fate") == "outside the clip: it stays what it was"
 
 
@@ -127,7 +133,10 @@ def test_numbers_instructions_and_dimensions_are_changed(browse: Browse, text: s
       picked("op", "store"); typed("rows", "3"); typed("pointer", "8");
       typed("cols", "much");
     """
-    document = browse(begun(text, script), "#load,16,16,float16,Accumulator,Subgroup/Layout,2,Undefined/SetDimension,30,30/Slice,3,4,24,24/Slice,5,2,16,16")
+    start = (
+        "#load,16,16,float16,Accumulator,Subgroup/Layout,2,Undefined/SetDimension,30,30/Slice,3,4,24,24/Slice,5,2,16,16"
+    )
+    document = browse(begun(text, script), start)
     wanted = (
         "store,3,16,float16,Accumulator,Subgroup/pointer,8/Layout,3,Undefined/SetDimension,30,31,8"
         "/SetStride,1,1,1/Slice,5,2,0,16,16,4/View,3,spans,2,1,0"

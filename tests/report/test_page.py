@@ -22,7 +22,7 @@ from cts.known.baseline import Baseline
 from cts.known.quarantine import loads_rules
 from cts.plugins import registry
 from cts.report.failure import file_name
-from cts.report.html import page, page_of_case, page_of_failure
+from cts.report.html import page, page_of_case, page_of_failure, page_of_history
 from cts.report.triage import triage
 from cts.running import corpus
 from cts.running.drawing import drawn
@@ -31,6 +31,7 @@ from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.store import Manifest, Run, create, load
 from cts.store.explanations import complete, read
+from cts.store.history import history
 from tests.browser import DARK, Browse, measured
 from tests.case_builder import corpus_case
 
@@ -288,14 +289,15 @@ def named(result: Result) -> str:
 
 
 @pytest.fixture(scope="module")
-def pages(text: str) -> dict[str, str]:
-    """The pages of a run, of a case and of a failure."""
+def pages(text: str, runs: tuple[Run, Run]) -> dict[str, str]:
+    """The pages of a run, of a case, of a failure, and of two runs."""
     oracle = registry.oracle()
     case = corpus_case(WIDTH)
     return {
         "run": text,
         "case": page_of_case(corpus_case(EDGE), oracle),
         "failure": page_of_failure(case, explain(case, open_driver(MUTANT), oracle), oracle),
+        "history": page_of_history(history(runs)),
     }
 
 
@@ -319,7 +321,7 @@ def test_pages_of_a_case_and_of_a_failure_are_well_formed(pages: dict[str, str],
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1600, 1280, 420])
-@pytest.mark.parametrize("of", ["run", "case", "failure"])
+@pytest.mark.parametrize("of", ["run", "case", "failure", "history"])
 def test_everything_fits_and_can_be_read(
     browse: Browse, pages: dict[str, str], of: str, width: int, dark: bool
 ) -> None:
