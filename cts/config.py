@@ -42,6 +42,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     baseline: _Path | UnsetType = UNSET
     validation: bool | UnsetType = UNSET
     transforms: tuple[str, ...] | UnsetType = UNSET
+    forms: _Count | UnsetType = UNSET
     reruns: _Count | UnsetType = UNSET
     save_dir: _Path | UnsetType = UNSET
     bundle_dir: _Path | UnsetType = UNSET

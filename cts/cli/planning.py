@@ -49,6 +49,7 @@ class Request:
     #: None: it is no sweep.
     sweeps: Sequence[SweepEntry] | None = None
     sets: int = 0
+    forms: int = 0
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -100,6 +101,9 @@ def make_plan(request: Request, checks: Checks) -> Plan:
         drivers = registry.transformed(drivers, request.transforms)
         if are_drivers:
             check_drivers(drivers)
+    with checks.part(origin.get("forms", "")):
+        if request.forms and are_drivers:
+            drivers = registry.in_forms(drivers, request.forms)
     quarantine, baseline = NO_RULES, NO_BASELINE
     with checks.part():
         quarantine, baseline = load_known(request.quarantine, request.baseline)

@@ -103,6 +103,15 @@ def run(
     baseline: BaselineFile = None,
     validation: Validation = False,
     transform: Transforms = None,
+    forms: Annotated[
+        int,
+        typer.Option(
+            "--forms",
+            help="Also run each driver that runs modules with every module in so many other forms.",
+            metavar="N",
+            min=0,
+        ),
+    ] = 0,
     reruns: Reruns = 1,
     json: JsonFile = None,
     save_dir: SaveFolder = Path("cts-run"),
@@ -165,6 +174,7 @@ def run(
             transform or [],
             reruns,
             sets=sets,
+            forms=forms,
             origins=places,
         )
         plan = make_plan(request, checks)

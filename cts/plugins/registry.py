@@ -105,6 +105,27 @@ def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, .
     return tuple("|".join((spec, *transforms)) for spec in specs)
 
 
+def in_forms(specs: Iterable[str], count: int) -> tuple[str, ...]:
+    """The specs, and each that runs modules so many times more, with its modules in other forms.
+
+    Raises BadInput for a spec with which no driver can be built, and where none runs modules.
+    """
+    found, running = [], False
+    for spec in specs:
+        found.append(spec)
+        if _runs_modules(_parsed(spec.partition("|")[0])[0]):
+            running = True
+            found += [f"{spec}|form:drawn:{seed}" for seed in range(1, count + 1)]
+    if not running:
+        what = "none of the drivers runs modules, so there is nothing to write in another form"
+        raise BadInput("forms", what, f"--forms {count}", "interpreter, vulkan or another module driver")
+    return tuple(found)
+
+
+def _runs_modules(factory: DriverFactory) -> bool:
+    return not isinstance(factory, DeclaringFactory) or factory.runs_modules
+
+
 def check_driver(spec: str) -> None:
     """Raise BadInput for a spec string with which no driver can be built, as far as that is known without starting it.
 
@@ -117,7 +138,7 @@ def check_driver(spec: str) -> None:
         factory.check(options)
     for text in transforms:
         check_transform(text)
-        if isinstance(factory, DeclaringFactory) and not factory.runs_modules:
+        if not _runs_modules(factory):
             from cts.plugins.transform import runs_no_modules
 
             raise runs_no_modules(plain, text)

@@ -1,4 +1,7 @@
-"""Transforms: `DRIVER|spirv-opt:-O` is a driver that gets modules after an optimiser has changed them."""
+"""Transforms: `DRIVER|spirv-opt:-O` is a driver that gets modules after an optimiser has changed them.
+
+`DRIVER|form:drawn` gets each in another form (`cts.spirv.forms`).
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,20 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cts.capabilities import Capabilities
 from cts.driver import BatchDriver, Driver, Job, ModuleDriver, NamedDriver, Outcome, Status
-from cts.errors import BadInput
+from cts.errors import BadInput, HarnessTrouble
 from cts.job import ModuleJob
 from cts.plugins.commands import split
+from cts.spirv.decode import DecodeError
+from cts.spirv.forms import DRAWN, FORMS, Unreadable, formed
 from cts.spirv.subprocess_tools import NOT_VALIDATED, TARGET, crash, find_program, program, validate_apart
+from cts.spirv.tools import can_validate, validate
 
 Words = npt.NDArray[np.uint32]
 
@@ -27,16 +34,27 @@ _LAYOUTS = ("--scalar-block-layout", "--workgroup-scalar-block-layout")
 
 
 class TransformFailed(Exception):
-    """The optimiser made no module; `status` says whether it refused, crashed or hung."""
+    """There is no other module; `status` says whether the optimiser refused, crashed or hung."""
 
     def __init__(self, status: Status, what: str) -> None:
         super().__init__(what)
         self.status = status
 
 
+class Transform(Protocol):
+    """Makes another module of a module; `text` is how it was asked for."""
+
+    @property
+    def text(self) -> str: ...
+
+    def __call__(self, words: Words) -> Words:
+        """The other module. Raises TransformFailed."""
+        ...
+
+
 @dataclass(frozen=True)
-class Transform:
-    """`spirv-opt` with flags; `text` is how it was asked for."""
+class Optimiser:
+    """`spirv-opt` with flags."""
 
     text: str
     path: str
@@ -47,16 +65,56 @@ class Transform:
         return np.frombuffer(_optimised(self, words.tobytes()), np.uint32)
 
 
+@dataclass(frozen=True)
+class Form:
+    """Forms of a module by their names, drawn by a seed."""
+
+    text: str
+    names: tuple[str, ...]
+    seed: int
+
+    def __call__(self, words: Words) -> Words:
+        """The module in these forms. Raises TransformFailed where it cannot be read; HarnessTrouble: a bug of ours."""
+        try:
+            other = formed(words, self.names, self.seed)
+        except (DecodeError, Unreadable) as e:
+            raise TransformFailed(
+                Status.UNSUPPORTED, f"{self.text} cannot write the module in another form: {e}"
+            ) from e
+        said = validate(other) if can_validate() else ""
+        if said and not validate(words):
+            what = f"{self.text} made an invalid module of a valid one: {said}"
+            raise HarnessTrouble("invalid-form", what, "cts.spirv.forms", "report it: it is a bug of the suite")
+        return other
+
+
 def parse(text: str) -> Transform:
-    """A transform as `spirv-opt:FLAGS`. Raises BadInput, and HarnessTrouble where there is no spirv-opt."""
+    """A transform as `spirv-opt:FLAGS`, `form:NAME+NAME` or `form:NAME:SEED`.
+
+    Raises BadInput, and HarnessTrouble where there is no spirv-opt.
+    """
     name, colon, rest = text.partition(":")
+    if name == "form":
+        return _form(text, rest)
     try:
         flags = tuple(split(rest))
     except ValueError as e:
         raise BadInput("transform", f"{text!r}: {e}", f"--transform {text}", "flags as in a shell") from e
     if name != "spirv-opt" or not colon or not flags:
-        raise BadInput("transform", f"{text!r} is not a transform", f"--transform {text}", "for example spirv-opt:-O")
-    return Transform(text, program("spirv-opt"), flags)
+        right = "for example spirv-opt:-O, or form:drawn"
+        raise BadInput("transform", f"{text!r} is not a transform", f"--transform {text}", right)
+    return Optimiser(text, program("spirv-opt"), flags)
+
+
+def _form(text: str, rest: str) -> Form:
+    given, _, seed = rest.partition(":")
+    names = tuple(given.split("+"))
+    wrong = [name for name in names if name not in (*FORMS, DRAWN)]
+    if wrong or not (seed or "0").isdecimal():
+        what = f"{wrong[0]!r} is not a form" if wrong else f"{seed!r} is not a seed"
+        right = f"form:NAME+NAME:SEED, of {DRAWN}, {', '.join(FORMS)}; SEED is a number, by default 0"
+        raise BadInput("transform", what, f"--transform {text}", right)
+    return Form(text, names, int(seed or "0"))
 
 
 def runs_no_modules(driver: str, text: str) -> BadInput:
@@ -66,7 +124,7 @@ def runs_no_modules(driver: str, text: str) -> BadInput:
 
 
 @lru_cache(maxsize=256)
-def _optimised(transform: Transform, words: bytes) -> bytes:
+def _optimised(transform: Optimiser, words: bytes) -> bytes:
     command = [transform.path, f"--target-env={TARGET}", *_LAYOUTS, *transform.flags, "-", "-o", "-"]
     try:
         done = subprocess.run(command, input=words, capture_output=True, check=False, timeout=PATIENCE)  # noqa: S603
@@ -104,7 +162,7 @@ class Transformed:
         return self._driver.capabilities()
 
     def identity(self) -> str:
-        """The driver's, and the optimiser's flags."""
+        """The driver's, and the transform as it was asked for."""
         known = self._driver.identity() if isinstance(self._driver, NamedDriver) else self._driver.name
         return f"{known}, {self._transform.text}"
 
@@ -133,7 +191,7 @@ class Transformed:
         self._driver.close()
 
     def _blamed(self, outcome: Outcome, before: Words, after: Words) -> Outcome:
-        """The outcome; where a driver rejects what the optimiser made invalid, that is the optimiser's failure."""
+        """The outcome; where a driver rejects what the transform made invalid, that is the transform's failure."""
         if outcome.status in (Status.DONE, Status.UNSUPPORTED):
             return outcome
         if find_program("spirv-val") is None:
