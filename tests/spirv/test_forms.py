@@ -12,19 +12,24 @@ import numpy.typing as npt
 import pytest
 from msgspec import structs
 
-import cts
 from cts.driver import Status
 from cts.drivers.interpreter import compile as compiling
 from cts.drivers.interpreter import driver as running
 from cts.drivers.interpreter import parse as parsing
+from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.places import Variables
 from cts.drivers.interpreter.problems import Malformed
+from cts.drivers.interpreter.registry import lookup
 from cts.errors import BadInput, HarnessTrouble
+from cts.judging.batch import judge_all
 from cts.model import Case
 from cts.plugins import registry
 from cts.plugins.transform import TransformFailed, parse
 from cts.running import corpus
+from cts.running.opening import open_driver
 from cts.spirv.forms import DRAWN, FORMS, formed
 from cts.spirv.forms.layout import Layout, Op
+from cts.spirv.grammar import grammar
 from cts.spirv.listing import assembly
 from cts.spirv.lower import lower
 from cts.spirv.tools import can_validate, validate
@@ -36,6 +41,9 @@ from tests.cli.command_line import Cts
 STEP = 23
 
 DECODES = "block_loads.format.q4_0"
+#: Cases whose invocations differ.
+INVOCATIONS = ("vector_arithmetic.divergence.conditions", "vector_multiply.memory.matrices_by_invocation")
+
 SEVERAL = "matrix_programs.kernel.flash_attention"
 
 
@@ -45,8 +53,11 @@ def cases() -> list[Case]:
     return [corpus.read(entry, oracle) for entry in corpus.entries()[::STEP]]
 
 
-def verdict(case: Case, driver: str) -> Verdict:
-    return cts.run(case, driver).verdict
+def verdict(case: Case, spec: str) -> Verdict:
+    driver = open_driver(spec)  # a new one: a driver remembers what it has compiled
+    (judged,) = judge_all([case], [driver], registry.oracle().expect)
+    driver.driver.close()
+    return judged.attempts[0].verdict
 
 
 def words(name: str) -> npt.NDArray[np.uint32]:
@@ -73,7 +84,7 @@ def test_a_form_is_valid_and_makes_no_difference(cases: list[Case], form: str) -
         changed += len(other) != len(module) or bool((other != module).any())
         assert (formed(module, [form], 1) == other).all(), "the same seed gives the same form"
         assert bool(validate(other)) == bool(validate(module)), case.name
-    assert changed > 0.9 * len(cases) or form == "functions"
+    assert changed > 0.75 * len(cases) or form == "functions"
     for name in (DECODES, SEVERAL):
         assert verdict(corpus_case(name), f"interpreter|form:{form}:2") is Verdict.PASS
 
@@ -211,6 +222,58 @@ def _wants_what_is_called_after_its_caller(patch: pytest.MonkeyPatch) -> None:
         return real(module, *others)
 
     patch.setattr(running, "compile_module", compiled)
+
+
+def _takes_the_index_of_the_first_invocation(patch: pytest.MonkeyPatch) -> None:
+    real = Variables._take_dense
+
+    def taken(self: Variables, whole: Any, path: Any, mask: Any) -> Any:
+        return real(self, whole, tuple(i if isinstance(i, int) else np.full_like(i, i[0]) for i in path), mask)
+
+    patch.setattr(Variables, "_take_dense", taken)
+
+
+def _copies_no_memory(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(lookup().step, grammar().opcode("OpCopyMemory"), lambda _c, _i: lambda _m: None)
+
+
+def _remembers_the_first_call(patch: pytest.MonkeyPatch) -> None:
+    """Of a function with one parameter: the interpreter's own code of the body is used, and its first result."""
+    real, first = Machine.call, dict[int, Any]()
+
+    def called(self: Machine, code: Any) -> Any:
+        result = real(self, code)
+        return first.setdefault(id(code), result) if len(code.parameters) == 1 and result is not None else result
+
+    patch.setattr(Machine, "call", called)
+
+
+def _shares_private_variables(patch: pytest.MonkeyPatch) -> None:
+    real = Variables.put
+
+    def put(self: Variables, variable: int, value: Any, mask: Any) -> None:
+        if isinstance(value, np.ndarray) and value.shape[0] > 1:
+            value = np.broadcast_to(value[-1:], value.shape)
+        real(self, variable, value, mask)
+
+    patch.setattr(Variables, "put", put)
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        _takes_the_index_of_the_first_invocation, _copies_no_memory, _remembers_the_first_call,
+        _shares_private_variables,
+    ],
+)  # fmt: skip
+def test_forms_of_values_find_what_plain_modules_do_not(
+    monkeypatch: pytest.MonkeyPatch, mistake: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    mistake(monkeypatch)
+    names = (DECODES, *INVOCATIONS)
+    assert {verdict(corpus_case(name), "interpreter") for name in names} == {Verdict.PASS}
+    found = (verdict(corpus_case(name), f"interpreter|form:drawn:{seed}") for name in names for seed in range(12))
+    assert any(one is not Verdict.PASS for one in found)
 
 
 @pytest.mark.parametrize(

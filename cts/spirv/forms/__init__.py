@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cts.spirv.forms import additions, orders
+from cts.spirv.forms import additions, orders, values
 from cts.spirv.forms.layout import Layout, Unreadable
 
 __all__ = ["DRAWN", "FORMS", "Unreadable", "formed"]
@@ -20,6 +20,9 @@ Words = npt.NDArray[np.uint32]
 
 #: Every form by name, in the order in which several are applied.
 FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
+    "variables": values.variables,
+    "copies": values.copies,
+    "calls": values.calls,
     "unused": additions.unused,
     "entry-points": additions.entry_points,
     "debug": additions.debug,
