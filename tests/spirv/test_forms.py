@@ -115,6 +115,19 @@ def test_ids_are_sparse() -> None:
     assert used[-1] < sparse.bound and used != list(range(used[0], used[0] + len(used)))
 
 
+def test_arrays_with_a_stride_are_not_those_of_variables() -> None:
+    """An array of a block has an ArrayStride, which Vulkan allows no variable of a function."""
+    layout = Layout.of(words(DECODES))
+    half, uint = layout.type("OpTypeFloat", 16), layout.type("OpTypeInt", 32, 0)
+    three = next(op.result for op in layout.globals if op.name == "OpConstant" and op.values == (uint, 3))
+    array = layout.add("OpTypeArray", half, three)
+    layout.annotations.append(Op("OpDecorate", None, (array, "ArrayStride", 2)))
+    pointer = layout.add("OpTypePointer", "PhysicalStorageBuffer", array)
+    layout.add("OpTypeFunction", half, pointer)
+    assert not validate(layout.words())
+    assert not any(validate(formed(layout.words(), ["variables"], seed)) for seed in range(30))
+
+
 def test_declarations_are_in_another_order() -> None:
     module = words(SEVERAL)
     plain, other = (Layout.of(m) for m in (module, formed(module, ["order"], 1)))

@@ -89,9 +89,9 @@ class _Scope:
         return made
 
     def declared(self, name: str, *values: Id | int | str) -> Id:
-        """A type, as it is declared or declared now. Structures are always new."""
+        """A type, as it is declared or declared now; new structures and arrays, as others may have a layout in memory."""
         layout = self.layout
-        made = layout.add(name, *values) if name == "OpTypeStruct" else layout.type(name, *values)
+        made = layout.add(name, *values) if name in ("OpTypeStruct", "OpTypeArray") else layout.type(name, *values)
         self.types[made] = Op(name, made, values)
         return made
 
