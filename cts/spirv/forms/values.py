@@ -89,7 +89,7 @@ class _Scope:
         return made
 
     def declared(self, name: str, *values: Id | int | str) -> Id:
-        """A type, as it is declared or declared now; new structures and arrays, as others may have a layout in memory."""
+        """A type, as it is declared or declared now. Structures and arrays are new: others may be laid out."""
         layout = self.layout
         made = layout.add(name, *values) if name in ("OpTypeStruct", "OpTypeArray") else layout.type(name, *values)
         self.types[made] = Op(name, made, values)
