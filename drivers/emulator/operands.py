@@ -10,6 +10,7 @@ import numpy.typing as npt
 from cts.drivers.emulator.instances import Instances, Sets, members_of
 from cts.drivers.emulator.matrices.state import U32, Ints
 from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.workgroups import local_indices
 from cts.model import ComponentType, Dispatch, Operand, SpecNumber, encode, factors_of, modulus_of, number_of
 from cts.model.operand import ComponentValue
 
@@ -38,7 +39,9 @@ class Operands:
         self._ids = np.zeros((instances.count, 5), np.int64)
         rest = np.arange(instances.count)
         members = members_of(dispatch)
-        for column, count in ((3 if dispatch.invocations is None else 4, members), (0, x), (1, y), (2, z)):
+        self._ids[:, 3 if dispatch.invocations is None else 4] = local_indices(dispatch, bug)[rest % members]
+        rest //= members
+        for column, count in enumerate((x, y, z)):
             self._ids[:, column] = rest % count
             rest //= count
         if bug == m.FIRST_WORKGROUP_OPERANDS:

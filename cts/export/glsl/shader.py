@@ -52,7 +52,7 @@ class Shader:
     def __init__(self, case: Case, lowered: Lowered, invocations: int) -> None:
         self.case = case
         self.lowered = lowered
-        #: Invocations of a workgroup, all in its x dimension.
+        #: Invocations of a workgroup.
         self.invocations = invocations
         self.types = types_of(case)
         self.names = Names()

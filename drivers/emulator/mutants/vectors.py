@@ -38,6 +38,15 @@ VECTOR_CONSTRUCT_SCALARS_FIRST = arithmetic(
 )
 VECTOR_REPLICATED_16 = arithmetic("vector-replicated-16", "a replicated constant fills 16 components, the rest is 0")
 
+# Indices of invocations in a workgroup of three extents (workgroups.py)
+LOCAL_INDEX_WITHOUT_Y = arithmetic("local-index-without-y", "the index of an invocation leaves out its row, its y")
+LOCAL_INDEX_EXTENTS_SWAPPED = arithmetic(
+    "local-index-extents-swapped", "the index of an invocation takes the extent in z for that in y"
+)
+LOCAL_INDEX_STEPS_OF_X = arithmetic(
+    "local-index-steps-of-x", "the index of an invocation counts x times x of them for each z, as in a cube"
+)
+
 # Operations on components (elements.py)
 VECTOR_TAIL_UNCOMPUTED = arithmetic(
     "vector-tail-uncomputed", "16-bit arithmetic goes by pairs: the last component of an odd length is that of a"
