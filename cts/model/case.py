@@ -25,7 +25,7 @@ Count = Annotated[int, Meta(ge=1, le=1024)]
 
 
 class SizeBy(enum.Enum):
-    """How a module gives the size of its workgroups (VK-027b, VK-027c)."""
+    """How a module gives the size of its workgroups (VK-027b, VK-044)."""
 
     #: The execution mode of literals.
     LocalSize = "LocalSize"
@@ -33,7 +33,7 @@ class SizeBy(enum.Enum):
     LocalSizeId = "LocalSizeId"
     #: The same of specialization constants.
     SpecLocalSizeId = "SpecLocalSizeId"
-    #: A constant of three specialization constants, decorated with the built-in WorkgroupSize.
+    #: A constant of three specialization constants, decorated with the built-in WorkgroupSize; it overrides LocalSize.
     SpecWorkgroupSize = "SpecWorkgroupSize"
 
     @property

@@ -168,7 +168,7 @@ def _factor_problems(instruction: Instruction, names: Names) -> Iterator[Problem
                 if (factors.loop and loops < 1) or (factors.loop_outer and loops < 2):
                     name = "loop" if loops < 1 and factors.loop else "loop.outer"
                     yield Problem(field, f"{name!r} without such a loop", "a Loop around the instruction")
-                if factors.inv and not alone:
+                if any(factors.of_invocation) and not alone:
                     yield Problem(field, "'inv' without `dispatch.invocations`", "sg, the index of the subgroup")
                 if factors.sg and alone:
                     yield Problem(field, "'sg' with `dispatch.invocations`", "inv, the index of the invocation")

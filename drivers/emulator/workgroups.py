@@ -27,6 +27,15 @@ def local_indices(dispatch: Dispatch, bug: int) -> Ints:
     return (k * y + j) * x + i
 
 
+def local_ids(dispatch: Dispatch, bug: int) -> Ints:
+    """(members, 3): the x, y and z of the instances, in the same order."""
+    x, y, z = _extents(dispatch)
+    if bug == v.LOCAL_ID_IN_X_ALONE:
+        x, y, z = x * y * z, 1, 1
+    k, j, i = np.indices((z, y, x)).reshape(3, -1)
+    return np.stack([i, k, j] if bug == v.LOCAL_ID_Y_AND_Z_SWAPPED else [i, j, k], axis=1)
+
+
 def launched(dispatch: Dispatch, bug: int) -> Active:
     """(members,): those that run at all, in the same order."""
     x, y, z = _extents(dispatch)

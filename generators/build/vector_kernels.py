@@ -17,7 +17,7 @@ from cts.generators.build.operands import Constness
 from cts.generators.build.programs import Program
 from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, reread
 from cts.generators.build.vector_operands import At, Lanes, draw_places, lanes_of, reversed_tiles, tiles, written
-from cts.generators.build.workgroups import draw_size
+from cts.generators.build.workgroups import by_coordinates, draw_size
 from cts.model import (
     SCHEMA_VERSION,
     Buffer,
@@ -258,12 +258,13 @@ class VectorKernel:
 
     def case(self, float_controls: FloatControls = FloatControls.Undecorated) -> Case:
         """The finished case."""
+        dispatch = draw_size(self._choices, self.dispatch, self.capabilities)
         return Case(
             schema=SCHEMA_VERSION,
             name="generated",
             buffers=self.buffers(),
-            program=tuple(self.program.instructions),
-            dispatch=draw_size(self._choices, self.dispatch, self.capabilities),
+            program=tuple(by_coordinates(self._choices, self.program.instructions, dispatch)),
+            dispatch=dispatch,
             float_controls=float_controls,
             opaque=self.opaque,
             conversions=tuple(self.conversions),

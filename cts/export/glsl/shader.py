@@ -220,6 +220,9 @@ class Shader:
             (factors.loop, self.loops[-1] if factors.loop else ""),
             (factors.loop_outer, self.loops[-2] if factors.loop_outer else ""),
             (factors.inv, "gl_LocalInvocationIndex"),
+            (factors.inv_x, "gl_LocalInvocationID.x"),
+            (factors.inv_y, "gl_LocalInvocationID.y"),
+            (factors.inv_z, "gl_LocalInvocationID.z"),
         )
         text = base
         for factor, variable in shares:

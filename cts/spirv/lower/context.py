@@ -223,11 +223,11 @@ class Lowering:
             (factors.loop_outer, "loop.outer"),
             (factors.inv, "LocalInvocationIndex"),
         ]
-        for factor, source in shares:
-            if factor:
-                base = op(
-                    "OpIAdd", self.uint, base, op("OpIMul", self.uint, self._index(source), self.constant(factor))
-                )
+        values = [(factor, self._index(source)) for factor, source in shares if factor]
+        coordinates = (factors.inv_x, factors.inv_y, factors.inv_z)
+        values += [(f, self.component_of_builtin("LocalInvocationId", a)) for a, f in enumerate(coordinates) if f]
+        for factor, value in values:
+            base = op("OpIAdd", self.uint, base, op("OpIMul", self.uint, value, self.constant(factor)))
         return base
 
     def _index(self, source: int | str) -> Id:

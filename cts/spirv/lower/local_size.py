@@ -9,7 +9,7 @@ from cts.spirv.lower.structure import SPEC_DEFAULT
 
 
 def declare(lowering: Lowering, main: Id) -> None:
-    """The size of the workgroups of the entry point `main` (VK-027b, VK-027c).
+    """The size of the workgroups of the entry point `main` (VK-027b, VK-044).
 
     Written first: spirv-val wants the constants before the matrix types of Workgroup scope, which depend on them.
     """
@@ -23,6 +23,8 @@ def declare(lowering: Lowering, main: Id) -> None:
     else:
         size = op("OpSpecConstantComposite", op("OpTypeVector", lowering.uint, 3), *constants)
         lowering.module.decorate(size, "BuiltIn", "WorkgroupSize")
+        # It overrides this one, which spirv-val asks for beside matrices of Workgroup scope.
+        op("OpExecutionMode", main, "LocalSize", *(3 * [SPEC_DEFAULT]))
 
 
 def _extent(lowering: Lowering, extent: int, *, specialized: bool) -> Id:
