@@ -101,6 +101,13 @@ def _of_case(context: _Context) -> Iterator[str]:
         yield from _of_function(function)
     yield from of_vectors(case, context.types)
     yield from of_conversions(case)
+    shape, size_by = case.dispatch.shape, case.dispatch.size_by
+    if shape.y > 1 or shape.z > 1:
+        yield "VK-027"
+    if size_by.by_mode_of_ids:
+        yield "VK-027b"
+    elif size_by.specialized:
+        yield "VK-044"
     if any(factors_of(o).any_set for i in case.program for o in _scalars(i)):
         yield "TA-071"
 

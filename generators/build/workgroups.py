@@ -33,32 +33,52 @@ def draw_size(choices: Choices, dispatch: Dispatch, capabilities: Capabilities) 
 
 
 def by_coordinates(choices: Choices, program: Sequence[AnyInstruction], dispatch: Dispatch) -> list[AnyInstruction]:
-    """The program; in half of the shaped workgroups what writes memory, or all else, goes by x, y and z.
+    """The program, in which some operands of most shaped workgroups find invocations by x, y and z, not by index.
 
-    Their places stay what they are: what one of the two counts wrongly, does not meet what the other one counts.
+    What writes memory does, or all else: then what one of the two counts wrongly does not meet what the other one
+    counts. Or stores do, with z in the least steps and x in the largest ones: each has a place of another's own.
     """
-    kind = choices.between(0, 3)
+    kind = choices.between(0, 5)
     if kind < 2 or dispatch.shape == WorkgroupShape():
         return list(program)
-    return [_by_coordinates(i, dispatch) if isinstance(i, (Store, Accumulation)) == (kind == 2) else i for i in program]
+    axes = (2, 1, 0) if kind > 3 else (0, 1, 2)
+    chosen = {2: _writes, 3: _writes_nothing}.get(kind, _stores)
+    return [_by_coordinates(i, dispatch, axes) if chosen(i) else i for i in program]
 
 
-def _by_coordinates(instruction: AnyInstruction, dispatch: Dispatch) -> AnyInstruction:
+def _writes(instruction: AnyInstruction) -> bool:
+    return isinstance(instruction, (Store, Accumulation))
+
+
+def _writes_nothing(instruction: AnyInstruction) -> bool:
+    return not _writes(instruction)
+
+
+def _stores(instruction: AnyInstruction) -> bool:
+    return isinstance(instruction, Store)
+
+
+def _by_coordinates(instruction: AnyInstruction, dispatch: Dispatch, axes: tuple[int, ...]) -> AnyInstruction:
     changes: dict[str, Any] = {}
     for name in instruction.__struct_fields__:
         value = getattr(instruction, name)
         if isinstance(value, Scalar):
-            changes[name] = _in_steps(value, dispatch)
+            changes[name] = _in_steps(value, dispatch, axes)
         elif isinstance(value, tuple):
-            changes[name] = tuple(_in_steps(v, dispatch) if isinstance(v, Scalar) else v for v in value)
+            changes[name] = tuple(_in_steps(v, dispatch, axes) if isinstance(v, Scalar) else v for v in value)
     return structs.replace(instruction, **changes) if changes else instruction
 
 
-def _in_steps(operand: Scalar, dispatch: Dispatch) -> Scalar:
-    """The same operand with its share of `inv` in shares of `inv.x`, `inv.y` and `inv.z` (VK-027)."""
-    steps, step = [], operand.inv
-    for extent in dispatch.local_size(1):
-        steps.append(step if extent > 1 else 0)
+def _in_steps(operand: Scalar, dispatch: Dispatch, axes: tuple[int, ...]) -> Scalar:
+    """The operand with its share of `inv` in shares of the coordinates, that of the first of the axes the least.
+
+    In the order x, y, z it is the same operand (VK-027).
+    """
+    steps, step = [0, 0, 0], operand.inv
+    for axis in axes:
+        extent = dispatch.local_size(1)[axis]
+        if extent > 1:
+            steps[axis] = step
         step *= extent
     # An operand has 32 bits, of either signedness.
     if operand.inv == 0 or not all(-(1 << 31) <= s < 1 << 31 for s in steps):
