@@ -114,7 +114,7 @@ def test_glsl(by: SizeBy, text: str) -> None:
     written = glsl(of_invocations(by, 2, 3, 4), 32)
     assert text in written.splitlines()
     for term in ("ID.x * 192u", "ID.y * 64u", "ID.z * 16u", "Index * 16u"):
-        assert f"gl_LocalInvocation{term}" in written
+        assert f"gl_LocalInvocation{term}" in " ".join(written.split())
     other = f"the workgroup's size is not given by {by.value}"
     assert (other in written) == (by in (SizeBy.LocalSizeId, SizeBy.SpecWorkgroupSize))
 
