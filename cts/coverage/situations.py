@@ -36,6 +36,7 @@ from cts.model import (
     Scope,
     StorageClass,
     TensorLayoutSlice,
+    WorkgroupShape,
     factors_of,
     types_of,
 )
@@ -101,8 +102,8 @@ def _of_case(context: _Context) -> Iterator[str]:
         yield from _of_function(function)
     yield from of_vectors(case, context.types)
     yield from of_conversions(case)
-    shape, size_by = case.dispatch.shape, case.dispatch.size_by
-    if shape.y > 1 or shape.z > 1:
+    size_by = case.dispatch.size_by
+    if case.dispatch.shape != WorkgroupShape():
         yield "VK-027"
     if size_by.by_mode_of_ids:
         yield "VK-027b"
