@@ -251,7 +251,7 @@ def workgroup_bytes(case: Case) -> int:
 
 
 def required_features(case: Case) -> frozenset[Feature]:
-    """The features a well-formed case needs (VK-010..VK-013, VK-024)."""
+    """The features a well-formed case needs (VK-010..VK-013, VK-024, VK-027b)."""
     needed = {feature for i in case.program for feature in i.features}
     needed |= {_accumulates(case, i) for i in case.program if isinstance(i, TrainingInstruction)}
     named = {getattr(i, "decode_vector", None) for i in case.program}
@@ -260,6 +260,8 @@ def required_features(case: Case) -> frozenset[Feature]:
     if case.opaque or case.conversions:
         # Conversion commands take device addresses (VK-053).
         needed |= {Feature.COOPERATIVE_VECTOR, Feature.BUFFER_DEVICE_ADDRESS}
+    if case.dispatch.size_by.by_mode_of_ids:
+        needed.add(Feature.MAINTENANCE_4)
     if case.float_controls is FloatControls.FastMathNone:
         needed.add(Feature.FLOAT_CONTROLS_2)
     if any(isinstance(t, MatrixShape) and t.scope is Scope.Workgroup for t in types_of(case).values()):

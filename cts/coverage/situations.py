@@ -36,6 +36,7 @@ from cts.model import (
     Scope,
     StorageClass,
     TensorLayoutSlice,
+    WorkgroupShape,
     factors_of,
     types_of,
 )
@@ -101,6 +102,13 @@ def _of_case(context: _Context) -> Iterator[str]:
         yield from _of_function(function)
     yield from of_vectors(case, context.types)
     yield from of_conversions(case)
+    size_by = case.dispatch.size_by
+    if case.dispatch.shape != WorkgroupShape():
+        yield "VK-027"
+    if size_by.by_mode_of_ids:
+        yield "VK-027b"
+    elif size_by.specialized:
+        yield "VK-044"
     if any(factors_of(o).any_set for i in case.program for o in _scalars(i)):
         yield "TA-071"
 

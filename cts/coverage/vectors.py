@@ -76,7 +76,7 @@ def _of_product(i: VectorMatrixMul, case: Case, types: Mapping[str, ResultType])
     if constant_of(i.transpose):
         yield "VK-055"
     around = any(isinstance(other, BlockStart) for other in case.program)
-    if around or any(factors_of(o).inv for o in (i.matrix_offset, i.bias_offset)):
+    if around or any(any(factors_of(o).of_invocation) for o in (i.matrix_offset, i.bias_offset)):
         yield "CV-010"
 
 

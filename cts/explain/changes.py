@@ -36,6 +36,7 @@ from cts.model import (
     renamed,
     types_of,
 )
+from cts.model.operand import Factors
 
 
 class Change(NamedTuple):
@@ -113,7 +114,7 @@ def _others(item: Any) -> Iterator[tuple[str, Any]]:
         return
     if isinstance(item, Scalar):
         yield "the same everywhere", item.base
-        for name in ("wg_x", "wg_y", "wg_z", "sg", "loop", "loop_outer", "inv"):
+        for name in Factors.__struct_fields__:
             if getattr(item, name):
                 try:
                     yield f"without its {name.replace('_', '.')}", structs.replace(item, **{name: 0})

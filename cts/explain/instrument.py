@@ -8,7 +8,7 @@ an instruction uses and is used again is stored behind it once more, for a bug m
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from cts.model import (
     Case,
     ComponentType,
     Data,
+    Dispatch,
     Loop,
     MatrixShape,
     MatrixStore,
@@ -44,7 +45,7 @@ from cts.model import (
     types_of,
 )
 from cts.model.instructions import defined_ids
-from cts.model.operand import Operand
+from cts.model.operand import Factors, Operand
 from cts.oracle.expectation import Expectation, Spread
 
 #: Iterations of one loop that get slots, and bytes of all slots together.
@@ -215,11 +216,18 @@ def _most_iterations(case: Case, count: Operand, loops: Sequence[tuple[int, int]
     f, dispatch = factors_of(count), case.dispatch
     x, y, z = dispatch.workgroups
     inner, outer = ([0, *(n for _, n in loops)][-1], [0, 0, *(n for _, n in loops)][-2])
-    extents = ((f.wg_x, x), (f.wg_y, y), (f.wg_z, z), (f.sg, dispatch.subgroups), (f.inv, dispatch.invocations or 1))
+    extents = ((f.wg_x, x), (f.wg_y, y), (f.wg_z, z), (f.sg, dispatch.subgroups), *_of_invocations(f, dispatch))
     terms = (*extents, (f.loop, max(1, inner)), (f.loop_outer, max(1, outer)))
     most = base_of(count) + sum(max(0, factor * (extent - 1)) for factor, extent in terms)
     modulus = modulus_of(count)
     return max(1, most if modulus is None else modulus - 1 if most >= modulus else most)
+
+
+def _of_invocations(f: Factors, dispatch: Dispatch) -> Iterator[tuple[int, int]]:
+    """What an operand gains by the index and by the coordinates of the invocation, and how many there are of each."""
+    if dispatch.invocations is not None:
+        # The subgroup size does not matter where invocations are counted.
+        yield from zip(f.of_invocation, (dispatch.invocations, *dispatch.local_size(1)), strict=True)
 
 
 def instrumented(case: Case, chosen: Sequence[Point]) -> Instrumented:

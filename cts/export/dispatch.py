@@ -89,7 +89,7 @@ def _spec_constants(job: ModuleJob, lowered: Lowered) -> dict[int, bool | int | 
             constants[slot.spec_id] = int.from_bytes(data, "little", signed=True)
         else:
             constants[slot.spec_id] = bool(number) if slot.path[-1] in _BOOLEANS else number
-    return constants
+    return constants | lowered.size_constants
 
 
 #: The fields that hold a boolean.

@@ -2,7 +2,7 @@
 
 from cts.memory import GUARD_BYTES, guard_pattern
 from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
-from cts.model.case import SCHEMA_VERSION, Case, Dispatch, initial_memory
+from cts.model.case import SCHEMA_VERSION, Case, Dispatch, SizeBy, WorkgroupShape, initial_memory
 from cts.model.component import ComponentType, decode, encode
 from cts.model.control import Carry, ControlBarrier, ControlInstruction, Else, EndIf, EndLoop, If, Loop, Merge
 from cts.model.delivery import component_of, dynamic_words, dynamics
@@ -156,7 +156,7 @@ __all__ = [
     "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce", "MatrixShape", "MatrixStore", "MatrixStoreTensor",
     "MatrixTimesScalar", "MatrixTranspose", "MatrixType", "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix",
     "Operand", "Order", "PerElement", "Pointer", "PointerInstruction", "PointerSelect", "PointerType", "Problem",
-    "Product", "Random", "RandomBits", "ReduceMode", "Scalar", "ScalarType", "Scope", "Setter", "SpecBool",
+    "Product", "Random", "RandomBits", "ReduceMode", "Scalar", "ScalarType", "Scope", "Setter", "SizeBy", "SpecBool",
     "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope", "SpecUse",
     "StorageClass", "Store", "StridedInstruction", "TensorInstruction", "TensorLayout", "TensorLayoutSetBlockSize",
     "TensorLayoutSetClampValue", "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView",
@@ -164,9 +164,9 @@ __all__ = [
     "VectorArithmetic", "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert",
     "VectorExtract", "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull",
     "VectorOperation", "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape", "VectorStore",
-    "VectorTimesScalar", "VectorType", "ViewInstruction", "ViewType", "base_of", "block_alignment", "block_offsets",
-    "body_of", "component_of", "constant_of", "constness_of", "decode", "dumps_case", "dynamic_words", "dynamics",
-    "encode", "factors_of", "guard_pattern", "initial_bits", "initial_memory", "interpretation_of", "layout_of",
-    "load_case", "loads_case", "modulus_of", "mul_add_types", "number_of", "references", "renamed", "resolve",
-    "returns_of", "types_of",
+    "VectorTimesScalar", "VectorType", "ViewInstruction", "ViewType", "WorkgroupShape", "base_of", "block_alignment",
+    "block_offsets", "body_of", "component_of", "constant_of", "constness_of", "decode", "dumps_case", "dynamic_words",
+    "dynamics", "encode", "factors_of", "guard_pattern", "initial_bits", "initial_memory", "interpretation_of",
+    "layout_of", "load_case", "loads_case", "modulus_of", "mul_add_types", "number_of", "references", "renamed",
+    "resolve", "returns_of", "types_of",
 ]  # fmt: skip

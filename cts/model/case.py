@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, ClassVar
@@ -23,19 +24,62 @@ SCHEMA_VERSION = 1
 Count = Annotated[int, Meta(ge=1, le=1024)]
 
 
+class SizeBy(enum.Enum):
+    """How a module gives the size of its workgroups (VK-027b, VK-044)."""
+
+    #: The execution mode of literals.
+    LocalSize = "LocalSize"
+    #: The execution mode of constants.
+    LocalSizeId = "LocalSizeId"
+    #: The same of specialization constants.
+    SpecLocalSizeId = "SpecLocalSizeId"
+    #: A constant of three specialization constants, decorated with the built-in WorkgroupSize; it overrides LocalSize.
+    SpecWorkgroupSize = "SpecWorkgroupSize"
+
+    @property
+    def by_mode_of_ids(self) -> bool:
+        """Whether the module has the execution mode LocalSizeId."""
+        return self in (SizeBy.LocalSizeId, SizeBy.SpecLocalSizeId)
+
+    @property
+    def specialized(self) -> bool:
+        """Whether the size is given by specialization constants."""
+        return self in (SizeBy.SpecLocalSizeId, SizeBy.SpecWorkgroupSize)
+
+
+Extent = Annotated[int, Meta(ge=1, le=1024)]
+
+
+class WorkgroupShape(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The extents of a workgroup in y and z. Its x dimension has what is left of its invocations."""
+
+    y: Extent = 1
+    z: Extent = 1
+
+
 class Dispatch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Workgroups, and subgroups per workgroup.
 
-    A workgroup has subgroups * (the device's subgroup size) invocations, all in its x dimension, so
-    that a case means the same on devices of any subgroup size. `subgroup_size` requires one size.
-    Programs of cooperative vectors, which belong to one invocation each, say `invocations` instead: so
-    many per workgroup, in its x dimension, whatever that leaves of the last subgroup.
+    A workgroup has subgroups * (the device's subgroup size) invocations, so that a case means the same on
+    devices of any subgroup size. `subgroup_size` requires one size. Programs of cooperative vectors, which
+    belong to one invocation each, say `invocations` instead: so many per workgroup, whatever that leaves of
+    the last subgroup.
+
+    The invocations are in the x dimension, unless `shape` says how y and z divide them. `size_by` is how the
+    module gives the size.
     """
 
     workgroups: tuple[Count, Count, Count] = (1, 1, 1)
     subgroups: Annotated[int, Meta(ge=1, le=64)] = 1
     subgroup_size: Annotated[int, Meta(ge=1, le=128)] | None = None
     invocations: Annotated[int, Meta(ge=1, le=1024)] | None = None
+    shape: WorkgroupShape = WorkgroupShape()
+    size_by: SizeBy = SizeBy.LocalSize
+
+    def local_size(self, subgroup_size: int) -> tuple[int, int, int]:
+        """Invocations of a workgroup in x, y and z, on a device with subgroups of a size."""
+        count = self.invocations or self.subgroups * subgroup_size
+        return count // (self.shape.y * self.shape.z), self.shape.y, self.shape.z
 
 
 class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):

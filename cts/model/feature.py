@@ -20,6 +20,7 @@ class Feature(enum.Enum):
     REPLICATED_COMPOSITES = "shaderReplicatedComposites"
     VARIABLE_POINTERS = "variablePointers"
     FLOAT_CONTROLS_2 = "shaderFloatControls2"
+    MAINTENANCE_4 = "maintenance4"
     COOPERATIVE_VECTOR = "cooperativeVector"
     COOPERATIVE_VECTOR_TRAINING = "cooperativeVectorTraining"
     TRAINING_FLOAT16 = "cooperativeVectorTrainingFloat16Accumulation"

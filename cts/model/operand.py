@@ -10,7 +10,7 @@ import enum
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from cts.model.component import Number
 
@@ -82,12 +82,13 @@ class _Operand(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 class Scalar(_Operand, frozen=True):
     """A 32-bit operand that is not a plain literal: `{dynamic: -3}`, `{literal: 0, wg.x: 16}`.
 
-    Its value in one invocation is, mod 2^32, the base (exactly one of `literal`, `spec`,
-    `dynamic`) plus `wg.x` times the workgroup's x index, and likewise for `wg.y`, `wg.z`, `sg` (the
-    subgroup's index within its workgroup), `inv` (the invocation's index within its workgroup, in
-    programs of cooperative vectors, whose dispatch says `invocations`), `loop` (the index of the
-    innermost loop around the instruction) and `loop.outer` (that of the loop around it). The factors
-    are constants of the module. Where `mod` is given, the value is the remainder of that sum by it.
+    Its value in one invocation is, mod 2^32, the base (exactly one of `literal`, `spec`, `dynamic`) plus `wg.x`
+    times the workgroup's x index, and likewise for `wg.y`, `wg.z`, `sg` (the subgroup's index within its
+    workgroup), `inv` (the invocation's index within its workgroup, in programs of cooperative vectors, whose
+    dispatch says `invocations`), `inv.x`, `inv.y`, `inv.z` (its coordinates there, VK-027: `inv` is their sum,
+    y in steps of the extent in x, z in steps of the extents in x and y), `loop` (the index of the innermost
+    loop around the instruction) and `loop.outer` (that of the loop around it). The factors are constants of the
+    module. Where `mod` is given, the value is the remainder of that sum by it.
     """
 
     literal: Int32 | None = None
@@ -100,6 +101,9 @@ class Scalar(_Operand, frozen=True):
     loop: Int32 = 0
     loop_outer: Int32 = msgspec.field(default=0, name="loop.outer")
     inv: Int32 = 0
+    inv_x: Int32 = msgspec.field(default=0, name="inv.x")
+    inv_y: Int32 = msgspec.field(default=0, name="inv.y")
+    inv_z: Int32 = msgspec.field(default=0, name="inv.z")
     mod: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
 
     def __post_init__(self) -> None:
@@ -125,11 +129,14 @@ class Scalar(_Operand, frozen=True):
 
     @property
     def factors(self) -> Factors:
-        return Factors(self.wg_x, self.wg_y, self.wg_z, self.sg, self.loop, self.loop_outer, self.inv)
+        return Factors(*(getattr(self, name) for name in Factors.__struct_fields__))
 
 
 class Factors(Struct, frozen=True):
-    """What an operand gains per workgroup (x, y, z), subgroup, iteration of the loops around it, and invocation."""
+    """What an operand gains per workgroup (x, y, z), subgroup, iteration of the loops around it, and invocation.
+
+    The last is by its index in the workgroup, and by its coordinates there.
+    """
 
     wg_x: int = 0
     wg_y: int = 0
@@ -138,10 +145,18 @@ class Factors(Struct, frozen=True):
     loop: int = 0
     loop_outer: int = 0
     inv: int = 0
+    inv_x: int = 0
+    inv_y: int = 0
+    inv_z: int = 0
 
     @property
     def any_set(self) -> bool:
-        return any((self.wg_x, self.wg_y, self.wg_z, self.sg, self.loop, self.loop_outer, self.inv))
+        return any(structs.astuple(self))
+
+    @property
+    def of_invocation(self) -> tuple[int, int, int, int]:
+        """What it gains by the index of the invocation, and by its x, y and z."""
+        return self.inv, self.inv_x, self.inv_y, self.inv_z
 
 
 Operand: TypeAlias = Int32 | Scalar

@@ -47,6 +47,7 @@ _recent: tuple[_Resolved, ...] = ()
 
 def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
     problems = [*_buffer_problems(case), *_function_problems(case), *_conversion_problems(case)]
+    problems += _dispatch_problems(case)
     if len(case.program) > MAX_INSTRUCTIONS:
         problems.append(
             Problem("program", f"{len(case.program)} instructions", f"at most {MAX_INSTRUCTIONS} instructions")
@@ -119,11 +120,22 @@ def _conversion_problems(case: Case) -> Iterator[Problem]:
                     yield Problem(path, what, "the whole matrix", "VK-053")
             elif place.component is None or place.layout is None or place.layout.optimal:
                 yield Problem(path, "a matrix in a buffer without component or layout", "both: RowMajor or ColumnMajor")
-    alone = case.dispatch.invocations is not None
-    if alone and (case.dispatch.subgroups != 1 or case.dispatch.subgroup_size is not None):
+
+
+def _dispatch_problems(case: Case) -> Iterator[Problem]:
+    """What a workgroup consists of, and how its shape divides that."""
+    dispatch = case.dispatch
+    alone = dispatch.invocations is not None
+    if alone and (dispatch.subgroups != 1 or dispatch.subgroup_size is not None):
         yield Problem("dispatch", "`invocations` beside `subgroups` or `subgroup_size`", "one or the other")
     if alone and any(isinstance(t, MatrixInstruction) for t in case.program):
         yield Problem("program", "cooperative matrices with `dispatch.invocations`", "`dispatch.subgroups`", "VK-026")
+    count, noun, rule = dispatch.invocations, "invocations", ""
+    if count is None:
+        count, noun, rule = dispatch.subgroups, "subgroups", "VK-026"
+    if count % (dispatch.shape.y * dispatch.shape.z):
+        what = f"y {dispatch.shape.y} times z {dispatch.shape.z} does not divide {count} {noun}"
+        yield Problem("dispatch.shape", what, f"a product of y and z that divides {count}", rule)
 
 
 def _function_problems(case: Case) -> Iterator[Problem]:
@@ -156,7 +168,7 @@ def _factor_problems(instruction: Instruction, names: Names) -> Iterator[Problem
                 if (factors.loop and loops < 1) or (factors.loop_outer and loops < 2):
                     name = "loop" if loops < 1 and factors.loop else "loop.outer"
                     yield Problem(field, f"{name!r} without such a loop", "a Loop around the instruction")
-                if factors.inv and not alone:
+                if any(factors.of_invocation) and not alone:
                     yield Problem(field, "'inv' without `dispatch.invocations`", "sg, the index of the subgroup")
                 if factors.sg and alone:
                     yield Problem(field, "'sg' with `dispatch.invocations`", "inv, the index of the invocation")

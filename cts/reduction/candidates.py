@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from cts.model import AnyInstruction, Buffer, Case, MatrixReduce, MatrixType, references
+from cts.model import AnyInstruction, Buffer, Case, Dispatch, MatrixReduce, MatrixType, WorkgroupShape, references
 from cts.reduction.cost import size
 
 Program: TypeAlias = tuple[AnyInstruction, ...]
@@ -66,6 +66,14 @@ def with_extents(case: Case, change: Callable[[Any], Any]) -> Case:
     """The case with every matrix type changed, and the extents (`rows`, `cols`) of the results of reductions alike."""
     program = tuple(change(i) if isinstance(i, MatrixReduce) else i for i in case.program)
     return with_matrix_types(structs.replace(case, program=program), change)
+
+
+def with_members(dispatch: Dispatch, **members: int) -> Dispatch:
+    """The dispatch with another number of `subgroups` or `invocations`, and of its shape what divides that."""
+    smaller = structs.replace(dispatch, **members)
+    count = smaller.invocations or smaller.subgroups
+    y = math.gcd(smaller.shape.y, count)
+    return structs.replace(smaller, shape=WorkgroupShape(y, math.gcd(smaller.shape.z, count // y)))
 
 
 def cropped(buffer: Buffer, shape: tuple[int, ...]) -> Buffer:

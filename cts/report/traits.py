@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from cts.known.conditions import CONDITIONS
-from cts.model import Case
+from cts.model import Case, SizeBy
 
 #: Fields that name results and buffers of the case: which names they are says nothing.
 _NAMES = frozenset({"id", "of", "matrix", "vector", "object", "buffer", "layout", "into"})
@@ -48,6 +48,12 @@ def _dispatch(case: Case) -> Iterator[str]:
         yield "several workgroups"
     if case.dispatch.subgroups > 1:
         yield "several subgroups"
+    shape = case.dispatch.shape
+    for axis, extent in (("y", shape.y), ("z", shape.z)):
+        if extent > 1:
+            yield f"workgroups that extend in {axis}"
+    if case.dispatch.size_by is not SizeBy.LocalSize:
+        yield f"size of workgroups by {case.dispatch.size_by.value}"
     if case.float_controls.value != "Undecorated":
         yield f"float controls {case.float_controls.value}"
     if case.conversions:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from cts.drivers.emulator.instances import Instances, Sets, members_of
 from cts.drivers.emulator.matrices.state import U32, Ints
 from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.workgroups import local_ids, local_indices
 from cts.model import ComponentType, Dispatch, Operand, SpecNumber, encode, factors_of, modulus_of, number_of
 from cts.model.operand import ComponentValue
 
@@ -34,11 +35,15 @@ class Operands:
         self._bug = bug
         #: (instances,): the word read last, -1 for none.
         self._previous: Ints = np.full(instances.count, -1)
-        #: Workgroup x, y and z, subgroup, invocation; one of the last two is 0 for all.
-        self._ids = np.zeros((instances.count, 5), np.int64)
+        #: Workgroup x, y and z, subgroup, invocation, and its x, y and z; 0 for all what the program does not have.
+        self._ids = np.zeros((instances.count, 8), np.int64)
         rest = np.arange(instances.count)
         members = members_of(dispatch)
-        for column, count in ((3 if dispatch.invocations is None else 4, members), (0, x), (1, y), (2, z)):
+        self._ids[:, 3 if dispatch.invocations is None else 4] = local_indices(dispatch, bug)[rest % members]
+        if dispatch.invocations is not None:
+            self._ids[:, 5:] = local_ids(dispatch, bug)[rest % members]
+        rest //= members
+        for column, count in enumerate((x, y, z)):
             self._ids[:, column] = rest % count
             rest //= count
         if bug == m.FIRST_WORKGROUP_OPERANDS:
@@ -53,7 +58,7 @@ class Operands:
             factors = factors_of(operand)
             values[:, column] = self._base(operand)
             if factors.any_set:
-                weights = [factors.wg_x, factors.wg_y, factors.wg_z, factors.sg, factors.inv]
+                weights = [factors.wg_x, factors.wg_y, factors.wg_z, factors.sg, *factors.of_invocation]
                 values[:, column] += self._ids @ np.array(weights)
                 inner, outer = self._indices()
                 values[:, column] += inner * factors.loop + outer * factors.loop_outer

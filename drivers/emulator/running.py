@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator.instances import Instances, Sets, instances_of
+from cts.drivers.emulator.instances import Instances, Sets, instances_of, members_of
 from cts.drivers.emulator.matrices.machine import Machine
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.operands import Operands
@@ -15,6 +15,7 @@ from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.machine import VectorMachine
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.opaque import Conversions, allocate
+from cts.drivers.emulator.workgroups import launched
 from cts.model import Case, dynamics
 from cts.model.sweep import Sweep
 
@@ -60,6 +61,7 @@ def numbered(case: Case) -> Case:
 def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> Machine | VectorMachine:
     """Run a case under some parameter sets; returns the machine as it is at the end."""
     instances = Instances(case, sets)
+    instances.active = np.tile(launched(case.dispatch, options.mutant), instances.count // members_of(case.dispatch))
     operands = Operands(case.dispatch, instances, sets, options.mutant)
     opaque = {name: allocate(matrix, options.opaque, options.mutant) for name, matrix in case.opaque.items()}
     spaces = Memory(case, {**memory, **opaque}, instances)

@@ -16,6 +16,7 @@ from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
 from cts.generators.build.supports import Supports, grid_of
 from cts.generators.build.value_ranges import ZEROS, Known, known_number, reread
+from cts.generators.build.workgroups import draw_size
 from cts.model import (
     SCHEMA_VERSION,
     AnyFunction,
@@ -93,6 +94,7 @@ class Kernel:
         only: MatrixType | None = None,
         literal_uses: bool = False,
     ) -> None:
+        self._choices = choices
         self.supports = supports
         self.scope = scope
         self.dispatch = dispatch
@@ -287,7 +289,8 @@ class Kernel:
             functions=self.functions,
             float_controls=float_controls,
         )
-        return case if self.dispatch == Dispatch() else _with_dispatch(case, self.dispatch)
+        dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities)
+        return case if dispatch == Dispatch() else _with_dispatch(case, dispatch)
 
 
 def _with_dispatch(case: Case, dispatch: Dispatch) -> Case:

@@ -17,6 +17,7 @@ from cts.generators.build.operands import Constness
 from cts.generators.build.programs import Program
 from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, reread
 from cts.generators.build.vector_operands import At, Lanes, draw_places, lanes_of, reversed_tiles, tiles, written
+from cts.generators.build.workgroups import by_coordinates, draw_size
 from cts.model import (
     SCHEMA_VERSION,
     Buffer,
@@ -79,6 +80,7 @@ class VectorKernel:
     """Collects the parts of a case."""
 
     def __init__(self, choices: Choices, capabilities: Capabilities, dispatch: Dispatch) -> None:
+        self._choices = choices
         self.capabilities = capabilities
         self.features = capabilities.features
         self.dispatch = dispatch
@@ -256,12 +258,13 @@ class VectorKernel:
 
     def case(self, float_controls: FloatControls = FloatControls.Undecorated) -> Case:
         """The finished case."""
+        dispatch = draw_size(self._choices, self.dispatch, self.capabilities)
         return Case(
             schema=SCHEMA_VERSION,
             name="generated",
             buffers=self.buffers(),
-            program=tuple(self.program.instructions),
-            dispatch=self.dispatch,
+            program=tuple(by_coordinates(self._choices, self.program.instructions, dispatch)),
+            dispatch=dispatch,
             float_controls=float_controls,
             opaque=self.opaque,
             conversions=tuple(self.conversions),

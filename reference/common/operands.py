@@ -77,9 +77,10 @@ class Operands:
         return gained
 
 
-def _grid_factors(factors: Factors) -> tuple[int, int, int, int]:
-    # A program has either subgroups or invocations, so only one of the last two is ever set.
-    return factors.wg_x, factors.wg_y, factors.wg_z, factors.sg + factors.inv
+def _grid_factors(factors: Factors) -> tuple[int, ...]:
+    # A program has either subgroups or invocations, so only one of these two is ever set.
+    within = (factors.inv_x, factors.inv_y, factors.inv_z)
+    return factors.wg_x, factors.wg_y, factors.wg_z, factors.sg + factors.inv, *within
 
 
 def lanes_of(dispatch: Dispatch) -> int:
@@ -88,7 +89,12 @@ def lanes_of(dispatch: Dispatch) -> int:
 
 
 def instance_grid(dispatch: Dispatch) -> U32:
-    """Of every subgroup or invocation the workgroup's x, y and z and its index in the workgroup; (4, instances)."""
+    """Of every subgroup or invocation the workgroup's x, y and z, its index there, and its x, y and z; (7, instances).
+
+    The index of an invocation counts x first, then y, then z (VK-027).
+    """
     x, y, z = dispatch.workgroups
-    grid = np.indices((z, y, x, lanes_of(dispatch)), np.uint32).reshape(4, -1)
-    return grid[[2, 1, 0, 3]]
+    grid = np.indices((z, y, x, lanes_of(dispatch)), np.uint32).reshape(4, -1)[[2, 1, 0, 3]]
+    rows, row = np.divmod(grid[3], np.uint32(lanes_of(dispatch) // (dispatch.shape.y * dispatch.shape.z)))
+    layer, column = np.divmod(rows, np.uint32(dispatch.shape.y))
+    return np.stack([*grid, row, column, layer])

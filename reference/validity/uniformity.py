@@ -14,6 +14,7 @@ from cts.model import (
     Scope,
     references,
 )
+from cts.model.operand import Factors
 from cts.oracle.expectation import Violation
 from cts.reference.common.operands import lanes_of
 from cts.reference.execution.program import Evaluation
@@ -79,6 +80,11 @@ def _varying_operand(instruction: Instruction) -> str | None:
     for name in instruction.__struct_fields__:
         value = getattr(instruction, name)
         for i, operand in enumerate(value if isinstance(value, tuple) else (value,)):
-            if isinstance(operand, Scalar) and (operand.sg + operand.inv) % (1 << 32):
+            if isinstance(operand, Scalar) and _differs(operand.factors):
                 return f"{name}[{i}]" if isinstance(value, tuple) else name
     return None
+
+
+def _differs(factors: Factors) -> bool:
+    """Whether there is a term of the subgroup or of the invocation."""
+    return any(factor % (1 << 32) for factor in (factors.sg, *factors.of_invocation))

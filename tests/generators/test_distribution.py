@@ -20,6 +20,7 @@ from tests.generators.situations import situations
 from tests.generators.special_situations import special_situations
 from tests.generators.vector_situations import vector_situations
 from tests.generators.width_situations import width_situations
+from tests.generators.workgroup_situations import workgroup_situations
 
 PAGE = Path(__file__).parents[2] / "docs" / "generators.md"
 EXAMPLES = 2000
@@ -91,7 +92,7 @@ def of_tensors(number: int) -> Counter[str]:
         assert oracle.violations(case) == [], dumps_case(case)
         assert capabilities.missing(case) == [], dumps_case(case)
         assert n % 10 or loads_case(dumps_case(case)) == case
-        found.update(situations(case) | width_situations(case, oracle.expect(case)))
+        found.update(situations(case) | width_situations(case, oracle.expect(case)) | workgroup_situations(case))
     return found
 
 
@@ -117,6 +118,7 @@ def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> N
                 area_situations(case, expectation)
                 | special_situations(case, expectation)
                 | width_situations(case, expectation)
+                | workgroup_situations(case)
             )
         return found
 
@@ -135,6 +137,7 @@ def test_every_promised_situation_of_an_area_of_vectors_occurs_often_enough(area
                 vector_situations(case, oracle)
                 | special_situations(case, expectation)
                 | width_situations(case, expectation)
+                | workgroup_situations(case)
             )
         return found
 

@@ -150,6 +150,7 @@ class Example(NamedTuple):
 
 
 SPEC = COPY.replace("stride: 8", "stride: {spec: 8}")
+SHAPED = "dispatch: {subgroups: 4, shape: {y: 2, z: 2}, size_by: SpecLocalSizeId}\n"
 POINTER = (
     COPY.replace("program:\n", "program:\n  - {op: Pointer, id: q, buffer: dst, offset: 8}\n")
     .replace("buffer: dst, stride", "buffer: q, stride")
@@ -172,6 +173,7 @@ EXAMPLES = {
     "make_operands_literal": Example(SPEC, specializes),
     "simplify_vector_operands": Example(VECTORS, has(VectorConstant, VectorStore)),
     "load_or_fill": Example(COPY),
+    "reset_workgroup_shape": Example(COPY.replace(HEAD, HEAD + SHAPED), lambda case: case.dispatch.subgroups == 4),
     "shrink_dispatch": Example(COPY.replace(HEAD, HEAD + "dispatch: {workgroups: [5, 1, 1]}\n"), two_groups),
     "drop_float_controls": Example(COPY.replace(HEAD, HEAD + "float_controls: FastMathNone\n")),
     "reset_opaque_matrices": Example(VECTORS, multiplies_by_w),

@@ -137,12 +137,22 @@ class Subgroup:
         if not isinstance(operand, Scalar):
             return u32(operand)
         total = operand.base + (operand.sg + operand.inv) * self.subgroup
+        by_coordinates = zip((operand.inv_x, operand.inv_y, operand.inv_z), self.coordinates(), strict=True)
+        total += sum(f * i for f, i in by_coordinates)
         total += sum(f * i for f, i in zip((operand.wg_x, operand.wg_y, operand.wg_z), self.workgroup, strict=True))
         if self.iterations:
             total += operand.loop * self.iterations[-1]
         if len(self.iterations) > 1:
             total += operand.loop_outer * self.iterations[-2]
         return u32(total) if operand.mod is None else u32(total) % operand.mod
+
+    def coordinates(self) -> tuple[int, int, int]:
+        """The x, y and z of the invocation: the one of all whose index (VK-027) is its own."""
+        if self.case.dispatch.invocations is None:
+            return 0, 0, 0
+        x, y, z = self.case.dispatch.local_size(1)
+        places = ((i, j, k) for i in range(x) for j in range(y) for k in range(z))
+        return next((i, j, k) for i, j, k in places if (k * y + j) * x + i == self.subgroup)
 
     def values(self, operands: Sequence[Any]) -> list[int]:
         return [self.value(o) for o in operands]

@@ -52,7 +52,7 @@ class Shader:
     def __init__(self, case: Case, lowered: Lowered, invocations: int) -> None:
         self.case = case
         self.lowered = lowered
-        #: Invocations of a workgroup, all in its x dimension.
+        #: Invocations of a workgroup.
         self.invocations = invocations
         self.types = types_of(case)
         self.names = Names()
@@ -220,6 +220,9 @@ class Shader:
             (factors.loop, self.loops[-1] if factors.loop else ""),
             (factors.loop_outer, self.loops[-2] if factors.loop_outer else ""),
             (factors.inv, "gl_LocalInvocationIndex"),
+            (factors.inv_x, "gl_LocalInvocationID.x"),
+            (factors.inv_y, "gl_LocalInvocationID.y"),
+            (factors.inv_z, "gl_LocalInvocationID.z"),
         )
         text = base
         for factor, variable in shares:

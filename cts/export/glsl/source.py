@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 
 from cts.export.cannot import CannotExpress
 from cts.export.glsl import memory
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.shader import Shader
-from cts.model import Case, FloatControls
+from cts.model import Case, FloatControls, SizeBy
 from cts.spirv.lower import lower
 
 #: How glslang is called on it, for the head of the shader.
@@ -25,8 +26,9 @@ def glsl(case: Case, subgroup_size: int) -> str:
     if case.float_controls is FloatControls.FastMathNone:
         what = "float_controls FastMathNone (SPV_KHR_float_controls2): its precise is NoContraction"
         raise CannotExpress(f"GLSL cannot express {what}", "float_controls")
-    invocations = case.dispatch.invocations or case.dispatch.subgroups * subgroup_size
-    shader = Shader(case, lower(case, subgroup_size), invocations)
+    local_size = case.dispatch.local_size(subgroup_size)
+    shader = Shader(case, lower(case, subgroup_size), math.prod(local_size))
+    size = _local_size(shader, local_size)
     memory.declare(shader)
     memory.copy_in(shader)
     for shader.at, instruction in enumerate(case.program):
@@ -35,7 +37,7 @@ def glsl(case: Case, subgroup_size: int) -> str:
     functions = [text for _, text in shader.functions.values()]
     sections = (
         [*_head(shader), *(f"#extension {e} : require" for e in sorted(shader.extensions))],
-        [f"layout(local_size_x = {shader.invocations}) in;"],
+        [size],
         shader.spec_constants,
         shader.buffer_lines,
         shader.type_lines,
@@ -43,6 +45,21 @@ def glsl(case: Case, subgroup_size: int) -> str:
         ["void main() {", *shader.body, "}"],
     )
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _local_size(shader: Shader, extents: tuple[int, int, int]) -> str:
+    """The declaration of the workgroup's size, by SpecIds where the case gives it by specialization constants.
+
+    GLSL cannot say which execution mode has it: glslang takes LocalSizeId for SpecIds in SPIR-V 1.6.
+    """
+    by = shader.case.dispatch.size_by
+    if by.specialized:
+        parts = [f"local_size_{axis}_id = {n}" for axis, n in zip("xyz", shader.lowered.size_constants, strict=True)]
+    else:
+        parts = [f"local_size_{axis} = {n}" for axis, n in zip("xyz", extents, strict=True) if n > 1 or axis == "x"]
+    if by not in (SizeBy.LocalSize, SizeBy.SpecLocalSizeId):
+        shader.notes.append(f"the workgroup's size is not given by {by.value}")
+    return f"layout({', '.join(parts)}) in;"
 
 
 def _head(shader: Shader) -> list[str]:

@@ -67,7 +67,7 @@ def vector_stride_per_invocation(case: Case) -> bool:
     for i in case.program:
         depth += isinstance(i, BlockStart) - isinstance(i, BlockEnd)
         if isinstance(i, VectorMatrixMul) and not layout_of(i.layout).optimal and isinstance(i.stride, Scalar):
-            varies = i.stride.factors.inv != 0
+            varies = any(i.stride.factors.of_invocation)
             read = i.stride.dynamic is not None or i.stride.factors.any_set
             if varies or (read and (partial or depth)):
                 return True

@@ -25,6 +25,7 @@ from cts.reduction.passes import (
     remove_instructions,
     remove_operands,
     reset_opaque_matrices,
+    reset_workgroup_shape,
     shorten_vectors,
     shrink_buffers,
     shrink_dispatch,
@@ -93,6 +94,7 @@ INSTRUCTIONS: tuple[InstructionPass, ...] = (
 
 #: Simpler shapes, numbers and data, once no instruction can go: each pass until it finds nothing more.
 DETAILS: tuple[Pass, ...] = (
+    _case(reset_workgroup_shape),
     _case(shrink_dispatch),
     _case(drop_float_controls),
     _case(reset_opaque_matrices),

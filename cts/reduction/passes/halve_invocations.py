@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from cts.model import Case, Dispatch
-from cts.reduction.candidates import remove_unused
+from cts.model import Case
+from cts.reduction.candidates import remove_unused, with_members
 
 
 def propose(case: Case) -> Iterator[Case]:
     count = case.dispatch.invocations
     if count is not None and count > 1:
         for fewer in dict.fromkeys((1, count // 2)):
-            smaller = structs.replace(case, dispatch=Dispatch(case.dispatch.workgroups, invocations=fewer))
+            smaller = structs.replace(case, dispatch=with_members(case.dispatch, invocations=fewer))
             yield remove_unused(smaller, smaller.program)

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from cts.model import Buffer, Case, Dispatch, StorageClass
-from cts.reduction.candidates import cropped, smaller_numbers
+from cts.reduction.candidates import cropped, smaller_numbers, with_members
 
 
 def propose(case: Case) -> Iterator[Case]:
@@ -24,9 +24,9 @@ def _dispatches(dispatch: Dispatch) -> Iterator[Dispatch]:
             groups: Any = (*dispatch.workgroups[:n], smaller, *dispatch.workgroups[n + 1 :])
             yield structs.replace(dispatch, workgroups=groups)
     for smaller in filter(None, smaller_numbers(dispatch.subgroups)):
-        yield structs.replace(dispatch, subgroups=smaller)
+        yield with_members(dispatch, subgroups=smaller)
     for smaller in filter(None, smaller_numbers(dispatch.invocations or 0)):
-        yield structs.replace(dispatch, invocations=smaller)
+        yield with_members(dispatch, invocations=smaller)
     if dispatch.subgroup_size is not None:
         yield structs.replace(dispatch, subgroup_size=None)
 

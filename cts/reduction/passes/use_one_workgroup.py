@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from cts.model import Case, Dispatch, StorageClass
+from cts.model import Case, StorageClass
+from cts.reduction.candidates import with_members
 
 
 def propose(case: Case) -> Iterator[Case]:
@@ -14,5 +15,5 @@ def propose(case: Case) -> Iterator[Case]:
         name: structs.replace(b, shape=(1, *b.shape[1:])) if b.storage is StorageClass.Workgroup else b
         for name, b in case.buffers.items()
     }
-    one = Dispatch(subgroup_size=case.dispatch.subgroup_size, invocations=case.dispatch.invocations)
+    one = structs.replace(with_members(case.dispatch, subgroups=1), workgroups=(1, 1, 1))
     yield structs.replace(case, buffers=buffers, dispatch=one)

@@ -81,12 +81,15 @@ class Lowering:
 
     def __init__(self, structure: Structure, subgroup_size: int, *, decode_vector: bool = True) -> None:
         self.structure = structure
-        #: Invocations of a workgroup, all in its x dimension.
-        self.invocations = structure.invocations or structure.subgroups * subgroup_size
+        #: Invocations of a workgroup in x, y and z, and together.
+        self.local_size = structure.workgroup.local_size(subgroup_size)
+        self.invocations = math.prod(self.local_size)
         self.decode_vector = decode_vector
         self.module = ModuleBuilder()
         self.results: dict[str, Result] = {}
         self.spec_slots: list[SpecSlot] = []
+        #: Values of the specialization constants that give the size of the workgroups: their SpecIds come first.
+        self.sizes: list[int] = []
         #: Types of layouts and views by how the case declares them, and others that are not shared by content.
         self.types: dict[object, Id] = {}
         #: Types of matrices by how the case declares them, and by id.
@@ -173,7 +176,7 @@ class Lowering:
     ) -> Id:
         """A spec constant of its own SpecId for the operand at `path` of the current instruction."""
         result = self.module.op(opcode, type_, *default)
-        slot = SpecSlot(len(self.spec_slots), (self.instruction_index, *path), component)
+        slot = SpecSlot(len(self.sizes) + len(self.spec_slots), (self.instruction_index, *path), component)
         self.spec_slots.append(slot)
         self.module.decorate(result, "SpecId", slot.spec_id)
         return result
@@ -220,11 +223,11 @@ class Lowering:
             (factors.loop_outer, "loop.outer"),
             (factors.inv, "LocalInvocationIndex"),
         ]
-        for factor, source in shares:
-            if factor:
-                base = op(
-                    "OpIAdd", self.uint, base, op("OpIMul", self.uint, self._index(source), self.constant(factor))
-                )
+        values = [(factor, self._index(source)) for factor, source in shares if factor]
+        coordinates = (factors.inv_x, factors.inv_y, factors.inv_z)
+        values += [(f, self.component_of_builtin("LocalInvocationId", a)) for a, f in enumerate(coordinates) if f]
+        for factor, value in values:
+            base = op("OpIAdd", self.uint, base, op("OpIMul", self.uint, value, self.constant(factor)))
         return base
 
     def _index(self, source: int | str) -> Id:

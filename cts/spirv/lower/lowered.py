@@ -37,7 +37,8 @@ class Lowered:
     """A module and the places where a case's values go.
 
     `bindings` names the buffer or opaque matrix of each binding of set 0, `addresses` that of each
-    64-bit address in the push constants, `spec_slots` the operand of each specialization constant.
+    64-bit address in the push constants, `spec_slots` the operand of each specialization constant. Those
+    that give the size of the workgroups come before these: `sizes` has their values.
     Programs of cooperative vectors require no subgroup size.
     """
 
@@ -46,6 +47,12 @@ class Lowered:
     bindings: tuple[str, ...]
     addresses: tuple[str, ...]
     spec_slots: tuple[SpecSlot, ...]
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def size_constants(self) -> dict[int, int]:
+        """Values of the specialization constants that give the size of the workgroups, by SpecId."""
+        return dict(enumerate(self.sizes))
 
 
 def lower(case: Case, subgroup_size: int, sets: Sets | None = None) -> Lowered:
@@ -55,7 +62,7 @@ def lower(case: Case, subgroup_size: int, sets: Sets | None = None) -> Lowered:
     breaks a rule that only the validator knows.
     """
     structure = structure_of(case, sets)
-    return _lower(structure, 0 if structure.invocations else subgroup_size)
+    return _lower(structure, 0 if structure.workgroup.invocations else subgroup_size)
 
 
 @lru_cache(maxsize=1024)
@@ -69,7 +76,8 @@ def _lower(structure: Structure, subgroup_size: int) -> Lowered:
         bound.append(PARAMETERS)
     physical = buffers.of_storage(lowering, StorageClass.PhysicalStorageBuffer)
     addresses = tuple(b.name for b in physical)
-    return Lowered(words, subgroup_size or None, tuple(bound), addresses, tuple(lowering.spec_slots))
+    slots, sizes = tuple(lowering.spec_slots), tuple(lowering.sizes)
+    return Lowered(words, subgroup_size or None, tuple(bound), addresses, slots, sizes)
 
 
 def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
@@ -110,7 +118,8 @@ def _bound(
         workgroups=workgroups,
         buffers=contents,
         bindings={(0, binding): name for binding, name in enumerate(lowered.bindings)},
-        spec_constants={slot.spec_id: _spec_bytes(case, slot) for slot in lowered.spec_slots},
+        spec_constants={slot.spec_id: _spec_bytes(case, slot) for slot in lowered.spec_slots}
+        | {spec_id: extent.to_bytes(4, "little") for spec_id, extent in lowered.size_constants.items()},
         push_constants=bytes(8 * len(lowered.addresses)),
         push_addresses=tuple(Address(8 * i, name) for i, name in enumerate(lowered.addresses)),
         subgroup_size=lowered.subgroup_size,

@@ -14,6 +14,7 @@ from cts.model import (
     Buffer,
     Case,
     ComponentType,
+    Dispatch,
     FloatControls,
     Instruction,
     Scalar,
@@ -62,16 +63,14 @@ class Structure(Struct, frozen=True):
     """Equal structures lower to equal words. Hashable. `functions` are those that the program names.
 
     `buffers` are those that a module can reach: opaque matrices after buffers, without what is there for
-    conversions alone. `invocations` are those of a workgroup, where its size is not one of subgroups. `sets` are there
-    for sweeps alone.
+    conversions alone. `workgroup` is one of the case's. `sets` are there for sweeps alone.
     """
 
     buffers: tuple[BufferStructure, ...]
     program: tuple[AnyInstruction, ...]
-    subgroups: int
     functions: tuple[tuple[str, AnyFunction], ...] = ()
     float_controls: FloatControls = FloatControls.Undecorated
-    invocations: int | None = None
+    workgroup: Dispatch = Dispatch()
     sets: Sets | None = None
 
 
@@ -85,10 +84,9 @@ def structure_of(case: Case, sets: Sets | None = None) -> Structure:
     return Structure(
         tuple(_memory(case)),
         tuple(_without_values(i) for i in case.program),
-        case.dispatch.subgroups,
         tuple((name, f) for name, f in case.functions.items() if name in named),
         case.float_controls,
-        case.dispatch.invocations,
+        msgspec.structs.replace(case.dispatch, workgroups=(1, 1, 1), subgroup_size=None),
         sets,
     )
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from cts.model import FloatControls
 from cts.spirv.encode import Id
-from cts.spirv.lower import buffers, sets, workgroup
+from cts.spirv.lower import buffers, local_size, sets, workgroup
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
 
@@ -16,9 +16,9 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
     """The words; `lowering` knows afterwards which spec constants and buffers they have."""
     module, op, structure = lowering.module, lowering.module.op, lowering.structure
     module.capability("Shader", "VulkanMemoryModel")
-    buffers.declare(lowering)
     main = module.name(module.id(), "main")
-    op("OpExecutionMode", main, "LocalSize", lowering.invocations, 1, 1)
+    local_size.declare(lowering, main)
+    buffers.declare(lowering)
     void = op("OpTypeVoid")
     op("OpFunction", void, "None", op("OpTypeFunction", void), result=main)
     lowering.label()

@@ -145,6 +145,15 @@ DYNAMIC_16_BIT = mutant("dynamic-16-bit", "operands read at run time are narrowe
 DYNAMIC_NEIGHBOUR = mutant("dynamic-neighbour", "run-time operands but the first come from the word before their own")
 SPEC_NOT_APPLIED = mutant("spec-not-applied", "specialization constants given for operands are not applied: 0")
 
+# Workgroups of three extents (workgroups.py)
+SIZE_IN_Z_IGNORED = mutant("size-in-z-ignored", "a workgroup is launched as large as it is in x and y, whatever z says")
+SIZE_ID_IN_X_ALONE = mutant(
+    "size-id-in-x-alone", "of the constants of LocalSizeId only the one of x counts: y and z are 1"
+)
+SIZE_CONSTANTS_NOT_APPLIED = mutant(
+    "size-constants-not-applied", "a size of specialization constants keeps their defaults: one invocation runs"
+)
+
 # Matrices to and from memory (access.py, machine.py)
 memory = of_area("matrix_memory")
 WORKGROUP_OFFSET_IGNORED = memory(

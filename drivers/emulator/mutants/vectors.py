@@ -38,6 +38,20 @@ VECTOR_CONSTRUCT_SCALARS_FIRST = arithmetic(
 )
 VECTOR_REPLICATED_16 = arithmetic("vector-replicated-16", "a replicated constant fills 16 components, the rest is 0")
 
+# Indices of invocations in a workgroup of three extents (workgroups.py)
+LOCAL_INDEX_WITHOUT_Y = arithmetic("local-index-without-y", "the index of an invocation leaves out its row, its y")
+LOCAL_INDEX_EXTENTS_SWAPPED = arithmetic(
+    "local-index-extents-swapped", "the index of an invocation takes the extent in z for that in y"
+)
+LOCAL_INDEX_STEPS_OF_X = arithmetic(
+    "local-index-steps-of-x", "the index of an invocation counts x times x of them for each z, as in a cube"
+)
+
+LOCAL_ID_Y_AND_Z_SWAPPED = arithmetic("local-id-y-and-z-swapped", "the y and z of an invocation change places")
+LOCAL_ID_IN_X_ALONE = arithmetic(
+    "local-id-in-x-alone", "the x of an invocation is its index in the workgroup, its y and z are 0"
+)
+
 # Operations on components (elements.py)
 VECTOR_TAIL_UNCOMPUTED = arithmetic(
     "vector-tail-uncomputed", "16-bit arithmetic goes by pairs: the last component of an odd length is that of a"
