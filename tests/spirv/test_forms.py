@@ -23,6 +23,7 @@ from cts.drivers.interpreter.registry import lookup
 from cts.errors import BadInput, HarnessTrouble
 from cts.judging.batch import judge_all
 from cts.model import Case
+from cts.model.case import SizeBy
 from cts.plugins import registry
 from cts.plugins.transform import TransformFailed, parse
 from cts.running import corpus
@@ -84,7 +85,7 @@ def test_a_form_is_valid_and_makes_no_difference(cases: list[Case], form: str) -
         changed += len(other) != len(module) or bool((other != module).any())
         assert (formed(module, [form], 1) == other).all(), "the same seed gives the same form"
         assert bool(validate(other)) == bool(validate(module)), case.name
-    assert changed > 0.75 * len(cases) or form == "functions"
+    assert changed > 0.6 * len(cases) or form == "functions"
     for name in (DECODES, SEVERAL):
         assert verdict(corpus_case(name), f"interpreter|form:{form}:2") is Verdict.PASS
 
@@ -126,6 +127,14 @@ def test_arrays_with_a_stride_are_not_those_of_variables() -> None:
     layout.add("OpTypeFunction", half, pointer)
     assert not validate(layout.words())
     assert not any(validate(formed(layout.words(), ["variables"], seed)) for seed in range(30))
+
+
+@pytest.mark.parametrize("by", SizeBy)
+def test_the_size_of_a_workgroup_comes_before_matrices(by: SizeBy) -> None:
+    """spirv-val wants to know it where it meets a matrix of that scope."""
+    case = corpus_case("matrix_memory.dispatch.size_constant")
+    module = lower(structs.replace(case, dispatch=structs.replace(case.dispatch, size_by=by)), 32).words
+    assert not any(validate(formed(module, ["order"], seed)) for seed in range(30))
 
 
 def test_declarations_are_in_another_order() -> None:

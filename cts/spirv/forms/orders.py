@@ -55,11 +55,16 @@ def order(layout: Layout, random: np.random.Generator) -> None:
     layout.names = _shuffled(layout.names, random)
     if not any(op.name == "OpDecorationGroup" for op in layout.annotations):
         layout.annotations = _shuffled(layout.annotations, random)
-    layout.globals = _declared(layout.globals, random)
+    sizes = {i for op in layout.execution_modes if op.name == "OpExecutionModeId" for i in list(op.ids)[1:]}
+    sizes |= {op.values[0] for op in layout.annotations if op.values[-2:] == ("BuiltIn", "WorkgroupSize")}
+    layout.globals = _declared(layout.globals, random, sizes)
 
 
-def _declared(ops: Sequence[Op], random: np.random.Generator) -> list[Op]:
-    """Declarations in a drawn order, each after those that it names; pointers may be declared forward."""
+def _declared(ops: Sequence[Op], random: np.random.Generator, sizes: set[Value]) -> list[Op]:
+    """Declarations in a drawn order, each after those that it names; pointers may be declared forward.
+
+    Types of matrices come after `sizes`, the constants that say the size of a workgroup, which is that of their scope.
+    """
     ops = [op for op in ops if op.name not in LINES]
     places = {op.result: n for n, op in enumerate(ops) if op.result is not None}
     forward = {op.values[0]: n for n, op in enumerate(ops) if op.name == "OpTypeForwardPointer"}
@@ -72,6 +77,8 @@ def _declared(ops: Sequence[Op], random: np.random.Generator) -> list[Op]:
                 needed.add(forward[name])
             elif name in places:
                 needed.add(places[name])
+        if op.name.startswith("OpTypeCooperativeMatrix"):
+            needed |= {places[size] for size in sizes if size in places}
         if op.result in forward:
             needed.add(forward[op.result])
         for m in needed - {n}:
