@@ -59,7 +59,7 @@ def test_a_bug_that_the_examples_pass_over_is_found_with_sets() -> None:
 
 
 def test_processes_and_a_resumed_run_have_the_same_sets(tmp_path: Path) -> None:
-    plan = Plan(("interpreter",), profile("default", 6, 2, sets=10), areas=("tensor_addressing",))
+    plan = Plan(("interpreter",), profile("default", 12, 2, sets=10), areas=("tensor_addressing",))
     (one,) = results(plan)
     (two,) = results(Plan(("interpreter",), plan.profile, areas=plan.areas, jobs=2))
     assert one.sets == two.sets > 10
