@@ -7,6 +7,7 @@ from cts.model.component import ComponentType, decode, encode
 from cts.model.control import Carry, ControlBarrier, ControlInstruction, Else, EndIf, EndLoop, If, Loop, Merge
 from cts.model.delivery import component_of, dynamic_words, dynamics
 from cts.model.feature import Feature
+from cts.model.float_modes import DENORMS, ROUNDINGS, FloatMode, FloatModes, FloatWidth
 from cts.model.functions import (
     AnyFunction,
     BlockField,
@@ -146,11 +147,11 @@ from cts.model.vectors import (
 from cts.model.yaml import dumps_case, load_case, loads_case
 
 __all__ = [
-    "EXTENDED", "GUARD_BYTES", "SCHEMA_VERSION", "Accumulation", "AnyFunction", "AnyInstruction", "Arithmetic",
+    "DENORMS", "EXTENDED", "GUARD_BYTES", "ROUNDINGS", "SCHEMA_VERSION", "Accumulation", "AnyFunction", "AnyInstruction", "Arithmetic",
     "BlockEnd", "BlockField", "BlockStart", "Buffer", "Carry", "Case", "ClampMode", "Combine", "Component",
     "ComponentType", "Computation", "Constant", "ControlBarrier", "ControlInstruction", "Conversion", "ConversionSide",
     "Counter", "Data", "Decode", "DecodeVector", "Dispatch", "Else", "EndIf", "EndLoop", "Extra", "Feature",
-    "FloatControls", "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction", "LayoutType", "Load", "Loop",
+    "FloatControls", "FloatMode", "FloatModes", "FloatWidth", "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction", "LayoutType", "Load", "Loop",
     "MatrixArithmetic", "MatrixBitcast", "MatrixComponents", "MatrixConstant", "MatrixConversion", "MatrixConvert",
     "MatrixConvertUse", "MatrixCopy", "MatrixInstruction", "MatrixLayout", "MatrixLoad", "MatrixLoadTensor",
     "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce", "MatrixShape", "MatrixStore", "MatrixStoreTensor",
