@@ -43,8 +43,8 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     """One test. `covers` lists fact IDs; `name`, `covers` and `description` are not part of its identity.
 
     `functions` are the callbacks that instructions name; `float_controls` says how strictly
-    floating-point arithmetic is rounded, `float_modes` are execution modes by width. `opaque` are matrices in optimal layouts, `conversions` what
-    is converted before and after the dispatch.
+    floating-point arithmetic is rounded, `float_modes` are execution modes by width. `opaque` are matrices
+    in optimal layouts, `conversions` what is converted before and after the dispatch.
     """
 
     schema: Annotated[int, Meta(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]

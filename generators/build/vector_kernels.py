@@ -25,6 +25,8 @@ from cts.model import (
     Data,
     Dispatch,
     FloatControls,
+    FloatMode,
+    FloatWidth,
     MatrixConversion,
     OpaqueMatrix,
     SpecInt,
@@ -254,7 +256,11 @@ class VectorKernel:
         """The buffers in use, in the order of their first use."""
         return {region.name: region.buffer() for region in self._regions if region.size}
 
-    def case(self, float_controls: FloatControls = FloatControls.Undecorated) -> Case:
+    def case(
+        self,
+        float_controls: FloatControls = FloatControls.Undecorated,
+        float_modes: dict[FloatWidth, tuple[FloatMode, ...]] | None = None,
+    ) -> Case:
         """The finished case."""
         return Case(
             schema=SCHEMA_VERSION,
@@ -263,6 +269,7 @@ class VectorKernel:
             program=tuple(self.program.instructions),
             dispatch=self.dispatch,
             float_controls=float_controls,
+            float_modes=float_modes or {},
             opaque=self.opaque,
             conversions=tuple(self.conversions),
         )

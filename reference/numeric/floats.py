@@ -92,7 +92,7 @@ class Floats:
         return self._arithmetic(intervals.mul, lambda x, y: x * y, lambda x, y: x * y, a, b, specials.mul)
 
     def times(self, a: Value, b: Value) -> Value:
-        """OpVectorTimesScalar and OpMatrixTimesScalar: a product, which SignedZeroInfNanPreserve need not bind (NU-045)."""
+        """OpVectorTimesScalar and OpMatrixTimesScalar, which need not heed SignedZeroInfNanPreserve (NU-045)."""
         component = component_of(a)
         mode = self.mode(component)
         if not mode.specials:

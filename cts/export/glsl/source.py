@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 
 from cts.export.cannot import CannotExpress
 from cts.export.glsl import memory
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.shader import Shader
 from cts.model import Case, FloatControls
+from cts.spirv.grammar import grammar
 from cts.spirv.lower import lower
 
 #: How glslang is called on it, for the head of the shader.
@@ -32,10 +34,13 @@ def glsl(case: Case, subgroup_size: int) -> str:
     for shader.at, instruction in enumerate(case.program):
         write_instruction(instruction, shader)
     memory.copy_out(shader)
+    modes = list(_modes(case))
+    if modes:
+        shader.extensions.add("GL_EXT_spirv_intrinsics")
     functions = [text for _, text in shader.functions.values()]
     sections = (
         [*_head(shader), *(f"#extension {e} : require" for e in sorted(shader.extensions))],
-        [f"layout(local_size_x = {shader.invocations}) in;"],
+        [f"layout(local_size_x = {shader.invocations}) in;", *modes],
         shader.spec_constants,
         shader.buffer_lines,
         shader.type_lines,
@@ -43,6 +48,14 @@ def glsl(case: Case, subgroup_size: int) -> str:
         ["void main() {", *shader.body, "}"],
     )
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _modes(case: Case) -> Iterator[str]:
+    """The float execution modes, which have no words of their own in GLSL."""
+    for width, listed in case.float_modes.items():
+        for mode in listed:
+            number, capability = (grammar().value(kind, mode.value) for kind in ("ExecutionMode", "Capability"))
+            yield f"spirv_execution_mode(capabilities = [{capability}], {number}, {width.bits});  // {mode.value}"
 
 
 def _head(shader: Shader) -> list[str]:

@@ -15,6 +15,8 @@ from cts.model import (
     Case,
     ComponentType,
     FloatControls,
+    FloatMode,
+    FloatWidth,
     Instruction,
     Scalar,
     SpecNumber,
@@ -71,6 +73,7 @@ class Structure(Struct, frozen=True):
     subgroups: int
     functions: tuple[tuple[str, AnyFunction], ...] = ()
     float_controls: FloatControls = FloatControls.Undecorated
+    float_modes: tuple[tuple[FloatWidth, tuple[FloatMode, ...]], ...] = ()
     invocations: int | None = None
     sets: Sets | None = None
 
@@ -88,6 +91,7 @@ def structure_of(case: Case, sets: Sets | None = None) -> Structure:
         case.dispatch.subgroups,
         tuple((name, f) for name, f in case.functions.items() if name in named),
         case.float_controls,
+        tuple(case.float_modes.items()),
         case.dispatch.invocations,
         sets,
     )
