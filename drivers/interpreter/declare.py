@@ -16,7 +16,8 @@ class Declarations:
     """What the compiler knows of ids: `types` by type id, `type_of` and `constants` by result id.
 
     `pointees` are the types that pointers point to where more of the layout is known than their type
-    tells; handlers of access chains add to it. `float_modes` are the entry point's, each with its width. `missing` collects what is not supported.
+    tells; handlers of access chains add to it. `float_modes` are the entry point's, each with its width.
+    `missing` collects what is not supported.
     """
 
     def __init__(

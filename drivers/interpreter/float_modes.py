@@ -46,16 +46,19 @@ def has(d: Declarations, t: ty.Type, mode: str) -> bool:
 
 def controlled(d: Declarations, i: Instruction, function: Pure) -> Pure:
     """The function of an instruction as the modes have it. Those of GLSL.std.450 have names without Op."""
-    if not d.float_modes or not i.type:
+    extended = not i.name.startswith("Op")
+    if not d.float_modes or not (extended or i.name in _ROUNDED or i.name in _FLUSHED):
         return function
-    t = ty.component_of(d.result_type(i)) if ty.dense_dtype(d.result_type(i)) is not None else None
-    if t is None:
-        t = getattr(d.result_type(i), "component", None)
+    result = d.result_type(i)
+    cooperative = isinstance(result, (ty.CooperativeMatrix, ty.CooperativeVector))
+    if not cooperative and ty.dense_dtype(result) is None:
+        return function
+    t = ty.component_of(result)
     if not isinstance(t, ty.Float):
         return function
     if i.name in _ROUNDED and has(d, t, "RoundingModeRTZ"):
         function = _towards_zero(i.name, t, function)
-    if (i.name in _FLUSHED or not i.name.startswith("Op")) and has(d, t, "DenormFlushToZero"):
+    if (extended or i.name in _FLUSHED) and has(d, t, "DenormFlushToZero"):
         return _flushing(function)
     return function
 

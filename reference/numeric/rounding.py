@@ -161,7 +161,7 @@ def directed(component: ComponentType, numbers: F64, mode: Mode) -> F64:
 def _beyond(component: ComponentType, exact: Interval, rounded_to: Interval, mode: Mode) -> Interval:
     """The bounds with infinities where IEEE 754 gives one: towards zero of infinity alone (NU-044)."""
     fmt = component.format
-    first = fmt.beyond if mode.rounding == "nearest" else np.inf
+    first = (fmt.greatest + fmt.beyond) / 2 if mode.rounding == "nearest" else np.inf
     low, high = (
         np.where(np.abs(e) >= first, np.copysign(np.inf, e), r) for e, r in zip(exact, rounded_to, strict=True)
     )
