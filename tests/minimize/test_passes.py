@@ -174,6 +174,7 @@ EXAMPLES = {
     "load_or_fill": Example(COPY),
     "shrink_dispatch": Example(COPY.replace(HEAD, HEAD + "dispatch: {workgroups: [5, 1, 1]}\n"), two_groups),
     "drop_float_controls": Example(COPY.replace(HEAD, HEAD + "float_controls: FastMathNone\n")),
+    "drop_float_modes": Example(COPY.replace(HEAD, HEAD + "float_modes: {float16: [DenormPreserve, RoundingModeRTZ], float32: [RoundingModeRTE]}\n")),
     "reset_opaque_matrices": Example(VECTORS, multiplies_by_w),
     "merge_slices": Example(TENSOR, slices_from_3),
     "fold_pointers": Example(POINTER, stores_from_8),
