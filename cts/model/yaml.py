@@ -63,7 +63,7 @@ def case_of(data: dict[str, Any], where: str, text: str, within: str = "") -> Ca
     try:
         case = msgspec.convert(data, Case)
     except msgspec.ValidationError as e:
-        message, _, path = str(e).partition(" - at `$")
+        message, _, path = str(e).replace(" - at `key` in `$", " - at `$").partition(" - at `$")
         path = _named(path.rstrip("`").lstrip("."), data)
         raise BadInput("case-invalid", message, locate(where, text, within + path), _remedy(message)) from e
     _, problems = resolve(case)

@@ -83,8 +83,8 @@ def float_to_float(
         flags = wild * np.uint8(FREE | Freedom.ANY)
         if not ieee:
             flags = np.where(exact == 0, np.uint8(FREE | Freedom.EITHER_ZERO), flags)
-        if mode.denormals == "flushed":
-            # Kept by one sentence, flushed by another: either.
+        if modes.get(target, OPEN).denormals == "flushed":
+            # Kept by one sentence, flushed by another: either (NU-043).
             tiny = denormal((exact, exact), target.format.least)
             flags = np.where(tiny, np.uint8(FREE | Freedom.EITHER_ZERO), flags)
         result = with_freedom(target, bits, flags, (exact, exact), ("NaN and the sign of zero are not kept (NU-013)",))

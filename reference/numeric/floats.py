@@ -76,7 +76,7 @@ class Floats:
 
     def mode(self, component: ComponentType) -> Mode:
         """What binds operations on a type."""
-        return self.modes.get(component, OPEN)
+        return OPEN if self.loose else self.modes.get(component, OPEN)
 
     def flushed(self, value: Value) -> Value:
         """The result of a function that is bound by no mode but DenormFlushToZero (NU-043)."""

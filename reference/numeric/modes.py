@@ -40,10 +40,11 @@ _ROUNDINGS: dict[FloatMode, Literal["nearest", "towards zero"]] = {
 
 
 def modes_of(declared: FloatModes, controls: FloatControls) -> Modes:
-    """The modes that are judged: none where roundings may be dropped (NU-046), none of bfloat16 and float8 (NU-040)."""
-    if controls is FloatControls.Undecorated:
-        return {}
-    return {
+    """The modes by type: none of bfloat16 and float8 (NU-040).
+
+    Where roundings may be dropped, none binds (NU-046), but that denormals must be flushed still allows it.
+    """
+    modes = {
         ComponentType(width.value): Mode(
             next((_ROUNDINGS[m] for m in listed if m in _ROUNDINGS), None),
             next((_DENORMALS[m] for m in listed if m in _DENORMALS), None),
@@ -52,6 +53,9 @@ def modes_of(declared: FloatModes, controls: FloatControls) -> Modes:
         for width, listed in declared.items()
         if width is not FloatWidth.float64
     }
+    if controls is FloatControls.Undecorated:
+        return {t: Mode(denormals="flushed") for t, mode in modes.items() if mode.denormals == "flushed"}
+    return modes
 
 
 def of_conversion(source: ComponentType, target: ComponentType, modes: Modes) -> Mode:
