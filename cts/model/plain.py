@@ -29,7 +29,7 @@ def plain(value: Any) -> Any:
         case tuple() | list():
             return [plain(item) for item in value]
         case dict():
-            return {key: plain(item) for key, item in value.items()}
+            return {plain(key): plain(item) for key, item in value.items()}
     return value
 
 

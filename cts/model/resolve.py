@@ -10,6 +10,7 @@ from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
 from cts.model.case import Case
 from cts.model.control import Loop
 from cts.model.expression import ExpressionError
+from cts.model.float_modes import float_mode_problems
 from cts.model.functions import Decode, DecodeVector, block_offsets, body_of
 from cts.model.instruction import Instruction
 from cts.model.instructions import MatrixInstruction
@@ -48,6 +49,7 @@ _recent: tuple[_Resolved, ...] = ()
 def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
     problems = [*_buffer_problems(case), *_function_problems(case), *_conversion_problems(case)]
     problems += _dispatch_problems(case)
+    problems += float_mode_problems(case.float_modes, case.float_controls)
     if len(case.program) > MAX_INSTRUCTIONS:
         problems.append(
             Problem("program", f"{len(case.program)} instructions", f"at most {MAX_INSTRUCTIONS} instructions")

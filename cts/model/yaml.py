@@ -63,7 +63,7 @@ def case_of(data: dict[str, Any], where: str, text: str, within: str = "") -> Ca
     try:
         case = msgspec.convert(data, Case)
     except msgspec.ValidationError as e:
-        message, _, path = str(e).partition(" - at `$")
+        message, _, path = str(e).replace(" - at `key` in `$", " - at `$").partition(" - at `$")
         path = _named(path.rstrip("`").lstrip("."), data)
         raise BadInput("case-invalid", message, locate(where, text, within + path), _remedy(message)) from e
     _, problems = resolve(case)
@@ -78,9 +78,8 @@ def dumps_case(case: Case) -> str:
     """The canonical YAML of a case: fixed field order, defaults left out, one instruction a line."""
     data = plain(case)
     lines = [f"{key}: {_flow(data[key])}" for key in ("schema", "name") if key in data]
-    lines += [
-        f"{key}: {_flow(data[key])}" for key in ("description", "covers", "dispatch", "float_controls") if key in data
-    ]
+    header = ("description", "covers", "dispatch", "float_controls", "float_modes")
+    lines += [f"{key}: {_flow(data[key])}" for key in header if key in data]
     if data.get("functions"):
         lines += ["functions:", *(line for name, f in data["functions"].items() for line in _function(name, f))]
     if data.get("opaque"):

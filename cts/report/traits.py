@@ -56,6 +56,10 @@ def _dispatch(case: Case) -> Iterator[str]:
         yield f"size of workgroups by {case.dispatch.size_by.value}"
     if case.float_controls.value != "Undecorated":
         yield f"float controls {case.float_controls.value}"
+    for width, modes in case.float_modes.items():
+        for mode in modes:
+            yield f"float mode {mode.value}"
+            yield f"float mode {mode.value} of {width.value}"
     if case.conversions:
         yield "conversions of matrices"
 

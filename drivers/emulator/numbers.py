@@ -19,7 +19,11 @@ from cts.model import ComponentType
 Settings = npt.NDArray[np.int64]
 
 # Places in Settings
-ROUNDING, FLUSH, ZEROS, SUM_ZEROS, WIDE_ARITHMETIC, WIDE_CONVERSIONS, WIDE_BFLOAT16, SETTINGS = range(8)
+ROUNDING, FLUSH, ZEROS, SUM_ZEROS, WIDE_ARITHMETIC, WIDE_CONVERSIONS, WIDE_BFLOAT16 = range(7)
+# ... and of what float execution modes change, the first of five places by type: how its results are rounded, whether
+# its denormals are flushed as operands and as results, whether all results that are denormal must be zeros, those
+# that are only moved, too, and the signs of its zeros (NU-042..NU-045)
+ROUNDING_OF, FLUSH_OF, DEMANDED_OF, ZEROS_OF, SETTINGS = range(7, 28, 5)
 # Roundings of what is not exact (NU-012), and the options that ask for them
 NEAREST, TOWARDS_ZERO, UPWARD, DOWNWARD = range(4)
 ROUNDINGS = {"rne": NEAREST, "rtz": TOWARDS_ZERO, "up": UPWARD, "down": DOWNWARD}
@@ -133,7 +137,9 @@ def pattern(value: float, t: int, rounding: int, saturate: bool, bug: int) -> in
     if t >= E4M3 and nearest <= largest:
         magnitude = min(magnitude, largest)
     elif t >= E4M3 or magnitude > largest:
-        magnitude = largest if saturate else BEYOND[t]
+        # Towards zero nothing overflows; of a float8 only what NU-033 says counts.
+        bounded = saturate or (rounding == TOWARDS_ZERO and t < E4M3)
+        magnitude = largest if bounded else BEYOND[t]
     return int(magnitude | sign)
 
 
@@ -147,7 +153,15 @@ def narrowed(value: float, t: int, rounding: int) -> float:
 @device
 def flushed(value: float, t: int, settings: Settings) -> float:
     """The value, or 0 where it is a denormal of a type whose denormals are flushed (NU-013; never float8, NU-015)."""
-    if settings[FLUSH] and t < E4M3 and abs(value) < power_of_two(_LEAST_EXPONENT[t]):
+    if t < E4M3 and settings[FLUSH_OF + t] and abs(value) < power_of_two(_LEAST_EXPONENT[t]):
+        return 0.0 * value
+    return value
+
+
+@device
+def demanded(value: float, t: int, settings: Settings) -> float:
+    """The value, or 0 where it is a denormal result that must be flushed (NU-043)."""
+    if t < E4M3 and settings[DEMANDED_OF + t] and abs(value) < power_of_two(_LEAST_EXPONENT[t]):
         return 0.0 * value
     return value
 
@@ -155,9 +169,11 @@ def flushed(value: float, t: int, settings: Settings) -> float:
 @device
 def rounded(value: float, t: int, settings: Settings) -> float:
     """The value as the float type t holds it."""
-    if t == FLOAT32 and settings[ROUNDING] == NEAREST:
-        return flushed(np.float64(np.float32(value)), int(np.int64(t)), settings)
-    return flushed(narrowed(value, t, settings[ROUNDING]), int(np.int64(t)), settings)
+    if t == FLOAT32 and settings[ROUNDING_OF + t] == NEAREST:
+        value = np.float64(np.float32(value))
+    else:
+        value = narrowed(value, t, settings[ROUNDING_OF + t])
+    return demanded(flushed(value, int(np.int64(t)), settings), int(np.int64(t)), settings)
 
 
 @device

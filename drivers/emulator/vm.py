@@ -25,14 +25,16 @@ from cts.drivers.emulator.numbers import (
     INT8,
     INT32,
     NEAREST,
-    ROUNDING,
+    ROUNDING_OF,
+    TOWARDS_ZERO,
     UINT8,
     UINT32,
     WIDE_ARITHMETIC,
     WIDE_BFLOAT16,
     WIDE_CONVERSIONS,
-    ZEROS,
+    ZEROS_OF,
     Settings,
+    demanded,
     flushed,
     is_less,
     least_normal,
@@ -87,7 +89,7 @@ def float_result(operation: int, x: float, y: float) -> float:
 def float_operation(operation: int, x: float, y: float, t: int, settings: Settings, bug: int) -> float:
     """Arithmetic of a float type (NU-011). Minimum and maximum give one of their operands as it is."""
     if operation in (MINIMUM, MAXIMUM):
-        return float_result(operation, x, y)
+        return demanded(float_result(operation, x, y), t, settings)
     if bug == m.FDIV_APPROXIMATE and operation == DIVIDE and t == FLOAT32:
         y = 1 / narrowed(1 / y, FLOAT16, NEAREST)
     if bug == m.FSUB_SWAPPED and operation == SUBTRACT:
@@ -99,7 +101,7 @@ def float_operation(operation: int, x: float, y: float, t: int, settings: Settin
         value = sum_of(x, y if operation == ADD else -y, value, t, bug)
     elif operation == MULTIPLY:
         value = product_of(x, y, value, t, bug)
-    return signed_zero(value, settings[ZEROS])
+    return signed_zero(value, settings[ZEROS_OF + t])
 
 
 @device
@@ -210,9 +212,15 @@ def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Sett
         return x
     if settings[WIDE_BFLOAT16] and t == BFLOAT16:
         return x
-    value = number(pattern(x, t, settings[ROUNDING], saturate, bug), t, bug)
+    rounding = settings[ROUNDING_OF + t]
+    if bug == s.RTZ_CONVERSIONS_NEAREST and rounding == TOWARDS_ZERO:
+        rounding = np.int64(NEAREST)
+    value = number(pattern(x, t, rounding, saturate, bug), t, bug)
     value = converted(x, value, t, source, saturate, bug)
-    return value if source >= E4M3 else flushed(value, t, settings)
+    if source >= E4M3:
+        # A float8's denormals are kept (NU-015); no integer is one.
+        return value
+    return demanded(flushed(value, t, settings), t, settings)
 
 
 @device
@@ -248,7 +256,8 @@ def unary(operation: int, ints: Ints, floats: Floats, top: int, t: int, settings
         value = 2.0**x if bug == m.CALLBACK_EXP_BASE_TWO else math.exp(x)
         floats[top] = value if settings[WIDE_ARITHMETIC] else rounded(value, t, settings)
     elif t < UINT8:
-        floats[top] = negated(floats[top], bug) if operation == NEGATE else absolute(floats[top], bug)
+        value = negated(floats[top], bug) if operation == NEGATE else absolute(floats[top], bug)
+        floats[top] = demanded(value, t, settings)
     elif operation == NEGATE:
         value = wrapped(-ints[top], t)
         ints[top] = -(value + 1) if bug == m.SNEGATE_SATURATES and t & 1 and value == ints[top] != 0 else value
@@ -366,7 +375,7 @@ def call(
             elif operation == BITCAST:
                 bits = ints[size - 1] & 0xFFFFFFFF
                 if b < UINT8:
-                    bits = pattern(floats[size - 1], b, settings[ROUNDING], bool(t < 0), bug)
+                    bits = pattern(floats[size - 1], b, settings[ROUNDING_OF + b], bool(t < 0), bug)
                 if bug == m.BITCAST_CONVERTS and (b ^ t) == 1 and bits >> (width_of(b) - 1):
                     bits = 0
                 push(bits & ((1 << width_of(t)) - 1), t, ints, floats, size - 1, bug)
@@ -386,7 +395,7 @@ def call(
         if t < UINT8:
             if wide_result.shape[0]:
                 wide_result[n] = floats[0]
-            result[n] = pattern(floats[0], t, settings[ROUNDING], bool(t < 0), bug)
+            result[n] = pattern(floats[0], t, settings[ROUNDING_OF + t], bool(t < 0), bug)
         else:
             result[n] = ints[0] & ((1 << width_of(t)) - 1)
     return NO_FAULT

@@ -9,6 +9,7 @@ from msgspec import Struct
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import BUILTINS
 from cts.drivers.interpreter.declare import Declarations
+from cts.drivers.interpreter.float_modes import controlled
 from cts.drivers.interpreter.footprint import Footprint, footprint
 from cts.drivers.interpreter.globals import declare
 from cts.drivers.interpreter.machine import Block, Code, Machine
@@ -64,7 +65,8 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
     point = _entry_point(module, entry)
     modes = module.modes.get(point.function, {})
     missing += [f"execution mode {name}" for name in modes if name not in EXECUTION_MODES]
-    declared = declare(module, spec_constants, modes, target)
+    float_modes = frozenset(module.float_modes.get(point.function, ()))
+    declared = declare(module, spec_constants, modes, target, float_modes)
     if declared.missing:
         raise Unsupported("; ".join(dict.fromkeys([*missing, *declared.missing, *_unhandled(module)])))
     compiler = Compiler(declared, missing, target)
@@ -252,7 +254,7 @@ class Compiler:
         if i.name not in _PASSING and self._is_on_matrices(i):
             raise Malformed("not defined on cooperative matrices (KM-017)")
         check_operands(self.declared, i)
-        return _pure_step(i.result, i.ids, make(self.declared, i))
+        return _pure_step(i.result, i.ids, controlled(self.declared, i, make(self.declared, i)))
 
     def _is_on_matrices(self, i: Instruction) -> bool:
         return any(ty.holds_matrix(self.declared.type_of.get(id_)) for id_ in (i.result, *i.ids))

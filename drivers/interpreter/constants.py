@@ -8,6 +8,7 @@ import numpy as np
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.declare import Declarations
+from cts.drivers.interpreter.float_modes import controlled
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.registry import lookup
@@ -83,7 +84,7 @@ def _operation(d: Declarations, i: Instruction) -> Value:
     make = lookup(inner.opcode).pure.get(inner.opcode)
     if make is None:
         raise Unsupported(f"OpSpecConstantOp {name}")
-    operation = make(d, inner)
+    operation = controlled(d, inner, make(d, inner))
     values = [d.constants.get(id_) for id_ in inner.ids if id_ not in d.types]
     if any(v is None for v in values):
         raise Malformed(f"an operand of OpSpecConstantOp {name} is not a constant")

@@ -1,6 +1,6 @@
 """Conversions between number types, by the name of their instruction.
 
-Floating-point results are rounded once, to nearest even unless an FPRoundingMode says otherwise.
+Floating-point results are rounded once, to nearest even unless an FPRoundingMode or an execution mode says otherwise.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.declare import Declarations
+from cts.drivers.interpreter.float_modes import flushed, has
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.rounding import from_integers, rounded
@@ -47,12 +48,16 @@ def conversion(d: Declarations, i: Instruction) -> Conversion:
     kinds = CONVERSIONS[i.name]
     if not isinstance(source, kinds[0]) or not isinstance(target, kinds[1]):
         raise Malformed(f"it converts {kinds[0].__name__} to {kinds[1].__name__}")
-    mode = str(d.decoration(i.result, "FPRoundingMode") or "RTE")
+    default = "RTZ" if has(d, target, "RoundingModeRTZ") else "RTE"
+    mode = str(d.decoration(i.result, "FPRoundingMode") or default)
     saturate = d.decoration(i.result, "SaturatedToLargestFloat8NormalConversionEXT") is not None
     if saturate and target.size != 1:
         raise Malformed("SaturatedToLargestFloat8NormalConversionEXT with a result that is not fp8 (NU-033)")
     if isinstance(target, ty.Float):
-        return _to_float(source, target, i.name == "OpConvertSToF", Style(mode, saturate))
+        convert = _to_float(source, target, i.name == "OpConvertSToF", Style(mode, saturate))
+        if has(d, target, "DenormFlushToZero") and i.name == "OpFConvert":
+            return lambda a: flushed(convert(a))
+        return convert
     return _to_integer(target, is_signed=i.name in ("OpConvertFToS", "OpSConvert"))
 
 

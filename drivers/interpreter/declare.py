@@ -16,7 +16,8 @@ class Declarations:
     """What the compiler knows of ids: `types` by type id, `type_of` and `constants` by result id.
 
     `pointees` are the types that pointers point to where more of the layout is known than their type
-    tells; handlers of access chains add to it. `missing` collects what is not supported.
+    tells; handlers of access chains add to it. `float_modes` are the entry point's, each with its width.
+    `missing` collects what is not supported.
     """
 
     def __init__(
@@ -25,10 +26,12 @@ class Declarations:
         spec_constants: Mapping[int, bytes],
         modes: Mapping[str, tuple[object, ...]],
         target: Target,
+        float_modes: frozenset[tuple[str, int]] = frozenset(),
     ) -> None:
         self.module = module
         self.spec_constants = spec_constants
         self.modes = modes
+        self.float_modes = float_modes
         self.target = target
         self.types: dict[int, ty.Type] = {}
         self.type_of: dict[int, ty.Type] = {}

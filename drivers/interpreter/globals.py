@@ -22,10 +22,14 @@ MAX_MEMBERS = 1 << 14
 
 
 def declare(
-    module: Module, spec_constants: Mapping[int, bytes], modes: Mapping[str, tuple[object, ...]], target: Target
+    module: Module,
+    spec_constants: Mapping[int, bytes],
+    modes: Mapping[str, tuple[object, ...]],
+    target: Target,
+    float_modes: frozenset[tuple[str, int]] = frozenset(),
 ) -> Declarations:
     """What a module declares. Raises Malformed and OutOfMemory; what is unsupported is in `missing`."""
-    declared = Declarations(module, spec_constants, modes, target)
+    declared = Declarations(module, spec_constants, modes, target, float_modes)
     declaring = _Declaring(declared)
     early = _of_workgroup_size(module)
     for i in sorted(module.globals, key=lambda i: i.result not in early) if early else module.globals:

@@ -81,6 +81,12 @@ IGNORED = frozenset(
 )
 
 
+#: Execution modes that a module has once for each width.
+FLOAT_MODES = frozenset(
+    {"DenormPreserve", "DenormFlushToZero", "SignedZeroInfNanPreserve", "RoundingModeRTE", "RoundingModeRTZ"}
+)
+
+
 class Instruction(Struct, frozen=True, gc=False):
     """One instruction at word `at`. `type` and `result` are 0 where it has none; `operands` exclude both.
 
@@ -148,6 +154,7 @@ class Module:
     """A parsed module, before specialization. Decorations map a name to its operands.
 
     `names` is the first OpName of an id and `ids` the first id of a name: an id may have several names.
+    `float_modes` are those of `modes` that are for a width, each with it.
     """
 
     version: tuple[int, int]
@@ -156,6 +163,7 @@ class Module:
     imports: dict[int, str] = field(default_factory=dict)
     entry_points: list[EntryPoint] = field(default_factory=list)
     modes: dict[int, dict[str, tuple[Value, ...]]] = field(default_factory=dict)
+    float_modes: dict[int, set[tuple[str, int]]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     ids: dict[str, int] = field(default_factory=dict)
     decorations: dict[int, dict[str, tuple[Value, ...]]] = field(default_factory=dict)
@@ -266,6 +274,8 @@ class _Parser:
                 m.entry_points.append(EntryPoint(str(v[0]), _int(v[1]), str(v[2])))
             case "OpExecutionMode" | "OpExecutionModeId":
                 m.modes.setdefault(_int(v[0]), {})[str(v[1])] = v[2:]
+                if v[1] in FLOAT_MODES:
+                    m.float_modes.setdefault(_int(v[0]), set()).add((str(v[1]), _int(v[2])))
             case "OpName":
                 m.names.setdefault(_int(v[0]), str(v[1]))
                 m.ids.setdefault(str(v[1]), _int(v[0]))

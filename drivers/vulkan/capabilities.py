@@ -9,6 +9,8 @@ from typing import NamedTuple
 from cts.capabilities import (
     Capabilities,
     Feature,
+    FloatModeSupport,
+    Independence,
     MatrixSupport,
     MulAddSupport,
     VectorMulSupport,
@@ -17,7 +19,7 @@ from cts.capabilities import (
 from cts.drivers.vulkan import vector_support
 from cts.drivers.vulkan.support import EXTENSION_OF, Limits
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
-from cts.model import ComponentType, Interpretation, Scope, Use
+from cts.model import ComponentType, FloatMode, FloatWidth, Interpretation, Scope, Use
 
 #: VkComponentTypeKHR to component types; a matrix type of integers goes with either signedness (VK-007).
 COMPONENTS = {component.descriptor.number: component for component in ComponentType}
@@ -74,6 +76,7 @@ def capabilities(description: Description, subgroup_size: int | None = None, *, 
         vector_muls=tuple(dict.fromkeys(m for row in description.vectors for m in _vector_mul(row, description))),
         max_vector_length=vector_support.longest(description),
         max_invocations=min(int(x[0]), invocations),
+        float_modes=_float_modes(description),
     )
     return _with_unlisted(listed, description) if unlisted else listed
 
@@ -88,6 +91,7 @@ def _with_unlisted(listed: Capabilities, description: Description) -> Capabiliti
         matrices=every.matrices,
         mul_adds=tuple(dict.fromkeys((*listed.mul_adds, *every.mul_adds))),
         max_dimension=max(listed.max_dimension, every.max_dimension),
+        float_modes=every.float_modes,
     )
     if Feature.COOPERATIVE_VECTOR not in found.features:
         return found
@@ -96,6 +100,18 @@ def _with_unlisted(listed: Capabilities, description: Description) -> Capabiliti
         vector_components=every.vector_components,
         vector_muls=tuple(dict.fromkeys((*listed.vector_muls, *every.vector_muls))),
         max_vector_length=max(listed.max_vector_length, every.max_vector_length),
+    )
+
+
+def _float_modes(description: Description) -> FloatModeSupport:
+    """VkPhysicalDeviceFloatControlsProperties, which Vulkan 1.2 took over (NU-047)."""
+    p = description.properties["VkPhysicalDeviceVulkan12Properties"]
+    modes = ((mode, width) for mode in FloatMode for width in FloatWidth)
+    denormals, roundings = p["denormBehaviorIndependence"], p["roundingModeIndependence"]
+    return FloatModeSupport(
+        frozenset((mode, width) for mode, width in modes if p.get(f"shader{mode.value}Float{width.bits}")),
+        Independence(denormals),
+        Independence(roundings),
     )
 
 

@@ -8,7 +8,7 @@ like all others (VK-029).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from cts.drivers.vulkan.components import CODES, SIGNED
 from cts.drivers.vulkan.descriptors import Kind
 from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS, WHERE_THERE
 from cts.drivers.vulkan.module_facts import Facts, Matrix, Multiplication
-from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
+from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, Property
 from cts.drivers.vulkan.worker.tables import DEPENDENCIES
 from cts.drivers.vulkan.worker.tables import FEATURES as TABLES
 from cts.job import ModuleJob
@@ -26,6 +26,10 @@ from cts.spirv.grammar import grammar
 from cts.spirv.workgroups import partial_subgroups
 
 SCOPES = {2: "Workgroup", 3: "Subgroup"}
+
+
+#: VkShaderFloatControlsIndependence.
+_32_BIT_ONLY, _ALL, _NONE = range(3)
 
 
 @dataclass(frozen=True)
@@ -192,6 +196,21 @@ class _Check:
         for mode, width in sorted(self.facts.float_modes):
             if not modes.get(f"shader{mode}Float{width}"):
                 yield f"execution mode {mode} for {width} bits"
+        yield from self.float_modes(modes)
+
+    def float_modes(self, properties: Mapping[str, Property]) -> Iterator[str]:
+        """Modes of which widths may not have different ones (NU-047)."""
+        for kind, independence in (
+            ("Denorm", "denormBehaviorIndependence"),
+            ("RoundingMode", "roundingModeIndependence"),
+        ):
+            of = {width: mode for mode, width in self.facts.float_modes if mode.startswith(kind)}
+            together = {_32_BIT_ONLY: (16, 64), _NONE: (16, 32, 64)}.get(int(properties.get(independence, _ALL)), ())  # type: ignore[arg-type]
+            # Nothing need be said of 64 bits where the module says nothing: it may have no such type.
+            widths = [width for width in together if width != 64 or width in of]
+            if len({of.get(width) for width in widths}) > 1:
+                texts = " and ".join(f"{of.get(width, 'nothing')} for {width} bits" for width in widths)
+                yield f"execution modes {texts}, which must be the same (NU-047)"
 
     def sizes(self) -> Iterator[str]:
         """Vulkan's limits on workgroups, memory and constants."""

@@ -9,6 +9,7 @@ from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
 from cts.generators.build.contents import Wanted, draw_contents
+from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, draw_float_controls
 from cts.generators.build.layout_sketches import LayoutSketch
 from cts.generators.build.specials import draw_ieee
@@ -57,7 +58,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     kernel.ieee = draw_ieee(choices, controls, support.component)
     for _ in range(count):
         choices.group(partial(_draw_load, kernel=kernel, support=support, shape=shape, pointees=pointees))
-    return kernel.case(controls)
+    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
 def _draw_load(

@@ -10,6 +10,7 @@ from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, random_integers
+from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import BOUNDED, KINDS, draw_ieee, draw_special
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape
@@ -83,7 +84,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     if choices.chance(5 if in_place else 2):
         # An implementation may overwrite what is still needed, above all where the result is as wide.
         kernel.store(choices, source)
-    return kernel.case(controls)
+    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
 def _steps(kernel: Kernel, component: object, rows: int, cols: int, use: Use) -> list[Step]:

@@ -9,6 +9,7 @@ from cts.capabilities import Capabilities, MatrixSupport, MulAddSupport
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
 from cts.generators.build.contents import Contents, Wanted
+from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
@@ -76,7 +77,7 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     if kept:
         # An implementation may overwrite what is still needed.
         kernel.store(choices, first)
-    return kernel.case(controls)
+    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
 def _draw_addend_matrix(
@@ -106,7 +107,7 @@ def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[Matri
     kernel.store(choices, m)
     if choices.rarely(6):
         kernel.store(choices, first)
-    return kernel.case(controls)
+    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
 def _draw_more(choices: Choices, kernel: Kernel, m: Matrix, *, exact: bool) -> Matrix:

@@ -10,6 +10,7 @@ from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
 from cts.generators.build.contents import Wanted, draw_contents
+from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
@@ -69,7 +70,7 @@ def _draw_chain(
     if m is not before and choices.chance(4):
         # An implementation may overwrite what is still needed.
         kernel.store(choices, before)
-    return kernel.case(controls)
+    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
 def _draw_following(

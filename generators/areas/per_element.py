@@ -9,6 +9,7 @@ from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
 from cts.generators.build.contents import Wanted
+from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
@@ -57,4 +58,4 @@ def _draw_case(
     if choices.rarely(6):
         # An implementation may overwrite what is still needed.
         kernel.store(choices, source)
-    return kernel.case(controls)
+    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))

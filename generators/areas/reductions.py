@@ -8,6 +8,7 @@ from functools import partial
 from cts.capabilities import Capabilities, Feature, MatrixSupport
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
+from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
@@ -52,7 +53,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     kernel.store(choices, first)
     if choices.chance(2):
         choices.group(partial(_draw_second, kernel=kernel, source=source, first=first))
-    return kernel.case(controls)
+    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
 def _draw_second(choices: Choices, kernel: Kernel, source: Matrix, first: Matrix) -> None:

@@ -10,6 +10,7 @@ from cts.capabilities import Capabilities
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
 from cts.generators.build.contents import Contents, Wanted, draw_contents
+from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import draw_length
@@ -68,7 +69,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequenc
     for n, vector in enumerate(pool):
         if vector.id not in used or (kept and n == 0):
             choices.group(partial(kernel.store, vector=vector))
-    return kernel.case(controls)
+    return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 
 class _Steps:

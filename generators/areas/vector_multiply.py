@@ -9,6 +9,7 @@ from functools import partial
 from cts.capabilities import Capabilities, VectorMulSupport
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
+from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import draw_length
@@ -86,7 +87,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     if kept >= 6:
         # An implementation may overwrite what is still needed.
         kernel.store(choices, first if kept == 6 else source)
-    return kernel.case(controls)
+    return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 
 def _draw_divergent(

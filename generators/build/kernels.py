@@ -26,6 +26,8 @@ from cts.model import (
     Data,
     Dispatch,
     FloatControls,
+    FloatMode,
+    FloatWidth,
     MatrixConstant,
     MatrixLoad,
     MatrixNull,
@@ -279,7 +281,11 @@ class Kernel:
         """The buffers in use, in the order of their first use."""
         return {region.name: region.buffer() for region in self._regions if region.size}
 
-    def case(self, float_controls: FloatControls = FloatControls.Undecorated) -> Case:
+    def case(
+        self,
+        float_controls: FloatControls = FloatControls.Undecorated,
+        float_modes: dict[FloatWidth, tuple[FloatMode, ...]] | None = None,
+    ) -> Case:
         """The finished case."""
         case = Case(
             schema=SCHEMA_VERSION,
@@ -288,6 +294,7 @@ class Kernel:
             program=tuple(self.program.instructions),
             functions=self.functions,
             float_controls=float_controls,
+            float_modes=float_modes or {},
         )
         dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities)
         return case if dispatch == Dispatch() else _with_dispatch(case, dispatch)
@@ -303,6 +310,7 @@ def _with_dispatch(case: Case, dispatch: Dispatch) -> Case:
         dispatch=dispatch,
         functions=case.functions,
         float_controls=case.float_controls,
+        float_modes=case.float_modes,
     )
 
 

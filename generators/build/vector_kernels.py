@@ -26,6 +26,8 @@ from cts.model import (
     Data,
     Dispatch,
     FloatControls,
+    FloatMode,
+    FloatWidth,
     MatrixConversion,
     OpaqueMatrix,
     SpecInt,
@@ -256,7 +258,11 @@ class VectorKernel:
         """The buffers in use, in the order of their first use."""
         return {region.name: region.buffer() for region in self._regions if region.size}
 
-    def case(self, float_controls: FloatControls = FloatControls.Undecorated) -> Case:
+    def case(
+        self,
+        float_controls: FloatControls = FloatControls.Undecorated,
+        float_modes: dict[FloatWidth, tuple[FloatMode, ...]] | None = None,
+    ) -> Case:
         """The finished case."""
         dispatch = draw_size(self._choices, self.dispatch, self.capabilities)
         return Case(
@@ -266,6 +272,7 @@ class VectorKernel:
             program=tuple(by_coordinates(self._choices, self.program.instructions, dispatch)),
             dispatch=dispatch,
             float_controls=float_controls,
+            float_modes=float_modes or {},
             opaque=self.opaque,
             conversions=tuple(self.conversions),
         )

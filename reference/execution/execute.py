@@ -48,6 +48,7 @@ from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
 from cts.reference.numeric.arrays import U8, U32, Mask
 from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.modes import modes_of
 from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
 from cts.reference.numeric.value import Value, anything, step_of, where
@@ -114,7 +115,8 @@ class _Machine:
         self.vectors = VectorMemory(evaluation, result.sets, result.memories)
         self.opaque = self.vectors.opaque
         controls = self.case.float_controls
-        self.floats = Floats(controls is FloatControls.Undecorated, controls is FloatControls.FastMathNone)
+        modes = modes_of(self.case.float_modes, controls)
+        self.floats = Floats(controls is FloatControls.Undecorated, controls is FloatControls.FastMathNone, modes)
         self.next_group = 1
         self.number = 0
         self.recording = recording

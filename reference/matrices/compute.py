@@ -134,15 +134,17 @@ def _arithmetic(i: MatrixArithmetic, operation: Operation) -> Value:
 def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
     """KM-017."""
     a, b = operation.values[i.matrix], operation.scalars["scalar"]
-    return operation.floats.mul(a, b) if _component(a).is_float else integers.binary("mul", a, b, operation.watch)
+    return operation.floats.times(a, b) if _component(a).is_float else integers.binary("mul", a, b, operation.watch)
 
 
 @computed.register
 def _convert(i: MatrixConvert, operation: Operation) -> Value:
     """KM-018, CM-050."""
     a = operation.values[i.matrix]
-    ieee = operation.floats.ieee
-    return conversions.instructed(i.operation.value, a, i.component, operation.watch, i.saturate, ieee)
+    floats = operation.floats
+    return conversions.instructed(
+        i.operation.value, a, i.component, operation.watch, i.saturate, floats.ieee, floats.modes
+    )
 
 
 @computed.register
@@ -168,7 +170,8 @@ def _reduce(i: MatrixReduce, operation: Operation) -> Value:
     """CM-020..CM-023."""
     function = operation.case.functions[i.combine]
     assert isinstance(function, Combine)
-    reduction = Reduction(function, operation.floats, operation.watch)
+    # In which order and precision a reduction combines is free, and so is what of the modes binds in between.
+    reduction = Reduction(function, operation.floats.without_modes, operation.watch)
     results = reduced(passed(operation.full(i.matrix), operation.floats.ieee).stored, i.mode, reduction)
     return filled(results, operation.matrix_shape(i.id), operation.first_group)
 

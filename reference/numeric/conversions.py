@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from cts.reference.numeric import integers, specials
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, real
 from cts.reference.numeric.intervals import Interval
-from cts.reference.numeric.rounding import binding, operand, parts, rounded
+from cts.reference.numeric.modes import OPEN, Mode, Modes, of_conversion
+from cts.reference.numeric.rounding import binding, denormal, operand, parts, rounded
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import (
     FREE,
@@ -30,11 +32,18 @@ from cts.reference.numeric.value import (
 _NEIGHBOURS = "either neighbour of a number that the type does not represent (NU-012)"
 
 
-def converted(value: Value, target: ComponentType, watch: Watch, saturate: bool = False, ieee: bool = False) -> Value:
+def converted(
+    value: Value,
+    target: ComponentType,
+    watch: Watch,
+    saturate: bool = False,
+    ieee: bool = False,
+    modes: Modes = MappingProxyType({}),
+) -> Value:
     """The value in another component type, integers by the signedness of their own (a callback's conversion).
 
     `ieee` says that the rounding must not be dropped (NU-019), and that infinities, NaNs and the sign of zero
-    are what IEEE 754 says (NU-020).
+    are what IEEE 754 says (NU-020). `modes` bind only then, but for SignedZeroInfNanPreserve (NU-046).
     """
     source = value.component
     assert source is not None
@@ -42,19 +51,30 @@ def converted(value: Value, target: ComponentType, watch: Watch, saturate: bool 
         return value
     if source.is_float:
         if target.is_float:
-            return float_to_float(value, target, saturate, ieee)
+            return float_to_float(value, target, saturate, ieee, modes)
         return float_to_integer(value, target, watch)
     return (
-        integer_to_float(value, target, saturate, ieee)
+        integer_to_float(value, target, saturate, ieee, modes)
         if target.is_float
         else integers.resized(value, target, source.is_signed)
     )
 
 
-def float_to_float(value: Value, target: ComponentType, saturate: bool = False, ieee: bool = False) -> Value:
+def float_to_float(
+    value: Value,
+    target: ComponentType,
+    saturate: bool = False,
+    ieee: bool = False,
+    modes: Modes = MappingProxyType({}),
+) -> Value:
     """OpFConvert."""
     source = value.component
     assert source is not None
+    mode = of_conversion(source, target, modes)
+    of_operand = modes.get(source, OPEN) if ieee else OPEN
+    keeps = ieee or mode.specials
+    if not ieee:
+        mode = OPEN
     if source.is_float8 and target is ComponentType.float16 and value.free is None:
         # Every float8 number is a float16 one, and denormals are kept (NU-015).
         exact = real(source, value.bits)
@@ -63,12 +83,16 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
         flags = wild * np.uint8(FREE | Freedom.ANY)
         if not ieee:
             flags = np.where(exact == 0, np.uint8(FREE | Freedom.EITHER_ZERO), flags)
+        if modes.get(target, OPEN).denormals == "flushed":
+            # Kept by one sentence, flushed by another: either (NU-043).
+            tiny = denormal((exact, exact), target.format.least)
+            flags = np.where(tiny, np.uint8(FREE | Freedom.EITHER_ZERO), flags)
         result = with_freedom(target, bits, flags, (exact, exact), ("NaN and the sign of zero are not kept (NU-013)",))
     else:
-        bounds, zero, wild = parts(value)
+        bounds, zero, wild = parts(value, of_operand)
         if source.is_float8 and target is ComponentType.float16 and zero is not None:
             zero = value.flags & Freedom.EITHER_ZERO != 0
-        result = _to_float(target, bounds, wild, saturate, value.reasons, zero, ieee)
+        result = _to_float(target, bounds, wild, saturate, value.reasons, zero, keeps, mode)
         if ieee:
             step = None if value.free is None else np.where(beside_free([value]), step_of(value), 0.0)
             if step is not None and target.is_float8:
@@ -78,8 +102,10 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
             result = _bound(result, source, step)
         elif value.free is not None and value.free.step is not None and _holds(target, source):
             result = stepped(result, step_of(value))
-    if ieee and wild.any():
-        recomputed = specials.recomputed(result, _converted(target, saturate), (value,))
+    if keeps and wild.any():
+        # Of an operand only what its own type's mode says is a zero beside it.
+        seen = replace(mode, denormals=of_operand.denormals)
+        recomputed = specials.recomputed(result, _converted(target, saturate), (value,), mode=seen)
         # Between an end that overflows and one that does not, numbers become more than what the ends become.
         result = where(_overflows_in_part(target, saturate, value.core), result, recomputed)
     if value.history is None:
@@ -90,14 +116,21 @@ def float_to_float(value: Value, target: ComponentType, saturate: bool = False, 
     return replace(result, history=History(low, high, np.maximum(h.magnitude, known), quantum, h.unit))
 
 
-def integer_to_float(value: Value, target: ComponentType, saturate: bool = False, ieee: bool = False) -> Value:
+def integer_to_float(
+    value: Value,
+    target: ComponentType,
+    saturate: bool = False,
+    ieee: bool = False,
+    modes: Modes = MappingProxyType({}),
+) -> Value:
     """OpConvertSToF, OpConvertUToF."""
     source = value.component
     assert source is not None
     low, high = value.interval
     wild = value.flags & Freedom.ANY != 0
     bounds = low, low if value.free is None else high
-    result = _to_float(target, bounds, wild, saturate, value.reasons, None, ieee)
+    mode = modes.get(target, OPEN) if ieee else OPEN
+    result = _to_float(target, bounds, wild, saturate, value.reasons, None, ieee, mode)
     return _bound(result, source, None) if ieee else result
 
 
@@ -116,7 +149,13 @@ def float_to_integer(value: Value, target: ComponentType, watch: Watch) -> Value
 
 
 def instructed(
-    operation: str, value: Value, target: ComponentType, watch: Watch, saturate: bool = False, ieee: bool = False
+    operation: str,
+    value: Value,
+    target: ComponentType,
+    watch: Watch,
+    saturate: bool = False,
+    ieee: bool = False,
+    modes: Modes = MappingProxyType({}),
 ) -> Value:
     """OpFConvert, OpSConvert, ...: the sign of integers is the instruction's, not the type's."""
     source = value.component
@@ -124,13 +163,14 @@ def instructed(
     signed = operation in ("SConvert", "ConvertFToS", "ConvertSToF")
     match operation:
         case "FConvert":
-            return float_to_float(value, target, saturate, ieee)
+            return float_to_float(value, target, saturate, ieee, modes)
         case "SConvert" | "UConvert":
             return integers.resized(value, target, signed)
         case "ConvertFToS" | "ConvertFToU":
             return integers.reinterpreted(float_to_integer(value, sized(target, signed), watch), target)
         case _:
-            return integer_to_float(integers.reinterpreted(value, sized(source, signed)), target, saturate, ieee)
+            read = integers.reinterpreted(value, sized(source, signed))
+            return integer_to_float(read, target, saturate, ieee, modes)
 
 
 def _holds(target: ComponentType, source: ComponentType) -> bool:
@@ -170,11 +210,12 @@ def _to_float(
     reasons: tuple[str, ...],
     zero: Mask | None,
     ieee: bool,
+    mode: Mode = OPEN,
 ) -> Value:
     fmt = target.format
     why = (*reasons, _NEIGHBOURS)
     if not target.is_float8:
-        return rounded(target, bounds, wild, why, zero, ieee)
+        return rounded(target, bounds, wild, why, zero, ieee, mode)
     low, high = bounds
     clipped = np.clip(low, -fmt.greatest, fmt.greatest)
     inside = (clipped, clipped if low is high else np.clip(high, -fmt.greatest, fmt.greatest))

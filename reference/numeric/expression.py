@@ -62,7 +62,9 @@ class _Evaluation:
             case ast.Select():
                 return chosen(self.evaluated(e.condition), self.evaluated(e.a), self.evaluated(e.b), self.floats.ieee)
             case ast.Convert():
-                return conversions.converted(self.evaluated(e.a), _component(e), self.watch, ieee=self.floats.ieee)
+                return conversions.converted(
+                    self.evaluated(e.a), _component(e), self.watch, ieee=self.floats.ieee, modes=self.floats.modes
+                )
             case ast.Bitcast():
                 return conversions.bitcast(self.evaluated(e.a), _component(e))
             case ast.Lookup():

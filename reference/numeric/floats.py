@@ -20,11 +20,13 @@ from cts.reference.numeric import intervals, specials
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, least_ulp, ulp
 from cts.reference.numeric.intervals import Interval
+from cts.reference.numeric.modes import OPEN, Mode, Modes
 from cts.reference.numeric.rounding import (
     NEIGHBOURS,
     binding,
     component_of,
     denormal,
+    flushed,
     operand,
     parts,
     replaced,
@@ -58,12 +60,27 @@ class Floats:
     """Arithmetic of one program.
 
     `loose` where it is undecorated; `ieee` where no fast math is allowed, so that conversions round as well
-    (NU-019), and infinities, NaNs and signs of zero are what IEEE 754 says (NU-020).
+    (NU-019), and infinities, NaNs and signs of zero are what IEEE 754 says (NU-020). `modes` are execution modes, which
+    programs that are not loose may have.
     """
 
-    def __init__(self, loose: bool, ieee: bool = False) -> None:
+    def __init__(self, loose: bool, ieee: bool = False, modes: Modes | None = None) -> None:
         self.loose = loose
         self.ieee = ieee
+        self.modes: Modes = {} if modes is None else modes
+
+    @property
+    def without_modes(self) -> Floats:
+        """The same without what execution modes say: of operations inside instructions that they need not bind."""
+        return Floats(self.loose, self.ieee) if self.modes else self
+
+    def mode(self, component: ComponentType) -> Mode:
+        """What binds operations on a type."""
+        return OPEN if self.loose else self.modes.get(component, OPEN)
+
+    def flushed(self, value: Value) -> Value:
+        """The result of a function that is bound by no mode but DenormFlushToZero (NU-043)."""
+        return flushed(value) if self.mode(component_of(value)).denormals == "flushed" else value
 
     def add(self, a: Value, b: Value) -> Value:
         return self._arithmetic(intervals.add, lambda x, y: x + y, np.minimum, a, b, specials.add)
@@ -73,6 +90,14 @@ class Floats:
 
     def mul(self, a: Value, b: Value) -> Value:
         return self._arithmetic(intervals.mul, lambda x, y: x * y, lambda x, y: x * y, a, b, specials.mul)
+
+    def times(self, a: Value, b: Value) -> Value:
+        """OpVectorTimesScalar and OpMatrixTimesScalar, which need not heed SignedZeroInfNanPreserve (NU-045)."""
+        component = component_of(a)
+        mode = self.mode(component)
+        if not mode.specials:
+            return self.mul(a, b)
+        return Floats(self.loose, self.ieee, {component: replace(mode, specials=False)}).mul(a, b)
 
     def div(self, a: Value, b: Value) -> Value:
         """OpFDiv: 2.5 ULP for divisors of moderate size, anything else beyond."""
@@ -91,14 +116,14 @@ class Floats:
         reasons = (*merged(a, b), f"OpFDiv is accurate to {_DIVISION_ULP} ULP (NU-011)")
         result = rounded(component, (low, high), wild, reasons, zero, self.ieee)
         if not self.loose:
-            result = binding(result)
+            result = self.flushed(binding(result))
             if not self.ieee:
                 return result
             ends = b.core
             point = (ends[0] == ends[1]) | np.isnan(ends[0])
             recomputed = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
             # Divisors that are an interval may lie where nothing is known of the quotient.
-            return loosened(recomputed, wild & ~point & ~np.isnan(x[0]), result.reasons)
+            return self.flushed(loosened(recomputed, wild & ~point & ~np.isnan(x[0]), result.reasons))
         first, second = _history(a, x_wild), _history(b, y_wild)
         magnitude = first.magnitude / np.where(wild, 1.0, least)
         unit = first.unit + second.unit + (_DIVISION_ULP + 1) * component.format.unit
@@ -110,7 +135,7 @@ class Floats:
         return self._moved(intervals.negate, a)
 
     def abs(self, a: Value) -> Value:
-        return self._moved(intervals.absolute, a)
+        return self._moved(intervals.absolute, a, keeps_specials=False)
 
     def min(self, a: Value, b: Value, number_wins: bool = False) -> Value:
         """FMin, whose result is either operand where one is a NaN, or NMin, where it is the other one."""
@@ -125,8 +150,13 @@ class Floats:
 
         Where one of these may be a NaN, or overflows, it may be anything.
         """
-        product = unstepped(self.mul(a, b))
-        result = self.add(product, c)
+        component = component_of(a)
+        # What is inherited is not correctly rounded (NU-044), nor bound to keep infinities and NaNs (NU-045).
+        inherited_mode = replace(self.mode(component).unrounded, specials=False)
+        # Denormals in between may be flushed or not where those of results must be (NU-043).
+        between = replace(inherited_mode, denormals="kept") if inherited_mode.denormals == "kept" else OPEN
+        product = unstepped(Floats(self.loose, self.ieee, {component: between}).mul(a, b))
+        result = Floats(self.loose, self.ieee, {component: inherited_mode}).add(product, c)
         if not self.ieee:
             return result
         infinite = np.zeros(result.shape, bool)
@@ -150,11 +180,12 @@ class Floats:
         down, up = error_bounds(component, (bottom, top), bound + 2 * np.maximum(np.abs(low), np.abs(high)))
         reasons = (*a.reasons, f"exp is accurate to {bound:g} + 2|x| ULP (NU-011)")
         result = rounded(component, (bottom - down, top + up), wild, reasons, None, self.ieee)
-        return specials.recomputed(result, _exp_of_infinity, (a,)) if self.ieee else result
+        return self.flushed(specials.recomputed(result, _exp_of_infinity, (a,)) if self.ieee else result)
 
     def compare(self, operation: str, a: Value, b: Value) -> Value:
         """A condition: unknown where the operands' intervals do not decide it."""
-        (x, x_wild), (y, y_wild) = operand(a), operand(b)
+        mode = self.mode(component_of(a))
+        (x, x_wild), (y, y_wild) = operand(a, mode), operand(b, mode)
         if not self.ieee or not (x_wild.any() or y_wild.any()):
             return decided(operation, x, y, x_wild | y_wild, merged(a, b))
         (x, x_nan, x_any), (y, y_nan, y_any) = _ordered(a, x), _ordered(b, y)
@@ -176,9 +207,11 @@ class Floats:
         special: specials.Function,
     ) -> Value:
         component = component_of(a)
-        (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a), parts(b)
+        mode = self.mode(component)
+        ieee = self.ieee or mode.specials
+        (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a, mode), parts(b, mode)
         wild = x_wild | y_wild
-        if not self.ieee:
+        if not ieee:
             x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
         if not self.loose:
             bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
@@ -189,8 +222,8 @@ class Floats:
                 # Of a set that has nothing but exact elements, results may be any that are rounded.
                 step = np.where(np.isnan(step) | ~beside_free((a, b), x_zero, y_zero), 0.0, step)
             reasons = (*merged(a, b), NEIGHBOURS)
-            result = binding(rounded(component, bounds, wild, reasons, zero, self.ieee), step)
-            return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
+            result = binding(rounded(component, bounds, wild, reasons, zero, ieee, mode), step)
+            return specials.recomputed(result, special, (a, b), mode=mode) if ieee and wild.any() else result
         fmt = component.format
         first, second = _history(a, x_wild), _history(b, y_wild)
         value = exact((first.lo, first.hi), (second.lo, second.hi))
@@ -209,28 +242,31 @@ class Floats:
             result = rounded(component, (value[0] - slack, value[1] + slack), wild, reasons)
         return replace(result, history=History(*_underflowed(value, fmt, 1.0, ~fits), total, terms, unit))
 
-    def _moved(self, move: Callable[[Interval], Interval], a: Value) -> Value:
-        bounds, zero, wild = parts(a)
-        result = rounded(component_of(a), move(bounds), wild, a.reasons, zero, self.ieee)
+    def _moved(self, move: Callable[[Interval], Interval], a: Value, keeps_specials: bool = True) -> Value:
+        mode = self.mode(component_of(a)).unrounded
+        ieee = self.ieee or (mode.specials and keeps_specials)
+        bounds, zero, wild = parts(a, mode)
+        result = rounded(component_of(a), move(bounds), wild, a.reasons, zero, ieee, mode)
         if not self.loose:
             result = stepped(result, np.where(beside_free([a]), step_of(a), 0.0)) if a.free is not None else result
-            return specials.recomputed(result, specials.moved(move), (a,)) if self.ieee and wild.any() else result
+            return specials.recomputed(result, specials.moved(move), (a,), mode=mode) if ieee and wild.any() else result
         if a.history is not None:
             h = a.history
             return replace(result, history=replace(h, **_bounds(move((h.lo, h.hi)))))
         return result
 
     def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value, number_wins: bool) -> Value:
-        (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a), parts(b)
+        mode = self.mode(component_of(a)).unrounded
+        (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a, mode), parts(b, mode)
         wild = x_wild | y_wild
         if not self.ieee:
             x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
         bounds, zero = _each(choose, (x, x_zero), (y, y_zero))
-        result = rounded(component_of(a), bounds, wild, merged(a, b), zero, self.ieee)
+        result = rounded(component_of(a), bounds, wild, merged(a, b), zero, self.ieee, mode)
         if not self.loose:
             result = stepped(result, np.minimum(step_of(a), step_of(b))) if result.free is not None else result
             special = specials.chosen(choose, number_wins)
-            return specials.recomputed(result, special, (a, b)) if self.ieee and wild.any() else result
+            return specials.recomputed(result, special, (a, b), mode=mode) if self.ieee and wild.any() else result
         if a.history is None and b.history is None:
             return result
         first, second = _history(a, x_wild), _history(b, y_wild)

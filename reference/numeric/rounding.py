@@ -9,27 +9,40 @@ import numpy as np
 from cts.model import ComponentType
 from cts.oracle.expectation import Freedom
 from cts.reference.numeric.arrays import U8, Mask
-from cts.reference.numeric.formats import F64, above, below, nearest, neighbours, ulp, with_infinities
+from cts.reference.numeric.formats import (
+    F64,
+    above,
+    below,
+    nearest,
+    nearest_even,
+    neighbours,
+    real,
+    ulp,
+    with_infinities,
+)
 from cts.reference.numeric.intervals import Interval
-from cts.reference.numeric.value import FREE, Value, stepped, with_freedom
+from cts.reference.numeric.modes import OPEN, Mode
+from cts.reference.numeric.value import FREE, Free, Value, stepped, with_freedom
 
 NEIGHBOURS = "either neighbour of the exact result (NU-012)"
 _NOT_PORTABLE = "no portable result: NaN, infinity or overflow (NU-013)"
 _OVERFLOWED = "beyond the greatest number: that or infinity (NU-012)"
 _ZERO = "either zero (NU-013)"
 _FLUSHED = "denormals may be flushed (NU-013)"
+_ROUNDED = {"nearest": "rounded to nearest even (NU-044)", "towards zero": "rounded towards zero (NU-044)"}
+_FLUSHED_SURELY = "denormal results are flushed (NU-043)"
 
 
-def operand(value: Value) -> tuple[Interval, Mask]:
+def operand(value: Value, mode: Mode = OPEN) -> tuple[Interval, Mask]:
     """The numbers that an operation may see of a float operand; and which elements are wild (as 0).
 
     Zero is among them where the operand is, or may be, a denormal that may be flushed.
     """
-    bounds, zero, wild = parts(value)
+    bounds, zero, wild = parts(value, mode)
     return spanned(bounds, zero), wild
 
 
-def parts(value: Value) -> tuple[Interval, Mask | None, Mask]:
+def parts(value: Value, mode: Mode = OPEN) -> tuple[Interval, Mask | None, Mask]:
     """A float operand as `Value.core` has it, where else it may be a zero (None: nowhere), and what is wild (as 0)."""
     low, high = value.core
     # `Value.wild` would look up the numbers once more.
@@ -37,7 +50,7 @@ def parts(value: Value) -> tuple[Interval, Mask | None, Mask]:
     bounds = low, low if value.free is None else high
     if wild.any():
         bounds = replaced(bounds, wild, 0.0)
-    zero = denormal(bounds, component_of(value).format.least)
+    zero = may_flush(bounds, component_of(value), mode)
     if value.free is not None:
         zero = zero | ((value.free.flags & Freedom.EITHER_ZERO != 0) & ~wild)
     return bounds, zero if zero.any() else None, wild
@@ -61,6 +74,13 @@ def denormal(bounds: Interval, least: float) -> Mask:
     return holds_denormal
 
 
+def may_flush(bounds: Interval, component: ComponentType, mode: Mode) -> Mask:
+    """Where an interval beside 0 holds a denormal, in a mode in which that may be flushed (NU-013, NU-042)."""
+    if mode.denormals == "kept":
+        return np.zeros(bounds[0].shape, bool)
+    return denormal(bounds, component.format.least)
+
+
 def replaced(bounds: Interval, mask: Mask, by: float) -> Interval:
     """The bounds, but a number where the mask is set."""
     low = np.where(mask, by, bounds[0])
@@ -74,12 +94,13 @@ def rounded(
     reasons: tuple[str, ...],
     zero: Mask | None = None,
     ieee: bool = False,
+    mode: Mode = OPEN,
 ) -> Value:
     """Results that are correctly rounded, whose exact values lie in an interval; `wild` ones may be anything.
 
     Those of the mask `zero` may also be a zero of either sign, and so may denormals, which may be flushed. With
     `ieee` the sign of an exact zero is that of its bounds, and what exceeds the greatest number is that or
-    infinity (NU-020, NU-021); else zeros have either sign, and what exceeds it is anything.
+    infinity (NU-020, NU-021); else zeros have either sign, and what exceeds it is anything. What `mode` says binds.
     """
     fmt = component.format
     lo, hi = exact
@@ -88,26 +109,36 @@ def rounded(
     else:
         low, high = below(component, lo), above(component, hi)
     inexact = low is not high
-    tiny = denormal(exact, fmt.least)
+    if mode.rounding is not None and inexact:
+        low, high = directed(component, lo, mode), directed(component, hi, mode)
+        if lo is hi:
+            bits, high = nearest(component, low), low
+    tiny = may_flush(exact, component, mode)
     beyond = np.abs(lo) > fmt.greatest if lo is hi else (hi > fmt.greatest) | (lo < -fmt.greatest)
     unknown = wild if ieee else wild | beyond
     infinite = ieee and beyond.any()
     if lo is not hi:
         with np.errstate(invalid="ignore"):
             middle = lo / 2 + hi / 2
-        bits = nearest(component, np.where(np.isnan(middle) if infinite else unknown, 0.0, middle))
+        middle = np.where(np.isnan(middle) if infinite else unknown, 0.0, middle)
+        bits = nearest(component, middle if mode.rounding is None else np.clip(middle, low, high))
     if unknown.any():
         bits = np.where(unknown, component.bits_dtype.type(0), bits)
-    if infinite:
+    if infinite and mode.rounding is not None:
+        low, high = _beyond(component, (lo, hi), (low, high), mode)
+        bits = with_infinities(component, bits, np.where(low == high, low, 0.0))
+    elif infinite:
         low = np.where((lo < -fmt.greatest) | (lo == np.inf), np.copysign(np.inf, lo), low)
         high = np.where((hi > fmt.greatest) | (hi == -np.inf), np.copysign(np.inf, hi), high)
         bits = with_infinities(component, bits, np.where(low == high, low, 0.0))
     flags = _flags(low, high, tiny if zero is None else tiny | zero, unknown, ieee)
     if not flags.any():
         return Value(component, bits)
-    some = reasons
+    some = tuple(r for r in reasons if mode.rounding is None or "(NU-012)" not in r)
+    if inexact and mode.rounding is not None:
+        some += (_ROUNDED[mode.rounding],)
     if not inexact:
-        some = tuple(r for r in reasons if r != NEIGHBOURS)
+        some = tuple(r for r in some if r != NEIGHBOURS)
     if tiny.any():
         some += (_FLUSHED,)
     if unknown.any():
@@ -116,7 +147,51 @@ def rounded(
         some += (_OVERFLOWED,)
     if (flags & Freedom.EITHER_ZERO).any():
         some += (_ZERO,)
-    return with_freedom(component, bits, flags, (low, high), tuple(dict.fromkeys(some)))
+    result = with_freedom(component, bits, flags, (low, high), tuple(dict.fromkeys(some)))
+    return flushed(result) if mode.denormals == "flushed" else result
+
+
+def directed(component: ComponentType, numbers: F64, mode: Mode) -> F64:
+    """The numbers, rounded as the mode says to the finite numbers of a type."""
+    if mode.rounding == "nearest":
+        return real(component, nearest_even(component, numbers))
+    return np.where(np.signbit(numbers), above(component, numbers), below(component, numbers))
+
+
+def _beyond(component: ComponentType, exact: Interval, rounded_to: Interval, mode: Mode) -> Interval:
+    """The bounds with infinities where IEEE 754 gives one: towards zero of infinity alone (NU-044)."""
+    fmt = component.format
+    first = (fmt.greatest + fmt.beyond) / 2 if mode.rounding == "nearest" else np.inf
+    low, high = (
+        np.where(np.abs(e) >= first, np.copysign(np.inf, e), r) for e, r in zip(exact, rounded_to, strict=True)
+    )
+    return (low, low) if exact[0] is exact[1] else (low, high)
+
+
+def flushed(value: Value) -> Value:
+    """Results of which denormals become zeros of either sign (NU-043); what may be of either sign stays as it is."""
+    component = component_of(value)
+    least = component.format.least
+    low, high = value.core
+    known = ~np.isnan(low) & (value.flags & Freedom.ANY == 0)
+    inside = known & (low > -least) & (high < least) & ((low != 0) | (high != 0))
+    above_zero = known & ~inside & (low > 0) & (low < least)
+    below_zero = known & ~inside & (high < 0) & (high > -least)
+    if not (inside | above_zero | below_zero).any():
+        return value
+    bits = np.where(inside, component.bits_dtype.type(0), value.bits)
+    low = np.where(inside, 0.0, np.where(above_zero, least, low))
+    high = np.where(inside, 0.0, np.where(below_zero, -least, high))
+    near = np.clip(np.where(np.isfinite(low), low, 0.0), -component.format.greatest, component.format.greatest)
+    bits = np.where(above_zero, nearest(component, near), bits)
+    near = np.clip(np.where(np.isfinite(high), high, 0.0), -component.format.greatest, component.format.greatest)
+    bits = np.where(below_zero, nearest(component, near), bits)
+    changed = inside | above_zero | below_zero
+    flags = np.where(changed, value.flags | np.uint8(FREE | Freedom.EITHER_ZERO), value.flags).astype(np.uint8)
+    reasons = tuple(r for r in value.reasons if r != _FLUSHED)
+    free = value.free or Free(flags, low, high)
+    free = replace(free, flags=flags, lo=low, hi=high, reasons=(*reasons, _FLUSHED_SURELY), placed=False)
+    return Value(component, bits, free, value.history)
 
 
 def binding(value: Value, step: F64 | None = None) -> Value:

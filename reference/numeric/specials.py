@@ -18,7 +18,8 @@ from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64
 from cts.reference.numeric.intervals import Interval
-from cts.reference.numeric.rounding import component_of, denormal, rounded
+from cts.reference.numeric.modes import OPEN, Mode
+from cts.reference.numeric.rounding import component_of, may_flush, rounded
 from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where
 
 #: From numbers, perhaps infinite or NaN, to every result: bounds, NaN twice where that is the result.
@@ -30,7 +31,9 @@ _NAN = "NaN of any sign and payload (NU-020)"
 ANYTHING: tuple[tuple[float, float], ...] = ((-np.inf, np.inf), (np.nan, np.nan))
 
 
-def recomputed(result: Value, function: Function, operands: Sequence[Value], mask: Mask | None = None) -> Value:
+def recomputed(
+    result: Value, function: Function, operands: Sequence[Value], mask: Mask | None = None, mode: Mode = OPEN
+) -> Value:
     """A result whose elements with an infinite or NaN operand (and those of a mask) are what a function says.
 
     Elements of which an operand may be anything stay as they are.
@@ -46,21 +49,27 @@ def recomputed(result: Value, function: Function, operands: Sequence[Value], mas
         return result
     picked = [v.stored.broadcast(result.shape).map(lambda a: a[indices]) for v in operands]
     with np.errstate(all="ignore"):
-        results = [r for points in itertools.product(*map(_candidates, picked)) for r in function(*points)]
+        results = [
+            r for points in itertools.product(*(_candidates(v, mode) for v in picked)) for r in function(*points)
+        ]
     # Of an interval, all that lies between the results of its bounds is a result: a zero among these is not alone.
     # But between the greatest number and infinity there is nothing.
     greatest = component_of(result).format.greatest
     connected = np.zeros(indices[0].shape, bool)
     for low, high in (v.core for v in picked):
         connected |= (low < high) & (low < greatest) & (high > -greatest)
-    exact = enclosed(component_of(result), results, merged(*picked), connected)
+    exact = enclosed(component_of(result), results, merged(*picked), connected, mode)
     place = np.zeros(result.shape, np.int64)
     place[indices] = np.arange(indices[0].size)
     return where(some & ~unknown, exact.map(lambda a: a[place]), result.stored)
 
 
 def enclosed(
-    component: ComponentType, results: Sequence[Interval], reasons: tuple[str, ...], connected: Mask | None = None
+    component: ComponentType,
+    results: Sequence[Interval],
+    reasons: tuple[str, ...],
+    connected: Mask | None = None,
+    mode: Mode = OPEN,
 ) -> Value:
     """Values that may be any of several results of each element, rounded to a type.
 
@@ -80,7 +89,7 @@ def enclosed(
     if connected is not None:
         low = np.where(zero & has & connected, np.minimum(low, 0.0), low)
         high = np.where(zero & has & connected, np.maximum(high, 0.0), high)
-    known = rounded(component, (low, high), np.zeros(shape, bool), reasons, either, ieee=True)
+    known = rounded(component, (low, high), np.zeros(shape, bool), reasons, either, ieee=True, mode=mode)
     if not unordered.any():
         return known
     alone = unordered & ~has & ~zero
@@ -93,13 +102,13 @@ def enclosed(
     return where(nothing, anything(component, shape, reasons), value) if nothing.any() else value
 
 
-def _candidates(value: Value) -> list[F64]:
+def _candidates(value: Value, mode: Mode) -> list[F64]:
     """Numbers between which, and at which, all that an operand may be lies; where it is none of one kind, another."""
     low, high = value.core
     candidates = [low]
     if value.free is not None and not np.array_equal(low, high, equal_nan=True):
         candidates.append(high)
-    zero = denormal((low, high), component_of(value).format.least) | ((low < 0) & (high > 0))
+    zero = may_flush((low, high), component_of(value), mode) | ((low < 0) & (high > 0))
     nan = np.zeros(value.shape, bool)
     if value.free is not None:
         zero = zero | (value.free.flags & Freedom.EITHER_ZERO != 0)

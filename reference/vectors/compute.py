@@ -128,11 +128,11 @@ def _of_floats(what: VectorOperation, a: Value, rest: list[Value], operation: Op
         case _O.Exp:
             return floats.exp(a)
         case _O.Log:
-            return transcendental.log(a, floats.ieee)
+            return floats.flushed(transcendental.log(a, floats.ieee))
         case _O.Tanh:
-            return transcendental.tanh(a, floats.ieee)
+            return floats.flushed(transcendental.tanh(a, floats.ieee))
         case _O.Atan:
-            return transcendental.atan(a, floats.ieee)
+            return floats.flushed(transcendental.atan(a, floats.ieee))
         case _:
             raise AssertionError(f"{what.value} of floats: typing refuses it")
 
@@ -193,15 +193,20 @@ def _check_clamp(least: Value, most: Value, watch: Watch) -> None:
 def _times_scalar(i: VectorTimesScalar, operation: Operation) -> Value:
     """CV-012."""
     scalar = operation.scalars["value"] if i.scalar is None else operation.values[i.scalar]
-    return operation.floats.mul(operation.values[i.vector], scalar)
+    return operation.floats.times(operation.values[i.vector], scalar)
 
 
 @computed.register
 def _convert(i: VectorConvert, operation: Operation) -> Value:
     """CV-012."""
-    ieee = operation.floats.ieee
+    floats = operation.floats
     return conversions.instructed(
-        i.operation.value, operation.values[i.vector], i.component, operation.watch, ieee=ieee
+        i.operation.value,
+        operation.values[i.vector],
+        i.component,
+        operation.watch,
+        ieee=floats.ieee,
+        modes=floats.modes,
     )
 
 

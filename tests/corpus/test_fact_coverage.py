@@ -40,6 +40,8 @@ NOT_TESTABLE = {
     "TA-061": "all of it is undefined; there is no defined edge to stand on",
     "TA-062": "all of it is undefined; there is no defined edge to stand on",
     "TA-074": "its defined edge is DV-014",
+    "NU-041": "a ban: a case that breaks it is malformed",
+    "NU-047": "a device's properties: the tests of capabilities match cases with them",
     "NU-024": "a device's properties: the Vulkan driver's tests check what it asks for",
     "VK-010": "a device's features: the tests of capabilities check what a case needs",
     "VK-011": "a device's features: the Vulkan driver's tests check what it asks for",

@@ -9,7 +9,7 @@ import pytest
 from cts.drivers.emulator import vm
 from cts.drivers.emulator.callbacks import Program, program
 from cts.drivers.emulator.matrices.scalar import ScalarMachine
-from cts.drivers.emulator.numbers import FLUSH, ROUNDING, ROUNDINGS, SETTINGS, TYPE_NUMBERS
+from cts.drivers.emulator.numbers import FLUSH_OF, ROUNDING_OF, ROUNDINGS, SETTINGS, TYPE_NUMBERS
 from cts.model import ComponentType
 
 T = ComponentType
@@ -26,7 +26,7 @@ def conversion(source: ComponentType, target: ComponentType, saturate: bool = Fa
 
 def converted(bits: npt.NDArray[Any], made: Program, rounding: str = "rne", flush: bool = False) -> npt.NDArray[Any]:
     settings = np.zeros(SETTINGS, np.int64)
-    settings[ROUNDING], settings[FLUSH] = ROUNDINGS[rounding], flush
+    settings[ROUNDING_OF : ROUNDING_OF + 5], settings[FLUSH_OF : FLUSH_OF + 5] = ROUNDINGS[rounding], flush
     found, _ = ScalarMachine(settings, False, 0).run(made, [(bits.astype(np.uint32), None)])
     return found
 

@@ -58,6 +58,8 @@ class _Reader:
 
     def found(self) -> Iterator[str]:
         yield f"float controls {self.case.float_controls.value}"
+        for modes in self.case.float_modes.values():
+            yield from (f"float mode {mode.value}" for mode in modes)
         for kind in {self.shape(n).scope.value for n, t in self.types.items() if isinstance(t, m.MatrixShape)}:
             yield f"{kind} scope, subgroups " + ("1" if self.case.dispatch.subgroups == 1 else "several")
         for i in self.case.program:

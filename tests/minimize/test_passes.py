@@ -42,6 +42,9 @@ buffers:
 """
 LOAD = f"  - {{op: MatrixLoad, id: m, type: {A}, buffer: src, stride: 8}}\n"
 STORE = "  - {op: MatrixStore, matrix: m, buffer: dst, stride: 8}\n"
+#: More than one mode, and more than one width.
+MODES = "float_modes: {float16: [DenormPreserve, RoundingModeRTZ], float32: [RoundingModeRTE]}\n"
+
 COPY = HEAD + BUFFERS + "program:\n" + LOAD + STORE
 
 PER_ELEMENT = (
@@ -176,6 +179,7 @@ EXAMPLES = {
     "reset_workgroup_shape": Example(COPY.replace(HEAD, HEAD + SHAPED), lambda case: case.dispatch.subgroups == 4),
     "shrink_dispatch": Example(COPY.replace(HEAD, HEAD + "dispatch: {workgroups: [5, 1, 1]}\n"), two_groups),
     "drop_float_controls": Example(COPY.replace(HEAD, HEAD + "float_controls: FastMathNone\n")),
+    "drop_float_modes": Example(COPY.replace(HEAD, HEAD + MODES)),
     "reset_opaque_matrices": Example(VECTORS, multiplies_by_w),
     "merge_slices": Example(TENSOR, slices_from_3),
     "fold_pointers": Example(POINTER, stores_from_8),

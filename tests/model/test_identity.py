@@ -120,7 +120,7 @@ def spelled_out(value: Any) -> Any:
         found = tag | {encoded: spelled_out(getattr(value, name)) for name, encoded in fields}
         return dict(reversed(found.items()))
     if isinstance(value, dict):
-        return {key: spelled_out(item) for key, item in reversed(value.items())}
+        return {msgspec.to_builtins(key): spelled_out(item) for key, item in reversed(value.items())}
     if isinstance(value, tuple):
         return [spelled_out(item) for item in value]
     return msgspec.to_builtins(value)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterator
 
 from cts.export.cannot import CannotExpress
 from cts.export.glsl import memory
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.shader import Shader
 from cts.model import Case, FloatControls, SizeBy
+from cts.spirv.grammar import grammar
 from cts.spirv.lower import lower
 
 #: How glslang is called on it, for the head of the shader.
@@ -34,10 +36,13 @@ def glsl(case: Case, subgroup_size: int) -> str:
     for shader.at, instruction in enumerate(case.program):
         write_instruction(instruction, shader)
     memory.copy_out(shader)
+    modes = list(_modes(case))
+    if modes:
+        shader.extensions.add("GL_EXT_spirv_intrinsics")
     functions = [text for _, text in shader.functions.values()]
     sections = (
         [*_head(shader), *(f"#extension {e} : require" for e in sorted(shader.extensions))],
-        [size],
+        [size, *modes],
         shader.spec_constants,
         shader.buffer_lines,
         shader.type_lines,
@@ -60,6 +65,14 @@ def _local_size(shader: Shader, extents: tuple[int, int, int]) -> str:
     if by not in (SizeBy.LocalSize, SizeBy.SpecLocalSizeId):
         shader.notes.append(f"the workgroup's size is not given by {by.value}")
     return f"layout({', '.join(parts)}) in;"
+
+
+def _modes(case: Case) -> Iterator[str]:
+    """The float execution modes, which have no words of their own in GLSL."""
+    for width, listed in case.float_modes.items():
+        for mode in listed:
+            number, capability = (grammar().value(kind, mode.value) for kind in ("ExecutionMode", "Capability"))
+            yield f"spirv_execution_mode(capabilities = [{capability}], {number}, {width.bits});  // {mode.value}"
 
 
 def _head(shader: Shader) -> list[str]:

@@ -9,6 +9,7 @@ from cts.model import Case
 from cts.reduction.interface import CasePass, InstructionPass, Pass
 from cts.reduction.passes import (
     drop_float_controls,
+    drop_float_modes,
     fill_with_counts,
     flatten_blocks,
     fold_pointers,
@@ -97,6 +98,7 @@ DETAILS: tuple[Pass, ...] = (
     _case(reset_workgroup_shape),
     _case(shrink_dispatch),
     _case(drop_float_controls),
+    _case(drop_float_modes),
     _case(reset_opaque_matrices),
     _case(merge_slices),
     _case(fold_pointers),

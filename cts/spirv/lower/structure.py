@@ -16,6 +16,8 @@ from cts.model import (
     ComponentType,
     Dispatch,
     FloatControls,
+    FloatMode,
+    FloatWidth,
     Instruction,
     Scalar,
     SpecNumber,
@@ -71,6 +73,7 @@ class Structure(Struct, frozen=True):
     functions: tuple[tuple[str, AnyFunction], ...] = ()
     float_controls: FloatControls = FloatControls.Undecorated
     workgroup: Dispatch = Dispatch()
+    float_modes: tuple[tuple[FloatWidth, tuple[FloatMode, ...]], ...] = ()
     sets: Sets | None = None
 
 
@@ -87,6 +90,7 @@ def structure_of(case: Case, sets: Sets | None = None) -> Structure:
         tuple((name, f) for name, f in case.functions.items() if name in named),
         case.float_controls,
         msgspec.structs.replace(case.dispatch, workgroups=(1, 1, 1), subgroup_size=None),
+        tuple(case.float_modes.items()),
         sets,
     )
 

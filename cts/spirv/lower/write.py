@@ -32,6 +32,10 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
     op("OpEntryPoint", "GLCompute", main, "main", *lowering.interface)
     if structure.float_controls is FloatControls.FastMathNone:
         _no_fast_math(lowering, main)
+    for width, modes in structure.float_modes:
+        for mode in modes:
+            module.capability(mode.value)
+            op("OpExecutionMode", main, mode.value, width.bits)
     # A decode function takes a physical pointer, whatever the buffers are (GL-001).
     addresses = module.declared("OpCapability", "PhysicalStorageBufferAddresses") is not None
     op("OpMemoryModel", "PhysicalStorageBuffer64" if addresses else "Logical", "Vulkan")

@@ -69,7 +69,9 @@ class Machine:
         self._layouts: dict[str, Ints] = {}
         self._views: dict[str, Ints] = {}
         self.matrices: dict[str, Matrix] = {}
-        scalars = ScalarMachine(settings_of(options, case.float_controls), elides(options), options.mutant)
+        scalars = ScalarMachine(
+            settings_of(options, case.float_controls, case.float_modes), elides(options), options.mutant
+        )
         self._context = Context(case, options, instances, operands, scalars, self.matrices)
         self._flow = Flow(case.program, instances, operands, self, options.mutant)
 

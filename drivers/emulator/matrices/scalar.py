@@ -14,13 +14,18 @@ from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.registers import Floats, Registers
 from cts.drivers.emulator.matrices.state import Ints
 from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.mutants import numbers as n
 from cts.drivers.emulator.numbers import Settings
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vm import NO_FAULT, call
-from cts.model import FloatControls
+from cts.model import FloatControls, FloatMode, FloatModes, FloatWidth
 
 #: Bit patterns, and the values before rounding where they are kept.
 Elements: TypeAlias = tuple[Registers, Floats | None]
+
+#: How many float types there are, and the numbers of those that modes are for.
+_FLOATS = 5
+_TYPES = {FloatWidth.float16: numbers.FLOAT16, FloatWidth.float32: numbers.FLOAT32}
 
 _NO_WIDE = np.empty((0, 0))
 _NO_BYTES = np.empty(0, np.uint8)
@@ -32,8 +37,8 @@ class OutsideMemoryError(Exception):
     """A decode function read outside the buffer's memory, for the element `args[0]`."""
 
 
-def settings_of(options: Options, controls: FloatControls) -> Settings:
-    """How floats are rounded, and which roundings are left out (NU-012, NU-013, NU-017..NU-021)."""
+def settings_of(options: Options, controls: FloatControls, modes: FloatModes) -> Settings:
+    """How floats are rounded, and which roundings are left out (NU-012, NU-013, NU-017..NU-021, NU-040..NU-045)."""
     settings = np.zeros(numbers.SETTINGS, np.int64)
     settings[numbers.ROUNDING] = numbers.ROUNDINGS[options.rounding]
     settings[numbers.FLUSH] = options.denormals == "flush"
@@ -42,11 +47,44 @@ def settings_of(options: Options, controls: FloatControls) -> Settings:
     if controls is not FloatControls.FastMathNone:
         settings[numbers.ZEROS] = numbers.ZERO_SIGNS[options.zeros]
     elided = options.contract == "on"
-    strict_sums, strict_conversions = (options.mutant == n for n in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED))
+    strict_sums, strict_conversions = (
+        options.mutant == bug for bug in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED)
+    )
     settings[numbers.WIDE_ARITHMETIC] = strict_sums or (elided and controls is FloatControls.Undecorated)
     settings[numbers.WIDE_CONVERSIONS] = strict_conversions or (elided and controls is not FloatControls.FastMathNone)
     settings[numbers.WIDE_BFLOAT16] = elided
+    for first, default in (
+        (numbers.ROUNDING_OF, numbers.ROUNDING),
+        (numbers.FLUSH_OF, numbers.FLUSH),
+        (numbers.ZEROS_OF, numbers.ZEROS),
+    ):
+        settings[first : first + _FLOATS] = settings[default]
+    for width, listed in modes.items():
+        for mode in listed:
+            _declare(settings, width, mode, options.mutant)
     return settings
+
+
+def _declare(settings: Settings, width: FloatWidth, mode: FloatMode, bug: int) -> None:
+    """What an execution mode changes for the type of its width: float64 has no type here, bfloat16 no mode."""
+    t = _TYPES.get(width)
+    if bug == n.MODES_OF_FLOAT16_FOR_FLOAT32:
+        t = {FloatWidth.float16: numbers.FLOAT32}.get(width)
+    if t is None or (bug == n.DENORM_FLUSH_IGNORED and mode is FloatMode.DenormFlushToZero):
+        return
+    if bug == n.RTZ_IS_RTE and mode is FloatMode.RoundingModeRTZ:
+        mode = FloatMode.RoundingModeRTE
+    match mode:
+        case FloatMode.DenormPreserve:
+            settings[numbers.FLUSH_OF + t] = bug == n.DENORM_PRESERVE_FLUSHES
+        case FloatMode.DenormFlushToZero:
+            settings[numbers.DEMANDED_OF + t] = True
+        case FloatMode.SignedZeroInfNanPreserve:
+            settings[numbers.ZEROS_OF + t] = numbers.IEEE_ZEROS
+        case FloatMode.RoundingModeRTE:
+            settings[numbers.ROUNDING_OF + t] = numbers.NEAREST
+        case FloatMode.RoundingModeRTZ:
+            settings[numbers.ROUNDING_OF + t] = numbers.TOWARDS_ZERO
 
 
 def elides(options: Options) -> bool:

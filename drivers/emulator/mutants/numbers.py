@@ -53,6 +53,17 @@ FLOAT16_DENORMALS_HALVED = conversion(
 )
 FCONVERT_ZERO_POSITIVE = conversion("fconvert-zero-positive", "conversions between floats make 0 of -0")
 
+# Float execution modes (scalar.py; conversions: vm.py, vectors/elements.py)
+RTZ_IS_RTE = arithmetic("rtz-is-rte", "RoundingModeRTZ is taken for RoundingModeRTE")
+DENORM_PRESERVE_FLUSHES = arithmetic("denorm-preserve-flushes", "denormals are flushed in spite of DenormPreserve")
+DENORM_FLUSH_IGNORED = arithmetic("denorm-flush-ignored", "DenormFlushToZero does nothing")
+MODES_OF_FLOAT16_FOR_FLOAT32 = arithmetic(
+    "modes-of-float16-for-float32", "the float modes of float16 are taken for those of float32, which are lost"
+)
+RTZ_CONVERSIONS_NEAREST = conversion(
+    "rtz-conversions-nearest", "RoundingModeRTZ is for arithmetic alone: conversions round to nearest"
+)
+
 # Reductions (compute.py)
 REDUCE_EXTREME_STARTS_FINITE = reduction(
     "reduce-extreme-starts-finite", "maxima start from the least finite number, minima from the greatest"

@@ -11,12 +11,14 @@ from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import (
     E4M3,
     IEEE_ZEROS,
+    NEAREST,
     NEGATIVE_ZEROS,
-    ROUNDING,
+    ROUNDING_OF,
+    TOWARDS_ZERO,
     TYPE_NUMBERS,
     WIDE_ARITHMETIC,
     WIDE_CONVERSIONS,
-    ZEROS,
+    ZEROS_OF,
     Settings,
 )
 from cts.drivers.emulator.vectors import functions, number_bugs
@@ -25,6 +27,7 @@ from cts.drivers.emulator.vectors.registers import (
     Ints,
     Vector,
     bits_of,
+    demanded,
     floats_of,
     without_denormals,
     wrapped_bits,
@@ -87,7 +90,7 @@ class Elements:
         mistaken = number_bugs.results(operation, given, values, computed.component, self.bug)
         if mistaken is values:
             return computed
-        return computed.with_registers(bits_of(mistaken, computed.component, int(self.settings[ROUNDING])))
+        return computed.with_registers(bits_of(mistaken, computed.component, self._rounding(computed.component)))
 
     def times(self, vector: Vector, scalars: Floats) -> Vector:
         """Every component times the invocation's scalar (invocations, 1)."""
@@ -98,21 +101,27 @@ class Elements:
     def _rounded(self, values: Floats, component: ComponentType) -> Floats:
         if self.settings[WIDE_ARITHMETIC]:
             return values
-        return floats_of(bits_of(values, component, int(self.settings[ROUNDING])), component)
+        return floats_of(bits_of(values, component, self._rounding(component)), component)
 
     def _held(self, values: Floats, component: ComponentType, like: Vector, exact: bool = False) -> Vector:
         """A vector of results, rounded unless that is elided; zeros and denormals as this run has them."""
-        values = values if exact else self._zeros(self._flushed(self._rounded(values, component), component))
-        bits = bits_of(values, component, int(self.settings[ROUNDING]))
+        if not exact:
+            values = self._zeros(self._flushed(self._rounded(values, component), component), component)
+        values = demanded(values, component, self.settings)
+        bits = bits_of(values, component, self._rounding(component))
         return replace(like, component=component, registers=bits, wide=values if self.elides else None)
+
+    def _rounding(self, component: ComponentType) -> int:
+        return int(self.settings[ROUNDING_OF + TYPE_NUMBERS[component]])
 
     def _flushed(self, values: Floats, component: ComponentType) -> Floats:
         return values if self.settings[WIDE_ARITHMETIC] else without_denormals(values, component, self.settings)
 
-    def _zeros(self, values: Floats) -> Floats:
-        if self.settings[ZEROS] == IEEE_ZEROS:
+    def _zeros(self, values: Floats, component: ComponentType) -> Floats:
+        sign = self.settings[ZEROS_OF + TYPE_NUMBERS[component]]
+        if sign == IEEE_ZEROS:
             return values
-        return np.where(values == 0, -0.0 if self.settings[ZEROS] == NEGATIVE_ZEROS else 0.0, values)
+        return np.where(values == 0, -0.0 if sign == NEGATIVE_ZEROS else 0.0, values)
 
     def _of_ints(
         self, operation: VectorOperation, operands: list[Vector]
@@ -159,11 +168,15 @@ class Elements:
         given = values
         if source.component.is_float:
             values = without_denormals(values, source.component, self.settings)
-        bits = bits_of(values, target, int(self.settings[ROUNDING]))
+        rounding = self._rounding(target)
+        if self.bug == s.RTZ_CONVERSIONS_NEAREST and rounding == TOWARDS_ZERO:
+            rounding = NEAREST
+        bits = bits_of(values, target, rounding)
         if not self.settings[WIDE_CONVERSIONS] or TYPE_NUMBERS[target] >= E4M3:
             values = without_denormals(floats_of(bits, target), target, self.settings)
+            values = demanded(values, target, self.settings)
             values = number_bugs.converted(given, values, source.component, target, self.bug)
-            bits = bits_of(values, target, int(self.settings[ROUNDING]))
+            bits = bits_of(values, target, rounding)
         return replace(source, component=target, registers=bits, wide=values if self.elides else None)
 
     def bitcast(self, target: ComponentType, source: Vector) -> Vector:

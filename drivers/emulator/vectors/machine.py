@@ -61,7 +61,7 @@ class VectorMachine:
         self._bug = options.mutant
         self._shape = options.opaque
         self._operands = operands
-        settings = settings_of(options, case.float_controls)
+        settings = settings_of(options, case.float_controls, case.float_modes)
         self._elements = Elements(settings, elides(options), options.fma == "fused", options.mutant)
         self._multiplier = Multiplier(memory, lanes, options, settings)
         self._accumulator = Accumulator(memory, instances, lanes, options, settings)

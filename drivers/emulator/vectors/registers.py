@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator.numbers import E4M3, FLUSH, TYPE_NUMBERS, Settings
+from cts.drivers.emulator.numbers import DEMANDED_OF, E4M3, FLUSH_OF, TYPE_NUMBERS, Settings
 from cts.drivers.emulator.vectors.kernels import patterns
 from cts.model import ComponentType
 
@@ -93,6 +93,16 @@ def wrapped_bits(values: Ints, component: ComponentType) -> Registers:
 
 def without_denormals(values: Floats, component: ComponentType, settings: Settings) -> Floats:
     """The values, zeros in place of denormals that are flushed (NU-013; never float8, NU-015)."""
-    if not settings[FLUSH] or TYPE_NUMBERS[component] >= E4M3:
+    return _without(values, component, settings, FLUSH_OF)
+
+
+def demanded(values: Floats, component: ComponentType, settings: Settings) -> Floats:
+    """The values, zeros in place of denormal results where these must be flushed (NU-043)."""
+    return _without(values, component, settings, DEMANDED_OF)
+
+
+def _without(values: Floats, component: ComponentType, settings: Settings, places: int) -> Floats:
+    t = TYPE_NUMBERS[component]
+    if t >= E4M3 or not settings[places + t]:
         return values
     return np.where(np.abs(values) < component.format.least, 0.0 * values, values)

@@ -6,6 +6,7 @@ import numpy as np
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
+from cts.drivers.interpreter.float_modes import controlled
 from cts.drivers.interpreter.handlers.matrices.strided import matrix_type
 from cts.drivers.interpreter.machine import Machine, matrix_of
 from cts.drivers.interpreter.matrices.products import Signs, multiply_add_floats, multiply_add_integers
@@ -69,7 +70,7 @@ def element_wise(c: Compiler, i: Instruction) -> Step:
     t = _arithmetic_type(c, i, ty.Float if i.name.startswith("OpF") else ty.Int)
     if any(c.declared.type(id_) != t for id_ in i.ids):
         raise Malformed("operands and result must be of one type (KM-017)")
-    operation = lookup().pure[i.opcode](c.declared, i)
+    operation = controlled(c.declared, i, lookup().pure[i.opcode](c.declared, i))
     result, operands, dtype = i.result, i.ids, t.component.dtype
 
     def run(m: Machine) -> None:
@@ -88,12 +89,13 @@ def times_scalar(c: Compiler, i: Instruction) -> Step:
     if matrix_type(c, matrix) != t or c.declared.type(scalar) != t.component:
         raise Malformed("the matrix must be of the result type and the scalar of its component type (KM-017)")
     result, dtype = i.result, t.component.dtype
+    product = controlled(c.declared, i, np.multiply)
 
     def run(m: Machine) -> None:
         instances = m.topology.scopes[t.scope]
         instances.active(m.mask)
         factor = instances.value(m.registers[scalar], m.mask)[:, None, None]
-        products = np.multiply(matrix_of(m, matrix).bits.view(dtype), factor)
+        products = product(matrix_of(m, matrix).bits.view(dtype), factor)
         m.registers[result] = Matrix(products.view(t.bits), t.scope)
 
     return run

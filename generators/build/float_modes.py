@@ -1,0 +1,45 @@
+"""Float execution modes of generated cases."""
+
+from __future__ import annotations
+
+from cts.capabilities import Capabilities
+from cts.choices import Choices
+from cts.model import FloatControls, FloatMode, FloatWidth
+
+#: One in so many strict cases has no modes; of the others, in which none is judged (NU-046), one in so many has some.
+_WITHOUT, _UNDECORATED = 2, 8
+
+_WIDTHS = (FloatWidth.float16, FloatWidth.float32)
+
+#: What a width has of each kind, the simplest first.
+_ROUNDINGS: tuple[tuple[FloatMode, ...], ...] = ((), (FloatMode.RoundingModeRTZ,), (FloatMode.RoundingModeRTE,))
+_DENORMS: tuple[tuple[FloatMode, ...], ...] = ((), (FloatMode.DenormPreserve,), (FloatMode.DenormFlushToZero,))
+
+
+def draw_float_modes(
+    choices: Choices, capabilities: Capabilities, controls: FloatControls
+) -> dict[FloatWidth, tuple[FloatMode, ...]]:
+    """Modes that the device has: in half of the cases in which they are judged, in few others.
+
+    Each width has each rounding and each treatment of denormals in a third of these, or none, and keeps signs of
+    zero, infinities and NaNs in a third where float_controls does not say so already.
+    """
+    support = capabilities.float_modes
+    if not support.modes:
+        return {}
+    if not (choices.rarely(_UNDECORATED if controls is FloatControls.Undecorated else _WITHOUT)):
+        return {}
+    kinds = choices.record(2, 2, 2, 2, 2, 2)
+    drawn: dict[FloatWidth, tuple[FloatMode, ...]] = {}
+    for n, width in enumerate(_WIDTHS):
+        rounding, denormals, special = kinds[3 * n : 3 * n + 3]
+        listed = [*_ROUNDINGS[rounding], *_DENORMS[denormals]]
+        if special == 2 and controls is not FloatControls.FastMathNone:
+            listed.append(FloatMode.SignedZeroInfNanPreserve)
+        if modes := tuple(m for m in listed if (m, width) in support.modes):
+            drawn[width] = modes
+    if any(support.missing(drawn)):
+        # Widths that must agree: all have what the first one has.
+        shared = drawn.get(_WIDTHS[0], ())
+        drawn = dict.fromkeys(_WIDTHS, shared) if shared else {}
+    return {} if any(support.missing(drawn)) else drawn
