@@ -224,7 +224,7 @@ def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | S
 
 
 def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
-    """The ids that each instruction of a well-formed program gives a value: of loops and what ends or leaves them, too."""
+    """The ids that each instruction of a well-formed program gives a value, also loops and what ends or leaves them."""
     ids: list[tuple[str, ...]] = []
     opened: list[tuple[str, ...]] = []
     for instruction in program:

@@ -73,7 +73,7 @@ def loop(instruction: Loop, lowering: Lowering) -> None:
     assert isinstance(end, EndLoop)
     program = lowering.structure.program
     exits = {type(program[i]) for i in exits_of(program, lowering.instruction_index)}
-    behind = {c.id: lowering.forward.pop(c.id, None) or lowering.module.id() for c in instruction.carry}
+    behind = {c.id: lowering.forward.pop(c.id, Id(0)) or lowering.module.id() for c in instruction.carry}
     # Behind a loop that may be left by a Break, what it carries is another OpPhi.
     carried = {name: lowering.module.id() for name in behind} if Break in exits else behind
     before = lowering.block
