@@ -17,9 +17,12 @@ from cts.model import (
     AnyInstruction,
     BlockEnd,
     BlockStart,
+    Break,
     Case,
+    Continue,
     EndIf,
     EndLoop,
+    Exit,
     If,
     LayoutInstruction,
     MatrixConvertUse,
@@ -32,10 +35,12 @@ from cts.model import (
     SpecNumber,
     Use,
     ViewInstruction,
+    exits_of,
     references,
     renamed,
     types_of,
 )
+from cts.model.instructions import defined_ids
 from cts.model.operand import Factors
 
 
@@ -212,6 +217,22 @@ def _replaced(body: str, names: dict[str, str]) -> str:
     return re.sub(rf"\b({'|'.join(names)})\b", lambda m: names[m.group()], body)
 
 
+def _exit(case: Case, at: int) -> Iterator[Change]:
+    """A Break or Continue that is never taken, always taken, taken for the other, or changes nothing carried."""
+    i = case.program[at]
+    assert isinstance(i, Exit)
+    kind, other = (Break, Continue) if isinstance(i, Break) else (Continue, Break)
+    for value, text in ((0, "never"), (1, "always")):
+        changed = _with(case, at, structs.replace(i, condition=value))
+        yield Change(f"the {kind.__name__} of program[{at}] was {text} taken", ("KM-022", "TA-071"), changed)
+    what = f"the {kind.__name__} of program[{at}] was taken for a {other.__name__}"
+    yield Change(what, ("KM-022",), _with(case, at, other(condition=i.condition, next=i.next)))
+    stays = defined_ids(case.program)[at]
+    if stays != i.next:
+        what = f"what the loop carries was not replaced by the {kind.__name__} of program[{at}]"
+        yield Change(what, ("KM-022",), _with(case, at, structs.replace(i, next=stays)))
+
+
 def _blocks(case: Case, index: int) -> Iterator[Change]:
     """Loops and conditions around an instruction, or that it ends, taken otherwise."""
     opened: list[int] = []
@@ -228,6 +249,8 @@ def _blocks(case: Case, index: int) -> Iterator[Change]:
             for value, text in ((0, "never"), (1, "always")):
                 changed = _with(case, j, structs.replace(i, condition=value))
                 yield Change(f"the condition of program[{j}] {text} held", ("TA-071",), changed)
+        for at in exits_of(case.program, j):
+            yield from _exit(case, at)
     end = case.program[index]
     if isinstance(end, EndLoop):
         stays = case.program[opened[-1]].defines

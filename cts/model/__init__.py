@@ -4,7 +4,21 @@ from cts.memory import GUARD_BYTES, guard_pattern
 from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
 from cts.model.case import SCHEMA_VERSION, Case, Dispatch, SizeBy, WorkgroupShape, initial_memory
 from cts.model.component import ComponentType, decode, encode
-from cts.model.control import Carry, ControlBarrier, ControlInstruction, Else, EndIf, EndLoop, If, Loop, Merge
+from cts.model.control import (
+    Break,
+    Carry,
+    Continue,
+    ControlBarrier,
+    ControlInstruction,
+    Else,
+    EndIf,
+    EndLoop,
+    Exit,
+    If,
+    Loop,
+    Merge,
+    exits_of,
+)
 from cts.model.delivery import component_of, dynamic_words, dynamics
 from cts.model.feature import Feature
 from cts.model.float_modes import DENORMS, ROUNDINGS, FloatMode, FloatModes, FloatWidth
@@ -148,27 +162,29 @@ from cts.model.yaml import dumps_case, load_case, loads_case
 
 __all__ = [
     "DENORMS", "EXTENDED", "GUARD_BYTES", "ROUNDINGS", "SCHEMA_VERSION", "Accumulation", "AnyFunction",
-    "AnyInstruction", "Arithmetic", "BlockEnd", "BlockField", "BlockStart", "Buffer", "Carry", "Case", "ClampMode",
-    "Combine", "Component", "ComponentType", "Computation", "Constant", "ControlBarrier", "ControlInstruction",
-    "Conversion", "ConversionSide", "Counter", "Data", "Decode", "DecodeVector", "Dispatch", "Else", "EndIf", "EndLoop",
-    "Extra", "Feature", "FloatControls", "FloatMode", "FloatModes", "FloatWidth", "If", "Instruction", "Interpretation",
-    "Iota", "LayoutInstruction", "LayoutType", "Load", "Loop", "MatrixArithmetic", "MatrixBitcast", "MatrixComponents",
-    "MatrixConstant", "MatrixConversion", "MatrixConvert", "MatrixConvertUse", "MatrixCopy", "MatrixInstruction",
-    "MatrixLayout", "MatrixLoad", "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce",
-    "MatrixShape", "MatrixStore", "MatrixStoreTensor", "MatrixTimesScalar", "MatrixTranspose", "MatrixType",
-    "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix", "Operand", "Order", "PerElement", "Pointer",
-    "PointerInstruction", "PointerSelect", "PointerType", "Problem", "Product", "Random", "RandomBits", "ReduceMode",
-    "Scalar", "ScalarType", "Scope", "Setter", "SizeBy", "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation",
-    "SpecLayout", "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Store", "StridedInstruction",
-    "TensorInstruction", "TensorLayout", "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue",
-    "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView", "TensorViewSetClip",
-    "TensorViewSetDimension", "TensorViewSetStride", "Through", "TrainingInstruction", "Use", "VectorArithmetic",
-    "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert", "VectorExtract",
-    "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull", "VectorOperation",
-    "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape", "VectorStore", "VectorTimesScalar",
-    "VectorType", "ViewInstruction", "ViewType", "WorkgroupShape", "base_of", "block_alignment", "block_offsets",
+    "AnyInstruction", "Arithmetic", "BlockEnd", "BlockField", "BlockStart", "Break", "Buffer", "Carry", "Case",
+    "ClampMode", "Combine", "Component", "ComponentType", "Computation", "Constant", "Continue", "ControlBarrier",
+    "ControlInstruction", "Conversion", "ConversionSide", "Counter", "Data", "Decode", "DecodeVector", "Dispatch",
+    "Else", "EndIf", "EndLoop", "Exit", "Extra", "Feature", "FloatControls", "FloatMode", "FloatModes", "FloatWidth",
+    "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction", "LayoutType", "Load", "Loop",
+    "MatrixArithmetic", "MatrixBitcast", "MatrixComponents", "MatrixConstant", "MatrixConversion", "MatrixConvert",
+    "MatrixConvertUse", "MatrixCopy", "MatrixInstruction", "MatrixLayout", "MatrixLoad", "MatrixLoadTensor",
+    "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce", "MatrixShape", "MatrixStore", "MatrixStoreTensor",
+    "MatrixTimesScalar", "MatrixTranspose", "MatrixType", "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix",
+    "Operand", "Order", "PerElement", "Pointer", "PointerInstruction", "PointerSelect", "PointerType", "Problem",
+    "Product", "Random", "RandomBits", "ReduceMode", "Scalar", "ScalarType", "Scope", "Setter", "SizeBy", "SpecBool",
+    "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope", "SpecUse",
+    "StorageClass", "Store", "StridedInstruction", "TensorInstruction", "TensorLayout", "TensorLayoutSetBlockSize",
+    "TensorLayoutSetClampValue", "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView",
+    "TensorViewSetClip", "TensorViewSetDimension", "TensorViewSetStride", "Through", "TrainingInstruction", "Use",
+    "VectorArithmetic", "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert",
+    "VectorExtract", "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull",
+    "VectorOperation", "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape", "VectorStore",
+    "VectorTimesScalar", "VectorType", "ViewInstruction", "ViewType", "WorkgroupShape", "base_of", "block_alignment",
+    "block_offsets",
     "body_of", "component_of", "constant_of", "constness_of", "decode", "dumps_case", "dynamic_words", "dynamics",
-    "encode", "factors_of", "guard_pattern", "initial_bits", "initial_memory", "interpretation_of", "layout_of",
+    "encode", "exits_of", "factors_of", "guard_pattern", "initial_bits", "initial_memory", "interpretation_of",
+    "layout_of",
     "load_case", "loads_case", "modulus_of", "mul_add_types", "number_of", "references", "renamed", "resolve",
     "returns_of", "types_of",
 ]  # fmt: skip

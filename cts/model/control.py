@@ -2,12 +2,12 @@
 
 Conditions and counts may differ between workgroups and subgroups, never within a subgroup: cooperative
 instructions need every invocation of their scope (TA-071). Results inside are not visible outside but
-for what `Carry` and `Merge` name.
+for what `Carry` and `Merge` name. `Break` and `Continue` leave an iteration before its end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cts.model.instruction import BlockEnd, BlockStart, Instruction, Part
@@ -78,6 +78,54 @@ class EndLoop(BlockEnd, frozen=True):
         for n, (name, carry) in enumerate(zip(self.next, loop.carry, strict=False)):
             yield from names.alike(f"next[{n}]", name, carry.init)
         names.leave()
+
+
+class Exit(Instruction, frozen=True):
+    """A kind: leaves an iteration of the loop that it is directly in where `condition` is not 0.
+
+    `next` are the matrices carried on from there, in the order of the loop's `carry`.
+    """
+
+    opcode: ClassVar[str] = "OpBranchConditional"
+    facts = ("KM-022",)
+    effects = ("KM-019", "TA-071")
+    condition: Operand
+    next: tuple[str, ...] = ()
+
+    def check(self, names: Names) -> Iterator[Problem]:
+        kind = type(self).__name__
+        loop = names.open[-1] if names.open else None
+        if not isinstance(loop, Loop):
+            where = f"in the {type(loop).__name__} of a loop" if any(isinstance(o, Loop) for o in names.open) else ""
+            yield Problem(
+                "",
+                f"{kind} {where or 'without a Loop around it'}",
+                f"{kind} directly in a Loop: its own `condition` says who leaves the iteration",
+            )
+            return
+        if len(self.next) != len(loop.carry):
+            yield Problem("next", f"{len(self.next)} matrices", f"{len(loop.carry)}, as the loop carries")
+        for n, (name, carry) in enumerate(zip(self.next, loop.carry, strict=False)):
+            yield from names.alike(f"next[{n}]", name, carry.init)
+
+
+class Break(Exit, frozen=True):
+    """Leaves the loop where `condition` is not 0: behind it, the carried matrices are those of `next`."""
+
+
+class Continue(Exit, frozen=True):
+    """Goes on to the next iteration where `condition` is not 0, which begins with the matrices of `next`."""
+
+
+def exits_of(program: Sequence[Instruction], i: int) -> Iterator[int]:
+    """The indices of the Breaks and Continues of the loop that begins at index `i` of a well-formed program."""
+    depth = 0
+    for n, instruction in enumerate(program[i:], i):
+        depth += isinstance(instruction, BlockStart) - isinstance(instruction, BlockEnd)
+        if depth == 0:
+            return
+        if depth == 1 and isinstance(instruction, Exit):
+            yield n
 
 
 class If(BlockStart, frozen=True):
@@ -151,4 +199,4 @@ class ControlBarrier(Instruction, frozen=True):
             yield Problem("", "a barrier under a condition", "barriers that every invocation reaches")
 
 
-ControlInstruction: TypeAlias = Loop | EndLoop | If | Else | EndIf | ControlBarrier
+ControlInstruction: TypeAlias = Loop | EndLoop | Break | Continue | If | Else | EndIf | ControlBarrier

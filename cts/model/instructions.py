@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from cts.model.control import ControlInstruction
+from cts.model.control import ControlInstruction, Exit
 from cts.model.feature import Feature
 from cts.model.instruction import BlockEnd, BlockStart, Instruction, Setter
 from cts.model.matrices import MatrixValueInstruction
@@ -224,7 +224,7 @@ def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | S
 
 
 def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
-    """The ids that each instruction of a well-formed program gives a value: a loop and its end what it carries."""
+    """The ids that each instruction of a well-formed program gives a value, also loops and what ends or leaves them."""
     ids: list[tuple[str, ...]] = []
     opened: list[tuple[str, ...]] = []
     for instruction in program:
@@ -233,5 +233,7 @@ def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
             opened.append(given)
         elif isinstance(instruction, BlockEnd):
             given = (*opened.pop(), *given)
+        elif isinstance(instruction, Exit):
+            given = opened[-1]
         ids.append(given)
     return ids

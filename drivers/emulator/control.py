@@ -16,7 +16,7 @@ from cts.drivers.emulator.instances import Active, Instances
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.operands import Operands
-from cts.model import Else, EndIf, EndLoop, If, Instruction, Loop
+from cts.model import Break, Else, EndIf, EndLoop, Exit, If, Instruction, Loop
 
 
 class Value(Protocol):
@@ -79,6 +79,8 @@ class Flow(Generic[V]):
         self._ends = closings(program)
         #: By name of a matrix, (instances,): those of the sets that have given it a value.
         self._defined: dict[str, Active] = {}
+        #: The open loops, each with who has left it by a Break, innermost last.
+        self._loops: list[tuple[Loop, Active]] = []
 
     def run(self) -> None:
         """The whole program. Raises MemoryFault, which names the instruction."""
@@ -109,6 +111,10 @@ class Flow(Generic[V]):
                     index = self._loop(index, loop)
                 case If() as condition:
                     index = self._if(index, condition)
+                case Exit() as leaving:
+                    self._exit(leaving)
+                    if not self._instances.active.any():
+                        return
                 case instruction:
                     self._step(index, instruction)
             index += 1
@@ -128,14 +134,38 @@ class Flow(Generic[V]):
         for carry in loop.carry:
             self.define(carry.id, self._steps.matrices[carry.init])
         self._instances.iterations.append(0)
+        self._loops.append((loop, left := np.zeros_like(outer)))
         for iteration in range(int(counts[outer].max())):
-            self._instances.active = outer & (iteration < counts)
+            self._instances.active = outer & (iteration < counts) & ~left
+            if not self._instances.active.any():
+                continue
             self._instances.iterations[-1] = iteration
             self._block(index + 1, end)
-            self._carry_on(loop, closing, iteration, counts)
+            if self._instances.active.any():
+                self._carry_on(loop, closing, iteration, counts)
+        self._loops.pop()
         self._instances.iterations.pop()
         self._instances.active = outer
         return end
+
+    def _exit(self, leaving: Exit) -> None:
+        """Those for which the condition holds leave the iteration, or the loop; the others stay active."""
+        active, (loop, left) = self._instances.active, self._loops[-1]
+        condition = self._operands.evaluate((leaving.condition,))[:, 0] != 0
+        matrices = self._steps.matrices
+        self._instances.active = active & condition
+        kept = self._bug == m.BREAK_KEEPS_CARRIED and isinstance(leaving, Break)
+        if self._instances.active.any() and not kept:
+            for carry, value in [(carry, matrices[name]) for carry, name in zip(loop.carry, leaving.next, strict=True)]:
+                self.define(carry.id, value)
+        leaves = isinstance(leaving, Break)
+        if self._bug == m.BREAK_CONTINUES:
+            leaves = False
+        elif self._bug == m.CONTINUE_BREAKS:
+            leaves = True
+        if leaves:
+            left |= self._instances.active
+        self._instances.active = active & ~condition
 
     def _counts(self, loop: Loop) -> npt.NDArray[np.int64]:
         """Iterations, per subgroup."""

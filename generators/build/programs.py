@@ -17,6 +17,7 @@ from cts.model import (
     Else,
     EndIf,
     EndLoop,
+    Exit,
     If,
     Loop,
     Merge,
@@ -67,6 +68,10 @@ class Program:
     def end_loop(self, following: Iterable[str] = ()) -> None:
         """The end of an iteration, with what is carried into the following one."""
         self.emit(EndLoop(next=tuple(following)))
+
+    def leave(self, kind: type[Exit], condition: Operand, following: Iterable[str] = ()) -> None:
+        """A Break or Continue, with what is carried on from there."""
+        self.emit(kind(condition=condition, next=tuple(following)))
 
     def begin_if(self, condition: Operand) -> None:
         """The first branch of a condition."""

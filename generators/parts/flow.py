@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
+from cts.model import Break, Continue, Exit
 from cts.model.operand import Factors
 
 #: Counts of iterations, and conditions: 2 and 3 are true, too.
@@ -17,6 +18,16 @@ CONDITIONS = (1, 0, 2, 0, 3)
 
 #: How many values a loop carries.
 CARRIED = (1, 1, 1, 2, 2, 3, 4)
+
+#: How iterations are left early, by a number up to LAST_EXIT: nothing, or a Break or Continue, and whether that is
+#: before what is done in the iteration, with what was carried into it, or behind it; a Break has the results then.
+EXITS: Mapping[int, tuple[type[Exit], bool]] = {
+    10: (Break, True),
+    11: (Continue, True),
+    12: (Break, False),
+    13: (Continue, False),
+}
+LAST_EXIT = 13
 
 #: A part of a program: from the matrices that a loop carries into an iteration to those that it carries out of it.
 Iteration = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
@@ -60,10 +71,21 @@ def draw_loop(
     carried = [replace(m, id=kernel.name("l")) for m in inits]
     written_count = kernel.constness.scalars([count])[0]
     kernel.program.begin_loop(written_count, ((c.id, m.id) for c, m in zip(carried, inits, strict=True)))
+    kind, first = (None, False) if uniform else EXITS.get(choices.between(0, LAST_EXIT), (None, False))
     with _iterations(kernel, int(count.range(kernel.grid)[1])):
+        if kind is not None and first:
+            _leave(choices, kernel, kind, carried)
         results = iteration(choices, carried)
+        if kind is not None and not first:
+            _leave(choices, kernel, kind, results if kind is Break else carried)
     kernel.program.end_loop(m.id for m in results)
     return [replace(c, known=c.known.union(r.known)) for c, r in zip(carried, results, strict=True)]
+
+
+def _leave(choices: Choices, kernel: Kernel, kind: type[Exit], values: Sequence[Matrix]) -> None:
+    """A Break or Continue, whose condition is as an If's."""
+    condition = kernel.constness.scalars([draw_condition(choices, kernel)])[0]
+    kernel.program.leave(kind, condition, (m.id for m in values))
 
 
 @contextmanager

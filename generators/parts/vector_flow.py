@@ -9,6 +9,8 @@ from dataclasses import replace
 from cts.choices import Choices
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
+from cts.generators.parts.flow import EXITS, LAST_EXIT
+from cts.model import Break, Exit
 from cts.model.operand import Factors
 
 #: Counts of iterations, and conditions: 2 and 3 are true, too.
@@ -52,10 +54,20 @@ def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], i
     carried = [replace(v, id=kernel.name("l")) for v in inits]
     written_count = written(kernel.constness, count)
     kernel.program.begin_loop(written_count, ((c.id, v.id) for c, v in zip(carried, inits, strict=True)))
+    kind, first = EXITS.get(choices.between(0, LAST_EXIT), (None, False))
     with _iterations(kernel, count.most(kernel.lanes)):
+        if kind is not None and first:
+            _leave(choices, kernel, kind, carried)
         results = iteration(choices, carried)
+        if kind is not None and not first:
+            _leave(choices, kernel, kind, results if kind is Break else carried)
     kernel.program.end_loop(v.id for v in results)
     return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]
+
+
+def _leave(choices: Choices, kernel: VectorKernel, kind: type[Exit], values: Sequence[Vector]) -> None:
+    """A Break or Continue, which as a rule only some invocations take."""
+    kernel.program.leave(kind, written(kernel.constness, draw_condition(choices, kernel)), (v.id for v in values))
 
 
 def either(a: Vector, b: Vector, name: str) -> Vector:

@@ -15,6 +15,7 @@ from cts.model import (
     Decode,
     DecodeVector,
     EndIf,
+    Exit,
     FloatControls,
     Instruction,
     Load,
@@ -144,7 +145,7 @@ class _Machine:
                 self._carry(step, instruction, references(instruction))
             case EndIf():
                 self._merge(step, instruction)
-            case BlockEnd():
+            case BlockEnd() | Exit():
                 loop = self.case.program[self._loop_of(step.index)]
                 self._carry(step, loop, references(instruction))
             case VectorReduceSumAccumulate():
@@ -284,7 +285,8 @@ class _Machine:
             self._define(step, name, value)
 
     def _loop_of(self, end: int) -> int:
-        depth = 0
+        """The index of the loop that an EndLoop, Break or Continue belongs to."""
+        depth = int(not isinstance(self.case.program[end], BlockEnd))
         for i in range(end, -1, -1):
             depth += isinstance(self.case.program[i], BlockEnd) - isinstance(self.case.program[i], BlockStart)
             if depth == 0:

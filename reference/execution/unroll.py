@@ -6,14 +6,14 @@ one iteration of the loops around it, for the subgroups that take it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from cts.errors import BadInput
-from cts.model import Case, ControlInstruction, Else, EndIf, EndLoop, If, Loop
+from cts.model import Break, Case, ControlInstruction, Else, EndIf, EndLoop, Exit, If, Loop
 from cts.reference.common.operands import Operands
 from cts.reference.numeric.arrays import Mask, some_sets
 
@@ -55,8 +55,13 @@ class _Unrolling:
         self.operands = operands
         self.iterations = self.steps = 0
         self.ends, self.elses = _blocks(case)
+        #: Who has left each open loop by a Break, innermost last.
+        self.left: list[Mask] = []
 
-    def block(self, start: int, end: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
+    def block(
+        self, start: int, end: int, iterations: tuple[int, ...], active: Mask | None
+    ) -> Generator[Taken, None, Mask | None]:
+        """The steps of a block; returns who is there at its end, None for all."""
         i = start
         while i < end:
             self._count(i)
@@ -67,9 +72,14 @@ class _Unrolling:
                 case If():
                     yield from self._if(i, iterations, active)
                     i = self.ends[i]
+                case Exit():
+                    active = yield from self._exit(i, iterations, active)
+                    if active is not None and not active.any():
+                        break
                 case _:
                     yield Taken(i, iterations, active)
             i += 1
+        return active
 
     def _loop(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
         loop = self.program[i]
@@ -77,7 +87,8 @@ class _Unrolling:
         yield Taken(i, iterations, active)
         count = self.operands.scalar(i, "count", loop.count, iterations)
         iteration = 0
-        while (now := _both(active, count > iteration)) is None or now.any():
+        self.left.append(np.zeros((1, 1), bool))
+        while (now := _both(active, (count > iteration) & ~self.left[-1])) is None or now.any():
             self.iterations += 1
             if self.iterations > MAX_ITERATIONS:
                 raise BadInput(
@@ -86,9 +97,23 @@ class _Unrolling:
                     f"program[{i}].count",
                     f"at most {MAX_ITERATIONS} iterations",
                 )
-            yield from self.block(i + 1, self.ends[i], (*iterations, iteration), now)
-            yield Taken(self.ends[i], (*iterations, iteration), now)
+            now = yield from self.block(i + 1, self.ends[i], (*iterations, iteration), now)
+            if now is None or now.any():
+                yield Taken(self.ends[i], (*iterations, iteration), now)
             iteration += 1
+        self.left.pop()
+
+    def _exit(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Generator[Taken, None, Mask | None]:
+        """Those that leave take the step; returns the others."""
+        instruction = self.program[i]
+        assert isinstance(instruction, Exit)
+        condition = self.operands.scalar(i, "condition", instruction.condition, iterations) != 0
+        leaving = condition if active is None else active & condition
+        if leaving.any():
+            yield Taken(i, iterations, None if leaving.all() else leaving)
+        if isinstance(instruction, Break):
+            self.left[-1] = self.left[-1] | leaving
+        return _both(active, ~condition)
 
     def _if(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
         instruction = self.program[i]

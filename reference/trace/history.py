@@ -13,6 +13,7 @@ from cts.model import (
     BlockEnd,
     BlockStart,
     Case,
+    Exit,
     Instruction,
     MatrixShape,
     Order,
@@ -176,7 +177,7 @@ class History:
                 if self.detail:
                     yield from details.of_vector(self, instruction, number, element)
                 yield from vector_history.explained(self, instruction, number, element, result)
-            case BlockStart() | BlockEnd():
+            case BlockStart() | BlockEnd() | Exit():
                 source = self._source(instruction, matrix, number, element)
                 yield TraceStep(StepKind.CARRIED, "NU-014", names={"source": source}, result=result)
                 yield from self.steps_behind(source, number, element)
@@ -194,7 +195,7 @@ class History:
                     return number
         return None
 
-    def _source(self, i: BlockStart | BlockEnd, matrix: str, number: int, element: Element) -> str:
+    def _source(self, i: BlockStart | BlockEnd | Exit, matrix: str, number: int, element: Element) -> str:
         """Which matrix a loop or the end of a condition passes on under another name."""
         step = self.evaluation.steps[number]
         sources, results = tuple(references(i)), self.given[step.index]

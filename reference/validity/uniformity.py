@@ -9,9 +9,11 @@ from cts.model import (
     BlockStart,
     ControlBarrier,
     Instruction,
+    Loop,
     MatrixShape,
     Scalar,
     Scope,
+    exits_of,
     references,
 )
 from cts.model.operand import Factors
@@ -23,7 +25,8 @@ from cts.reference.execution.program import Evaluation
 def of_program(evaluation: Evaluation) -> Iterator[Violation]:
     """TA-071: nothing that a Workgroup-scope matrix instruction uses may differ between its subgroups.
 
-    Nor may it, or a barrier, be in a loop or under a condition that does. Stricter than a comparison
+    Nor may it, or a barrier, be in a loop or under a condition that does, or in a loop that some leave earlier.
+    Stricter than a comparison
     of values: a layout or view whose chain of instructions has a per-subgroup operand counts as
     varying even where a later instruction overwrites that state.
     """
@@ -50,6 +53,8 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
                         "no `sg` or `inv` term: operands are uniform in the matrix's scope",
                     )
         match instruction:
+            case Loop() if path is None:
+                around.append(_varying_exit(evaluation, i))
             case BlockStart():
                 around.append(path)
             case BlockEnd():
@@ -59,6 +64,13 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
                 first = next((p for p in used if p is not None), None)
                 if name is not None and first is not None:
                     varying[name] = first
+
+
+def _varying_exit(evaluation: Evaluation, loop: int) -> str | None:
+    """The condition, by its path, of the first Break or Continue of a loop that varies: later iterations differ."""
+    program = evaluation.case.program
+    varying = ((i, _varying_operand(program[i])) for i in exits_of(program, loop))
+    return next((f"program[{i}].{field}" for i, field in varying if field is not None), None)
 
 
 def _uses(instruction: Instruction) -> Iterator[str]:

@@ -327,6 +327,9 @@ class _Reader:
                 loop = self._loop_of(i)
                 if any(n == c.id for n in i.next[:1] for c in loop.carry[1:]):
                     yield "carried matrices change places"
+            case m.Exit():
+                yield type(i).__name__
+                yield from (f"{type(i).__name__} by {axis}" for axis in _axes(i.condition))
             case m.EndIf():
                 self.depth -= 1
                 if i.merge:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.memory import barrier
 from cts.export.glsl.shader import Shader
-from cts.model import ControlBarrier, Else, EndIf, EndLoop, If, Loop, Merge
+from cts.model import Break, ControlBarrier, Else, EndIf, EndLoop, Exit, If, Loop, Merge
 
 
 class _OpenLoop(NamedTuple):
@@ -44,19 +44,36 @@ def end_loop(instruction: EndLoop, shader: Shader) -> None:
     """What the next iteration begins with; through variables where one carried value becomes another."""
     opened = shader.opened.pop()
     assert isinstance(opened, _OpenLoop)
-    carried = {c.id for c in opened.loop.carry}
-    following = [shader.results[name] for name in instruction.next]
-    changes = [(c, n) for c, n in zip(opened.loop.carry, instruction.next, strict=True) if c.id != n]
+    _carry_on(shader, opened.loop, instruction.next)
+    shader.close()
+    shader.loops.pop()
+
+
+@write_instruction.register
+def leave(instruction: Exit, shader: Shader) -> None:
+    """The carried variables change before the iteration is left."""
+    opened = shader.opened[-1]
+    assert isinstance(opened, _OpenLoop)
+    value = shader.operand("condition", instruction.condition)
+    shader.open(f"if ({f'({value})' if ' ' in value else value} != 0)")
+    _carry_on(shader, opened.loop, instruction.next)
+    shader.line("break;" if isinstance(instruction, Break) else "continue;")
+    shader.close()
+
+
+def _carry_on(shader: Shader, loop: Loop, names: tuple[str, ...]) -> None:
+    """Give the variables of what a loop carries the values of other results."""
+    carried = {c.id for c in loop.carry}
+    following = [shader.results[name] for name in names]
+    changes = [(c, n) for c, n in zip(loop.carry, names, strict=True) if c.id != n]
     if any(name in carried for _, name in changes):
-        for n, carry in enumerate(opened.loop.carry):
+        for n, carry in enumerate(loop.carry):
             name = shader.names.fresh(f"next_{carry.id}")
             shader.line(f"{shader.declared[carry.id].name} {name} = {following[n]};")
             following[n] = name
-    for carry, name in zip(opened.loop.carry, following, strict=True):
+    for carry, name in zip(loop.carry, following, strict=True):
         if shader.results[carry.id] != name:
             shader.line(f"{shader.results[carry.id]} = {name};")
-    shader.close()
-    shader.loops.pop()
 
 
 @write_instruction.register

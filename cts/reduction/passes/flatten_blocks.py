@@ -1,4 +1,7 @@
-"""A loop is gone or done once, a condition is gone or one of its branches remains; or it carries or merges less."""
+"""A loop is gone or done once, a condition is gone or one of its branches remains; or it carries or merges less.
+
+A Break or Continue is gone.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,15 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, Else, EndLoop, Loop, Scalar, renamed
+from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, Else, EndLoop, Exit, Loop, Scalar, exits_of, renamed
 from cts.reduction.candidates import Program, remove_unused
 
 
 def propose(case: Case, i: int) -> Iterator[Case]:
     opening = case.program[i]
-    if isinstance(opening, Loop):
+    if isinstance(opening, Exit):
+        programs: Iterator[Program] = iter([case.program[:i] + case.program[i + 1 :]])
+    elif isinstance(opening, Loop):
         programs = _loop(case.program, i, opening)
     elif isinstance(opening, BlockStart):
         programs = _condition(case.program, i)
@@ -40,11 +45,13 @@ def _end(program: Program, i: int) -> tuple[int, int | None]:
 
 def _loop(program: Program, i: int, opening: Loop) -> Iterator[Program]:
     j, _ = _end(program, i)
+    exits = set(exits_of(program, i))
     before, body, after = program[:i], program[i + 1 : j], program[j + 1 :]
+    whole = tuple(instruction for n, instruction in enumerate(body, i + 1) if n not in exits)
     end: Any = program[j]
     gone = _substituted(after, {c.id: c.init for c in opening.carry})
     yield before + gone
-    once = _substituted(_first_iteration(body), {c.id: c.init for c in opening.carry})
+    once = _substituted(_first_iteration(whole), {c.id: c.init for c in opening.carry})
     # What the iteration carries on may itself be what was carried in.
     values = {c.id: c.init for c in opening.carry}
     last = {c.id: values.get(n, n) for c, n in zip(opening.carry, end.next, strict=True)}
@@ -52,7 +59,13 @@ def _loop(program: Program, i: int, opening: Loop) -> Iterator[Program]:
     for n, carry in enumerate(opening.carry):
         fewer = structs.replace(opening, carry=opening.carry[:n] + opening.carry[n + 1 :])
         closing = structs.replace(end, next=end.next[:n] + end.next[n + 1 :])
-        yield (*before, fewer, *_substituted((*body, closing, *after), {carry.id: carry.init}))
+        inside = tuple(_without(x, n) if at in exits else x for at, x in enumerate(body, i + 1))
+        yield (*before, fewer, *_substituted((*inside, closing, *after), {carry.id: carry.init}))
+
+
+def _without(leaving: Any, n: int) -> Any:
+    """A Break or Continue that carries on one value less."""
+    return structs.replace(leaving, next=leaving.next[:n] + leaving.next[n + 1 :])
 
 
 def _condition(program: Program, i: int) -> Iterator[Program]:

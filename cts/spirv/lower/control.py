@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from cts.model import AnyInstruction, ControlBarrier, Else, EndIf, EndLoop, If, Loop
+from cts.model import (
+    AnyInstruction,
+    Break,
+    Continue,
+    ControlBarrier,
+    Else,
+    EndIf,
+    EndLoop,
+    Exit,
+    If,
+    Loop,
+    exits_of,
+)
 from cts.spirv.encode import Id
 from cts.spirv.grammar import grammar
-from cts.spirv.lower.context import Lowering
+from cts.spirv.lower.context import Lowering, Result
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.pointers import workgroup_scope
 
@@ -17,14 +30,29 @@ from cts.spirv.lower.pointers import workgroup_scope
 _SEMANTICS = ("AcquireRelease", "UniformMemory", "WorkgroupMemory", "MakeAvailable", "MakeVisible")
 
 
-class OpenLoop(NamedTuple):
-    """A loop being written: where it goes on and ends, its index and that of the next iteration."""
+#: The ids of the carried values, in the order of `carry`, where a block ends that branches to another.
+Edge: TypeAlias = tuple[Id, tuple[Id, ...]]
+
+
+@dataclass
+class OpenLoop:
+    """A loop being written: where it goes on and ends, its index and that of the next iteration.
+
+    `carried` are the values in an iteration. Where the loop has a Continue, `following` are the ids of those that it
+    goes on with, and `continued` the branches to them; where it has a Break, `outward` are the ids that what it
+    carries has behind it, and `broken` the branches there.
+    """
 
     header: Id
     continues: Id
     merge: Id
     iteration: Id
     next_iteration: Id
+    carried: dict[str, Result] = field(default_factory=dict)
+    following: tuple[Id, ...] = ()
+    continued: list[Edge] = field(default_factory=list)
+    outward: dict[str, Id] = field(default_factory=dict)
+    broken: list[Edge] = field(default_factory=list)
 
 
 class OpenIf:
@@ -43,12 +71,21 @@ def loop(instruction: Loop, lowering: Lowering) -> None:
     count = lowering.operand("count", instruction.count)
     end = lowering.structure.program[_closing(lowering, EndLoop)]
     assert isinstance(end, EndLoop)
-    carried = {c.id: lowering.forward.get(c.id) or lowering.module.id() for c in instruction.carry}
+    program = lowering.structure.program
+    exits = {type(program[i]) for i in exits_of(program, lowering.instruction_index)}
+    behind = {c.id: lowering.forward.pop(c.id, Id(0)) or lowering.module.id() for c in instruction.carry}
+    # Behind a loop that may be left by a Break, what it carries is another OpPhi.
+    carried = {name: lowering.module.id() for name in behind} if Break in exits else behind
     before = lowering.block
     lowering.opened.append(opened := _begin_loop(lowering))
-    for carry, name in zip(instruction.carry, end.next, strict=True):
+    opened.outward = behind if Break in exits else {}
+    if Continue in exits:
+        opened.following = tuple(lowering.module.id() for _ in instruction.carry)
+    for n, (carry, name) in enumerate(zip(instruction.carry, end.next, strict=True)):
         init = lowering.results[carry.init]
-        if name in carried:
+        if opened.following:
+            following = opened.following[n]
+        elif name in carried:
             following = carried[name]
         elif name in lowering.results:
             following = lowering.results[name].id
@@ -56,6 +93,7 @@ def loop(instruction: Loop, lowering: Lowering) -> None:
             following = lowering.forward.setdefault(name, lowering.module.id())
         lowering.forward[carry.id] = carried[carry.id]
         lowering.define(carry.id, "OpPhi", init.type, init.id, before, following, opened.continues)
+        opened.carried[carry.id] = lowering.results[carry.id]
     _test(lowering, opened, count)
 
 
@@ -64,7 +102,36 @@ def end_loop(instruction: EndLoop, lowering: Lowering) -> None:
     """The next iteration, or what comes after the loop."""
     opened = lowering.opened.pop()
     assert isinstance(opened, OpenLoop)
+    if opened.following:
+        opened.continued.append(_edge(lowering, instruction.next))
     _end_loop(lowering, opened)
+    opened.broken.append((opened.header, tuple(result.id for result in opened.carried.values())))
+    for n, (name, id_) in enumerate(opened.outward.items()):
+        lowering.forward[name] = id_
+        lowering.define(name, "OpPhi", opened.carried[name].type, *_incoming(opened.broken, n))
+
+
+@lower_instruction.register
+def leave(instruction: Exit, lowering: Lowering) -> None:
+    """A branch to the loop's merge block or continue target; the rest of the iteration is the other."""
+    value = lowering.condition("condition", instruction.condition)
+    opened = lowering.opened[-1]
+    assert isinstance(opened, OpenLoop)
+    is_break = isinstance(instruction, Break)
+    (opened.broken if is_break else opened.continued).append(_edge(lowering, instruction.next))
+    rest = lowering.module.id()
+    lowering.module.op("OpBranchConditional", value, opened.merge if is_break else opened.continues, rest)
+    lowering.label(rest)
+
+
+def _edge(lowering: Lowering, names: Sequence[str]) -> Edge:
+    return lowering.block, tuple(lowering.results[name].id for name in names)
+
+
+def _incoming(edges: Sequence[Edge], n: int) -> Iterator[Id]:
+    """The operands of the OpPhi of carried value n."""
+    for block, values in edges:
+        yield from (values[n], block)
 
 
 @contextmanager
@@ -102,6 +169,8 @@ def _end_loop(lowering: Lowering, opened: OpenLoop) -> None:
     op = lowering.module.op
     op("OpBranch", opened.continues)
     lowering.label(opened.continues)
+    for n, (id_, carried) in enumerate(zip(opened.following, opened.carried.values(), strict=False)):
+        op("OpPhi", carried.type, *_incoming(opened.continued, n), result=id_)
     op("OpIAdd", lowering.uint, opened.iteration, lowering.constant(1), result=opened.next_iteration)
     op("OpBranch", opened.header)
     lowering.label(opened.merge)

@@ -392,6 +392,11 @@ LOOP_OUTER_IS_INNER = control("loop-outer-is-inner", "an operand by the outer lo
 LOOP_LOAD_HOISTED = control(
     "loop-load-hoisted", "loads in a loop are hoisted out of it: their first iteration serves them all"
 )
+BREAK_KEEPS_CARRIED = control(
+    "break-keeps-carried", "behind a loop left by a break, what it carries is that of the last iteration's beginning"
+)
+BREAK_CONTINUES = control("break-continues", "a break goes on to the next iteration")
+CONTINUE_BREAKS = control("continue-breaks", "a continue leaves the loop")
 IF_INVERTED = control("if-inverted", "the branches of a condition change places")
 IF_LOWEST_BIT = control("if-lowest-bit", "conditions test the lowest bit only")
 IF_FIRST_TURN = control("if-first-turn", "the first iteration's condition decides for all iterations of a loop")
