@@ -30,6 +30,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 
@@ -376,9 +377,12 @@ def not_validated() -> NotValidated | None:
 def described(driver: OpenDriver) -> DriverOpened:
     """What a driver says of itself, as data that can be written."""
     identity = driver.driver.identity() if isinstance(driver.driver, NamedDriver) else ""
-    capabilities = {
-        # Sets have an order of their own in each process.
-        name: sorted(value, key=repr) if isinstance(value, list) else value
-        for name, value in msgspec.json.decode(msgspec.json.encode(driver.capabilities)).items()
-    }
-    return DriverOpened(driver.spec, identity, capabilities)
+    capabilities = msgspec.json.decode(msgspec.json.encode(driver.capabilities))
+    return DriverOpened(driver.spec, identity, _ordered(capabilities))
+
+
+def _ordered(value: Any) -> Any:
+    """Data with every list in one order, which sets have of their own in each process."""
+    if isinstance(value, dict):
+        return {name: _ordered(item) for name, item in value.items()}
+    return sorted(map(_ordered, value), key=repr) if isinstance(value, list) else value

@@ -157,6 +157,9 @@ def with_freedom(
     """A value whose elements are free where `flags` is not 0."""
     if not flags.any():
         return Value(component, bits)
+    if component is not None and not component.is_float:
+        # No integer is -0, which what rounds to one, such as np.trunc, may leave.
+        interval = interval[0] + 0.0, interval[1] + 0.0
     lo, hi = (np.broadcast_to(bound, bits.shape) for bound in interval)
     step = None if step is None else np.broadcast_to(step, bits.shape)
     return Value(component, bits, Free(np.broadcast_to(flags, bits.shape), lo, hi, reasons, step=step))

@@ -26,9 +26,9 @@ TOPICS = {
         "constants", "copies", "dispatch", "pointers", "sizes", "storage", "strided", "types", "use", "vectors",
         "workgroup",
     },
-    "matrix_arithmetic": {"components", "elements", "environment", "mul_add", "scalar"},
+    "matrix_arithmetic": {"components", "elements", "environment", "modes", "mul_add", "scalar"},
     "conversions": {
-        "bitcast", "chain_through_integers", "float", "float8", "integer", "mixed", "one_source_two_results",
+        "bitcast", "chain_through_integers", "float", "float8", "integer", "mixed", "modes", "one_source_two_results",
         "source_is_kept", "transpose", "use",
     },
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},

@@ -7,13 +7,16 @@ or a Fraction, a float result that an undecorated program has not rounded yet.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 from cts.model import ComponentType as T
+from cts.model import FloatMode as M
 from tests.reference import scalar_ieee
 from tests.reference.scalar_ieee import NAN, Special, infinity, number
 
@@ -117,16 +120,36 @@ def neighbours(f: F, x: Fraction) -> tuple[int, int]:
 class Choices:
     """Arithmetic that takes one of the allowed results at random, and may leave results unrounded where `loose`.
 
-    With `ieee`, infinities, NaNs and signs of zero are those of IEEE 754 (NU-020).
+    With `ieee`, infinities, NaNs and signs of zero are those of IEEE 754 (NU-020). `modes` are execution modes by
+    type; they are heeded where they bind and where they do not, which is one of the choices there.
     """
 
-    def __init__(self, seed: int, loose: bool, ieee: bool = False) -> None:
+    def __init__(
+        self, seed: int, loose: bool, ieee: bool = False, modes: Mapping[T, Collection[M]] = MappingProxyType({})
+    ) -> None:
         self.random = Random(seed)
         self.loose = loose
-        self.ieee = ieee
+        self._ieee_everywhere = ieee
+        self._modes = MappingProxyType({}) if loose else modes
+
+    def has(self, mode: M, t: T) -> bool:
+        return mode in self._modes.get(t, ())
+
+    def ieee(self, t: T) -> bool:
+        return self._ieee_everywhere or self.has(M.SignedZeroInfNanPreserve, t)
+
+    def flushes(self, t: T) -> bool:
+        """Whether a denormal is flushed this time."""
+        if self.has(M.DenormPreserve, t) or self.has(M.DenormFlushToZero, t):
+            return self.has(M.DenormFlushToZero, t)
+        return self.flip()
 
     def flip(self) -> bool:
         return self.random.random() < 0.5
+
+    def drops(self, t: T) -> bool:
+        """Whether what passes a denormal on, such as a store, makes it zero this time (NU-013, NU-043)."""
+        return not self.has(M.DenormPreserve, t) and not self.has(M.DenormFlushToZero, t) and self.flip()
 
     def anything(self, t: T) -> int:
         return self.random.randrange(1 << width(t))
@@ -137,7 +160,7 @@ class Choices:
     def operand(self, t: T, x: Number) -> Fraction | None:
         """The number, or None; denormals may be flushed (NU-013)."""
         value = real(t, x)
-        return Fraction(0) if denormal(t, value) and self.flip() else value
+        return Fraction(0) if denormal(t, value) and self.flushes(t) else value
 
     def special(self, t: T, x: Number) -> Special:
         """The operand with its sign, perhaps infinite or NaN; denormals may be flushed."""
@@ -146,7 +169,7 @@ class Choices:
             assert isinstance(x, int)
             infinite = f.infinite and x & ((1 << f.mantissa) - 1) == 0
             return infinity(bool(x >> (f.width - 1))) if infinite else NAN
-        if denormal(t, value) and self.flip():
+        if denormal(t, value) and self.flushes(t):
             return number(Fraction(0), self.flip())
         return number(value, isinstance(x, int) and bool(x >> (f.width - 1)))
 
@@ -172,21 +195,29 @@ class Choices:
         On overflow anything, with `ieee` the greatest number or infinity.
         """
         f = FORMATS[t]
+        nearest, towards_zero = self.has(M.RoundingModeRTE, t), self.has(M.RoundingModeRTZ, t)
         if abs(x) > f.greatest:
-            if not self.ieee:
+            if not self.ieee(t):
                 return self.anything(t)
             infinite = ((1 << f.exponent) - 1) << f.mantissa
-            return (infinite - self.random.randrange(2)) | (int(x < 0) << (f.width - 1))
+            half = two(f.bias - f.mantissa - 1)
+            finite = towards_zero or (abs(x) < f.greatest + half if nearest else self.flip())
+            return (infinite - finite) | (int(x < 0) << (f.width - 1))
         if x == 0:
             return self.zero(t)
-        magnitude = neighbours(f, x)[self.random.randrange(2)]
-        if magnitude < 1 << f.mantissa and (magnitude == 0 or self.flip()):
+        low, high = neighbours(f, x)
+        middle = (abs(real(t, low) or 0) + abs(real(t, high) or 0)) / 2
+        if towards_zero or (nearest and (abs(x) < middle or (abs(x) == middle and low % 2 == 0))):
+            magnitude = low
+        else:
+            magnitude = high if nearest or self.flip() else low
+        if magnitude < 1 << f.mantissa and (magnitude == 0 or self.flushes(t)):
             return self.zero(t)
         return magnitude | (int(x < 0) << (f.width - 1))
 
     def result(self, t: T, x: Fraction) -> Number:
         """A rounded result, or in an undecorated program perhaps the number itself."""
-        free = self.loose or (self.ieee and t is T.bfloat16)  # NU-021
+        free = self.loose or (self.ieee(t) and t is T.bfloat16)  # NU-021
         if free and x and abs(x) <= FORMATS[t].greatest and self.flip():
             return x
         return self.rounded(t, x)
@@ -196,7 +227,7 @@ class Choices:
 
     def arithmetic(self, operation: str, t: T, *operands: Number) -> Number:
         if t in FORMATS:
-            if self.ieee:
+            if self.ieee(t):
                 return self._ieee(operation, t, *(self.special(t, x) for x in operands))
             return self._float(
                 operation.removeprefix("n") if operation != "neg" else operation,
@@ -285,7 +316,7 @@ class Choices:
         x: Fraction | int | None
         y: Fraction | int | None
         if t in FORMATS:
-            if self.ieee:
+            if self.ieee(t):
                 return scalar_ieee.compare(operation, self.special(t, a), self.special(t, b))
             x, y = self.operand(t, a), self.operand(t, b)
             if x is None or y is None:
@@ -299,10 +330,10 @@ class Choices:
         if source not in FORMATS and target not in FORMATS:
             return integer(source, int(x)) & ((1 << width(target)) - 1)
         if source not in FORMATS:
-            if self.ieee and x == 0:
+            if self.ieee(target) and x == 0:
                 return 0
             return self._to_float(target, Fraction(integer(source, int(x))), saturate)
-        if self.ieee and target in FORMATS:
+        if target in FORMATS and self.ieee(source) and self.ieee(target):
             return self._convert_ieee(source, target, x, saturate)
         value = real(source, x) if (source in FLOAT8 and target is T.float16) else self.operand(source, x)
         if target in FORMATS:

@@ -6,7 +6,7 @@ rules leave a choice, one is taken at random, so that what comes out must be amo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -37,7 +37,8 @@ def execute_scalar(case: Case, seed: int = 0) -> Run:
     """Execute a case, the choices that rules leave taken by a generator of that seed. Raises Undefined."""
     result = Run({name: bytearray(m.initial_bits(b).view(np.uint8).tobytes()) for name, b in case.buffers.items()})
     controls = case.float_controls
-    choices = Choices(seed, controls is m.FloatControls.Undecorated, controls is m.FloatControls.FastMathNone)
+    modes = {m.ComponentType(w.value): o for w, o in case.float_modes.items() if w is not m.FloatWidth.float64}
+    choices = Choices(seed, controls is m.FloatControls.Undecorated, controls is m.FloatControls.FastMathNone, modes)
     result.opaque = {name: [[0] * o.cols for _ in range(o.rows)] for name, o in case.opaque.items()}
     scalar_vectors.converted(case, result, choices, after=False)
     lanes = case.dispatch.invocations or case.dispatch.subgroups
@@ -67,7 +68,7 @@ class Subgroup:
         self.iterations: list[int] = []
 
     def run(self) -> Iterator[str]:
-        yield from self.block(0, len(self.case.program))
+        assert (yield from self.block(0, len(self.case.program))) is None
 
     def keep(self) -> None:
         for name, shape in self.types.items():
@@ -78,7 +79,8 @@ class Subgroup:
                 )
                 self.result.matrices.setdefault(name, []).append(stored)
 
-    def block(self, start: int, end: int) -> Iterator[str]:
+    def block(self, start: int, end: int) -> Generator[str, None, m.Break | m.Continue | None]:
+        """Do what stands there, with the Break or Continue that ended it early."""
         i = start
         while i < end:
             instruction = self.case.program[i]
@@ -89,13 +91,19 @@ class Subgroup:
                     i = close
                 case m.If():
                     close = self.closing(i)
-                    yield from self.condition(instruction, i, close)
+                    left = yield from self.condition(instruction, i, close)
+                    if left is not None:
+                        return left
                     i = close
+                case m.Break() | m.Continue():
+                    if self.value(instruction.condition) != 0:
+                        return instruction
                 case m.ControlBarrier():
                     yield "barrier"
                 case _:
                     self.step(instruction)
             i += 1
+        return None
 
     def closing(self, start: int) -> int:
         depth = 0
@@ -113,13 +121,15 @@ class Subgroup:
             self.matrices[carry.id] = self.matrices[carry.init]
         for iteration in range(self.value(loop.count)):
             self.iterations.append(iteration)
-            yield from self.block(start + 1, close)
-            carried = [self.matrices[n] for n in end.next]
+            left = yield from self.block(start + 1, close)
+            carried = [self.matrices[n] for n in (end if left is None else left).next]
             for carry, matrix in zip(loop.carry, carried, strict=True):
                 self.matrices[carry.id] = matrix
             self.iterations.pop()
+            if isinstance(left, m.Break):
+                break
 
-    def condition(self, instruction: m.If, start: int, close: int) -> Iterator[str]:
+    def condition(self, instruction: m.If, start: int, close: int) -> Generator[str, None, m.Break | m.Continue | None]:
         end = self.case.program[close]
         assert isinstance(end, m.EndIf)
         middle, depth = close, 0
@@ -129,9 +139,12 @@ class Subgroup:
             if isinstance(inner, m.Else) and depth == 0:
                 middle = i
         taken = self.value(instruction.condition) != 0
-        yield from self.block(start + 1, middle) if taken else self.block(middle + 1, close)
+        left = yield from self.block(start + 1, middle) if taken else self.block(middle + 1, close)
+        if left is not None:
+            return left
         for merge in end.merge:
             self.matrices[merge.id] = self.matrices[merge.then if taken else merge.otherwise]
+        return None
 
     def value(self, operand: Any) -> int:
         if not isinstance(operand, Scalar):
@@ -263,14 +276,14 @@ class Subgroup:
         if t not in FORMATS or isinstance(x, Fraction):
             return x
         value, f = real(t, x), FORMATS[t]
-        if self.choices.ieee:
+        if self.choices.ieee(t):
             if value is None:
                 return self.choices.held(t, self.choices.special(t, x))
-            return self.choices.zero(t) if denormal(t, value) and self.choices.flip() else x
+            return self.choices.zero(t) if denormal(t, value) and self.choices.drops(t) else x
         if value is None:
             infinity = f.infinite and x & ((1 << f.mantissa) - 1) == 0
             return self.choices.anything(t) if infinity else x ^ self.choices.zero(t)
-        if denormal(t, value) and self.choices.flip():
+        if denormal(t, value) and self.choices.drops(t):
             return self.choices.zero(t)
         return self.choices.zero(t) if x == 1 << (f.width - 1) else x
 
@@ -328,7 +341,7 @@ class Subgroup:
     ) -> Number:
         """NU-023: a sum with an infinite or NaN term."""
         choices = self.choices
-        if not choices.ieee:
+        if not choices.ieee(t):
             return choices.anything(t)
         pairs = ((choices.special(shapes[0].component, x), choices.special(shapes[1].component, y)) for x, y in factors)
         terms = [choices.special(t, start), *(scalar_ieee.mul(x, y) for x, y in pairs)]

@@ -91,7 +91,7 @@ def arithmetic(choices: Choices, name: str, t: T, operands: list[Number]) -> Num
     if name.endswith("Clamp"):
         least, most = ("nmin", "nmax") if name[0] == "N" else ("min", "max")
         return choices.arithmetic(least, t, choices.arithmetic(most, t, operands[0], operands[1]), operands[2])
-    if choices.ieee:
+    if choices.ieee(t):
         found = special(choices, name, t, [choices.special(t, x) for x in operands])
         if found is not ORDINARY:
             return choices.held(t, found)
@@ -189,7 +189,7 @@ def special_product(
     choices: Choices, t: T, types: tuple[T, T], factors: list[tuple[int, Number]], bias: tuple[T, int]
 ) -> Number:
     """NU-023: a sum with an infinite or NaN term."""
-    if not choices.ieee:
+    if not choices.ieee(t):
         return choices.anything(t)
     pairs = ((choices.special(types[0], w), choices.special(types[1], x)) for w, x in factors)
     terms = [choices.special(*bias), *(scalar_ieee.mul(w, x) for w, x in pairs)]
@@ -228,7 +228,7 @@ def inputs(s: Subgroup, i: m.VectorMatrixMul, depth: int) -> tuple[T, list[Numbe
     high = low + (1 << width(target)) - 1
     # Python's round is to even as well.
     rounded = [choices.random.randint(low, high) if x is None else min(max(round(x), low), high) for x in numbers]
-    if choices.ieee and source in FORMATS:
+    if choices.ieee(source) and source in FORMATS:
         specials = [choices.special(source, x) for x in given]
         ends = [(low if v.negative else high) if v.infinite else r for v, r in zip(specials, rounded, strict=True)]
         return target, [x & ((1 << width(target)) - 1) for x in ends]
@@ -238,7 +238,7 @@ def inputs(s: Subgroup, i: m.VectorMatrixMul, depth: int) -> tuple[T, list[Numbe
 def nearest(choices: Choices, t: T, x: Fraction | None) -> int:
     """To nearest, ties to even; anything on overflow, of integers with `ieee` the greatest number or infinity."""
     f = FORMATS[t]
-    if x is not None and abs(x) > f.greatest and choices.ieee and t not in FLOAT8:
+    if x is not None and abs(x) > f.greatest and choices.ieee(t) and t not in FLOAT8:
         return choices.rounded(t, x)
     if x is None or abs(x) > f.greatest:
         return choices.anything(t)

@@ -121,6 +121,7 @@ def test_arrays_with_a_stride_are_not_those_of_variables() -> None:
     layout = Layout.of(words(DECODES))
     half, uint = layout.type("OpTypeFloat", 16), layout.type("OpTypeInt", 32, 0)
     three = next(op.result for op in layout.globals if op.name == "OpConstant" and op.values == (uint, 3))
+    assert three is not None
     array = layout.add("OpTypeArray", half, three)
     layout.annotations.append(Op("OpDecorate", None, (array, "ArrayStride", 2)))
     pointer = layout.add("OpTypePointer", "PhysicalStorageBuffer", array)

@@ -34,7 +34,7 @@ def results(plan: Plan) -> list[Result]:
 def test_sets_change_nothing_but_words(area: str) -> None:
     source = registry.area(area)(CAPABILITIES)
     found = 0
-    for number in range(1, 7):
+    for number in range(1, 31):
         case = example(source, 3, number)
         given = parameter_sets(source, 3, number, case, 20)  # type: ignore[arg-type]
         assert given is None or any(dynamics(case))  # type: ignore[arg-type]

@@ -1,7 +1,4 @@
-"""A loop is gone or done once, a condition is gone or one of its branches remains; or it carries or merges less.
-
-A Break or Continue is gone.
-"""
+"""A loop or an exit of one is gone, a loop is done once, a condition has one branch; or less is carried or merged."""
 
 from __future__ import annotations
 

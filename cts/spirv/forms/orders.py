@@ -56,18 +56,18 @@ def order(layout: Layout, random: np.random.Generator) -> None:
     if not any(op.name == "OpDecorationGroup" for op in layout.annotations):
         layout.annotations = _shuffled(layout.annotations, random)
     sizes = {i for op in layout.execution_modes if op.name == "OpExecutionModeId" for i in list(op.ids)[1:]}
-    sizes |= {op.values[0] for op in layout.annotations if op.values[-2:] == ("BuiltIn", "WorkgroupSize")}
+    sizes |= {i for op in layout.annotations if op.values[-2:] == ("BuiltIn", "WorkgroupSize") for i in op.ids}
     layout.globals = _declared(layout.globals, random, sizes)
 
 
-def _declared(ops: Sequence[Op], random: np.random.Generator, sizes: set[Value]) -> list[Op]:
+def _declared(ops: Sequence[Op], random: np.random.Generator, sizes: set[Id]) -> list[Op]:
     """Declarations in a drawn order, each after those that it names; pointers may be declared forward.
 
     Types of matrices come after `sizes`, the constants that say the size of a workgroup, which is that of their scope.
     """
     ops = [op for op in ops if op.name not in LINES]
     places = {op.result: n for n, op in enumerate(ops) if op.result is not None}
-    forward = {op.values[0]: n for n, op in enumerate(ops) if op.name == "OpTypeForwardPointer"}
+    forward = {i: n for n, op in enumerate(ops) if op.name == "OpTypeForwardPointer" for i in op.ids}
     users: dict[int, list[int]] = defaultdict(list)
     missing = [0] * len(ops)
     for n, op in enumerate(ops):
