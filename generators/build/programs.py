@@ -11,13 +11,14 @@ from cts.generators.build.layout_plans import LayoutPlan
 from cts.generators.build.operands import Constness
 from cts.model import (
     AnyInstruction,
+    Break,
     Carry,
     ClampMode,
+    Continue,
     ControlBarrier,
     Else,
     EndIf,
     EndLoop,
-    Exit,
     If,
     Loop,
     Merge,
@@ -69,7 +70,7 @@ class Program:
         """The end of an iteration, with what is carried into the following one."""
         self.emit(EndLoop(next=tuple(following)))
 
-    def leave(self, kind: type[Exit], condition: Operand, following: Iterable[str] = ()) -> None:
+    def leave(self, kind: type[Break | Continue], condition: Operand, following: Iterable[str] = ()) -> None:
         """A Break or Continue, with what is carried on from there."""
         self.emit(kind(condition=condition, next=tuple(following)))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
-from cts.model import Break, Continue, Exit
+from cts.model import Break, Continue
 from cts.model.operand import Factors
 
 #: Counts of iterations, and conditions: 2 and 3 are true, too.
@@ -21,7 +21,7 @@ CARRIED = (1, 1, 1, 2, 2, 3, 4)
 
 #: How iterations are left early, by a number up to LAST_EXIT: nothing, or a Break or Continue, and whether that is
 #: before what is done in the iteration, with what was carried into it, or behind it; a Break has the results then.
-EXITS: Mapping[int, tuple[type[Exit], bool]] = {
+EXITS: Mapping[int, tuple[type[Break | Continue], bool]] = {
     10: (Break, True),
     11: (Continue, True),
     12: (Break, False),
@@ -82,7 +82,7 @@ def draw_loop(
     return [replace(c, known=c.known.union(r.known)) for c, r in zip(carried, results, strict=True)]
 
 
-def _leave(choices: Choices, kernel: Kernel, kind: type[Exit], values: Sequence[Matrix]) -> None:
+def _leave(choices: Choices, kernel: Kernel, kind: type[Break | Continue], values: Sequence[Matrix]) -> None:
     """A Break or Continue, whose condition is as an If's."""
     condition = kernel.constness.scalars([draw_condition(choices, kernel)])[0]
     kernel.program.leave(kind, condition, (m.id for m in values))

@@ -239,8 +239,8 @@ class _Layer:
             has_some = np.ascontiguousarray(parts).view(self.component.bits_dtype) != 0
             free = np.flatnonzero(has_some & (self.flags != 0))
         of_free = self._of(self.reason, free)
-        # Most layers have one reason, which needs no search.
-        present = np.unique(of_free).tolist() if len(self.reasons) > 2 else [1] if free.size else []
+        # Most layers have one reason beside none, which needs no search.
+        present = [1] if len(self.reasons) == 2 and free.size and of_free.all() else np.unique(of_free).tolist()
         for reason in present:
             indices = free if len(present) == 1 else free[of_free == reason]
             flags = self._of(self.flags, indices)

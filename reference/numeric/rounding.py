@@ -27,7 +27,7 @@ from cts.reference.numeric.value import FREE, Free, Value, stepped, with_freedom
 NEIGHBOURS = "either neighbour of the exact result (NU-012)"
 _NOT_PORTABLE = "no portable result: NaN, infinity or overflow (NU-013)"
 _OVERFLOWED = "beyond the greatest number: that or infinity (NU-012)"
-_ZERO = "either zero (NU-013)"
+EITHER_ZERO = "either zero (NU-013)"
 _FLUSHED = "denormals may be flushed (NU-013)"
 _ROUNDED = {"nearest": "rounded to nearest even (NU-044)", "towards zero": "rounded towards zero (NU-044)"}
 _FLUSHED_SURELY = "denormal results are flushed (NU-043)"
@@ -146,7 +146,7 @@ def rounded(
     if infinite:
         some += (_OVERFLOWED,)
     if (flags & Freedom.EITHER_ZERO).any():
-        some += (_ZERO,)
+        some += (EITHER_ZERO,)
     result = with_freedom(component, bits, flags, (low, high), tuple(dict.fromkeys(some)))
     return flushed(result) if mode.denormals == "flushed" else result
 

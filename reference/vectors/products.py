@@ -19,7 +19,7 @@ from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.expression import hull
 from cts.reference.numeric.formats import F64, above, below, lowest_bit, nearest, nearest_even, real, ulp
 from cts.reference.numeric.integers import whole
-from cts.reference.numeric.rounding import denormal
+from cts.reference.numeric.rounding import EITHER_ZERO, denormal
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value, loosened, merged, with_freedom
 from cts.reference.vectors.accesses import matrix_extents
@@ -108,7 +108,8 @@ def nearest_of(value: Value, target: ComponentType, either_tie: bool = False) ->
     flags = np.where(wild, np.uint8(FREE | Freedom.ANY), flags).astype(np.uint8)
     # Of two neighbours, each is a multiple of the lesser lowest bit.
     step = np.where((high - low) <= ulp(target, high), np.minimum(lowest_bit(low), lowest_bit(high)), 0.0)
-    return with_freedom(target, bits, flags, (low, high), value.reasons, step)
+    zero = (EITHER_ZERO,) if (flags & Freedom.EITHER_ZERO).any() else ()
+    return with_freedom(target, bits, flags, (low, high), (*value.reasons, *zero), step)
 
 
 def _is_tie(target: ComponentType, numbers: F64) -> Mask:

@@ -206,7 +206,7 @@ class Choices:
         if x == 0:
             return self.zero(t)
         low, high = neighbours(f, x)
-        middle = (abs(real(t, low) or 0) + abs(real(t, high) or 0)) / 2
+        middle = (Fraction(real(t, low) or 0) + Fraction(real(t, high) or 0)) / 2
         if towards_zero or (nearest and (abs(x) < middle or (abs(x) == middle and low % 2 == 0))):
             magnitude = low
         else:

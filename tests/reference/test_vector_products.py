@@ -213,6 +213,28 @@ def test_inputs_that_float8_does_not_represent_are_rounded_or_kept(values: list[
     assert any(any("CV-033" in reason for reason in i.reasons) for i in expectation.buffers["y"].intervals)
 
 
+def test_what_zeros_of_float8_leave_free_has_a_reason() -> None:
+    weights: list[Any] = ["0x08", 3, "0x88", "0x81", -2, "0x06", 1]
+    multiply: Parts = {
+        "op": "VectorMatrixMul", "id": "r", "type": vector("float32", 1), "input": "v",
+        "input_interpretation": "float8_e4m3fn", "matrix": "o", "matrix_interpretation": "float8_e4m3fn", "m": 1,
+        "k": 16, "layout": "InferencingOptimal",
+    }  # fmt: skip
+    values = buffer("float32", (np.arange(16) + 2) % 3 - 1)
+    matrix = {"type": "float8_e4m3fn", "shape": [16], "data": {"cycle": weights}}
+    side = {"of": "w", "component": "float8_e4m3fn", "layout": "RowMajor", "stride": 16}
+    case = vector_case(
+        [load("v", "float32", 16), multiply, store("r")],
+        {"x": values, "w": matrix, "y": buffer("float32", 4)},
+        1,
+        float_controls="Undecorated",
+        opaque={"o": {"component": "float8_e4m3fn", "rows": 1, "cols": 16, "layout": "InferencingOptimal"}},
+        conversions=[{"source": side, "destination": {"of": "o"}, "rows": 1, "cols": 16}],
+    )
+    intervals = expected(case).buffers["y"].intervals
+    assert intervals and all(i.reasons for i in intervals)
+
+
 def test_numbers_beyond_float8_are_a_violation() -> None:
     """AM-28."""
     found = ORACLE.violations(float8_case([449.0, 1.0], [1.0, 1.0]))

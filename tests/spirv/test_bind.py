@@ -27,6 +27,7 @@ from cts.model import (
     loads_case,
 )
 from cts.model.operand import Constness
+from cts.spirv.grammar import grammar
 from cts.spirv.lower import PARAMETERS, bind, lower, module_job
 from tests.spirv.cases import every_instruction
 from tests.spirv.modules import Module
@@ -299,6 +300,27 @@ program:
 """)
     job = module_job(case, {}, 32)
     assert [int.from_bytes(v, "little") for v in job.spec_constants.values()] == [16, 24, 48]
+
+
+def test_scopes_of_reductions_may_be_several_spec_constants() -> None:
+    """Types declared alike are one, so that the result has the scope of the load, the operand that of the null."""
+    case = loads_case("""
+schema: 1
+name: x
+buffers: {b: {type: float32, shape: [64], data: {iota: {}}}}
+functions: {f: {kind: Combine, type: float32, body: x + y}}
+program:
+  - op: MatrixLoad
+    id: m
+    type: {component: float32, scope: {spec: Subgroup}, rows: 8, cols: 8, use: Accumulator}
+    buffer: b
+    stride: 8
+  - {op: MatrixNull, id: z, type: {component: float32, scope: {spec: Subgroup}, rows: 8, cols: 4, use: Accumulator}}
+  - {op: MatrixReduce, id: r, matrix: z, mode: [Row], combine: f, cols: 8}
+""")
+    job = module_job(case, initial_memory(case), 32)
+    words = [int.from_bytes(v, "little") for v in job.spec_constants.values()]
+    assert words == [grammar().value("Scope", "Subgroup")] * 2
 
 
 OPAQUE = """

@@ -43,7 +43,7 @@ def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uin
     unknown = vectors and newer is None
     known = _without_long_vectors(structure) if unknown else structure
     if any(isinstance(i, (MatrixMulAdd, MatrixReduce)) for i in structure.program):
-        known = _with_literal_uses(known)
+        known = _with_literal_scopes_and_uses(known)
     if unknown or known != structure:
         words = write(Lowering(known, subgroup_size, decode_vector=not unknown))
     message = tools.validate(words) if newer is None else newer.validate(words)
@@ -60,13 +60,17 @@ def _without_long_vectors(structure: Structure) -> Structure:
     return structs.replace(structure, functions=tuple(functions))
 
 
-def _with_literal_uses(structure: Structure) -> Structure:
-    """The spec constants of uses as constants; the spec constants of types still have their values here."""
-    return structs.replace(structure, program=tuple(map(_with_literal_use, structure.program)))
+def _with_literal_scopes_and_uses(structure: Structure) -> Structure:
+    """The spec constants of scopes and uses as constants; the others of types still have their values here.
+
+    spirv-val compares scopes and uses of these instructions' types by id, not by value, where they are spec constants.
+    """
+    return structs.replace(structure, program=tuple(map(_literal, structure.program)))
 
 
-def _with_literal_use(instruction: AnyInstruction) -> AnyInstruction:
+def _literal(instruction: AnyInstruction) -> AnyInstruction:
     declared: Any = getattr(instruction, "type", None)
     if not isinstance(declared, MatrixType):
         return instruction
-    return structs.replace(instruction, type=structs.replace(declared, use=constant_of(declared.use)))
+    fixed = {"scope": constant_of(declared.scope), "use": constant_of(declared.use)}
+    return structs.replace(instruction, type=structs.replace(declared, **fixed))
