@@ -10,7 +10,7 @@ from cts.choices import Choices
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
 from cts.generators.parts.flow import EXITS, LAST_EXIT
-from cts.model import Break, Exit
+from cts.model import Break, Continue
 from cts.model.operand import Factors
 
 #: Counts of iterations, and conditions: 2 and 3 are true, too.
@@ -65,7 +65,7 @@ def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], i
     return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]
 
 
-def _leave(choices: Choices, kernel: VectorKernel, kind: type[Exit], values: Sequence[Vector]) -> None:
+def _leave(choices: Choices, kernel: VectorKernel, kind: type[Break | Continue], values: Sequence[Vector]) -> None:
     """A Break or Continue, which as a rule only some invocations take."""
     kernel.program.leave(kind, written(kernel.constness, draw_condition(choices, kernel)), (v.id for v in values))
 

@@ -222,7 +222,7 @@ def test_what_zeros_of_float8_leave_free_has_a_reason() -> None:
     }  # fmt: skip
     values = buffer("float32", (np.arange(16) + 2) % 3 - 1)
     matrix = {"type": "float8_e4m3fn", "shape": [16], "data": {"cycle": weights}}
-    side = {"of": "w", "component": "float8_e4m3fn", "layout": "RowMajor", "stride": 16}
+    side = {"of": "w", "component": "float8_e4m3fn", "layout": "RowMajor", "stride": 17}
     case = vector_case(
         [load("v", "float32", 16), multiply, store("r")],
         {"x": values, "w": matrix, "y": buffer("float32", 4)},
