@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cts.spirv.forms import additions, orders, values
+from cts.spirv.forms import additions, flow, orders, values
 from cts.spirv.forms.layout import Layout, Unreadable
 
 __all__ = ["DRAWN", "FORMS", "Unreadable", "formed"]
@@ -23,6 +23,9 @@ FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
     "variables": values.variables,
     "copies": values.copies,
     "calls": values.calls,
+    "paths": flow.paths,
+    "selects": flow.selects,
+    "lengths": flow.lengths,
     "unused": additions.unused,
     "entry-points": additions.entry_points,
     "debug": additions.debug,

@@ -31,7 +31,7 @@ _COMPUTE = frozenset({
 
 
 @dataclass
-class _Scope:
+class Scope:
     """A module whose values are led another way: what their types are, and what a function gets besides."""
 
     layout: Layout
@@ -41,6 +41,10 @@ class _Scope:
     capabilities: frozenset[str] = field(init=False)
     #: A number of 32 bits without sign that the block has computed, which may be another in each invocation.
     number_here: Id | None = None
+    #: The block that is being written, whether it may end at any place, and the last block that each has become.
+    block: Id | None = None
+    can_branch: bool = False
+    ends: dict[Id, Id] = field(default_factory=dict)
     #: Variables of the function that is being written, and functions to be added.
     variables: list[Op] = field(default_factory=list)
     functions: list[list[Op]] = field(default_factory=list)
@@ -80,7 +84,17 @@ class _Scope:
             self.number_here = op.result
 
     def is_matrix(self, type_: Id) -> bool:
+        """Whether a type is that of what a subgroup or workgroup has together."""
         return self.types[type_].name in _MATRICES
+
+    def is_cooperative(self, type_: Id) -> bool:
+        """Whether a type is that of cooperative matrices or vectors."""
+        return self.types[type_].name in (*_MATRICES, *_VECTORS)
+
+    @property
+    def has_matrices(self) -> bool:
+        """Whether the module has cooperative matrices, whose instructions a subgroup executes together."""
+        return any(op.name in _MATRICES for op in self.types.values())
 
     def new(self, type_: Id) -> Id:
         """The id of another value of a type."""
@@ -104,6 +118,33 @@ class _Scope:
                 return op.result
         return self.layout.add("OpConstant", uint, value)
 
+    def nothing(self, type_: Id) -> Id:
+        """The null constant of a type."""
+        for op in self.layout.globals:
+            if op.name == "OpConstantNull" and op.values == (type_,):
+                assert op.result is not None
+                return op.result
+        return self.layout.add("OpConstantNull", type_)
+
+    def coordinate(self, built_in: str) -> tuple[Id, list[Op]]:
+        """The x of WorkgroupId or LocalInvocationId, and what reads it."""
+        layout, uint = self.layout, self.declared("OpTypeInt", 32, 0)
+        decorated = ("BuiltIn", built_in)
+        found = (
+            i for op in layout.annotations if op.name == "OpDecorate" and op.values[1:] == decorated for i in op.ids
+        )
+        variable = next(found, None)
+        if variable is None:
+            pointer = self.declared("OpTypePointer", "Input", self.declared("OpTypeVector", uint, 3))
+            variable = layout.add("OpVariable", pointer, "Input")
+            layout.annotations.append(Op("OpDecorate", None, (variable, *decorated)))
+            layout.entry_points[:] = [Op(e.name, None, (*e.values, variable)) for e in layout.entry_points]
+        place, number = layout.id(), self.new(uint)
+        return number, [
+            Op("OpAccessChain", place, (self.declared("OpTypePointer", "Input", uint), variable, self.number(0))),
+            Op("OpLoad", number, (uint, place)),
+        ]
+
     def variable(self, type_: Id, *, private: bool = False) -> Id:
         """A variable of the function, or of the module for each invocation."""
         storage = "Private" if private else "Function"
@@ -120,10 +161,10 @@ class _Scope:
 
 
 #: Leads a value of a type another way: the instructions, of which the last gives the value that is used from then on.
-_Way = Callable[[_Scope, Id, Id], list[Op]]
+_Way = Callable[[Scope, Id, Id], list[Op]]
 
 
-def _stored(scope: _Scope, value: Id, type_: Id, *, private: bool) -> list[Op]:
+def _stored(scope: Scope, value: Id, type_: Id, *, private: bool) -> list[Op]:
     variable = scope.variable(type_, private=private)
     return [
         Op("OpStore", None, (variable, value)),
@@ -131,15 +172,15 @@ def _stored(scope: _Scope, value: Id, type_: Id, *, private: bool) -> list[Op]:
     ]
 
 
-def _in_a_variable(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def _in_a_variable(scope: Scope, value: Id, type_: Id) -> list[Op]:
     return _stored(scope, value, type_, private=False)
 
 
-def _in_a_private_variable(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def _in_a_private_variable(scope: Scope, value: Id, type_: Id) -> list[Op]:
     return _stored(scope, value, type_, private=True)
 
 
-def _in_an_array(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def _in_an_array(scope: Scope, value: Id, type_: Id) -> list[Op]:
     """An element of an array in a variable. Its index may be computed, but not for what a subgroup has together."""
     three = scope.number(3)
     array = scope.declared("OpTypeArray", type_, three)
@@ -158,7 +199,7 @@ def _in_an_array(scope: _Scope, value: Id, type_: Id) -> list[Op]:
     ]
 
 
-def _in_a_structure(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def _in_a_structure(scope: Scope, value: Id, type_: Id) -> list[Op]:
     """A member of a structure in a structure, which is written by its member and read as a whole."""
     uint = scope.declared("OpTypeInt", 32, 0)
     inner = scope.declared("OpTypeStruct", uint, type_)
@@ -173,7 +214,7 @@ def _in_a_structure(scope: _Scope, value: Id, type_: Id) -> list[Op]:
     ]
 
 
-def _copied_in_memory(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def _copied_in_memory(scope: Scope, value: Id, type_: Id) -> list[Op]:
     first, second = scope.variable(type_), scope.variable(type_, private=True)
     return [
         Op("OpStore", None, (first, value)),
@@ -182,11 +223,12 @@ def _copied_in_memory(scope: _Scope, value: Id, type_: Id) -> list[Op]:
     ]
 
 
-def _copied(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def copied(scope: Scope, value: Id, type_: Id) -> list[Op]:
+    """A copy by OpCopyObject."""
     return [Op("OpCopyObject", scope.new(type_), (type_, value))]
 
 
-def _in_a_composite(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def _in_a_composite(scope: Scope, value: Id, type_: Id) -> list[Op]:
     """A member of a structure that is a value, and becomes one of another type with the same members."""
     one, other = scope.declared("OpTypeStruct", type_, type_), scope.declared("OpTypeStruct", type_, type_)
     made, copy = scope.layout.id(), scope.layout.id()
@@ -197,7 +239,7 @@ def _in_a_composite(scope: _Scope, value: Id, type_: Id) -> list[Op]:
     ]
 
 
-def _inserted(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def _inserted(scope: Scope, value: Id, type_: Id) -> list[Op]:
     """A member that is put into a structure of which nothing else is known, and nothing else is read."""
     uint = scope.declared("OpTypeInt", 32, 0)
     kind = scope.declared("OpTypeStruct", uint, type_, uint)
@@ -209,7 +251,7 @@ def _inserted(scope: _Scope, value: Id, type_: Id) -> list[Op]:
     ]
 
 
-def _given_back(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def _given_back(scope: Scope, value: Id, type_: Id) -> list[Op]:
     """The result of a function that gives back its parameter."""
     function = scope.helpers.get(("value", type_))
     if function is None:
@@ -226,7 +268,7 @@ def _given_back(scope: _Scope, value: Id, type_: Id) -> list[Op]:
     return [Op("OpFunctionCall", scope.new(type_), (type_, function, value))]
 
 
-def _by_pointer(scope: _Scope, value: Id, type_: Id) -> list[Op]:
+def _by_pointer(scope: Scope, value: Id, type_: Id) -> list[Op]:
     """What a function leaves in a variable that it gets by a pointer, of what it finds in another."""
     void, pointer = scope.declared("OpTypeVoid"), scope.declared("OpTypePointer", "Function", type_)
     function = scope.helpers.get(("pointer", type_))
@@ -254,30 +296,33 @@ def _by_pointer(scope: _Scope, value: Id, type_: Id) -> list[Op]:
 
 def variables(layout: Layout, random: np.random.Generator) -> None:
     """Values wait in Function and Private variables, arrays and structures."""
-    _led(layout, random, [_in_a_variable, _in_a_private_variable, _in_an_array, _in_a_structure, _copied_in_memory])
+    led(layout, random, [_in_a_variable, _in_a_private_variable, _in_an_array, _in_a_structure, _copied_in_memory])
 
 
 def copies(layout: Layout, random: np.random.Generator) -> None:
     """Values are copied, and are members of composites."""
     newer = [_in_a_composite] if layout.version >= (1, 4) else []  # OpCopyLogical
-    _led(layout, random, [_copied, _inserted, *newer])
+    led(layout, random, [copied, _inserted, *newer])
 
 
 def calls(layout: Layout, random: np.random.Generator) -> None:
     """Values go through functions by value and by pointer, and functions compute them."""
-    _led(layout, random, [_given_back, _by_pointer], outlined=True)
+    led(layout, random, [_given_back, _by_pointer], outlined=True)
 
 
-def _led(layout: Layout, random: np.random.Generator, ways: list[_Way], *, outlined: bool = False) -> None:
-    scope, left = _Scope(layout, random), MOST
+def led(layout: Layout, random: np.random.Generator, ways: list[_Way], *, outlined: bool = False) -> None:
+    """Lead some values of all functions one of the ways."""
+    scope, left = Scope(layout, random), MOST
     for number, function in enumerate(layout.functions):
         scope.variables = []
         renamed: dict[Id, Id] = {}
         written: list[Op] = []
-        scope.number_here = None
+        scope.number_here, scope.ends = None, {}
+        headers = set(_loop_headers(function))
         for op in function:
             if op.name == "OpLabel":
-                scope.number_here = None
+                assert op.result is not None
+                scope.number_here, scope.block, scope.can_branch = None, op.result, op.result not in headers
             type_ = scope.type_of.get(op.result) if op.result is not None else None
             can = type_ is not None and scope.can_wait(type_) and op.name not in _NOT_AFTER
             if not can or not left or random.random() >= SHARE:
@@ -296,9 +341,30 @@ def _led(layout: Layout, random: np.random.Generator, ways: list[_Way], *, outli
             assert last is not None
             renamed[op.result] = last
             scope.note(written[-1])
-        layout.functions[number] = list(_used(written, renamed, scope.variables))
+        layout.functions[number] = [_behind(op, scope.ends) for op in _used(written, renamed, scope.variables)]
     for added in scope.functions:
         layout.functions.insert(int(random.integers(len(layout.functions) + 1)), added)
+
+
+def _loop_headers(function: list[Op]) -> Iterator[Id]:
+    """The blocks to which loops come back, which must end as they do."""
+    block = None
+    for op in function:
+        if op.name == "OpLabel":
+            block = op.result
+        elif op.name == "OpLoopMerge" and block is not None:
+            yield block
+
+
+def _behind(op: Op, ends: dict[Id, Id]) -> Op:
+    """OpPhi with the blocks that those which it names have become."""
+    if op.name != "OpPhi":
+        return op
+    return Op(
+        op.name,
+        op.result,
+        tuple(ends.get(v, v) if n % 2 == 0 and type(v) is Id else v for n, v in enumerate(op.values)),
+    )
 
 
 #: Results that are no values yet, or that come before all others in their block.
@@ -331,7 +397,7 @@ def _with(op: Op, renamed: dict[Id, Id]) -> Op:
     return Op(op.name, op.result, tuple(renamed.get(v, v) if type(v) is Id else v for v in op.values))
 
 
-def _outlined(scope: _Scope, op: Op, type_: Id) -> Op:
+def _outlined(scope: Scope, op: Op, type_: Id) -> Op:
     """A call of a function that computes this instead; what decorates the result decorates that of the function."""
     operands = list(dict.fromkeys(v for v in op.values[1:] if type(v) is Id))
     types = [scope.type_of[v] for v in operands]

@@ -1,0 +1,126 @@
+"""Forms that lead values along several paths, and that take lengths of matrices from constants."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+
+from cts.spirv.encode import Id
+from cts.spirv.forms.layout import Layout, Op
+from cts.spirv.forms.values import Scope, copied, led
+
+_LENGTH = "OpCooperativeMatrixLengthKHR"
+
+
+def paths(layout: Layout, random: np.random.Generator) -> None:
+    """Values go along one of two paths, and then by the same number along one of three, on which they are others."""
+    led(layout, random, [_by_paths])
+
+
+def selects(layout: Layout, random: np.random.Generator) -> None:
+    """Values are chosen by a condition, as it is, from nothing else that counts."""
+    led(layout, random, [_selected])
+
+
+def lengths(layout: Layout, random: np.random.Generator) -> None:
+    """The length of a matrix is a constant, by OpSpecConstantOp, or 0 where that is not what the instruction gives."""
+    scope = Scope(layout, random)
+    constants: dict[Id, Id] = {}
+    for function in layout.functions:
+        written: list[Op] = []
+        for op in function:
+            if op.name != _LENGTH or op.result is None:
+                written.append(op)
+                continue
+            uint, matrix = (v for v in op.values if type(v) is Id)
+            if matrix not in constants:
+                constants[matrix] = layout.add("OpSpecConstantOp", uint, _LENGTH, matrix)
+            if random.random() < 0.5:
+                written.append(Op("OpCopyObject", op.result, (uint, constants[matrix])))
+                continue
+            length, same = layout.id(), layout.id()
+            written += [
+                Op(_LENGTH, length, (uint, matrix)),
+                Op("OpIEqual", same, (scope.declared("OpTypeBool"), length, constants[matrix])),
+                Op("OpSelect", op.result, (uint, same, length, scope.number(0))),
+            ]
+        function[:] = written
+
+
+def _parity(scope: Scope) -> tuple[list[Op], Id]:
+    """A number that is 0 or 1: another in each invocation, or where there are matrices in each workgroup."""
+    uint = scope.declared("OpTypeInt", 32, 0)
+    number, ops = scope.coordinate("WorkgroupId" if scope.has_matrices else "LocalInvocationId")
+    parity = scope.new(uint)
+    return [*ops, Op("OpBitwiseAnd", parity, (uint, number, scope.number(1)))], parity
+
+
+def _is_even(scope: Scope, parity: Id) -> Op:
+    return Op("OpIEqual", scope.layout.id(), (scope.declared("OpTypeBool"), parity, scope.number(0)))
+
+
+def _by_paths(scope: Scope, value: Id, type_: Id) -> list[Op]:
+    """Behind the first branches each of two results is the value or nothing; behind the second it is the right one."""
+    if not scope.can_branch:
+        return copied(scope, value, type_)
+    assert scope.block is not None
+    ops, parity = _parity(scope)
+    even = _is_even(scope, parity)
+    nothing = scope.nothing(type_)
+    label = scope.layout.id
+    first, second, joined, third, fourth, neither, end = (label() for _ in range(7))
+    one, other = scope.new(type_), scope.new(type_)
+    literals = [(0, third), (1, fourth)]
+    if scope.random.random() < 0.5:
+        literals.reverse()
+    assert even.result is not None
+    scope.ends[scope.block] = end
+    return [
+        *ops,
+        even,
+        Op("OpSelectionMerge", None, (joined, "None")),
+        Op("OpBranchConditional", None, (even.result, first, second)),
+        *_passing(first, joined),
+        *_passing(second, joined),
+        Op("OpLabel", joined, ()),
+        Op("OpPhi", one, (type_, value, first, nothing, second)),
+        Op("OpPhi", other, (type_, nothing, first, value, second)),
+        Op("OpSelectionMerge", None, (end, "None")),
+        Op("OpSwitch", None, (parity, neither, *chain.from_iterable(literals))),
+        *_passing(third, end),
+        *_passing(fourth, end),
+        *_passing(neither, end),
+        Op("OpLabel", end, ()),
+        Op("OpPhi", scope.new(type_), (type_, one, third, other, fourth, nothing, neither)),
+    ]
+
+
+def _passing(label: Id, target: Id) -> list[Op]:
+    """A block with nothing in it."""
+    return [Op("OpLabel", label, ()), Op("OpBranch", None, (target,))]
+
+
+def _selected(scope: Scope, value: Id, type_: Id) -> list[Op]:
+    """Of two results one is the value, and by the same number an index of the array that holds both."""
+    # spirv-val has cooperative types not among composites; before 1.4, vectors need vectors of conditions.
+    if scope.is_cooperative(type_) or scope.layout.version < (1, 4):
+        return copied(scope, value, type_)
+    ops, parity = _parity(scope)
+    even = _is_even(scope, parity)
+    nothing = scope.nothing(type_)
+    array = scope.declared("OpTypeArray", type_, scope.number(2))
+    variable, pointer = scope.variable(array), scope.declared("OpTypePointer", "Function", type_)
+    one, other = scope.new(type_), scope.new(type_)
+    both, place = scope.layout.id(), scope.layout.id()
+    assert even.result is not None
+    return [
+        *ops,
+        even,
+        Op("OpSelect", one, (type_, even.result, value, nothing)),
+        Op("OpSelect", other, (type_, even.result, nothing, value)),
+        Op("OpCompositeConstruct", both, (array, one, other)),
+        Op("OpStore", None, (variable, both)),
+        Op("OpAccessChain", place, (pointer, variable, parity)),
+        Op("OpLoad", scope.new(type_), (type_, place)),
+    ]
