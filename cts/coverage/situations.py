@@ -22,6 +22,7 @@ from cts.model import (
     Decode,
     DecodeVector,
     FloatControls,
+    FloatMode,
     Instruction,
     MatrixArithmetic,
     MatrixConvert,
@@ -36,6 +37,10 @@ from cts.model import (
     Scope,
     StorageClass,
     TensorLayoutSlice,
+    VectorArithmetic,
+    VectorConvert,
+    VectorShape,
+    VectorTimesScalar,
     WorkgroupShape,
     factors_of,
     types_of,
@@ -100,6 +105,7 @@ def _of_case(context: _Context) -> Iterator[str]:
             yield "VK-043"
     for function in case.functions.values():
         yield from _of_function(function)
+    yield from _of_modes(context)
     yield from of_vectors(case, context.types)
     yield from of_conversions(case)
     size_by = case.dispatch.size_by
@@ -111,6 +117,31 @@ def _of_case(context: _Context) -> Iterator[str]:
         yield "VK-044"
     if any(factors_of(o).any_set for i in case.program for o in _scalars(i)):
         yield "TA-071"
+
+
+def _of_modes(context: _Context) -> Iterator[str]:
+    """What float execution modes bind: instructions with a result of their type, where roundings bind (NU-046)."""
+    case = context.case
+    if not case.float_modes:
+        return
+    yield from ("NU-040", "NU-046")
+    if case.float_controls is FloatControls.Undecorated:
+        return
+    results = (context.types[i.id] for i in case.program if isinstance(i, _BOUND))
+    computed = {shape.component.value for shape in results if isinstance(shape, (MatrixShape, VectorShape))}
+    for width, modes in case.float_modes.items():
+        if width.value in computed:
+            yield from (_OF_MODE[mode] for mode in modes)
+
+
+_BOUND = (MatrixArithmetic, MatrixTimesScalar, MatrixConvert, VectorArithmetic, VectorTimesScalar, VectorConvert)
+_OF_MODE = {
+    FloatMode.DenormPreserve: "NU-042",
+    FloatMode.DenormFlushToZero: "NU-043",
+    FloatMode.RoundingModeRTE: "NU-044",
+    FloatMode.RoundingModeRTZ: "NU-044",
+    FloatMode.SignedZeroInfNanPreserve: "NU-045",
+}
 
 
 def _of_function(function: object) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -177,4 +178,16 @@ def _remedy(message: str) -> str:
         return "remove the field or correct its name: `cts schema` lists the fields"
     if "missing required field" in message:
         return "add the field"
+    if named := _ENUMERANT.fullmatch(message):
+        close = difflib.get_close_matches(named[1], _enumerants() - {named[1]}, n=1)
+        return f"did you mean {close[0]!r}?" if close else "a value of the schema: `cts schema` prints them"
     return "what the message asks for; `cts schema` prints the whole schema"
+
+
+_ENUMERANT = re.compile("Invalid enum value '(.*)'")
+
+
+def _enumerants() -> set[str]:
+    """What stands for itself anywhere in a case."""
+    kinds = msgspec.json.schema(Case)["$defs"].values()
+    return {name for kind in kinds for name in kind.get("enum", ()) if isinstance(name, str)}

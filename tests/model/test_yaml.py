@@ -85,6 +85,7 @@ BAD = {
     "unknown field": (GOOD.replace("layout: t2}", "layout: t2, vue: v}"), "case-invalid", r"f\.yaml:14: program\[4\]", "vue"),
     "unknown data": (GOOD.replace("iota", "iot"), "case-invalid", r"f\.yaml:7: buffers\.src\.data", "iot"),
     "missing field": (GOOD.replace("layout: t2}", "}"), "case-invalid", r"f\.yaml:14: program\[4\]", "layout"),
+    "unknown enumerant": (GOOD.replace("buffers:", "float_modes: {float16: [RoundingModeRTX]}\nbuffers:", 1), "case-invalid", r"f\.yaml:\d+: float_modes", "did you mean 'RoundingModeRTZ'"),
     "two bases": (GOOD.replace("{dynamic: -3}", "{dynamic: -3, spec: 3}"), "case-invalid", r"program\[2\]\.offset\[0\]", "exactly one"),
     "plain literal": (GOOD.replace("{dynamic: -3}", "{literal: -3}"), "case-invalid", r"program\[2\]\.offset\[0\]", "the number itself"),
     "33 bits": (GOOD.replace("{dynamic: -3}", "4294967296"), "case-invalid", r"program\[2\]\.offset\[0\]", "4294967295"),
