@@ -29,7 +29,7 @@ TOPICS = {
     "matrix_arithmetic": {"components", "elements", "environment", "modes", "mul_add", "scalar"},
     "conversions": {
         "bitcast", "chain_through_integers", "float", "float8", "integer", "mixed", "modes", "one_source_two_results",
-        "source_is_kept", "transpose", "use",
+        "source_is_kept", "through_zero", "transpose", "use",
     },
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},
     "per_element": {"applied_twice", "body", "coordinates", "extras", "scalar_per_workgroup", "source_is_kept"},
