@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from cts.dispatch.elements import ElementType
 from cts.dispatch.types import Declarations, Type, Types
-from cts.spirv.decode import Decoded, DecodeError, decode
+from cts.spirv.decode import Decoded, DecodeError, decode, ungrouped
 from cts.spirv.encode import Id
 
 
@@ -104,7 +104,7 @@ def interface(words: npt.NDArray[np.uint32]) -> Interface:
 def read(words: npt.NDArray[np.uint32]) -> Reader:
     """Read a module. Raises cts.spirv.decode.DecodeError."""
     reader = Reader()
-    for instruction in decode(words):
+    for instruction in ungrouped(decode(words)):
         reader.read(instruction)
     reader.check()
     return reader

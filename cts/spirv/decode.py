@@ -5,7 +5,7 @@ A module that declares what is newer than the grammar is read as far as it is kn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -112,6 +112,52 @@ def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
             note_number_type(numbers, rule, result, values)
         yield Decoded(rule, result, values, start)
         start += count
+
+
+#: What decorates a member, where the second decorates an id.
+_OF_MEMBERS = {"OpDecorate": "OpMemberDecorate", "OpDecorateString": "OpMemberDecorateString"}
+
+#: The most decorations that groups may come to: their number is the product of two counts of words.
+MOST_GROUPED = 1 << 20
+
+
+def ungrouped(instructions: Iterable[Decoded]) -> Iterator[Decoded]:
+    """Instructions with each decoration on what has it, in place of OpGroupDecorate and OpGroupMemberDecorate.
+
+    Nothing is left of the groups but OpDecorationGroup. Raises DecodeError for what `instructions` raise it for, for
+    decorations by what is no group before, and for more than `MOST_GROUPED`.
+    """
+    every = list(instructions)
+    groups: dict[object, list[Decoded]] = {i.result: [] for i in every if i.name == "OpDecorationGroup"}
+    declared: set[object] = set()
+    left = MOST_GROUPED
+    for i in every:
+        if i.name == "OpDecorationGroup":
+            declared.add(i.result)
+        elif i.name in ("OpGroupDecorate", "OpGroupMemberDecorate"):
+            if i.values[0] not in declared:
+                raise DecodeError(f"word {i.at}: {i.name}: {i.values[0]!r} is no OpDecorationGroup before it")
+            width = 1 if i.name == "OpGroupDecorate" else 2
+            decorations = groups[i.values[0]]
+            left -= len(decorations) * (len(i.values) // width)
+            if left < 0:
+                raise DecodeError(f"word {i.at}: groups come to more than {MOST_GROUPED} decorations")
+            for at in range(1, len(i.values), width):
+                yield from _applied(decorations, i.values[at : at + width], i.at)
+            continue
+        elif i.rule.group == "Annotation" and i.values and i.values[0] in groups:
+            groups[i.values[0]].append(i)
+            continue
+        yield i
+
+
+def _applied(decorations: Iterable[Decoded], target: tuple[Value, ...], at: int) -> Iterator[Decoded]:
+    """The decorations of a group on an id, or on a member: an id and a number."""
+    for i in decorations:
+        name = i.name if len(target) == 1 else _OF_MEMBERS.get(i.name)
+        if name is None:
+            raise DecodeError(f"word {at}: OpGroupMemberDecorate: {i.name} of its group is not for members")
+        yield Decoded(grammar().by_name[name], None, (*target, *i.values[1:]), at)
 
 
 class _Declarations(NamedTuple):

@@ -20,7 +20,7 @@ from cts.drivers.vulkan.module_facts import (
     Vector,
     VectorProduct,
 )
-from cts.spirv.decode import Decoded, DecodeError, decode, decode_header, unknown
+from cts.spirv.decode import Decoded, DecodeError, decode, decode_header, ungrouped, unknown
 from cts.spirv.encode import Id
 
 _SCOPES = {2: "Workgroup", 3: "Subgroup"}
@@ -58,7 +58,7 @@ def facts(words: npt.NDArray[np.uint32], entry: str, specialization: dict[int, b
 
 @lru_cache(maxsize=256)
 def _decoded(words: bytes) -> tuple[Decoded, ...]:
-    return tuple(decode(np.frombuffer(words, np.uint32)))
+    return tuple(ungrouped(decode(np.frombuffer(words, np.uint32))))
 
 
 @lru_cache(maxsize=256)

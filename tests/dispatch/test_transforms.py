@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cts.cli import main
 from cts.dispatch import run
+from cts.dispatch.interface import interface
 from cts.errors import BadInput, HarnessTrouble
 from cts.plugins import registry, transform
 from cts.running.opening import open_driver
 from cts.spirv import tools
+from cts.spirv.forms import formed
 from cts.verdict import Verdict
 from tests.dispatch.files import ADD, said, write
 
@@ -121,3 +124,12 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     status, out = cts("run", case, "-d", "interpreter", "--transform", "spirv-opt:-O", "--transform", "spirv-opt:-Os")
     assert status == 0
     assert "interpreter|spirv-opt:-O|spirv-opt:-Os" in out
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "agreed").glob("*.spv")), ids=lambda p: p.stem)
+def test_what_a_module_declares_by_groups(path: Path) -> None:
+    """Sets, bindings, offsets, strides and SpecIds are the same where decorations come by groups."""
+    words = np.fromfile(path, np.uint32)
+    plain, grouped = (interface(w) for w in (words, formed(words, ["groups"], 1)))
+    for name in ("resources", "places", "spec_constants", "push", "local_sizes"):
+        assert repr(getattr(grouped, name)) == repr(getattr(plain, name)), name

@@ -14,6 +14,7 @@ from cts.export.glsl import glsl
 from cts.judging.judge import job
 from cts.model import GUARD_BYTES, Case, SizeBy, initial_memory, loads_case
 from cts.plugins import registry
+from cts.spirv.forms import formed
 from cts.spirv.lower import lower, module_job
 from tests.spirv.modules import Module
 
@@ -63,6 +64,16 @@ def test_x_has_whole_subgroups(by: SizeBy, y: int, z: int) -> None:
         facts = vulkan_module.facts(given.words, "main", given.spec_constants)
         assert facts.local_size == (12 * size // (y * z), y, z)
         assert facts.local_size_id == by.by_mode_of_ids
+
+
+@pytest.mark.parametrize("by", SizeBy)
+def test_the_size_by_decorations_of_groups(by: SizeBy) -> None:
+    """A device's driver reads the same size where SpecId and WorkgroupSize come by a group."""
+    case = of_subgroups(by, 2, 3)
+    given = module_job(case, initial_memory(case), 16)
+    for seed in range(6):
+        facts = vulkan_module.facts(formed(given.words, ["groups"], seed), "main", given.spec_constants)
+        assert facts.local_size == (32, 2, 3)
 
 
 def test_forms() -> None:

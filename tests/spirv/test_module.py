@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from cts.spirv import module, tools
-from cts.spirv.decode import DecodeError, decode, decode_header
+from cts.spirv.decode import MOST_GROUPED, DecodeError, decode, decode_header, ungrouped
 from cts.spirv.encode import EmitError, Id, Value
 from cts.spirv.module import ModuleBuilder
 
@@ -258,3 +258,60 @@ def test_an_unknown_bit_is_refused() -> None:
 
 def test_the_examples_in_docstrings() -> None:
     assert doctest.testmod(module) == (0, 3)
+
+
+GROUPS = """
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpDecorate %own Restrict
+OpDecorate %group NonWritable
+OpDecorate %group Offset 8
+%group = OpDecorationGroup
+OpGroupDecorate %group %one %other
+OpGroupMemberDecorate %group %block 2
+"""
+
+
+def decorations(text: str) -> list[tuple[str, tuple[Value, ...]]]:
+    return [(i.name, i.values) for i in ungrouped(decode(tools.assemble(text))) if "Decorate" in i.name]
+
+
+def test_decorations_of_groups_are_on_what_has_them() -> None:
+    plain = GROUPS[: GROUPS.index("OpDecorate %group")] + "".join(
+        f"{op} NonWritable\n{op} Offset 8\n"
+        for op in ("OpDecorate %one", "OpDecorate %other", "OpMemberDecorate %block 2")
+    )
+    numbered = GROUPS.replace("%group", "%9"), plain
+    for n, name in enumerate(("own", "one", "other", "block"), 1):
+        numbered = numbered[0].replace(f"%{name}", f"%{n}"), numbered[1].replace(f"%{name}", f"%{n}")
+    assert decorations(numbered[0]) == decorations(numbered[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("OpGroupDecorate %2 %1", "word 10: OpGroupDecorate: %2 is no OpDecorationGroup before it"),
+        (
+            "OpDecorateId %2 UniformId %3\n%2 = OpDecorationGroup\nOpGroupMemberDecorate %2 %1 0",
+            "word 16: OpGroupMemberDecorate: OpDecorateId of its group is not for members",
+        ),
+    ],
+)
+def test_groups_that_do_not_apply(text: str, what: str) -> None:
+    words = tools.assemble(f"OpCapability Shader\nOpMemoryModel Logical GLSL450\n{text}")
+    with pytest.raises(DecodeError) as refused:
+        list(ungrouped(decode(words)))
+    assert str(refused.value) == what
+
+
+def test_groups_of_hostile_modules() -> None:
+    """Few words that come to very many decorations."""
+    b = shell()
+    group = b.id()
+    for location in range(2000):
+        b.op("OpDecorate", group, "Location", location)
+    b.op("OpDecorationGroup", result=group)
+    for _ in range(2000):
+        b.op("OpGroupDecorate", group, *[b.id() for _ in range(2)])
+    with pytest.raises(DecodeError, match=f"more than {MOST_GROUPED} decorations"):
+        list(ungrouped(decode(closed(b))))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cts.drivers.vulkan import module
+from cts.drivers.vulkan.descriptors import Descriptor
 from cts.drivers.vulkan.module import Unreadable
 from cts.drivers.vulkan.module_facts import Multiplication
 from cts.spirv.tools import assemble
@@ -196,6 +197,37 @@ def test_an_operand_of_the_wrong_kind_is_said_to_be_so() -> None:
 
 
 #: One instruction from a 16x8 accumulator to a type of another use, size or component; %combine takes what it takes.
+GROUPED = MATRICES.replace(
+    "OpDecorate %n SpecId 3\nOpDecorate %x SpecId 4\n",
+    """OpDecorate %third SpecId 3
+OpDecorate %fourth SpecId 4
+%third = OpDecorationGroup
+%fourth = OpDecorationGroup
+OpGroupDecorate %third %n
+OpGroupDecorate %fourth %x
+""",
+)
+
+
+def test_decorations_by_group_count() -> None:
+    """SpecId by a group; and where every decoration is on what has it, the facts are the same."""
+    special = {3: (24).to_bytes(4, "little"), 4: (64).to_bytes(4, "little")}
+    assert module.facts(assemble(GROUPED), "main", special) == module.facts(assemble(MATRICES), "main", special)
+    places = "OpDecorate %data DescriptorSet 0\nOpDecorate %data Binding 0\n"
+    grouped = (
+        "OpDecorate %g DescriptorSet 2\nOpDecorate %g Binding 7\n%g = OpDecorationGroup\nOpGroupDecorate %g %data\n"
+    )
+    assert module.facts(assemble(SCALE.replace(places, grouped)), "main", {}).descriptors == (Descriptor(2, 7),)
+
+
+def test_a_group_of_the_size_of_a_workgroup() -> None:
+    """The constant that is BuiltIn WorkgroupSize by a group, and not the group, is the size."""
+    group = "OpDecorate %g BuiltIn WorkgroupSize\n%g = OpDecorationGroup\nOpGroupDecorate %g %size\n"
+    sizes = "%c5 = OpConstant %uint 5\n%c7 = OpConstant %uint 7\n%size = OpConstantComposite %v3 %c5 %c7 %c5\n"
+    text = SCALE.replace("OpDecorate", f"{group}OpDecorate", 1).replace("%main = ", f"{sizes}%main = ", 1)
+    assert module.facts(assemble(text), "main", {}).local_size == (5, 7, 5)
+
+
 RESULTS = """
 OpCapability Shader
 OpCapability VulkanMemoryModel
