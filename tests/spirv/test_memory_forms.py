@@ -11,6 +11,8 @@ import pytest
 
 from cts.driver import Status
 from cts.drivers.interpreter import layout as layouts
+from cts.drivers.interpreter.handlers.matrices import strided, tensors
+from cts.drivers.interpreter.registry import lookup
 from cts.job import Address, Memory, ModuleJob
 from cts.judging.batch import judge_all
 from cts.model import initial_memory
@@ -19,6 +21,7 @@ from cts.plugins.transform import parse
 from cts.running.opening import open_driver
 from cts.spirv.decode import Decoded, decode, ungrouped
 from cts.spirv.forms import formed, formed_job
+from cts.spirv.grammar import grammar
 from cts.spirv.lower import module_job
 from cts.spirv.tools import assemble, validate
 from cts.verdict import Verdict
@@ -26,6 +29,10 @@ from tests.case_builder import corpus_case
 
 STORES = "matrix_memory.strided.padded_store"
 PHYSICAL = "matrix_memory.storage.physical"
+
+SLICES, TURNS = "matrix_programs.loop.sliced_loads", "matrix_programs.loop.loads_by_turn"
+EXCHANGE = "matrix_memory.workgroup.exchange_between_subgroups"
+VECTORS = "vector_arithmetic.memory.physical"
 
 #: data.rest[i] = length of the rest + first, where `first` is the word before the rest.
 LENGTH = """
@@ -181,6 +188,105 @@ def test_arrays_get_the_length_that_the_window_has() -> None:
     assert any(arrays for _, arrays in sizes.values())
 
 
+#: Loads of 4 bytes at 8, at 12, at 16 and at 24 + 4 i, and of 8 bytes at 16.
+LOADS = """
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %id %data
+OpExecutionMode %main LocalSize 4 1 1
+OpDecorate %id BuiltIn LocalInvocationIndex
+OpDecorate %data DescriptorSet 1
+OpDecorate %data Binding 2
+OpDecorate %three ArrayStride 4
+OpDecorate %many ArrayStride 4
+OpMemberDecorate %block 0 Offset 0
+OpMemberDecorate %block 1 Offset 4
+OpMemberDecorate %block 2 Offset 16
+OpMemberDecorate %block 3 Offset 24
+OpDecorate %block Block
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%fn = OpTypeFunction %void
+%u0 = OpConstant %uint 0
+%u1 = OpConstant %uint 1
+%u2 = OpConstant %uint 2
+%u3 = OpConstant %uint 3
+%v2 = OpTypeVector %uint 2
+%three = OpTypeArray %uint %u3
+%many = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %uint %three %v2 %many
+%pblock = OpTypePointer StorageBuffer %block
+%puint = OpTypePointer StorageBuffer %uint
+%pv2 = OpTypePointer StorageBuffer %v2
+%in = OpTypePointer Input %uint
+%id = OpVariable %in Input
+%data = OpVariable %pblock StorageBuffer
+%main = OpFunction %void None %fn
+%start = OpLabel
+%i = OpLoad %uint %id
+%p8 = OpAccessChain %puint %data %u1 %u1
+%p12 = OpAccessChain %puint %data %u1 %u2
+%p16 = OpAccessChain %puint %data %u2 %u0
+%pi = OpAccessChain %puint %data %u3 %i
+%pv = OpAccessChain %pv2 %data %u2
+%l8 = OpLoad %uint %p8
+%l12 = OpLoad %uint %p12
+%l16 = OpLoad %uint %p16
+%li = OpLoad %uint %pi
+%lv = OpLoad %v2 %pv
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_alignments_are_those_that_addresses_have() -> None:
+    said: dict[str, set[Any]] = {}
+    words = assemble(LOADS)
+    assert not validate(words)
+    loads = [i.result for i in decode(words) if i.name == "OpLoad"][1:]
+    for seed in range(40):
+        job = formed_job(length_job(words=words), ["operands"], seed)
+        assert not validate(job.words)
+        for i in instructions(job, "OpLoad"):
+            if i.result in loads and len(i.values) > 2 and "Aligned" in str(i.values[2]):
+                said.setdefault(f"load {loads.index(i.result)}", set()).add(i.values[3])
+        assert not any("NonPrivate" in str(i.values) for i in decode(job.words)), "the memory model is not Vulkan's"
+    assert said == {"load 0": {8}, "load 1": {4}, "load 2": {16}, "load 3": {4}, "load 4": {16}}
+    bare = [parse(f"form:operands:{seed}")(words) for seed in range(12)]
+    assert not any("Aligned" in str(i.values) for module in bare for i in decode(module)), "no dispatch, no addresses"
+
+
+@pytest.mark.parametrize("name", [SLICES, TURNS, EXCHANGE, PHYSICAL, VECTORS])
+def test_operands_are_of_every_kind_and_valid(name: str) -> None:
+    plain = job_of(name)
+    said: set[str] = set()
+    scopes, capable = set(), set()
+    for seed in range(24):
+        job = formed_job(plain, ["operands"], seed)
+        assert not validate(job.words)
+        constants = {i.result: i.values[1] for i in instructions(job, "OpConstant")}
+        used = set()
+        for i in decode(job.words):
+            for mask, after in zip(i.values, i.values[1:], strict=False):
+                if isinstance(mask, str) and "MakePointer" in mask:
+                    rest = i.values[i.values.index(after) + ("Aligned" in mask) :]
+                    used.add(constants[rest[0]])
+                    assert ("Store" in i.name) == ("MakePointerAvailable" in mask), "CM-012"
+                said |= (
+                    set(mask.split("|"))
+                    if isinstance(mask, str) and i.name[:6] in ("OpLoad", "OpStor", "OpCoop")
+                    else set()
+                )
+        has = any(i.values == ("VulkanMemoryModelDeviceScope",) for i in instructions(job, "OpCapability"))
+        assert has == (1 in used)
+        scopes |= used
+        capable.add(has)
+        assert len(list(decode(job.words))) < len(list(decode(plain.words))) + 6
+    assert {"Volatile", "Nontemporal", "Aligned", "NonPrivatePointer"} <= said
+    assert {"MakePointerAvailable", "MakePointerVisible"} <= said
+    assert scopes == {1, 2, 5} and capable == {True, False}
+
+
 def _drops_offsets(patch: pytest.MonkeyPatch) -> None:
     """The last member, wherever it is, begins with the buffer."""
     patch.setattr(layouts, "offset_of", lambda t, index: 0)
@@ -196,11 +302,58 @@ def _packs_members(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(layouts, "offset_of", packed)
 
 
-@pytest.mark.parametrize("mistake", [_drops_offsets, _packs_members])
+def _answers_volatile_reads_from_the_first(patch: pytest.MonkeyPatch) -> None:
+    """A load of a matrix that is Volatile, done again by a loop, gives what it gave before."""
+    opcode = grammar().opcode("OpCooperativeMatrixLoadKHR")
+    real = lookup().step[opcode]
+
+    def loading(c: Any, i: Any) -> Any:
+        load, first = real(c, i), dict[int, Any]()
+
+        def loaded(m: Any) -> None:
+            load(m)
+            m.registers[i.result] = first.setdefault(0, m.registers[i.result])
+
+        return loaded if "Volatile" in str(i.operands) else load
+
+    patch.setitem(lookup().step, opcode, loading)
+
+
+def _trusts_alignments(patch: pytest.MonkeyPatch) -> None:
+    """Every element of a matrix has the alignment of the access."""
+    real = strided._Strided.__call__
+
+    def addresses(self: Any, m: Any) -> Any:
+        return real(self, m) & -self.aligned
+
+    def built(self: Any, c: Any, t: Any, pointer: int, rest: Any) -> None:
+        build(self, c, t, pointer, rest)
+        self.aligned = rest[3] if len(rest) > 2 and "Aligned" in rest[2] else 1
+
+    build = strided._Strided.__init__
+    patch.setattr(strided._Strided, "__init__", built)
+    patch.setattr(strided._Strided, "__call__", addresses)
+
+
+def _passes_over_no_scopes(patch: pytest.MonkeyPatch) -> None:
+    """Of the memory operands of a tensor load only an alignment brings another operand along."""
+    patch.setattr(tensors, "_MEMORY_EXTRAS", {"Aligned"})
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        (STORES, _drops_offsets),
+        (STORES, _packs_members),
+        (TURNS, _answers_volatile_reads_from_the_first),
+        (TURNS, _trusts_alignments),
+        (SLICES, _passes_over_no_scopes),
+    ],
+)
 def test_forms_find_what_plain_modules_do_not(
-    monkeypatch: pytest.MonkeyPatch, mistake: Callable[[pytest.MonkeyPatch], None]
+    monkeypatch: pytest.MonkeyPatch, name: str, mistake: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     mistake(monkeypatch)
-    assert verdict(STORES, "interpreter") is Verdict.PASS
-    found = {verdict(STORES, f"interpreter|form:drawn:{seed}") for seed in range(12)}
+    assert verdict(name, "interpreter") is Verdict.PASS
+    found = {verdict(name, f"interpreter|form:drawn:{seed}") for seed in range(12)}
     assert found - {Verdict.PASS}

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.job import ModuleJob
-from cts.spirv.forms import additions, offsets, orders, values
+from cts.spirv.forms import accesses, additions, offsets, orders, values
 from cts.spirv.forms.hosts import Host, moved
 from cts.spirv.forms.layout import Layout, Unreadable
 
@@ -24,6 +24,7 @@ Words = npt.NDArray[np.uint32]
 #: Every form by name, in the order in which several are applied.
 FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
     "offsets": offsets.offsets,
+    "operands": accesses.operands,
     "variables": values.variables,
     "copies": values.copies,
     "calls": values.calls,
