@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
@@ -20,7 +21,7 @@ from cts.errors import BadInput, HarnessTrouble
 from cts.job import ModuleJob
 from cts.plugins.commands import split
 from cts.spirv.decode import DecodeError
-from cts.spirv.forms import DRAWN, FORMS, Unreadable, formed
+from cts.spirv.forms import DRAWN, FORMS, Unreadable, formed, formed_job
 from cts.spirv.subprocess_tools import NOT_VALIDATED, TARGET, crash, find_program, program, validate_apart
 from cts.spirv.tools import can_validate, validate
 
@@ -51,6 +52,10 @@ class Transform(Protocol):
         """The other module. Raises TransformFailed."""
         ...
 
+    def job(self, job: ModuleJob) -> ModuleJob:
+        """The same dispatch of the other module, which may have its buffers elsewhere. Raises TransformFailed."""
+        ...
+
 
 @dataclass(frozen=True)
 class Optimiser:
@@ -64,6 +69,10 @@ class Optimiser:
         """The optimised module. Raises TransformFailed."""
         return np.frombuffer(_optimised(self, words.tobytes()), np.uint32)
 
+    def job(self, job: ModuleJob) -> ModuleJob:
+        """The same dispatch of the optimised module. Raises TransformFailed."""
+        return replace(job, words=self(job.words))
+
 
 @dataclass(frozen=True)
 class Form:
@@ -75,17 +84,32 @@ class Form:
 
     def __call__(self, words: Words) -> Words:
         """The module in these forms. Raises TransformFailed where it cannot be read; HarnessTrouble: a bug of ours."""
-        try:
+        with self._readable():
             other = formed(words, self.names, self.seed)
+        self._validate(words, other)
+        return other
+
+    def job(self, job: ModuleJob) -> ModuleJob:
+        """The dispatch with its module in these forms, and its buffers where they have them. Raises the same."""
+        with self._readable():
+            other = formed_job(job, self.names, self.seed)
+        self._validate(job.words, other.words)
+        return other
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
         except (DecodeError, Unreadable) as e:
             raise TransformFailed(
                 Status.UNSUPPORTED, f"{self.text} cannot write the module in another form: {e}"
             ) from e
+
+    def _validate(self, words: Words, other: Words) -> None:
         said = validate(other) if can_validate() else ""
         if said and not validate(words):
             what = f"{self.text} made an invalid module of a valid one: {said}"
             raise HarnessTrouble("invalid-form", what, "cts.spirv.forms", "report it: it is a bug of the suite")
-        return other
 
 
 def parse(text: str) -> Transform:
@@ -182,10 +206,10 @@ class Transformed:
 
     def run_module(self, job: ModuleJob) -> Outcome:
         try:
-            words = self._transform(job.words)
+            changed = self._transform.job(job)
         except TransformFailed as e:
             return Outcome(e.status, detail=str(e))
-        return self._blamed(self._driver.run_module(replace(job, words=words)), job.words, words)
+        return self._blamed(self._driver.run_module(changed), job.words, changed.words)
 
     def close(self) -> None:
         self._driver.close()
@@ -206,7 +230,7 @@ class Transformed:
         """The job with its module transformed, or why there is none."""
         try:
             module = job.module()
-            changed = replace(module, words=self._transform(module.words))
+            changed = self._transform.job(module)
         except TransformFailed as e:
             return Outcome(e.status, detail=str(e))
         return _Ready(replace(job, module=lambda: changed), module.words, changed.words)

@@ -50,6 +50,13 @@ def test_after_optimisation(name: str, flags: str) -> None:
     assert result.status == 0, said(result)
 
 
+@pytest.mark.parametrize("form", ["offsets", "operands"])
+@pytest.mark.parametrize("name", NAMES)
+def test_in_another_form(name: str, form: str) -> None:
+    result = run(path(name), transforms=[f"form:{form}:1", f"form:{form}:2"])
+    assert result.status == 0, said(result)
+
+
 def test_instructions_are_many() -> None:
     """The shaders have many instructions: none of cooperative types, which other shaders have."""
     found = {i.name for name in NAMES for i in decode(np.fromfile(SHADERS / f"{name}.spv", np.uint32))}

@@ -14,16 +14,16 @@ from msgspec import structs
 from cts.driver import Status
 from cts.errors import BadInput, HarnessTrouble
 from cts.judging.batch import judge_all
-from cts.model import Case
+from cts.model import Case, initial_memory
 from cts.model.case import SizeBy
 from cts.plugins import registry
 from cts.plugins.transform import TransformFailed, parse
 from cts.running import corpus
 from cts.running.opening import open_driver
-from cts.spirv.forms import DRAWN, FORMS, formed
+from cts.spirv.forms import DRAWN, FORMS, formed, formed_job
 from cts.spirv.forms.layout import Layout, Op
 from cts.spirv.listing import assembly
-from cts.spirv.lower import lower
+from cts.spirv.lower import lower, module_job
 from cts.spirv.tools import can_validate, validate
 from cts.verdict import Verdict
 from tests.case_builder import corpus_case
@@ -75,10 +75,10 @@ def test_a_form_is_valid_and_makes_no_difference(cases: list[Case], form: str) -
     assert can_validate()
     changed = 0
     for case in cases:
-        module = lower(case, 32).words
-        other = formed(module, [form], 1)
+        job = module_job(case, initial_memory(case), 32)
+        module, other = job.words, formed_job(job, [form], 1).words
         changed += len(other) != len(module) or bool((other != module).any())
-        assert (formed(module, [form], 1) == other).all(), "the same seed gives the same form"
+        assert (formed_job(job, [form], 1).words == other).all(), "the same seed gives the same form"
         assert bool(validate(other)) == bool(validate(module)), case.name
     assert changed > 0.6 * len(cases) or form in ("functions", "lengths")
     for name in (DECODES, SEVERAL, COMPONENTS):

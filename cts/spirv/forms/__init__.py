@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from cts.spirv.forms import additions, flow, orders, values
+from cts.job import ModuleJob
+from cts.spirv.forms import accesses, additions, flow, offsets, orders, values
+from cts.spirv.forms.hosts import Host, moved
 from cts.spirv.forms.layout import Layout, Unreadable
 
-__all__ = ["DRAWN", "FORMS", "Unreadable", "formed"]
+__all__ = ["DRAWN", "FORMS", "Unreadable", "formed", "formed_job"]
 
 Words = npt.NDArray[np.uint32]
 
 #: Every form by name, in the order in which several are applied.
 FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
+    "offsets": offsets.offsets,
+    "operands": accesses.operands,
     "variables": values.variables,
     "copies": values.copies,
     "calls": values.calls,
@@ -42,11 +47,23 @@ DRAWN = "drawn"
 def formed(words: Words, names: Sequence[str], seed: int) -> Words:
     """The module in forms by their names, of which `DRAWN` stands for some, at least one.
 
-    Raises DecodeError for words that are no module, and Unreadable where the grammar does not know all of it.
+    Forms that need something of the dispatch leave it as it is. Raises DecodeError for words that are no module, and
+    Unreadable where the grammar does not know all of it.
     """
+    return _formed(words, names, seed, Host()).words()
+
+
+def formed_job(job: ModuleJob, names: Sequence[str], seed: int) -> ModuleJob:
+    """The same for a dispatch: its module, and its buffers in windows that suit it. Raises as `formed` does."""
+    layout = _formed(job.words, names, seed, Host.of(job))
+    return replace(moved(job, layout.moves), words=layout.words())
+
+
+def _formed(words: Words, names: Sequence[str], seed: int, host: Host) -> Layout:
     digest = hashlib.sha256(words.tobytes() + f"{'+'.join(names)}:{seed}".encode()).digest()
     random = np.random.default_rng(list(digest))
     layout = Layout.of(words)
+    layout.host = host
     chosen = set(names)
     if DRAWN in chosen:
         every = list(FORMS)
@@ -54,4 +71,4 @@ def formed(words: Words, names: Sequence[str], seed: int) -> Words:
     for name, form in FORMS.items():
         if name in chosen:
             form(layout, random)
-    return layout.words()
+    return layout

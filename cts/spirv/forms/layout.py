@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cts.spirv.decode import decode, decode_header, note_number_type, unknown
 from cts.spirv.encode import Id, NumberType, Value, encode
+from cts.spirv.forms.hosts import Host, Moves
 from cts.spirv.grammar import MAGIC, grammar
 
 Words = npt.NDArray[np.uint32]
@@ -56,7 +57,10 @@ class Op(NamedTuple):
 
 @dataclass
 class Layout:
-    """The sections of a module in their order; `functions` has a list for each function."""
+    """The sections of a module in their order; `functions` has a list for each function.
+
+    `host` is what its dispatch can do for a form, and `moves` what it must.
+    """
 
     version: tuple[int, int]
     bound: int
@@ -72,6 +76,8 @@ class Layout:
     annotations: list[Op] = field(default_factory=list)
     globals: list[Op] = field(default_factory=list)
     functions: list[list[Op]] = field(default_factory=list)
+    host: Host = field(default_factory=Host)
+    moves: Moves = field(default_factory=Moves)
 
     @classmethod
     def of(cls, words: Words) -> Layout:
