@@ -43,6 +43,9 @@ FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
 #: Stands for some of them, drawn for each module.
 DRAWN = "drawn"
 
+#: Never drawn: whether the form is allowed is unclear (AM-52).
+UNCLEAR = frozenset({"lengths"})
+
 
 def formed(words: Words, names: Sequence[str], seed: int) -> Words:
     """The module in forms by their names, of which `DRAWN` stands for some, at least one.
@@ -66,7 +69,7 @@ def _formed(words: Words, names: Sequence[str], seed: int, host: Host) -> Layout
     layout.host = host
     chosen = set(names)
     if DRAWN in chosen:
-        every = list(FORMS)
+        every = [name for name in FORMS if name not in UNCLEAR]
         chosen |= {every[int(random.integers(len(every)))]} | {name for name in every if random.random() < 0.5}
     for name, form in FORMS.items():
         if name in chosen:
