@@ -25,6 +25,7 @@ from cts.model import (
     FloatMode,
     Instruction,
     MatrixArithmetic,
+    MatrixComponents,
     MatrixConvert,
     MatrixLoadTensor,
     MatrixMulAdd,
@@ -41,6 +42,7 @@ from cts.model import (
     VectorConvert,
     VectorShape,
     VectorTimesScalar,
+    Walk,
     WorkgroupShape,
     factors_of,
     types_of,
@@ -229,6 +231,11 @@ def _reduce(i: MatrixReduce, context: _Context) -> Iterator[str]:
             yield "AM-16"
 
 
+def _components(i: MatrixComponents, context: _Context) -> Iterator[str]:
+    if i.walk is Walk.ByInvocation:
+        yield "KM-019"
+
+
 def _per_element(i: MatrixPerElement, context: _Context) -> Iterator[str]:
     if context.component(i.matrix).is_float:
         yield "NU-011 NU-012"
@@ -249,6 +256,7 @@ _RULES: Sequence[tuple[type[Instruction] | tuple[type[Instruction], ...], _Rule]
     (MatrixConvert, _convert),
     (MatrixReduce, _reduce),
     (MatrixPerElement, _per_element),
+    (MatrixComponents, _components),
     *((kind, lambda i, context, rule=rule: rule(i, context.case, context.types)) for kind, rule in VECTOR_RULES),
 )
 

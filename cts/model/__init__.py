@@ -79,7 +79,7 @@ from cts.model.matrices import (
     Through,
     mul_add_types,
 )
-from cts.model.matrix_callbacks import MatrixComponents, MatrixPerElement, MatrixReduce, ReduceMode
+from cts.model.matrix_callbacks import MatrixComponents, MatrixPerElement, MatrixReduce, ReduceMode, Walk
 from cts.model.matrix_conversions import Conversion, MatrixBitcast, MatrixConvert, MatrixConvertUse, MatrixTranspose
 from cts.model.matrix_memory import (
     MatrixLoad,
@@ -180,11 +180,9 @@ __all__ = [
     "VectorArithmetic", "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert",
     "VectorExtract", "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull",
     "VectorOperation", "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape", "VectorStore",
-    "VectorTimesScalar", "VectorType", "ViewInstruction", "ViewType", "WorkgroupShape", "base_of", "block_alignment",
-    "block_offsets",
-    "body_of", "component_of", "constant_of", "constness_of", "decode", "dumps_case", "dynamic_words", "dynamics",
-    "encode", "exits_of", "factors_of", "guard_pattern", "initial_bits", "initial_memory", "interpretation_of",
-    "layout_of",
-    "load_case", "loads_case", "modulus_of", "mul_add_types", "number_of", "references", "renamed", "resolve",
-    "returns_of", "types_of",
+    "VectorTimesScalar", "VectorType", "ViewInstruction", "ViewType", "Walk", "WorkgroupShape", "base_of",
+    "block_alignment", "block_offsets", "body_of", "component_of", "constant_of", "constness_of", "decode",
+    "dumps_case", "dynamic_words", "dynamics", "encode", "exits_of", "factors_of", "guard_pattern", "initial_bits",
+    "initial_memory", "interpretation_of", "layout_of", "load_case", "loads_case", "modulus_of", "mul_add_types",
+    "number_of", "references", "renamed", "resolve", "returns_of", "types_of",
 ]  # fmt: skip

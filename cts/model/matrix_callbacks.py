@@ -119,10 +119,20 @@ class MatrixPerElement(Computation, frozen=True):
         yield source.declared
 
 
+class Walk(enum.Enum):
+    """In which order an invocation goes through the components that it holds."""
+
+    #: From the first to the last, every invocation at the same one.
+    Ascending = "Ascending"
+    #: Those first, in steps of two, at whose index it begins, 0 or 1 by its number; the others in divergent flow.
+    ByInvocation = "ByInvocation"
+
+
 class MatrixComponents(Computation, frozen=True):
     """A function of every component, reached through the per-invocation view (KM-011, KM-015).
 
-    Each invocation loops over its OpCooperativeMatrixLengthKHR components through pointers.
+    Each invocation loops over its OpCooperativeMatrixLengthKHR components through pointers, in the order that `walk`
+    says (KM-019).
     """
 
     opcode: ClassVar[str] = "OpCooperativeMatrixLengthKHR"
@@ -130,6 +140,7 @@ class MatrixComponents(Computation, frozen=True):
     id: str
     matrix: str
     function: str
+    walk: Walk = Walk.Ascending
 
     def typed(self, operands: Operands) -> Found:
         source = operands.matrix(self.matrix)

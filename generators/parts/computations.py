@@ -20,7 +20,7 @@ from cts.generators.build.value_ranges import (
     subtracted,
     within,
 )
-from cts.model import Arithmetic, Component, ComponentType, MatrixArithmetic, MatrixComponents, MatrixTimesScalar
+from cts.model import Arithmetic, Component, ComponentType, MatrixArithmetic, MatrixComponents, MatrixTimesScalar, Walk
 from cts.model.component import Number
 
 #: Component types with arithmetic (NU-034).
@@ -148,7 +148,8 @@ def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     body, known = choices.pick(_component_bodies(a.component, a.known))
     function = kernel.function("f", Component(type=a.component, body=body))
     name = kernel.name("m")
-    kernel.program.emit(MatrixComponents(id=name, matrix=a.id, function=function))
+    walk = Walk.ByInvocation if choices.chance(5) else Walk.Ascending
+    kernel.program.emit(MatrixComponents(id=name, matrix=a.id, function=function, walk=walk))
     return as_matrix(a, name, known)
 
 

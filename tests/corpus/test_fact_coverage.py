@@ -32,7 +32,6 @@ NOT_TESTABLE = {
     "TA-023": "a ban: a module that breaks it is invalid, and no case lowers to one",
     "CM-012": "a ban: a module that breaks it is invalid, and no case lowers to one",
     "CM-061": "a ban: expressions have no such instructions",
-    "KM-019": "a ban: conditions of a case never differ within a scope (TA-071)",
     "CM-060": "a ban: conditions of a case never differ within a scope (TA-071)",
     "TA-030": "the heading of TA-031 to TA-036, which are covered one by one",
     "TA-041": "needs 64-bit indexing, which no module asks for",

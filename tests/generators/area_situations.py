@@ -92,6 +92,8 @@ class _Reader:
                 yield from self._reduce(i)
             case m.MatrixPerElement():
                 yield from self._per_element(i)
+            case m.MatrixComponents():
+                yield f"MatrixComponents: {i.walk.value}"
             case m.MatrixCopy():
                 yield f"copy through {i.through.value}"
             case m.MatrixConstant() if i.replicated:

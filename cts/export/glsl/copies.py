@@ -5,7 +5,7 @@ from __future__ import annotations
 from cts.export.glsl.callbacks import callback
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.shader import Shader
-from cts.model import MatrixComponents, MatrixCopy, Through
+from cts.model import MatrixComponents, MatrixCopy, Through, Walk
 
 
 @write_instruction.register
@@ -14,8 +14,17 @@ def matrix_components(instruction: MatrixComponents, shader: Shader) -> None:
     function = callback(shader, instruction.function)
     result = shader.define(instruction.id, shader.declared[instruction.matrix], shader.results[instruction.matrix])
     index = shader.names.fresh("component")
-    shader.line(f"for (int {index} = 0; {index} < {result}.length(); ++{index})")
-    shader.nested(f"{result}[{index}] = {function}({result}[{index}]);")
+    passed = f"{result}[{index}] = {function}({result}[{index}]);"
+    every = f"for (int {index} = 0; {index} < {result}.length(); ++{index})"
+    if instruction.walk is Walk.ByInvocation:
+        start = "int(gl_LocalInvocationIndex & 1)"
+        shader.line(f"for (int {index} = {start}; {index} < {result}.length(); {index} += 2)")
+        shader.nested(passed)
+        shader.line(every)
+        shader.nested(f"if ((({index} + {start}) & 1) != 0) {passed}")
+        return
+    shader.line(every)
+    shader.nested(passed)
 
 
 @write_instruction.register

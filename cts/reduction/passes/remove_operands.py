@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from cts.model import AnyInstruction, Case, MatrixReduce, Order, StridedInstruction
+from cts.model import AnyInstruction, Case, MatrixReduce, Order, StridedInstruction, Walk
 from cts.reduction.candidates import with_instruction
+
+#: Operands by their fields, and what stands for none.
+_LESS = (("view", None), ("decode_vector", None), ("decode", None), ("offset", 0), ("walk", Walk.Ascending))
 
 
 def propose(case: Case, i: int) -> Iterator[Case]:
@@ -16,7 +19,7 @@ def propose(case: Case, i: int) -> Iterator[Case]:
 
 
 def _simpler(instruction: AnyInstruction) -> Iterator[AnyInstruction]:
-    for field, less in (("view", None), ("decode_vector", None), ("decode", None), ("offset", 0)):
+    for field, less in _LESS:
         value = getattr(instruction, field, less)
         if value != less and not isinstance(value, tuple):
             yield structs.replace(instruction, **{field: less})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cts.model import MatrixComponents, MatrixCopy, Through
+from collections.abc import Callable
+
+from cts.model import MatrixComponents, MatrixCopy, Through, Walk
 from cts.spirv.encode import Id
 from cts.spirv.lower.callbacks import callback
 from cts.spirv.lower.context import Lowering, Result
@@ -20,11 +22,40 @@ def matrix_components(instruction: MatrixComponents, lowering: Lowering) -> None
     function = callback(lowering, instruction.function)
     variable = _variable(lowering, source.type)
     op("OpStore", variable, source.id)
-    with counted_loop(lowering, op("OpCooperativeMatrixLengthKHR", lowering.uint, source.type)) as index:
+    length = op("OpCooperativeMatrixLengthKHR", lowering.uint, source.type)
+
+    def pass_through(index: Id) -> None:
         to_component = op("OpAccessChain", op("OpTypePointer", "Function", component), variable, index)
         value = op("OpLoad", component, to_component)
         op("OpStore", to_component, op("OpFunctionCall", component, function, value))
+
+    if instruction.walk is Walk.Ascending:
+        with counted_loop(lowering, length) as index:
+            pass_through(index)
+    else:
+        _by_invocation(lowering, length, pass_through)
     lowering.define(instruction.id, "OpLoad", source.type, variable)
+
+
+def _by_invocation(lowering: Lowering, length: Id, pass_through: Callable[[Id], None]) -> None:
+    """Every second component from one on that the invocation's number says, then the others under a condition."""
+    op, uint, one = lowering.module.op, lowering.uint, lowering.constant(1)
+    number = op("OpLoad", uint, lowering.builtin("LocalInvocationIndex", uint))
+    start = op("OpBitwiseAnd", uint, number, one)
+    # (length - start + 1) / 2: of the components from `start` on every second one.
+    rest = op("OpIAdd", uint, op("OpISub", uint, length, start), one)
+    with counted_loop(lowering, op("OpShiftRightLogical", uint, rest, one)) as step:
+        pass_through(op("OpIAdd", uint, op("OpShiftLeftLogical", uint, step, one), start))
+    with counted_loop(lowering, length) as index:
+        other = op("OpBitwiseAnd", uint, op("OpIAdd", uint, index, start), one)
+        taken, merge = lowering.module.id(), lowering.module.id()
+        condition = op("OpINotEqual", op("OpTypeBool"), other, lowering.constant(0))
+        op("OpSelectionMerge", merge, "None")
+        op("OpBranchConditional", condition, taken, merge)
+        lowering.label(taken)
+        pass_through(index)
+        op("OpBranch", merge)
+        lowering.label(merge)
 
 
 @lower_instruction.register

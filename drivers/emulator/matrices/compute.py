@@ -46,6 +46,7 @@ from cts.model import (
     Scope,
     Through,
     Use,
+    Walk,
     constant_of,
 )
 from cts.model.operand import ComponentValue
@@ -360,10 +361,29 @@ def _components(i: MatrixComponents, context: Context) -> Matrix:
     matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
     assert isinstance(function, Component)
     computed = context.mapped(compiled(function, context.bug), matrix, elements_of(matrix))
+    if i.walk is Walk.ByInvocation:
+        return _in_halves(matrix, computed, compiled(function, context.bug), context)
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.LENGTH_ONE_SHORT:
         skipped[:, :, -1] = True
     return _unless(skipped, matrix, computed)
+
+
+def _in_halves(matrix: Matrix, computed: Matrix, function: Program, context: Context) -> Matrix:
+    """Each invocation's even or odd components, by its number, and then the others; bugs reach some of them twice."""
+    _, lanes, slots = matrix.registers.shape
+    lane, slot = np.arange(lanes)[:, None], np.arange(slots)
+    first = np.broadcast_to(
+        (slot if context.bug == m.COMPONENT_INDEX_UNIFORM else lane + slot) % 2 == 0, (lanes, slots)
+    )
+    second = (lane + slot) % 2 != 0
+    if context.bug == m.COMPONENTS_WITHOUT_MASK:
+        second = np.ones((lanes, slots), bool)
+    elif context.bug == m.DIVERGENT_COMPONENTS_LOST:
+        second = np.zeros((lanes, slots), bool)
+    never, twice = (np.broadcast_to(which, matrix.registers.shape) for which in (~(first | second), first & second))
+    result = _unless(never, matrix, computed)
+    return _unless(~twice, result, context.mapped(function, computed, elements_of(computed)))
 
 
 @result.register

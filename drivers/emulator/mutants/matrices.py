@@ -229,6 +229,13 @@ TIMES_SCALAR_NARROWED = arithmetic(
 )
 STRICT_SUM_FOLDED = arithmetic("strict-sum-folded", "(x + c) - c becomes x in programs that forbid it (NU-019)")
 LENGTH_ONE_SHORT = arithmetic("length-one-short", "loops over components end before the last one")
+COMPONENT_INDEX_UNIFORM = arithmetic(
+    "component-index-uniform", "an index of components that differs by invocation is taken from the first one"
+)
+COMPONENTS_WITHOUT_MASK = arithmetic(
+    "components-without-mask", "in divergent flow, all invocations write their components"
+)
+DIVERGENT_COMPONENTS_LOST = arithmetic("divergent-components-lost", "components written in divergent flow are lost")
 
 # Conversions (elements.py, vm.py)
 conversion = of_area("conversions")
