@@ -100,7 +100,7 @@ def instructions(job: ModuleJob, name: str) -> list[Decoded]:
 
 def test_lengths_and_members_are_the_same() -> None:
     """OpArrayLength counts what is left, whose member has another number and another offset."""
-    interpreter = registry.driver("interpreter")
+    interpreter: Any = registry.driver("interpreter")
     moved = set()
     for seed in range(12):
         job = formed_job(length_job(), ["offsets"], seed)
@@ -123,7 +123,8 @@ def block(job: ModuleJob) -> Any:
 
 
 def test_a_transform_moves_the_buffers_of_its_driver() -> None:
-    plain, driver = registry.driver("interpreter"), open_driver("interpreter|form:offsets:1").driver
+    plain: Any = registry.driver("interpreter")
+    driver: Any = open_driver("interpreter|form:offsets:1").driver
     job = length_job()
     one, other = plain.run_module(job), driver.run_module(job)
     assert (one.memory["b"] == other.memory["b"]).all()
@@ -264,7 +265,7 @@ def test_operands_are_of_every_kind_and_valid(name: str) -> None:
     for seed in range(24):
         job = formed_job(plain, ["operands"], seed)
         assert not validate(job.words)
-        constants = {i.result: i.values[1] for i in instructions(job, "OpConstant")}
+        constants: dict[Any, Any] = {i.result: i.values[1] for i in instructions(job, "OpConstant")}
         used = set()
         for i in decode(job.words):
             for mask, after in zip(i.values, i.values[1:], strict=False):
