@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.job import ModuleJob
-from cts.spirv.forms import accesses, additions, offsets, orders, values
+from cts.spirv.forms import accesses, additions, offsets, orders, untyped, values
 from cts.spirv.forms.hosts import Host, moved
 from cts.spirv.forms.layout import Layout, Unreadable
 
@@ -25,6 +25,7 @@ Words = npt.NDArray[np.uint32]
 FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
     "offsets": offsets.offsets,
     "operands": accesses.operands,
+    "untyped": untyped.untyped,
     "variables": values.variables,
     "copies": values.copies,
     "calls": values.calls,
@@ -37,8 +38,9 @@ FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
     "ids": orders.ids,
 }
 
-#: Stands for some of them, drawn for each module.
+#: Stands for some of them, drawn for each module: of those that need nothing that devices seldom have.
 DRAWN = "drawn"
+BY_NAME_ALONE = ("untyped",)
 
 
 def formed(words: Words, names: Sequence[str], seed: int) -> Words:
@@ -63,7 +65,7 @@ def _formed(words: Words, names: Sequence[str], seed: int, host: Host) -> Layout
     layout.host = host
     chosen = set(names)
     if DRAWN in chosen:
-        every = list(FORMS)
+        every = [name for name in FORMS if name not in BY_NAME_ALONE]
         chosen |= {every[int(random.integers(len(every)))]} | {name for name in every if random.random() < 0.5}
     for name, form in FORMS.items():
         if name in chosen:
