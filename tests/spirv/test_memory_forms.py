@@ -21,9 +21,9 @@ from cts.model import initial_memory
 from cts.plugins import registry
 from cts.plugins.transform import Transformed, parse
 from cts.running.opening import open_driver
-from cts.spirv.decode import Decoded, decode, ungrouped
+from cts.spirv.decode import Decoded, DecodeError, decode, ungrouped
 from cts.spirv.encode import Id
-from cts.spirv.forms import formed, formed_job
+from cts.spirv.forms import Unreadable, formed, formed_job
 from cts.spirv.grammar import grammar
 from cts.spirv.lower import module_job
 from cts.spirv.tools import assemble, validate
@@ -348,6 +348,23 @@ def test_untyped_buffers_are_for_devices_that_have_them() -> None:
     assert facts.descriptors == module.facts(job_of(STORES).words, "main", {}).descriptors
     assert "UntypedPointersKHR" in facts.capabilities
     assert "feature shaderUntypedPointers" in " ".join(examine(LAVAPIPE, facts).missing)
+
+
+@pytest.mark.parametrize("form", ["offsets", "operands", "untyped"])
+def test_damaged_modules_are_refused_or_written(form: str) -> None:
+    random = np.random.default_rng(7)
+    found = set()
+    for plain in (length_job(), job_of(PHYSICAL), job_of(STRIDES)):
+        for _ in range(200):
+            words = plain.words.copy()
+            places = random.integers(5, len(words), 2)
+            words[places] = words[random.integers(5, len(words), 2)]
+            try:
+                formed_job(replace(plain, words=words), [form], 1)
+                found.add("written")
+            except (DecodeError, Unreadable):
+                found.add("refused")
+    assert found == {"written", "refused"}
 
 
 def _drops_offsets(patch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ class _Pointers:
     layout: Layout
     defined: dict[Value, Op] = field(init=False)
     uses: dict[Id, list[Op]] = field(init=False)
+    changeable: dict[Id, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.defined = {op.result: op for op in self.layout if op.result is not None}
@@ -46,7 +47,13 @@ class _Pointers:
 
     def can_change(self, pointer: Id) -> bool:
         """Whether all that is done with a pointer, and with those that are made of it, can be done untyped."""
-        return all(self.can_use(pointer, op) for op in self.uses.get(pointer, []))
+        if pointer not in self.changeable:
+            self.changeable[pointer] = False  # what an invalid module makes of itself
+            uses = self.uses.get(pointer, [])
+            self.changeable[pointer] = self.pointee(pointer) is not None and all(
+                self.can_use(pointer, op) for op in uses
+            )
+        return self.changeable[pointer]
 
     def can_use(self, pointer: Id, op: Op) -> bool:
         if op.name in _CHAINS:
@@ -100,7 +107,7 @@ class _Pointers:
         return [op]
 
     def in_bytes(self, op: Op) -> list[Op]:
-        """An access of a matrix whose stride counts bytes, in place of what its pointer pointed to."""
+        """An access of a matrix whose stride counts bytes, in place of what its pointer pointed to (KM-013b)."""
         place, at = _STRIDED[op.name]
         stride, size = op.values[at], self.size(self.pointee(op.values[place]))
         type_ = self.type_of(stride)
