@@ -150,7 +150,7 @@ class Reader:
                 self.declared.member_names.setdefault(v[0], {})[v[1]] = str(v[2])
             case "OpDecorate" | "OpMemberDecorate":
                 self._decorate(i)
-            case "OpVariable":
+            case "OpVariable" | "OpUntypedVariableKHR":
                 self._variables.append(i)
             case _ if i.result is not None:
                 self._declare(i, i.result)
@@ -226,10 +226,10 @@ class Reader:
             self._entry_points, spec_constants=self.spec_constants, used=self._used, names=self._names, types=types
         )
         for i in self._variables:
-            pointer = self.declared.types.get(_id(i.values[0]))
-            if pointer is None or pointer.name != "OpTypePointer" or i.result is None:
+            pointee = self._held(i)
+            if pointee is None or i.result is None:
                 continue
-            pointee, place = _id(pointer.values[1]), self._decorations.get(i.result, {})
+            place = self._decorations.get(i.result, {})
             set_, binding = place.get("DescriptorSet"), place.get("Binding")
             if isinstance(set_, int) and isinstance(binding, int):
                 found.places[i.result] = set_, binding
@@ -241,6 +241,13 @@ class Reader:
                 found.others[i.result] = self._label(i.result)
         found.local_sizes = {name: self._local_size(id_, numbers) for name, id_ in self._entry_points.items()}
         return found
+
+    def _held(self, variable: Decoded) -> Id | None:
+        """The type of what a variable holds; None where it does not say."""
+        if variable.name == "OpUntypedVariableKHR":
+            return _id(variable.values[2]) if len(variable.values) > 2 else None
+        pointer = self.declared.types.get(_id(variable.values[0]))
+        return _id(pointer.values[1]) if pointer is not None and pointer.name == "OpTypePointer" else None
 
     def _label(self, id_: Id) -> str:
         name = self.declared.names.get(id_, "")

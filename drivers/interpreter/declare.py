@@ -59,7 +59,22 @@ class Declarations:
         pointer = self.type(id_)
         if not isinstance(pointer, ty.Pointer):
             raise Malformed(f"{self.module.label(id_)} is not a pointer")
+        if pointer.pointee_id is None:
+            raise Unsupported(f"through the untyped pointer {self.module.label(id_)}")
         return self.type_by_id(pointer.pointee_id)
+
+    def is_untyped(self, id_: int) -> bool:
+        """Whether the pointer `id_` says nothing of what it points to."""
+        pointer = self.type(id_)
+        return isinstance(pointer, ty.Pointer) and pointer.pointee_id is None
+
+    def accessed(self, id_: int, t: ty.Type) -> ty.Type:
+        """What an access of a `t` through the pointer `id_` is to: a `t` where the pointer is untyped."""
+        if not self.is_untyped(id_):
+            return self.pointee(id_)
+        if isinstance(t, ty.Matrix):
+            raise Unsupported("of a matrix, whose layout an untyped pointer does not say")
+        return t
 
     def storage(self, id_: int) -> str:
         """The storage class of the pointer `id_`. Raises Unsupported for those without an implementation."""

@@ -56,6 +56,11 @@ def pointer_type(d: Declarations, i: Instruction) -> ty.Type:
     return ty.Pointer(str(i.operands[0]), i.id(1), None if stride is None else int(stride))
 
 
+def _untyped_pointer(d: Declarations, i: Instruction) -> ty.Type:
+    stride = d.decoration(i.result, "ArrayStride")
+    return ty.Pointer(str(i.operands[0]), None, None if stride is None else int(stride))
+
+
 def _vector(d: Declarations, i: Instruction) -> ty.Type:
     component = d.type_by_id(i.id(0))
     if not isinstance(component, (ty.Bool, ty.Int, ty.Float)):
@@ -136,6 +141,7 @@ TYPES: dict[str, Callable[[Declarations, Instruction], ty.Type]] = {
     "OpTypeRuntimeArray": _array,
     "OpTypeStruct": _struct,
     "OpTypePointer": pointer_type,
+    "OpTypeUntypedPointerKHR": _untyped_pointer,
     "OpTypeFunction": lambda d, i: ty.Function(d.type_by_id(i.ids[0]), tuple(d.type_by_id(p) for p in i.ids[1:])),
     "OpTypeCooperativeMatrixKHR": _cooperative_matrix,
     "OpTypeTensorLayoutNV": _layout,

@@ -88,11 +88,25 @@ class _Declaring:
             self.declared.type_of[i.result] = self.declared.type_by_id(i.type)
             self.declared.variables[i.result] = i
             return
+        if i.name == "OpUntypedVariableKHR":
+            self._add_untyped(i)
+            return
         if i.name not in CONSTANTS:
             raise Unsupported(reason(i.name) or f"{i.name} outside a function")
         self.declared.type_of[i.result] = self.declared.type_by_id(i.type)
         self._reserve(self.declared.type_of[i.result])
         self.declared.constants[i.result] = CONSTANTS[i.name](self.declared, i)
+
+    def _add_untyped(self, i: Instruction) -> None:
+        """A variable that says itself what it holds: buffers alone."""
+        t = self.declared.type_by_id(i.type)
+        if i.operands[0] not in ("StorageBuffer", "Uniform") or len(i.operands) != 2:
+            raise Unsupported("an untyped variable that is no buffer, has no data type, or has an initializer")
+        if not isinstance(t, ty.Pointer) or t.pointee_id is not None or t.storage != i.operands[0]:
+            raise Malformed("the result type must be an OpTypeUntypedPointerKHR of the same storage class")
+        self.declared.type_of[i.result] = t
+        self.declared.pointees[i.result] = self.declared.type_by_id(i.id(1))
+        self.declared.variables[i.result] = i
 
     def _check_size(self, i: Instruction) -> None:
         """Refuse types that are nested deeper, or have more members, than any real module needs. Raises Malformed."""

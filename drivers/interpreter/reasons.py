@@ -52,7 +52,11 @@ OUT_OF_SCOPE: dict[str, tuple[str, ...]] = {
         "OpReorderThread*",
         "OpFetchMicroTriangle*",
     ),
-    "untyped pointers": ("Op*Untyped*",),
+    "untyped pointers of OpenCL kernels": (
+        "OpUntypedPrefetchKHR",
+        "OpUntypedGroupAsyncCopyKHR",
+        "OpUntypedVariableLengthArrayINTEL",
+    ),
     "raw access chains": ("OpRawAccessChainNV",),
     "the predecessor of OpTypeCooperativeMatrixKHR": (
         "OpTypeCooperativeMatrixNV",

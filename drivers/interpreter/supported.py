@@ -31,6 +31,7 @@ CAPABILITIES = frozenset(
         "AtomicFloat64MinMaxEXT",
         "AtomicFloat16VectorNV",
         "PhysicalStorageBufferAddresses",
+        "UntypedPointersKHR",
         "VariablePointersStorageBuffer",
         "VariablePointers",
         "ShaderNonUniform",

@@ -138,10 +138,13 @@ class Struct(msgspec.Struct, frozen=True):
 
 
 class Pointer(msgspec.Struct, frozen=True):
-    """OpTypePointer. The pointee is named by its id, because it may be declared later. `stride` is ArrayStride."""
+    """OpTypePointer. The pointee is named by its id, because it may be declared later. `stride` is ArrayStride.
+
+    OpTypeUntypedPointerKHR has no pointee: None.
+    """
 
     storage: str
-    pointee_id: int
+    pointee_id: int | None
     stride: int | None = None
 
 

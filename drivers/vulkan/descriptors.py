@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from cts.spirv.decode import Decoded
 from cts.spirv.encode import Id
 
+_VARIABLES = ("OpVariable", "OpUntypedVariableKHR")
+
 Kind: TypeAlias = Literal["storage", "uniform"]
 
 
@@ -32,13 +34,14 @@ def read(module: Iterable[Decoded], constants: Mapping[Id, int]) -> Iterator[Des
             pointers[i.result] = i
         elif i.name in ("OpTypeArray", "OpTypeRuntimeArray") and i.result is not None:
             arrays[i.result] = i
-        elif i.name == "OpVariable" and i.result is not None and i.values[1] in ("StorageBuffer", "Uniform"):
+        elif i.name in _VARIABLES and i.result is not None and i.values[1] in ("StorageBuffer", "Uniform"):
             pointer = pointers.get(_id(i.values[0]))
             place = decorations.get(i.result, {})
             set_, binding = place.get("DescriptorSet"), place.get("Binding")
-            if pointer is None or not isinstance(set_, int) or not isinstance(binding, int):
+            data = i.values[2:3] if i.name == "OpUntypedVariableKHR" else pointer.values[1:2] if pointer else ()
+            if not data or not isinstance(set_, int) or not isinstance(binding, int):
                 continue
-            block, count = _id(pointer.values[1]), 1
+            block, count = _id(data[0]), 1
             if (array := arrays.get(block)) is not None:
                 block = _id(array.values[0])
                 count = constants.get(_id(array.values[1]), 0) if array.name == "OpTypeArray" else 0

@@ -70,6 +70,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "UniformAndStorageBuffer8BitAccess": ("uniformAndStorageBuffer8BitAccess", "storageBuffer8BitAccess"),
     "UniformBufferArrayDynamicIndexing": ("shaderUniformBufferArrayDynamicIndexing",),
     "UniformBufferArrayNonUniformIndexing": ("shaderUniformBufferArrayNonUniformIndexing",),
+    "UntypedPointersKHR": ("shaderUntypedPointers",),
     "VariablePointers": ("variablePointers", "variablePointersStorageBuffer"),
     "VariablePointersStorageBuffer": ("variablePointersStorageBuffer",),
     "VulkanMemoryModel": ("vulkanMemoryModel",),

@@ -27,6 +27,7 @@ NOT_TESTABLE = {
     "DV-001": "a capability: the lowering's tests check what modules declare",
     "KM-001": "a capability: the lowering's tests check what modules declare",
     "KM-011b": "no instruction of a case keeps a matrix in a variable of Private storage",
+    "KM-013b": "no case lowers to untyped pointers; the form `untyped` does",
     "KM-020": "a declaration: the lowering's tests check what modules declare",
     "CM-062": "the order of a module: the lowering's tests check it",
     "TA-023": "a ban: a module that breaks it is invalid, and no case lowers to one",

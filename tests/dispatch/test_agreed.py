@@ -50,7 +50,7 @@ def test_after_optimisation(name: str, flags: str) -> None:
     assert result.status == 0, said(result)
 
 
-@pytest.mark.parametrize("form", ["offsets", "operands"])
+@pytest.mark.parametrize("form", ["offsets", "operands", "untyped"])
 @pytest.mark.parametrize("name", NAMES)
 def test_in_another_form(name: str, form: str) -> None:
     result = run(path(name), transforms=[f"form:{form}:1", f"form:{form}:2"])

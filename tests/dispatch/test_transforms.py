@@ -126,10 +126,11 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "interpreter|spirv-opt:-O|spirv-opt:-Os" in out
 
 
+@pytest.mark.parametrize("form", ["groups", "untyped"])
 @pytest.mark.parametrize("path", sorted((Path(__file__).parent / "agreed").glob("*.spv")), ids=lambda p: p.stem)
-def test_what_a_module_declares_by_groups(path: Path) -> None:
-    """Sets, bindings, offsets, strides and SpecIds are the same where decorations come by groups."""
+def test_what_a_module_declares_in_another_form(path: Path, form: str) -> None:
+    """Sets, bindings, offsets, strides and SpecIds are the same; so are buffers behind untyped pointers."""
     words = np.fromfile(path, np.uint32)
-    plain, grouped = (interface(w) for w in (words, formed(words, ["groups"], 1)))
+    plain, other = (interface(w) for w in (words, formed(words, [form], 1)))
     for name in ("resources", "places", "spec_constants", "push", "local_sizes"):
-        assert repr(getattr(grouped, name)) == repr(getattr(plain, name)), name
+        assert repr(getattr(other, name)) == repr(getattr(plain, name)), name

@@ -37,6 +37,7 @@ STRUCTURE = {
     "OpName",
     "OpPhi",
     "OpTypeForwardPointer",
+    "OpUntypedVariableKHR",
     "OpVariable",
 }
 

@@ -20,7 +20,7 @@ from cts.plugins import registry
 from cts.plugins.transform import TransformFailed, parse
 from cts.running import corpus
 from cts.running.opening import open_driver
-from cts.spirv.forms import DRAWN, FORMS, UNCLEAR, formed, formed_job
+from cts.spirv.forms import BY_NAME_ALONE, DRAWN, FORMS, formed, formed_job
 from cts.spirv.forms.layout import Layout, Op
 from cts.spirv.listing import assembly
 from cts.spirv.lower import lower, module_job
@@ -220,7 +220,7 @@ def test_forms_find_what_plain_modules_do_not(
     mistake(monkeypatch)
     cases = [corpus_case(name) for name in (DECODES, COMPONENTS, *INVOCATIONS)]
     blind = [case for case in cases if verdict(case, "interpreter") is Verdict.PASS]
-    forms = [f"interpreter|form:{'+'.join([DRAWN, *UNCLEAR])}:{seed}" for seed in range(12)]
+    forms = [f"interpreter|form:{'+'.join([DRAWN, *BY_NAME_ALONE])}:{seed}" for seed in range(12)]
     found = (verdict(case, form) for form in forms for case in blind)
     assert any(one is not Verdict.PASS for one in found)
 

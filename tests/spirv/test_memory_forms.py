@@ -10,25 +10,30 @@ import numpy as np
 import pytest
 
 from cts.driver import Status
+from cts.drivers.interpreter import Interpreter
 from cts.drivers.interpreter import layout as layouts
 from cts.drivers.interpreter.handlers.matrices import strided, tensors
 from cts.drivers.interpreter.registry import lookup
+from cts.drivers.vulkan import module
 from cts.job import Address, Memory, ModuleJob
 from cts.judging.batch import judge_all
 from cts.model import initial_memory
 from cts.plugins import registry
-from cts.plugins.transform import parse
+from cts.plugins.transform import Transformed, parse
 from cts.running.opening import open_driver
-from cts.spirv.decode import Decoded, decode, ungrouped
-from cts.spirv.forms import formed, formed_job
+from cts.spirv.decode import Decoded, DecodeError, decode, ungrouped
+from cts.spirv.encode import Id
+from cts.spirv.forms import Unreadable, formed, formed_job
 from cts.spirv.grammar import grammar
 from cts.spirv.lower import module_job
 from cts.spirv.tools import assemble, validate
 from cts.verdict import Verdict
 from tests.case_builder import corpus_case
+from tests.vulkan_driver.devices import LAVAPIPE, examine
 
 STORES = "matrix_memory.strided.padded_store"
 PHYSICAL = "matrix_memory.storage.physical"
+STRIDES, COMPUTED = "matrix_memory.strided.padded_rows", "matrix_memory.strided.spec_and_dynamic"
 
 SLICES, TURNS = "matrix_programs.loop.sliced_loads", "matrix_programs.loop.loads_by_turn"
 EXCHANGE = "matrix_memory.workgroup.exchange_between_subgroups"
@@ -100,7 +105,7 @@ def instructions(job: ModuleJob, name: str) -> list[Decoded]:
 
 def test_lengths_and_members_are_the_same() -> None:
     """OpArrayLength counts what is left, whose member has another number and another offset."""
-    interpreter: Any = registry.driver("interpreter")
+    interpreter = Interpreter()
     moved = set()
     for seed in range(12):
         job = formed_job(length_job(), ["offsets"], seed)
@@ -123,8 +128,7 @@ def block(job: ModuleJob) -> Any:
 
 
 def test_a_transform_moves_the_buffers_of_its_driver() -> None:
-    plain: Any = registry.driver("interpreter")
-    driver: Any = open_driver("interpreter|form:offsets:1").driver
+    plain, driver = Interpreter(), Transformed(Interpreter(), parse("form:offsets:1"))
     job = length_job()
     one, other = plain.run_module(job), driver.run_module(job)
     assert (one.memory["b"] == other.memory["b"]).all()
@@ -271,7 +275,9 @@ def test_operands_are_of_every_kind_and_valid(name: str) -> None:
             for mask, after in zip(i.values, i.values[1:], strict=False):
                 if isinstance(mask, str) and "MakePointer" in mask:
                     rest = i.values[i.values.index(after) + ("Aligned" in mask) :]
-                    used.add(constants[rest[0]])
+                    scope = rest[0]
+                    assert isinstance(scope, Id)
+                    used.add(constants[scope])
                     assert ("Store" in i.name) == ("MakePointerAvailable" in mask), "CM-012"
                 said |= (
                     set(mask.split("|"))
@@ -286,6 +292,79 @@ def test_operands_are_of_every_kind_and_valid(name: str) -> None:
     assert {"Volatile", "Nontemporal", "Aligned", "NonPrivatePointer"} <= said
     assert {"MakePointerAvailable", "MakePointerVisible"} <= said
     assert scopes == {1, 2, 5} and capable == {True, False}
+
+
+def test_buffers_have_no_types() -> None:
+    """Variables and chains, or chains alone; strides count bytes, also those that the module computes."""
+    plain = job_of(STRIDES)
+    elements = number(plain, stride(plain, "Load"))
+    variables, strides = set(), set()
+    for seed in range(12):
+        job = formed_job(plain, ["untyped"], seed)
+        assert not validate(job.words)
+        variables.add(len(instructions(job, "OpUntypedVariableKHR")))
+        strides.add(number(job, stride(job, "Load")) // elements)
+        named = {"OpUntypedAccessChainKHR"} & {i.name for i in decode(job.words)}
+        assert bool(named) == (("UntypedPointersKHR",) in [i.values for i in instructions(job, "OpCapability")])
+    assert variables == {0, 1, 2} and strides == {1, 2}
+    job = formed_job(length_job(), ["untyped"], 1)
+    assert not validate(job.words) and instructions(job, "OpUntypedArrayLengthKHR")
+    assert verdict(COMPUTED, "interpreter|form:untyped:1") is Verdict.PASS
+    assert not instructions(job_of(COMPUTED), "OpIMul")
+    assert instructions(formed_job(job_of(COMPUTED), ["untyped"], 1), "OpIMul")
+
+
+def number(job: ModuleJob, constant: Id) -> int:
+    (found,) = [i.values[1] for i in instructions(job, "OpConstant") if i.result == constant]
+    assert isinstance(found, int)
+    return found
+
+
+def stride(job: ModuleJob, what: str) -> Id:
+    """The stride of the first load, or store, of a matrix."""
+    found = instructions(job, f"OpCooperativeMatrix{what}KHR")[0].values[3]
+    assert isinstance(found, Id)
+    return found
+
+
+@pytest.mark.parametrize("name", [SLICES, "matrix_memory.pointers.select_first"])
+def test_buffers_that_keep_their_types(name: str) -> None:
+    """Tensor loads and choices between pointers are not said to take untyped ones."""
+    plain = job_of(name)
+    kept = {i.values[-1 - (i.name == "OpStore")] for i in instructions(plain, "OpSelect")}
+    kept |= {i.values[1] for i in instructions(plain, "OpCooperativeMatrixLoadTensorNV")}
+    for seed in range(8):
+        job = formed_job(plain, ["untyped"], seed)
+        assert not validate(job.words)
+        assert not kept & {i.result for i in instructions(job, "OpUntypedAccessChainKHR")}
+
+
+def test_untyped_buffers_are_for_devices_that_have_them() -> None:
+    """Few do: drawn forms leave it out."""
+    assert not any(
+        instructions(formed_job(job_of(STORES), ["drawn"], seed), "OpTypeUntypedPointerKHR") for seed in range(24)
+    )
+    facts = module.facts(formed_job(job_of(STORES), ["untyped"], 1).words, "main", {})
+    assert facts.descriptors == module.facts(job_of(STORES).words, "main", {}).descriptors
+    assert "UntypedPointersKHR" in facts.capabilities
+    assert "feature shaderUntypedPointers" in " ".join(examine(LAVAPIPE, facts).missing)
+
+
+@pytest.mark.parametrize("form", ["offsets", "operands", "untyped"])
+def test_damaged_modules_are_refused_or_written(form: str) -> None:
+    random = np.random.default_rng(7)
+    found = set()
+    for plain in (length_job(), job_of(PHYSICAL), job_of(STRIDES)):
+        for _ in range(200):
+            words = plain.words.copy()
+            places = random.integers(5, len(words), 2)
+            words[places] = words[random.integers(5, len(words), 2)]
+            try:
+                formed_job(replace(plain, words=words), [form], 1)
+                found.add("written")
+            except (DecodeError, Unreadable):
+                found.add("refused")
+    assert found == {"written", "refused"}
 
 
 def _drops_offsets(patch: pytest.MonkeyPatch) -> None:
@@ -339,6 +418,24 @@ def _trusts_alignments(patch: pytest.MonkeyPatch) -> None:
 def _passes_over_no_scopes(patch: pytest.MonkeyPatch) -> None:
     """Of the memory operands of a tensor load only an alignment brings another operand along."""
     patch.setattr(tensors, "_MEMORY_EXTRAS", {"Aligned"})
+
+
+def _counts_strides_in_elements(patch: pytest.MonkeyPatch) -> None:
+    """Strides of accesses through untyped pointers as those through others: in components of the matrix."""
+    build = strided._Strided.__init__
+
+    def built(self: Any, c: Any, t: Any, pointer: int, rest: Any) -> None:
+        build(self, c, t, pointer, rest)
+        if c.declared.is_untyped(pointer):
+            self.along = self.along * t.component.size
+
+    patch.setattr(strided._Strided, "__init__", built)
+
+
+def test_a_stride_in_elements_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    _counts_strides_in_elements(monkeypatch)
+    assert verdict(STRIDES, "interpreter") is Verdict.PASS
+    assert verdict(STRIDES, "interpreter|form:untyped:1") is not Verdict.PASS
 
 
 @pytest.mark.parametrize(

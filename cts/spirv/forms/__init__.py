@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.job import ModuleJob
-from cts.spirv.forms import accesses, additions, flow, offsets, orders, values
+from cts.spirv.forms import accesses, additions, flow, offsets, orders, untyped, values
 from cts.spirv.forms.hosts import Host, moved
 from cts.spirv.forms.layout import Layout, Unreadable
 
@@ -25,6 +25,7 @@ Words = npt.NDArray[np.uint32]
 FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
     "offsets": offsets.offsets,
     "operands": accesses.operands,
+    "untyped": untyped.untyped,
     "variables": values.variables,
     "copies": values.copies,
     "calls": values.calls,
@@ -43,8 +44,8 @@ FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
 #: Stands for some of them, drawn for each module.
 DRAWN = "drawn"
 
-#: Never drawn: whether the form is allowed is unclear (AM-52).
-UNCLEAR = frozenset({"lengths"})
+#: Never drawn: what devices seldom have, and what is unclear to be allowed (AM-52).
+BY_NAME_ALONE = ("untyped", "lengths")
 
 
 def formed(words: Words, names: Sequence[str], seed: int) -> Words:
@@ -69,7 +70,7 @@ def _formed(words: Words, names: Sequence[str], seed: int, host: Host) -> Layout
     layout.host = host
     chosen = set(names)
     if DRAWN in chosen:
-        every = [name for name in FORMS if name not in UNCLEAR]
+        every = [name for name in FORMS if name not in BY_NAME_ALONE]
         chosen |= {every[int(random.integers(len(every)))]} | {name for name in every if random.random() < 0.5}
     for name, form in FORMS.items():
         if name in chosen:

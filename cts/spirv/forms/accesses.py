@@ -178,6 +178,7 @@ class _Accesses:
         if op is None:
             return 1
         if pointer not in self.alignments:
+            self.alignments[pointer] = 1  # what an invalid module makes of itself
             self.alignments[pointer] = self.computed(op)
         return self.alignments[pointer]
 

@@ -84,7 +84,7 @@ def _atomic(c: Compiler, i: Instruction, change: Change, operands: Callable[[Mac
     pointer, result = i.id(0), i.result
     if c.declared.storage(pointer) in ty.NAMED:
         raise Unsupported("on a variable without an address")
-    plan = layout.plan(c.declared.pointee(pointer))
+    plan = layout.plan(c.declared.accessed(pointer, c.declared.result_type(i)))
     if not isinstance(plan, layout.Leaf) or plan.is_bool or plan.offsets.ndim > 1:
         raise Unsupported("on anything but a number or a vector of numbers")
     dtype, offsets = plan.dtype, plan.offsets
@@ -155,7 +155,7 @@ def compare_exchange(c: Compiler, i: Instruction) -> Step:
 
 @step("OpAtomicLoad")
 def atomic_load(c: Compiler, i: Instruction) -> Step:
-    result, read = i.result, reader(c, i.id(0))
+    result, read = i.result, reader(c, i.id(0), c.declared.result_type(i))
 
     def load(m: Machine) -> None:
         with m.atomically():
@@ -166,7 +166,8 @@ def atomic_load(c: Compiler, i: Instruction) -> Step:
 
 @step("OpAtomicStore")
 def atomic_store(c: Compiler, i: Instruction) -> Step:
-    write, value = writer(c, i.id(0)), i.id(3)
+    value = i.id(3)
+    write = writer(c, i.id(0), c.declared.type(value))
 
     def store(m: Machine) -> None:
         with m.atomically():

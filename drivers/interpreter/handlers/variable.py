@@ -31,15 +31,15 @@ def variable(c: Compiler, i: Instruction) -> Step:
     return lambda m: m.variables.reset(result, initializer)
 
 
-def reader(c: Compiler, pointer: int) -> Reader:
-    """How to load what a pointer points to."""
+def reader(c: Compiler, pointer: int, t: ty.Type) -> Reader:
+    """How to load what a pointer points to, or a `t` where it does not say what it points to."""
     if c.declared.storage(pointer) in ty.NAMED:
         if (pointer in c.declared.variables or pointer in c.variables) and UNINITIALISED not in c.target.check:
             return lambda m: m.variables.get(pointer)
-        if isinstance(t := c.declared.pointee(pointer), (ty.Int, ty.Float)):
-            return _scalar_reader(pointer, t.dtype)
+        if isinstance(named := c.declared.pointee(pointer), (ty.Int, ty.Float)):
+            return _scalar_reader(pointer, named.dtype)
         return lambda m: m.variables.load(m.registers[pointer], m.mask)
-    plan = layout.plan(c.declared.pointee(pointer))
+    plan = layout.plan(c.declared.accessed(pointer, t))
     return lambda m: m.load(plan, m.registers[pointer])
 
 
@@ -52,17 +52,17 @@ def _scalar_reader(pointer: int, dtype: ty.DType) -> Reader:
     return read
 
 
-def writer(c: Compiler, pointer: int) -> Writer:
-    """How to store to what a pointer points to."""
+def writer(c: Compiler, pointer: int, t: ty.Type) -> Writer:
+    """How to store to what a pointer points to, or a `t` where it does not say what it points to."""
     if c.declared.storage(pointer) in ty.NAMED:
         return lambda m, value: m.variables.store(m.registers[pointer], value, m.mask)
-    plan = layout.plan(c.declared.pointee(pointer))
+    plan = layout.plan(c.declared.accessed(pointer, t))
     return lambda m, value: m.store(plan, m.registers[pointer], value)
 
 
 @step("OpLoad")
 def load(c: Compiler, i: Instruction) -> Step:
-    result, read = i.result, reader(c, i.id(0))
+    result, read = i.result, reader(c, i.id(0), c.declared.result_type(i))
 
     def loaded(m: Machine) -> None:
         m.registers[result] = read(m)
@@ -72,13 +72,17 @@ def load(c: Compiler, i: Instruction) -> Step:
 
 @step("OpStore")
 def store(c: Compiler, i: Instruction) -> Step:
-    write, value = writer(c, i.id(0)), i.id(1)
+    value = i.id(1)
+    write = writer(c, i.id(0), c.declared.type(value))
     return lambda m: write(m, m.registers[value])
 
 
 @step("OpCopyMemory")
 def copy_memory(c: Compiler, i: Instruction) -> Step:
-    write, read = writer(c, i.id(0)), reader(c, i.id(1))
+    """As much as a typed pointer points to; one of them must be."""
+    target, source = i.id(0), i.id(1)
+    t = c.declared.pointee(source if c.declared.is_untyped(target) else target)
+    write, read = writer(c, target, t), reader(c, source, t)
     return lambda m: write(m, read(m))
 
 
@@ -96,13 +100,13 @@ def copy_memory_sized(c: Compiler, i: Instruction) -> Step:
 
 @step("OpPtrDiff")
 def ptr_diff(c: Compiler, i: Instruction) -> Step:
-    """How many elements the first pointer is ahead of the second."""
+    """How many elements the first pointer is ahead of the second; bytes, where it says nothing of elements."""
     t, a, b, result = c.declared.result_type(i), i.id(0), i.id(1), i.result
     if not isinstance(t, ty.Int):
         raise Malformed("the result type must be an integer")
     if c.declared.storage(a) in ty.NAMED:
         raise Unsupported("of variables without an address")
-    stride, dtype = _pitch(c, a), t.dtype
+    stride, dtype = 1 if c.declared.is_untyped(a) else _pitch(c, a), t.dtype
 
     def difference(m: Machine) -> None:
         m.registers[result] = ((m.registers[a] - m.registers[b]) // stride).astype(dtype)
@@ -114,17 +118,38 @@ def _pitch(c: Compiler, pointer: int) -> int:
     """Bytes from one pointee to the next: the pointer type's ArrayStride, or what an array of them would have."""
     t = c.declared.type(pointer)
     assert isinstance(t, ty.Pointer)
+    if t.stride is None and t.pointee_id is None:
+        raise Malformed(f"the type of {c.module.label(pointer)} has no ArrayStride")
     return t.stride if t.stride is not None else layout.stride_of(ty.Array(c.declared.pointee(pointer), None))
 
 
 @step("OpAccessChain", "OpInBoundsAccessChain")
 def access_chain(c: Compiler, i: Instruction) -> Step:
     base = i.id(0)
+    if c.declared.is_untyped(base):
+        raise Malformed(f"{c.module.label(base)} is an untyped pointer")
     if c.declared.storage(base) in ty.NAMED:
         return _place_chain(c, i)
-    if isinstance(c.declared.pointee(base), ty.Descriptors):
-        return _descriptor_chain(c, i)
-    return _address_chain(c, i, c.declared.pointee(base), i.ids[1:])
+    t = c.declared.pointee(base)
+    if isinstance(t, ty.Descriptors):
+        return _descriptor_chain(c, i, t, base, i.ids[1:])
+    return _address_chain(c, i, t, i.ids[1:])
+
+
+@step("OpUntypedAccessChainKHR", "OpUntypedInBoundsAccessChainKHR")
+def untyped_access_chain(c: Compiler, i: Instruction) -> Step:
+    """The indices go into Base Type, and nothing is remembered of what the result points to."""
+    t, base = c.declared.type_by_id(i.id(0)), i.id(1)
+    if not c.declared.is_untyped(i.result):
+        raise Malformed("the result type must be an OpTypeUntypedPointerKHR")
+    if c.declared.storage(base) in ty.NAMED:
+        raise Unsupported("on a variable without an address")
+    known = c.declared.pointees.get(base) if c.declared.is_untyped(base) else c.declared.pointee(base)
+    if isinstance(t, ty.Descriptors) != isinstance(known, ty.Descriptors):
+        raise Unsupported("on an array of descriptors by another type, or the other way round")
+    if isinstance(t, ty.Descriptors):
+        return _descriptor_chain(c, i, t, base, i.ids[2:])
+    return _address_chain(c, i, t, i.ids[2:], base=base)
 
 
 @step("OpPtrAccessChain", "OpInBoundsPtrAccessChain")
@@ -136,12 +161,21 @@ def ptr_access_chain(c: Compiler, i: Instruction) -> Step:
     return _address_chain(c, i, c.declared.pointee(base), i.ids[2:], (element, _pitch(c, base)))
 
 
-def _descriptor_chain(c: Compiler, i: Instruction) -> Step:
+@step("OpUntypedPtrAccessChainKHR", "OpUntypedInBoundsPtrAccessChainKHR")
+def untyped_ptr_access_chain(c: Compiler, i: Instruction) -> Step:
+    """The first index counts ArrayStrides of the pointer's type; the others go into Base Type."""
+    t, base, element = c.declared.type_by_id(i.id(0)), i.id(1), i.id(2)
+    if not c.declared.is_untyped(i.result):
+        raise Malformed("the result type must be an OpTypeUntypedPointerKHR")
+    if c.declared.storage(base) in ty.NAMED:
+        raise Unsupported("on a variable without an address")
+    return _address_chain(c, i, t, i.ids[3:], (element, _pitch(c, base)), base=base)
+
+
+def _descriptor_chain(c: Compiler, i: Instruction, t: ty.Descriptors, base: int, indices: tuple[int, ...]) -> Step:
     """The first index chooses among the addresses of an array of descriptors; lanes may choose differently."""
-    result, base, index = i.result, i.id(0), i.id(1)
-    t = c.declared.pointee(base)
-    assert isinstance(t, ty.Descriptors)
-    onward = _address_chain(c, i, t.block, i.ids[2:], base=result)
+    result, index = i.result, indices[0]
+    onward = _address_chain(c, i, t.block, indices[1:], base=result)
 
     def chain(m: Machine) -> None:
         addresses: Array = m.registers[base]
@@ -179,7 +213,8 @@ def _address_chain(
         else:
             raise Malformed(f"a {type(t).__name__} in memory has no constituents")
         t = ty.element_of(t, index)
-    c.declared.pointees[result] = t
+    if not c.declared.is_untyped(result):
+        c.declared.pointees[result] = t
     terms = tuple(dynamic)
 
     def chain(m: Machine) -> None:
@@ -220,9 +255,20 @@ def _static(c: Compiler, id_: int) -> int | None:
 @step("OpArrayLength")
 def array_length(c: Compiler, i: Instruction) -> Step:
     """Of the runtime array at the end of a struct, by what is left of the window that the pointer points into."""
-    result, pointer = i.result, i.id(0)
-    t = c.declared.pointee(pointer)
-    if not isinstance(t, ty.Struct) or not t.members or i.number(1) != len(t.members) - 1:
+    return _array_length(c, i, c.declared.pointee(i.id(0)), i.id(0), i.number(1))
+
+
+@step("OpUntypedArrayLengthKHR")
+def untyped_array_length(c: Compiler, i: Instruction) -> Step:
+    """The same of a structure that the instruction names."""
+    if c.declared.storage(i.id(1)) in ty.NAMED:
+        raise Unsupported("on a variable without an address")
+    return _array_length(c, i, c.declared.type_by_id(i.id(0)), i.id(1), i.number(2))
+
+
+def _array_length(c: Compiler, i: Instruction, t: ty.Type, pointer: int, number: int) -> Step:
+    result = i.result
+    if not isinstance(t, ty.Struct) or not t.members or number != len(t.members) - 1:
         raise Malformed("the operands must be a pointer to a struct and the number of its last member")
     member = t.members[-1]
     if not isinstance(member, ty.Array) or member.length is not None:

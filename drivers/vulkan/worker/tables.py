@@ -141,6 +141,12 @@ FEATURES = (
         "VK_EXT_shader_64bit_indexing",
         "shader64BitIndexing",
     ),
+    _table(
+        "VkPhysicalDeviceShaderUntypedPointersFeaturesKHR",
+        1000387000,
+        "VK_KHR_shader_untyped_pointers",
+        "shaderUntypedPointers",
+    ),
     _table("VkPhysicalDeviceShaderLongVectorFeaturesEXT", 1000635000, "VK_EXT_shader_long_vector", "longVector"),
     _table(
         "VkPhysicalDeviceShaderFloatControls2FeaturesKHR",

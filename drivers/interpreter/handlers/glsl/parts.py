@@ -58,7 +58,7 @@ def _frexp(exponent: ty.Type) -> Callable[[Array], tuple[Array, Array]]:
 
 def _second_to(c: Compiler, i: Instruction, split: Callable[[Array], tuple[Array, Array]]) -> Step:
     """A step whose first part is the result and whose second goes to where operand 1 points."""
-    result, operand, write = i.result, i.id(0), writer(c, i.id(1))
+    result, operand, write = i.result, i.id(0), writer(c, i.id(1), c.declared.pointee(i.id(1)))
 
     def step(m: Machine) -> None:
         m.registers[result], second = split(m.registers[operand])

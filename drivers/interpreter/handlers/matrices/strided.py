@@ -46,7 +46,8 @@ class _Strided:
         self.stride = int(rest[1])
         if not isinstance(c.declared.type(self.stride), ty.Int):
             raise Malformed("Stride must be an integer (KM-013)")
-        pitch = memory_layout.size_of(c.declared.pointee(pointer))
+        # Of what an untyped pointer points to nothing is known: Stride counts bytes (KM-013b).
+        pitch = 1 if c.declared.is_untyped(pointer) else memory_layout.size_of(c.declared.pointee(pointer))
         row = np.arange(t.rows, dtype=np.int64)[:, None]
         col = np.arange(t.cols, dtype=np.int64)[None, :]
         along, across = (row, col) if order == 0 else (col, row)

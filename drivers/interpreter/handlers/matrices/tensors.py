@@ -11,7 +11,7 @@ from cts.drivers.interpreter.machine import Machine, matrix_of
 from cts.drivers.interpreter.matrices.addressing import Elements, elements
 from cts.drivers.interpreter.matrices.decode import Decoder
 from cts.drivers.interpreter.parse import Instruction
-from cts.drivers.interpreter.problems import Malformed
+from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.registry import Step, step
 from cts.drivers.interpreter.values import Array, Matrix
 from cts.spirv.encode import Id
@@ -25,6 +25,8 @@ class _Tensor:
         self, c: Compiler, t: ty.CooperativeMatrix, pointer: int, layout: int, rest: tuple[Operand, ...], is_store: bool
     ) -> None:
         require_address(c, pointer)
+        if c.declared.is_untyped(pointer):
+            raise Unsupported(f"through the untyped pointer {c.module.label(pointer)}")
         self.type, self.pointer, self.layout, self.is_store = t, pointer, layout, is_store
         layout_type = c.declared.type(layout)
         if not isinstance(layout_type, ty.TensorLayout):
