@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -17,11 +18,14 @@ from cts.model import (
     AnyInstruction,
     BlockEnd,
     BlockStart,
+    Branch,
     Break,
     Case,
     Continue,
+    Default,
     EndIf,
     EndLoop,
+    EndSwitch,
     Exit,
     If,
     LayoutInstruction,
@@ -33,8 +37,10 @@ from cts.model import (
     Scalar,
     Setter,
     SpecNumber,
+    Switch,
     Use,
     ViewInstruction,
+    branches_of,
     exits_of,
     references,
     renamed,
@@ -233,8 +239,54 @@ def _exit(case: Case, at: int) -> Iterator[Change]:
         yield Change(what, ("KM-022",), _with(case, at, structs.replace(i, next=stays)))
 
 
+def _switch(case: Case, at: int) -> Iterator[Change]:
+    """A Switch whose literals lead elsewhere, in words and as a case."""
+    i = case.program[at]
+    assert isinstance(i, Switch)
+    starts, _ = branches_of(case.program, at)
+    literals = {n: b.literals for n in starts if isinstance(b := case.program[n], Branch)}
+    for n in literals:
+        changed = _with(case, at, structs.replace(i, selector=literals[n][0]))
+        yield Change(f"the Switch of program[{at}] always took program[{n}]", ("KM-023", "TA-071"), changed)
+    used = {x % (1 << 32) for values in literals.values() for x in values}
+    none = next(x for x in range(len(used) + 1) if x not in used)
+    changed = _with(case, at, structs.replace(i, selector=none))
+    what = "its Default" if any(isinstance(case.program[n], Default) for n in starts) else "none of its branches"
+    yield Change(f"the Switch of program[{at}] always took {what}", ("KM-023", "TA-071"), changed)
+    for n, values in literals.items():
+        if len(values) > 1:
+            changed = _with(case, n, Branch(literals=values[:1]))
+            yield Change(f"of the literals of program[{n}] only the first one led there", ("KM-023",), changed)
+    for n, following in pairwise(starts):
+        fallen = _falling_through(case, at, n)
+        if fallen is not None:
+            yield Change(f"program[{n}] went on in program[{following}]", ("KM-023",), fallen)
+
+
+def _falling_through(case: Case, at: int, n: int) -> Case | None:
+    """The case in which branch n of a Switch also does what the next one does, and gives; None if that has blocks."""
+    starts, stop = branches_of(case.program, at)
+    following, behind = (*starts, stop)[starts.index(n) + 1 :][:2]
+    body: list[Any] = list(case.program[following + 1 : behind])
+    if any(isinstance(i, BlockStart) for i in body):
+        return None
+    again = {name: f"{name}_again" for i in body for name in i.defines}
+    for old, new in again.items():
+        body = [renamed(i, old, new) for i in body]
+    body = [structs.replace(i, id=again[i.id]) if i.defines else i for i in body]
+    end, place = case.program[stop], starts.index(n)
+    assert isinstance(end, EndSwitch)
+    merge = []
+    for m in end.merge:
+        given = (*m.branches, m.default)[place + 1]
+        fallen = (*m.branches[:place], again.get(given, given), *m.branches[place + 1 :])
+        merge.append(structs.replace(m, branches=fallen))
+    changed = _with(case, stop, EndSwitch(merge=tuple(merge)))
+    return structs.replace(changed, program=(*changed.program[:following], *body, *changed.program[following:]))
+
+
 def _blocks(case: Case, index: int) -> Iterator[Change]:
-    """Loops and conditions around an instruction, or that it ends, taken otherwise."""
+    """Loops, conditions and switches around an instruction, or that it ends, taken otherwise."""
     opened: list[int] = []
     for j, i in enumerate(case.program[: index + 1]):
         if isinstance(i, BlockStart):
@@ -249,6 +301,8 @@ def _blocks(case: Case, index: int) -> Iterator[Change]:
             for value, text in ((0, "never"), (1, "always")):
                 changed = _with(case, j, structs.replace(i, condition=value))
                 yield Change(f"the condition of program[{j}] {text} held", ("TA-071",), changed)
+        if isinstance(i, Switch):
+            yield from _switch(case, j)
         for at in exits_of(case.program, j):
             yield from _exit(case, at)
     end = case.program[index]
@@ -257,6 +311,12 @@ def _blocks(case: Case, index: int) -> Iterator[Change]:
         if stays != end.next:
             what = "what the loop carries were not replaced after an iteration"
             yield Change(what, ("KM-011",), _with(case, index, structs.replace(end, next=stays)))
+    if isinstance(end, EndSwitch):
+        for n in range(len(end.merge[0].branches) if end.merge else 0):
+            first = tuple(structs.replace(m, branches=(m.branches[n],) * len(m.branches)) for m in end.merge)
+            one = tuple(structs.replace(m, default=m.branches[n]) for m in first)
+            what = f"the merge always took `branches[{n}]`"
+            yield Change(what, ("KM-011",), _with(case, index, EndSwitch(merge=one)))
     if isinstance(end, EndIf):
         for field in ("then", "otherwise"):
             merge = tuple(structs.replace(m, then=getattr(m, field), otherwise=getattr(m, field)) for m in end.merge)

@@ -1,8 +1,10 @@
-"""Structured control flow, flat: `Loop` to `EndLoop`, `If` to `EndIf` with perhaps an `Else` between.
+"""Structured control flow, flat: `Loop` to `EndLoop`, `If` to `EndIf` with perhaps an `Else` between, and `Switch`.
 
-Conditions and counts may differ between workgroups and subgroups, never within a subgroup: cooperative
+Conditions, selectors and counts may differ between workgroups and subgroups, never within a subgroup: cooperative
 instructions need every invocation of their scope (TA-071). Results inside are not visible outside but
 for what `Carry` and `Merge` name. `Break` and `Continue` leave an iteration before its end.
+A `Switch` goes on to `EndSwitch` and consists of branches alone: any number that begin with `Branch`, then perhaps
+one that begins with `Default`. Each is left at its end; none goes on in the next.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cts.model.instruction import BlockEnd, BlockStart, Instruction, Part
-from cts.model.operand import Operand
+from cts.model.operand import Int32, Operand
 from cts.model.types import Problem
 
 if TYPE_CHECKING:
@@ -33,6 +35,19 @@ class Merge(Part, frozen=True):
     id: str
     then: str
     otherwise: str
+
+
+class SwitchMerge(Part, frozen=True):
+    """A matrix that every branch of a `Switch` gives.
+
+    `branches` has the one of each `Branch`, in their order, `default` is that of `Default` or, where there is none,
+    from before the `Switch`; each is visible in its branch.
+    """
+
+    refers = ("branches", "default")
+    id: str
+    branches: tuple[str, ...]
+    default: str
 
 
 class Loop(BlockStart, frozen=True):
@@ -141,6 +156,7 @@ class If(BlockStart, frozen=True):
         return EndIf()
 
     def check(self, names: Names) -> Iterator[Problem]:
+        names.earlier_branches.append([])
         names.enter(self)
         yield from ()
 
@@ -156,7 +172,7 @@ class Else(Instruction, frozen=True):
         if not names.open or not isinstance(names.open[-1], If):
             yield Problem("", "Else without an If", "Else between If and EndIf, once")
             return
-        names.first_branches.append(names.leave())
+        names.earlier_branches[-1].append(names.leave())
         names.enter(self)
 
 
@@ -178,14 +194,133 @@ class EndIf(BlockEnd, frozen=True):
         if not isinstance(opened, (If, Else)):
             yield Problem("", "EndIf without an If to end", "one EndIf for each If")
             return
-        last = names.leave()
-        first, second = (names.first_branches.pop(), last) if isinstance(opened, Else) else (last, set[str]())
+        first, second, *_ = (*names.earlier_branches.pop(), names.leave(), set[str]())
         for n, merge in enumerate(self.merge):
             for field, name, branch in (("then", merge.then, first), ("otherwise", merge.otherwise, second)):
                 yield from names.refer(f"merge[{n}].{field}", name, names.carried(name), branch)
             yield from names.alike(f"merge[{n}].otherwise", merge.otherwise, merge.then, first | second)
         for merge in self.merge:
             yield from names.define(merge.id, names.types.get(merge.then))
+
+
+class Switch(BlockStart, frozen=True):
+    """Of the branches up to `EndSwitch`, the one that has the value of `selector` among its literals is done."""
+
+    opcode: ClassVar[str] = "OpSwitch"
+    facts = ("KM-023",)
+    effects = ("KM-019", "TA-071")
+    selector: Operand
+
+    @property
+    def ending(self) -> EndSwitch:
+        return EndSwitch()
+
+    def check(self, names: Names) -> Iterator[Problem]:
+        names.earlier_branches.append([])
+        names.literals.append({})
+        names.enter(self)
+        yield from ()
+
+
+class BranchStart(Instruction, frozen=True):
+    """A kind: the beginning of a branch of a `Switch`, and the end of the one before it, if any."""
+
+    opcode: ClassVar[str] = "OpSwitch"
+    facts = ("KM-023",)
+    effects = ("KM-019", "TA-071")
+
+    def check(self, names: Names) -> Iterator[Problem]:
+        kind = type(self).__name__
+        opened = names.open[-1] if names.open else None
+        if not isinstance(opened, (Switch, Branch)):
+            where = "behind a Default" if isinstance(opened, Default) else "without a Switch"
+            yield Problem("", f"{kind} {where}", "the branches of a Switch, the one of Default last and once")
+            return
+        block = names.leave()
+        if isinstance(opened, BranchStart):
+            names.earlier_branches[-1].append(block)
+        names.enter(self)
+
+
+class Branch(BranchStart, frozen=True):
+    """What follows, up to the next branch or `EndSwitch`, is done where the selector is one of `literals`.
+
+    As operands, they are words of 32 bits: -1 and 0xFFFFFFFF are the same.
+    """
+
+    literals: tuple[Int32, ...]
+
+    def check(self, names: Names) -> Iterator[Problem]:
+        if not self.literals:
+            yield Problem("literals", "no literal", "at least one value of the selector")
+        if names.open and isinstance(names.open[-1], (Switch, Branch)):
+            known = names.literals[-1]
+            for n, literal in enumerate(self.literals):
+                bits = literal % (1 << 32)
+                if bits in known:
+                    alike = "" if known[bits] == literal else f", as {known[bits]}, which has the same 32 bits"
+                    what = f"{literal} is a literal of this Switch already{alike}"
+                    yield Problem(f"literals[{n}]", what, "each value once in all branches", "KM-023")
+                known.setdefault(bits, literal)
+        yield from super().check(names)
+
+
+class Default(BranchStart, frozen=True):
+    """What follows, up to `EndSwitch`, is done where no branch has the selector's value among its literals."""
+
+
+class EndSwitch(BlockEnd, frozen=True):
+    """The end of a `Switch`; `merge` are the matrices that every branch gives, by OpPhi."""
+
+    opcode: ClassVar[str] = "OpPhi"
+    refers = ("merge",)
+    facts = ("KM-011",)
+    effects = ("KM-019", "TA-071")
+    merge: tuple[SwitchMerge, ...] = ()
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        return tuple(m.id for m in self.merge)
+
+    def check(self, names: Names) -> Iterator[Problem]:
+        opened = names.open[-1] if names.open else None
+        if not isinstance(opened, (Switch, BranchStart)):
+            yield Problem("", "EndSwitch without a Switch to end", "one EndSwitch for each Switch")
+            return
+        branches, last = names.earlier_branches.pop(), names.leave()
+        names.literals.pop()
+        if isinstance(opened, Branch):
+            branches.append(last)
+        default = last if isinstance(opened, Default) else set[str]()
+        within = default.union(*branches)
+        for n, merge in enumerate(self.merge):
+            if len(merge.branches) != len(branches):
+                what = f"{len(merge.branches)} matrices for {len(branches)} branches"
+                yield Problem(f"merge[{n}].branches", what, f"{len(branches)}, one for each Branch")
+                continue
+            given = [(f"branches[{k}]", *pair) for k, pair in enumerate(zip(merge.branches, branches, strict=True))]
+            for field, name, visible in (*given, ("default", merge.default, default)):
+                yield from names.refer(f"merge[{n}].{field}", name, names.carried(name), visible)
+            for field, name, _ in given:
+                yield from names.alike(f"merge[{n}].{field}", name, merge.default, within)
+        for merge in self.merge:
+            yield from names.define(merge.id, names.types.get(merge.default))
+
+
+def branches_of(program: Sequence[Instruction], i: int) -> tuple[list[int], int]:
+    """Where the branches of the If or Switch at index `i` of a well-formed program begin, and where it ends.
+
+    A branch begins with its `Branch` or `Default`, the branches of an If with the `If` and the `Else`.
+    """
+    starts = [i] if isinstance(program[i], If) else []
+    depth = 0
+    for n, instruction in enumerate(program[i:], i):
+        depth += isinstance(instruction, BlockStart) - isinstance(instruction, BlockEnd)
+        if depth == 0:
+            return starts, n
+        if depth == 1 and isinstance(instruction, (Else, BranchStart)):
+            starts.append(n)
+    raise AssertionError("a well-formed program closes its blocks")
 
 
 class ControlBarrier(Instruction, frozen=True):
@@ -195,8 +330,10 @@ class ControlBarrier(Instruction, frozen=True):
     facts = ("TA-044",)
 
     def check(self, names: Names) -> Iterator[Problem]:
-        if any(isinstance(block, (If, Else)) for block in names.open):
+        if any(isinstance(block, (If, Else, Switch, BranchStart)) for block in names.open):
             yield Problem("", "a barrier under a condition", "barriers that every invocation reaches")
 
 
-ControlInstruction: TypeAlias = Loop | EndLoop | Break | Continue | If | Else | EndIf | ControlBarrier
+ControlInstruction: TypeAlias = (
+    Loop | EndLoop | Break | Continue | If | Else | EndIf | Switch | Branch | Default | EndSwitch | ControlBarrier
+)

@@ -94,8 +94,10 @@ class Names:
         self.types: dict[str, ResultType] = {}
         #: The loops and conditions around the instruction, innermost last.
         self.open: list[Instruction] = []
-        #: The ids of the first branch of every condition whose second is open, innermost last.
-        self.first_branches: list[set[str]] = []
+        #: Of every open If and Switch, innermost last, the ids of each branch that has ended.
+        self.earlier_branches: list[list[set[str]]] = []
+        #: Of every open Switch, innermost last, its literals so far as they are written, by their 32 bits.
+        self.literals: list[dict[int, int]] = []
         #: The ids visible in the program and in each block around the instruction, outermost first.
         self._visible: list[set[str]] = [set()]
 

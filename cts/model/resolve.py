@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
 from cts.model.case import Case
-from cts.model.control import Loop
+from cts.model.control import BranchStart, EndSwitch, Loop, Switch
 from cts.model.expression import ExpressionError
 from cts.model.float_modes import float_mode_problems
 from cts.model.functions import Decode, DecodeVector, block_offsets, body_of
@@ -56,11 +56,11 @@ def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
         )
     names = Names(case)
     for i, instruction in enumerate(case.program[:MAX_INSTRUCTIONS]):
-        own = (*_factor_problems(instruction, names), *instruction.check(names))
+        own = (*_place_problems(instruction, names), *_factor_problems(instruction, names), *instruction.check(names))
         problems += (replace(p, path=f"program[{i}].{p.path}".rstrip(".")) for p in own)
     if names.open:
         what = f"{type(names.open[-1]).__name__} is not closed"
-        problems.append(Problem("program", what, "EndLoop after Loop, EndIf after If"))
+        problems.append(Problem("program", what, "EndLoop after Loop, EndIf after If, EndSwitch after Switch"))
     return names.types, problems
 
 
@@ -156,6 +156,14 @@ def _function_problems(case: Case) -> Iterator[Problem]:
             body_of(function)
         except ExpressionError as e:
             yield Problem(f"{path}.body", e.what, e.remedy)
+
+
+def _place_problems(instruction: Instruction, names: Names) -> Iterator[Problem]:
+    """An instruction of a Switch that is in none of its branches."""
+    outside = bool(names.open) and isinstance(names.open[-1], Switch)
+    if outside and not isinstance(instruction, (BranchStart, EndSwitch)):
+        what = f"{type(instruction).__name__} right behind a Switch"
+        yield Problem("", what, "a Branch or Default first: a Switch has instructions in its branches alone")
 
 
 def _factor_problems(instruction: Instruction, names: Names) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
-"""Control flow: which subgroups are active, which iteration a loop is in, and what loops and conditions carry.
+"""Control flow: which subgroups are active, which iteration a loop is in, and what loops and branches carry.
 
-All subgroups step through the program together; those that a loop or condition leaves out are inactive.
+All subgroups step through the program together; those that a loop, condition or switch leaves out are inactive.
 In programs of cooperative vectors, invocations do so in place of subgroups.
 """
 
@@ -16,7 +16,20 @@ from cts.drivers.emulator.instances import Active, Instances
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.operands import Operands
-from cts.model import Break, Else, EndIf, EndLoop, Exit, If, Instruction, Loop
+from cts.model import (
+    Branch,
+    BranchStart,
+    Break,
+    Else,
+    EndIf,
+    EndLoop,
+    EndSwitch,
+    Exit,
+    If,
+    Instruction,
+    Loop,
+    Switch,
+)
 
 
 class Value(Protocol):
@@ -49,13 +62,16 @@ class Steps(Protocol[V]):
 
 
 def closings(program: Sequence[Instruction]) -> dict[int, int]:
-    """Where each Loop, If and Else ends: at its EndLoop, Else or EndIf."""
+    """Where each Loop, If and Else ends: at its EndLoop, Else or EndIf.
+
+    Likewise a Switch, at its first branch, and each branch of it, at the next one or the EndSwitch.
+    """
     ends: dict[int, int] = {}
     opened: list[int] = []
     for index, instruction in enumerate(program):
-        if isinstance(instruction, (EndLoop, Else, EndIf)):
+        if isinstance(instruction, (EndLoop, Else, EndIf, BranchStart, EndSwitch)):
             ends[opened.pop()] = index
-        if isinstance(instruction, (Loop, If, Else)):
+        if isinstance(instruction, (Loop, If, Else, Switch, BranchStart)):
             opened.append(index)
     return ends
 
@@ -111,6 +127,8 @@ class Flow(Generic[V]):
                     index = self._loop(index, loop)
                 case If() as condition:
                     index = self._if(index, condition)
+                case Switch() as switch:
+                    index = self._switch(index, switch)
                 case Exit() as leaving:
                     self._exit(leaving)
                     if not self._instances.active.any():
@@ -221,13 +239,66 @@ class Flow(Generic[V]):
         self._instances.active = outer
         return end
 
-    def _merged(self, name: str, other: str) -> V:
+    def _merged(self, name: str, *others: str) -> V:
         """A matrix of a branch; zeros where a bug takes that of a branch which did not run."""
         matrices = self._steps.matrices
         if name in matrices:
             return matrices[name]
-        zeros: V = matrices[other].with_registers(np.zeros_like(matrices[other].registers))
+        other = next(matrices[n] for n in others if n in matrices)
+        zeros: V = other.with_registers(np.zeros_like(other.registers))
         return zeros
+
+    def _switch(self, index: int, switch: Switch) -> int:
+        """Run every branch in the subgroups whose selector asks for it; returns where the last one ends."""
+        outer = self._instances.active
+        at, branches = self._ends[index], []
+        while isinstance(self._program[at], BranchStart):
+            branches.append(at)
+            at = self._ends[at]
+        closing = self._program[at]
+        assert isinstance(closing, EndSwitch)
+        chosen = self._chosen(switch, [self._program[n] for n in branches])
+        ended = chosen
+        for n, start in enumerate(branches):
+            running = chosen == n
+            if self._bug == m.SWITCH_FALLS_THROUGH and n:
+                running |= chosen == n - 1
+                ended = np.where(chosen == n - 1, n, ended)
+            self._branch(outer & running, start + 1, self._ends[start])
+        if self._bug == m.SWITCH_MERGE_TAKES_FIRST:
+            ended = np.zeros_like(chosen)
+        for merge in closing.merge:
+            names = (*merge.branches, merge.default)
+            for n, name in enumerate(names):
+                self._instances.active = outer & (ended == n)
+                if self._instances.active.any():
+                    self.define(merge.id, self._merged(name, *names))
+        self._instances.active = outer
+        return at
+
+    def _chosen(self, switch: Switch, branches: Sequence[Instruction]) -> npt.NDArray[np.int64]:
+        """The number of the branch that each subgroup takes: where no literal matches, the one behind every Branch."""
+        selector = self._selector(switch)
+        default = sum(isinstance(b, Branch) for b in branches)
+        if self._bug == m.SWITCH_ASSUMES_A_MATCH and default == len(branches) > 0:
+            default -= 1
+        chosen = np.full(len(selector), default, np.int64)
+        if self._bug == m.SWITCH_TAKES_DEFAULT:
+            return chosen
+        for n, branch in enumerate(branches):
+            literals = branch.literals if isinstance(branch, Branch) else ()
+            if self._bug == m.SWITCH_FIRST_LITERAL:
+                literals = literals[:1]
+            elif self._bug == m.SWITCH_LITERALS_IN_31_BITS:
+                literals = tuple(x for x in literals if 0 <= x < 1 << 31)
+            bits = 0xFFFF if self._bug == m.SWITCH_LITERALS_IN_16_BITS else 0xFFFFFFFF
+            for literal in literals:
+                chosen[(chosen == default) & (((selector ^ literal) & bits) == 0)] = n
+        return chosen
+
+    def _selector(self, switch: Switch) -> npt.NDArray[np.int64]:
+        """The value that each subgroup selects by."""
+        return self._operands.evaluate((switch.selector,))[:, 0]
 
     def _condition(self, instruction: If) -> Active:
         iterations = self._instances.iterations

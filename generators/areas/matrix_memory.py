@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from cts.capabilities import Capabilities, Feature
@@ -11,7 +11,7 @@ from cts.errors import NothingToGenerate
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
-from cts.generators.parts.flow import CARRIED, draw_if, draw_loop
+from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
 from cts.generators.parts.shared_memory import RegionAllocator
 from cts.model import Case, ComponentType, MatrixConstant, MatrixCopy, MatrixNull, Through
 
@@ -84,7 +84,7 @@ def _draw_copy(choices: Choices, places: RegionAllocator, matrix: Matrix) -> Mat
 
 def _draw_step(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A matrix more, or a store; `depth` loops and conditions are around it."""
-    kind = choices.between(0, 11)
+    kind = choices.between(0, 12)
     matrix = pool[-1 - choices.between(0, len(pool) - 1)]
     if kind < 4 or (depth > 1 and kind > 5):
         return _draw_copy(choices, places, matrix)
@@ -96,6 +96,8 @@ def _draw_step(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
         return _draw_loop(choices, places, pool, depth)
     if kind < 11:
         return _draw_if(choices, places, pool, depth)
+    if kind == 12:
+        return _draw_switch(choices, places, pool, depth)
     places.store(choices, matrix)
     return None
 
@@ -120,9 +122,18 @@ def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
 
 def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A condition whose branches give a matrix each, or store."""
-    stores = choices.chance(3)
-    two = choices.chance(8)
+    branch, two = _branch(choices.chance(3), places, pool, depth), choices.chance(8)
+    return draw_if(choices, places.kernel, branch, branch if two else None)
 
+
+def _draw_switch(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
+    """A switch whose branches give a matrix each, or store."""
+    return draw_switch(choices, places.kernel, _branch(choices.chance(3), places, pool, depth), pool[-1])
+
+
+def _branch(
+    stores: bool, places: RegionAllocator, pool: Sequence[Matrix], depth: int
+) -> Callable[[Choices], Matrix | None]:
     def branch(c: Choices) -> Matrix | None:
         if stores:
             places.store(c, pool[-1 - c.between(0, len(pool) - 1)])
@@ -130,4 +141,4 @@ def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], 
         matrix = c.group(partial(_draw_step, places=places, pool=pool, depth=depth + 1))
         return matrix or pool[-1]
 
-    return draw_if(choices, places.kernel, branch, branch if two else None)
+    return branch

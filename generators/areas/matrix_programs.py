@@ -18,7 +18,7 @@ from cts.generators.build.value_ranges import Known, anything
 from cts.generators.parts.combine_functions import combinings
 from cts.generators.parts.computations import ARITHMETIC, draw_arithmetic, draw_components, draw_times_scalar
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
-from cts.generators.parts.flow import CARRIED, draw_if, draw_loop
+from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
 from cts.generators.parts.formats import formats_for
 from cts.generators.parts.per_element import draw_per_element
 from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
@@ -202,7 +202,9 @@ class _Flow:
         return _arithmetic(self.kernel, operation, a, b, self.known)
 
     def step(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
-        kind = choices.between(0, 9)
+        kind = choices.between(0, 10)
+        if kind == 10 and depth < 2:
+            return self._switch(choices, matrix, depth)
         if depth == 0 and kind >= 8:
             return replace(self.places.exchange(choices, matrix, again=False), known=matrix.known)
         if kind <= 2 and depth < 2:
@@ -244,8 +246,15 @@ class _Flow:
 
     def _if(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Either branch computes or stores."""
-        stores, two = choices.chance(3), choices.chance(8)
+        branch, two = self._branch(choices.chance(3), matrix, depth), choices.chance(8)
+        return draw_if(choices, self.kernel, branch, branch if two else None) or matrix
 
+    def _switch(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
+        """Every branch computes or stores."""
+        branch = self._branch(choices.chance(3), matrix, depth)
+        return draw_switch(choices, self.kernel, branch, matrix) or matrix
+
+    def _branch(self, stores: bool, matrix: Matrix, depth: int) -> Callable[[Choices], Matrix | None]:
         def branch(c: Choices) -> Matrix | None:
             computed = c.group(partial(self.step, matrix=matrix, depth=depth + 1))
             if stores:
@@ -253,4 +262,4 @@ class _Flow:
                 return None
             return computed
 
-        return draw_if(choices, self.kernel, branch, branch if two else None) or matrix
+        return branch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from cts.generators.build.value_ranges import UNBOUNDED, Known, added, anything
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts.flow import CARRIED
-from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop
+from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_operations import ARITHMETIC, components_of, draw_operation
 from cts.generators.parts.vector_parts import (
     draw_bitcast,
@@ -101,7 +101,7 @@ class _Steps:
 
     def draw(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """One vector more, or a store; `depth` loops and conditions are around it."""
-        kind = max(choices.between(0, 35) - 6, 0)
+        kind = max(choices.between(0, 36) - 6, 0)
         if self.kernel.ieee and kind in (3, 4, 5):
             # Infinities and NaNs are converted often enough.
             kind = 18
@@ -154,6 +154,8 @@ class _Steps:
     def _draw_block(
         self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int, kind: int
     ) -> Vector | None:
+        if kind == 30:
+            return self._draw_switch(choices, pool, depth)
         if kind >= 28:
             return self._draw_if(choices, pool, depth)
         return self._draw_loop(choices, pool, vector, depth)
@@ -203,9 +205,14 @@ class _Steps:
 
     def _draw_if(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """A condition whose branches give a vector each, or store."""
-        stores = choices.chance(3)
-        two = choices.chance(8)
+        branch, two = self._branch(choices.chance(3), pool, depth), choices.chance(8)
+        return draw_if(choices, self.kernel, branch, branch if two else None)
 
+    def _draw_switch(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
+        """A switch whose branches give a vector each, or store."""
+        return draw_switch(choices, self.kernel, self._branch(choices.chance(3), pool, depth), pool[-1])
+
+    def _branch(self, stores: bool, pool: Sequence[Vector], depth: int) -> Callable[[Choices], Vector | None]:
         def branch(c: Choices) -> Vector | None:
             if stores:
                 self.kernel.store(c, pool[-1 - c.between(0, len(pool) - 1)])
@@ -216,7 +223,7 @@ class _Steps:
             self.kernel.store(c, vector)
             return pool[-1]
 
-        return draw_if(choices, self.kernel, branch, branch if two else None)
+        return branch
 
 
 _CLOSED_FLOAT = (VectorOperation.FMax, VectorOperation.FMin, VectorOperation.FAdd, VectorOperation.NMax)

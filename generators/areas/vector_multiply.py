@@ -18,7 +18,7 @@ from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch
 from cts.generators.parts.conversion_operands import Step, converted
 from cts.generators.parts.products import alike
-from cts.generators.parts.vector_flow import draw_if, draw_loop
+from cts.generators.parts.vector_flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_layers import Factor, as_read, emit_product
 from cts.generators.parts.vector_matrices import draw_stored
 from cts.generators.parts.vector_operations import ARITHMETIC, EXPONENTS
@@ -93,8 +93,8 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
 def _draw_divergent(
     choices: Choices, kernel: VectorKernel, row: VectorMulSupport, source: Vector, k: int, m: int, *, exact: bool
 ) -> Vector:
-    """A layer, now and then under a condition or in a loop that other invocations leave or never enter (CV-010)."""
-    around = choices.between(0, 9)
+    """A layer, now and then under a condition, in a switch, or in a loop that others leave or never enter (CV-010)."""
+    around = choices.between(0, 10)
     if around < 7:
         return draw_layer(choices, kernel, row, source, k, m, exact=exact)
     result = choices.pick(results_of(kernel.capabilities, row))
@@ -107,6 +107,8 @@ def _draw_divergent(
         merged = draw_if(choices, kernel, layer, lambda c: other)
         assert merged is not None
         return merged
+    if around == 10:
+        return draw_switch(choices, kernel, layer, other) or other
     return draw_loop(choices, kernel, [other], lambda c, carried: [layer(c)])[0]
 
 

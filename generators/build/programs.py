@@ -11,18 +11,23 @@ from cts.generators.build.layout_plans import LayoutPlan
 from cts.generators.build.operands import Constness
 from cts.model import (
     AnyInstruction,
+    Branch,
     Break,
     Carry,
     ClampMode,
     Continue,
     ControlBarrier,
+    Default,
     Else,
     EndIf,
     EndLoop,
+    EndSwitch,
     If,
     Loop,
     Merge,
     Operand,
+    Switch,
+    SwitchMerge,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
@@ -85,6 +90,19 @@ class Program:
     def end_if(self, *merged: tuple[str, str, str]) -> None:
         """The end of a condition: ids of either branch's value, then of each branch's."""
         self.emit(EndIf(merge=tuple(Merge(id=name, then=then, otherwise=other) for name, then, other in merged)))
+
+    def begin_switch(self, selector: Operand) -> None:
+        """A switch, before its first branch."""
+        self.emit(Switch(selector=selector))
+
+    def begin_branch(self, literals: tuple[int, ...] = ()) -> None:
+        """A branch of a switch, for some values of the selector or, without any, for all others."""
+        self.emit(Branch(literals=literals) if literals else Default())
+
+    def end_switch(self, name: str | None = None, branches: Iterable[str] = (), default: str = "") -> None:
+        """The end of a switch: the id of what it gives, if anything, then of each branch's value, and the default's."""
+        merge = () if name is None else (SwitchMerge(id=name, branches=tuple(branches), default=default),)
+        self.emit(EndSwitch(merge=merge))
 
     def barrier(self) -> None:
         """What the workgroup accessed before is visible behind it (TA-044)."""

@@ -1,14 +1,16 @@
-"""Loops and conditions around parts of a program, with counts and conditions that are uniform or differ."""
+"""Loops, conditions and switches around parts of a program, with operands that are uniform or differ."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
+from cts.generators.parts.switches import BRANCHES, FIRST, draw_literals
 from cts.model import Break, Continue
 from cts.model.operand import Factors
 
@@ -116,4 +118,30 @@ def draw_if(
         return None
     merged = replace(a, id=kernel.name("i"), known=a.known.union(b.known))
     kernel.program.end_if((merged.id, a.id, b.id))
+    return merged
+
+
+def draw_switch(
+    choices: Choices, kernel: Kernel, branch: Callable[[Choices], Matrix | None], before: Matrix
+) -> Matrix | None:
+    """A switch of some branches, often with a default one; where all give a matrix, theirs, merged.
+
+    `before` is what there is where no branch is taken, of the type that the branches give.
+    """
+    selector = Varying(choices.pick(FIRST), _draw_factors(choices, kernel, uniform=False))
+    literals = draw_literals(choices, selector.base, choices.pick(BRANCHES))
+    has_default = choices.chance(6)
+    kernel.program.begin_switch(kernel.constness.scalars([selector])[0])
+    given = []
+    for own in (*literals, *([()] if has_default else [])):
+        kernel.program.begin_branch(own)
+        given.append(choices.group(branch))
+    matrices = [m for m in (*given, *([] if has_default else [before])) if m is not None]
+    if len(matrices) <= len(literals):
+        kernel.program.end_switch()
+        return None
+    known = reduce(lambda a, b: a.union(b), (m.known for m in matrices))
+    merged = replace(matrices[0], id=kernel.name("i"), known=known)
+    *branches, default = (m.id for m in matrices)
+    kernel.program.end_switch(merged.id, branches, default)
     return merged

@@ -1,15 +1,17 @@
-"""Loops and conditions around parts of a program of vectors, which may differ for every invocation (CV-010)."""
+"""Loops, conditions and switches around parts of a program of vectors, perhaps other ones by invocation (CV-010)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 
 from cts.choices import Choices
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
 from cts.generators.parts.flow import EXITS, LAST_EXIT
+from cts.generators.parts.switches import BRANCHES, FIRST, draw_literals
 from cts.model import Break, Continue
 from cts.model.operand import Factors
 
@@ -104,4 +106,33 @@ def draw_if(
         return None
     merged = either(a, b, kernel.name("i"))
     kernel.program.end_if((merged.id, a.id, b.id))
+    return merged
+
+
+def draw_switch(
+    choices: Choices, kernel: VectorKernel, branch: Callable[[Choices], Vector | None], before: Vector
+) -> Vector | None:
+    """A switch of some branches, often with a default one; where all give a vector of one type, theirs, merged.
+
+    `before` is what there is where no branch is taken.
+    """
+    first = choices.pick(FIRST)
+    selector = _draw_varying(choices, kernel, first, (3, 2, 4, 5))
+    if selector.mod is not None and choices.chance(5):
+        selector = replace(selector, mod=None)
+    literals = draw_literals(choices, first if selector.mod is None else 0, choices.pick(BRANCHES))
+    has_default = choices.chance(6)
+    kernel.program.begin_switch(written(kernel.constness, selector))
+    given = []
+    for own in (*literals, *([()] if has_default else [])):
+        kernel.program.begin_branch(own)
+        given.append(choices.group(branch))
+    vectors = [v for v in (*given, *([] if has_default else [before])) if v is not None]
+    if len(vectors) <= len(literals) or len({(v.component, v.length) for v in vectors}) > 1:
+        kernel.program.end_switch()
+        return None
+    name = kernel.name("i")
+    merged = reduce(lambda a, b: either(a, b, name), vectors)
+    *branches, default = (v.id for v in vectors)
+    kernel.program.end_switch(name, branches, default)
     return merged

@@ -15,6 +15,7 @@ from cts.model import (
     Decode,
     DecodeVector,
     EndIf,
+    EndSwitch,
     Exit,
     FloatControls,
     Instruction,
@@ -143,7 +144,7 @@ class _Machine:
                 self.result.memories[access.buffer].store(access.byte, access.accessed, stored)
             case BlockStart():
                 self._carry(step, instruction, references(instruction))
-            case EndIf():
+            case EndIf() | EndSwitch():
                 self._merge(step, instruction)
             case BlockEnd() | Exit():
                 loop = self.case.program[self._loop_of(step.index)]
@@ -293,17 +294,19 @@ class _Machine:
                 return i
         raise AssertionError("resolve pairs every EndLoop with a Loop")
 
-    def _merge(self, step: Step, instruction: EndIf) -> None:
-        condition = step.taken.condition
-        assert condition is not None
+    def _merge(self, step: Step, instruction: EndIf | EndSwitch) -> None:
+        taken = step.taken.branch
+        assert taken is not None
         for merge in instruction.merge:
-            branches = [self.values.get(name) for name in (merge.then, merge.otherwise)]
-            # A branch that was never taken has no value, and needs none.
-            first, second = branches[0] or branches[1], branches[1] or branches[0]
-            assert first is not None and second is not None
-            scope = self.shapes[merge.id].scope
-            mask = self.evaluation.at_scope(condition, scope)
-            self._define(step, merge.id, where(mask[..., None, None], first, second))
+            branch = self.evaluation.at_scope(taken, self.shapes[merge.id].scope)[..., None, None]
+            merged: Value | None = None
+            for n, name in enumerate(references(merge)):
+                value = self.values.get(name)
+                # A branch that was never taken has no value, and needs none.
+                if value is not None:
+                    merged = value if merged is None else where(branch == n, value, merged)
+            assert merged is not None
+            self._define(step, merge.id, merged)
 
     def _define(self, step: Step, name: str, value: Value) -> None:
         """A result; instances that do not take the step keep what they had."""

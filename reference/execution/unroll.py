@@ -1,6 +1,6 @@
-"""A flat program as the steps that are taken: loops iteration by iteration, both branches of conditions.
+"""A flat program as the steps that are taken: loops iteration by iteration, every branch of conditions and switches.
 
-Counts and conditions are operands, so nothing here depends on memory. A step is one instruction in
+Counts, conditions and selectors are operands, so nothing here depends on memory. A step is one instruction in
 one iteration of the loops around it, for the subgroups that take it.
 """
 
@@ -8,14 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from cts.errors import BadInput
-from cts.model import Break, Case, ControlInstruction, Else, EndIf, EndLoop, Exit, If, Loop
+from cts.model import (
+    BlockEnd,
+    BlockStart,
+    Branch,
+    Break,
+    Case,
+    ControlInstruction,
+    Exit,
+    If,
+    Loop,
+    Switch,
+    branches_of,
+)
 from cts.reference.common.operands import Operands
-from cts.reference.numeric.arrays import Mask, some_sets
+from cts.reference.numeric.arrays import I64, Mask, some_sets
 
 #: The most iterations of all loops together, each iteration of an inner loop counted.
 MAX_ITERATIONS = 4096
@@ -27,19 +40,20 @@ MAX_STEPS = 1 << 15
 class Taken:
     """An instruction, the indices of the loops around it (innermost last), and who takes it.
 
-    `active` is (sets, subgroups), None where all do. `condition` of an EndIf says which of those
-    took the first branch.
+    `active` is (sets, subgroups), None where all do. `branch` of an EndIf or EndSwitch is the number of the
+    branch that each took, in the order in which a merge names what they give.
     """
 
     index: int
     iterations: tuple[int, ...] = ()
     active: Mask | None = None
-    condition: Mask | None = None
+    branch: I64 | None = None
 
     def chosen(self, which: npt.NDArray[np.intp]) -> Taken:
         """The same under some sets, by their numbers."""
-        active, condition = (None if m is None else some_sets(m, which) for m in (self.active, self.condition))
-        return replace(self, active=active, condition=condition)
+        active = None if self.active is None else some_sets(self.active, which)
+        branch = None if self.branch is None else some_sets(self.branch, which)
+        return replace(self, active=active, branch=branch)
 
 
 def unroll(case: Case, operands: Operands) -> Iterator[Taken]:
@@ -54,7 +68,7 @@ class _Unrolling:
         self.program = case.program
         self.operands = operands
         self.iterations = self.steps = 0
-        self.ends, self.elses = _blocks(case)
+        self.ends = _ends(case)
         #: Who has left each open loop by a Break, innermost last.
         self.left: list[Mask] = []
 
@@ -69,8 +83,8 @@ class _Unrolling:
                 case Loop():
                     yield from self._loop(i, iterations, active)
                     i = self.ends[i]
-                case If():
-                    yield from self._if(i, iterations, active)
+                case If() | Switch():
+                    yield from self._branches(i, iterations, active)
                     i = self.ends[i]
                 case Exit():
                     active = yield from self._exit(i, iterations, active)
@@ -115,17 +129,34 @@ class _Unrolling:
             self.left[-1] = self.left[-1] | leaving
         return _both(active, ~condition)
 
-    def _if(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
+    def _branches(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
+        """Each branch for those that take it; who takes none merges what stands for one more branch, the last."""
+        starts, end = branches_of(self.program, i)
+        branch = self._condition(i, iterations) if isinstance(self.program[i], If) else self._choice(i, iterations)
+        for n, (start, stop) in enumerate(pairwise((*starts, end))):
+            now = _both(active, branch == n)
+            if now is None or now.any():
+                yield from self.block(start + 1, stop, iterations, now)
+        yield Taken(end, iterations, active, branch)
+
+    def _condition(self, i: int, iterations: tuple[int, ...]) -> I64:
+        """The branch of an If that each takes: 0, or 1 where the condition is 0."""
         instruction = self.program[i]
         assert isinstance(instruction, If)
-        condition = self.operands.scalar(i, "condition", instruction.condition, iterations) != 0
-        end = self.ends[i]
-        middle = self.elses.get(i, end)
-        for start, stop, mask in ((i + 1, middle, condition), (middle + 1, end, ~condition)):
-            now = _both(active, mask)
-            if now is None or now.any():
-                yield from self.block(start, stop, iterations, now)
-        yield Taken(end, iterations, active, condition)
+        branch: I64 = (self.operands.scalar(i, "condition", instruction.condition, iterations) == 0).astype(np.int64)
+        return branch
+
+    def _choice(self, i: int, iterations: tuple[int, ...]) -> I64:
+        """The branch of a Switch that each takes; the default's number is that behind all others (KM-023)."""
+        instruction = self.program[i]
+        assert isinstance(instruction, Switch)
+        selector = self.operands.scalar(i, "selector", instruction.selector, iterations)
+        branches = [b for b in (self.program[n] for n in branches_of(self.program, i)[0]) if isinstance(b, Branch)]
+        chosen = np.full(selector.shape, len(branches), np.int64)
+        for n, branch in enumerate(branches):
+            words = np.array([literal % (1 << 32) for literal in branch.literals], np.uint32)
+            chosen[np.isin(selector, words)] = n
+        return chosen
 
     def _count(self, i: int) -> None:
         self.steps += 1
@@ -144,19 +175,13 @@ def _both(active: Mask | None, mask: Mask) -> Mask | None:
     return None if now.all() else now
 
 
-def _blocks(case: Case) -> tuple[dict[int, int], dict[int, int]]:
-    """Where each Loop and If ends, and where the Else of an If is."""
+def _ends(case: Case) -> dict[int, int]:
+    """Where each block ends."""
     ends: dict[int, int] = {}
-    elses: dict[int, int] = {}
     opened: list[int] = []
     for i, instruction in enumerate(case.program):
-        match instruction:
-            case Loop() | If():
-                opened.append(i)
-            case Else():
-                elses[opened[-1]] = i
-            case EndLoop() | EndIf():
-                ends[opened.pop()] = i
-            case _:
-                pass
-    return ends, elses
+        if isinstance(instruction, BlockStart):
+            opened.append(i)
+        elif isinstance(instruction, BlockEnd):
+            ends[opened.pop()] = i
+    return ends

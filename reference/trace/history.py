@@ -196,14 +196,14 @@ class History:
         return None
 
     def _source(self, i: BlockStart | BlockEnd | Exit, matrix: str, number: int, element: Element) -> str:
-        """Which matrix a loop or the end of a condition passes on under another name."""
+        """Which matrix a loop or the end of branches passes on under another name."""
         step = self.evaluation.steps[number]
         sources, results = tuple(references(i)), self.given[step.index]
         branches = len(sources) // len(results)
         branch = 0
-        if step.taken.condition is not None:
-            taken = self.evaluation.at_scope(step.taken.condition, self.evaluation.shape_of(matrix).scope)[0]
-            branch = 0 if taken[min(element.instance, len(taken) - 1)] else 1
+        if step.taken.branch is not None:
+            taken = self.evaluation.at_scope(step.taken.branch, self.evaluation.shape_of(matrix).scope)[0]
+            branch = int(taken[min(element.instance, len(taken) - 1)])
         return sources[results.index(matrix) * branches + branch]
 
 

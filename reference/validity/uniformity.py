@@ -33,7 +33,7 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
     if lanes_of(evaluation.case.dispatch) == 1:
         return
     varying: dict[str, str] = {}  # layout, view or pointer id -> path of the operand that varies
-    around: list[str | None] = []  # the same of every open Loop and If
+    around: list[str | None] = []  # the same of every open Loop, If and Switch
     reported: set[str] = set()
     for i, instruction in enumerate(evaluation.case.program):
         own = _varying_operand(instruction)

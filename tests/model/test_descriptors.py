@@ -23,6 +23,7 @@ from cts.model import (
     Constant,
     EndIf,
     EndLoop,
+    EndSwitch,
     Feature,
     If,
     Instruction,
@@ -33,6 +34,7 @@ from cts.model import (
     Product,
     Setter,
     Store,
+    Switch,
     VectorInstruction,
     loads_case,
     references,
@@ -100,6 +102,7 @@ def test_a_block_is_ended_by_its_own_end() -> None:
     loop = Loop(count=1, carry=(Carry(id="inside", init="before"),))
     assert loop.ending == EndLoop(next=("inside",))
     assert If(condition=1).ending == EndIf()
+    assert Switch(selector=1).ending == EndSwitch()
 
 
 def test_a_store_knows_what_it_stores() -> None:

@@ -95,6 +95,10 @@ class Subgroup:
                     if left is not None:
                         return left
                     i = close
+                case m.Switch():
+                    close = self.closing(i)
+                    yield from self.switch(instruction, i, close)
+                    i = close
                 case m.Break() | m.Continue():
                     if self.value(instruction.condition) != 0:
                         return instruction
@@ -109,7 +113,8 @@ class Subgroup:
         depth = 0
         for i in range(start, len(self.case.program)):
             instruction = self.case.program[i]
-            depth += isinstance(instruction, (m.Loop, m.If)) - isinstance(instruction, (m.EndLoop, m.EndIf))
+            depth += isinstance(instruction, (m.Loop, m.If, m.Switch))
+            depth -= isinstance(instruction, (m.EndLoop, m.EndIf, m.EndSwitch))
             if depth == 0:
                 return i
         raise AssertionError
@@ -145,6 +150,26 @@ class Subgroup:
         for merge in end.merge:
             self.matrices[merge.id] = self.matrices[merge.then if taken else merge.otherwise]
         return None
+
+    def switch(self, switch: m.Switch, start: int, close: int) -> Iterator[str]:
+        end = self.case.program[close]
+        assert isinstance(end, m.EndSwitch)
+        starts, depth = [], 0
+        for i in range(start + 1, close):
+            inner = self.case.program[i]
+            if isinstance(inner, (m.Branch, m.Default)) and depth == 0:
+                starts.append(i)
+            depth += isinstance(inner, m.Switch) - isinstance(inner, m.EndSwitch)
+        selector, taken = self.value(switch.selector), None
+        for n, i in enumerate(starts):
+            branch = self.case.program[i]
+            if isinstance(branch, m.Default) or selector in [u32(x) for x in branch.literals]:  # type: ignore[union-attr]
+                yield from self.block(i + 1, [*starts, close][n + 1])
+                taken = n
+                break
+        for merge in end.merge:
+            given = [*merge.branches, merge.default]
+            self.matrices[merge.id] = self.matrices[given[-1] if taken is None else given[taken]]
 
     def value(self, operand: Any) -> int:
         if not isinstance(operand, Scalar):

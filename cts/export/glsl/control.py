@@ -1,4 +1,4 @@
-"""Structured control flow: loops and conditions, and the variables that carry values out of them."""
+"""Structured control flow: loops, conditions and switches, and the variables that carry values out of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,23 @@ from typing import NamedTuple
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.memory import barrier
 from cts.export.glsl.shader import Shader
-from cts.model import Break, ControlBarrier, Else, EndIf, EndLoop, Exit, If, Loop, Merge
+from cts.model import (
+    Branch,
+    BranchStart,
+    Break,
+    ControlBarrier,
+    Default,
+    Else,
+    EndIf,
+    EndLoop,
+    EndSwitch,
+    Exit,
+    If,
+    Loop,
+    Merge,
+    Switch,
+    branches_of,
+)
 
 
 class _OpenLoop(NamedTuple):
@@ -25,6 +41,20 @@ class _OpenIf:
         self.place = place
         self.names: dict[str, str] = {}
         self.has_second = False
+
+
+class _OpenSwitch:
+    """A switch being written: the line before which the variables of its merge are declared."""
+
+    def __init__(self, end: EndSwitch, line: int, place: str) -> None:
+        self.merge = end.merge
+        self.line = line
+        self.place = place
+        self.names: dict[str, str] = {}
+        #: How many Branches have begun, and whether one, or the Default, is open.
+        self.branches = 0
+        self.inside = False
+        self.has_default = False
 
 
 @write_instruction.register
@@ -80,7 +110,9 @@ def _carry_on(shader: Shader, loop: Loop, names: tuple[str, ...]) -> None:
 def condition(instruction: If, shader: Shader) -> None:
     """The variables of the merge are declared before it, once their types are known."""
     value = shader.operand("condition", instruction.condition)
-    opened = _OpenIf(_end_of(shader).merge, len(shader.body), shader.indented(""))
+    end = shader.case.program[branches_of(shader.case.program, shader.at)[1]]
+    assert isinstance(end, EndIf)
+    opened = _OpenIf(end.merge, len(shader.body), shader.indented(""))
     opened.names = {m.id: shader.names.fresh(m.id) for m in opened.merge}
     shader.opened.append(opened)
     shader.open(f"if ({f'({value})' if ' ' in value else value} != 0)")
@@ -118,14 +150,61 @@ def end_if(_instruction: EndIf, shader: Shader) -> None:
         shader.body.insert(opened.line, f"{opened.place}{type_.name} {opened.names[merge.id]};")
 
 
-def _end_of(shader: Shader) -> EndIf:
-    """The EndIf that belongs to the current If."""
-    depth = 0
-    for instruction in shader.case.program[shader.at + 1 :]:
-        if isinstance(instruction, EndIf) and depth == 0:
-            return instruction
-        depth += isinstance(instruction, If) - isinstance(instruction, EndIf)
-    raise AssertionError("an If without an end: the case is not well-formed")
+@write_instruction.register
+def switch(instruction: Switch, shader: Shader) -> None:
+    """The variables of the merge are declared before it, once their types are known."""
+    value = shader.operand("selector", instruction.selector)
+    end = shader.case.program[branches_of(shader.case.program, shader.at)[1]]
+    assert isinstance(end, EndSwitch)
+    opened = _OpenSwitch(end, len(shader.body), shader.indented(""))
+    opened.names = {m.id: shader.names.fresh(m.id) for m in opened.merge}
+    shader.opened.append(opened)
+    shader.open(f"switch (uint({value}))")
+
+
+@write_instruction.register
+def begin_branch(instruction: BranchStart, shader: Shader) -> None:
+    """A label for each literal, as unsigned as the selector is."""
+    opened = shader.opened[-1]
+    assert isinstance(opened, _OpenSwitch)
+    _branch_ends(shader, opened)
+    if isinstance(instruction, Branch):
+        opened.branches += 1
+        *others, last = (f"case {literal & 0xFFFFFFFF}u:" for literal in instruction.literals)
+        for label in others:
+            shader.line(label)
+        shader.open(last)
+    else:
+        opened.has_default = True
+        shader.open("default:")
+    opened.inside = True
+
+
+def _branch_ends(shader: Shader, opened: _OpenSwitch) -> None:
+    """The variables of the merge are what the open branch, if there is one, gives."""
+    if not opened.inside:
+        return
+    for merge in opened.merge:
+        given = merge.default if opened.has_default else merge.branches[opened.branches - 1]
+        shader.line(f"{opened.names[merge.id]} = {shader.results[given]};")
+    shader.line("break;")
+    shader.close()
+
+
+@write_instruction.register
+def end_switch(_instruction: EndSwitch, shader: Shader) -> None:
+    """Without a default branch, one gives what was before."""
+    opened = shader.opened[-1]
+    assert isinstance(opened, _OpenSwitch)
+    if not opened.has_default:
+        begin_branch(Default(), shader)
+    _branch_ends(shader, opened)
+    shader.opened.pop()
+    shader.close()
+    for merge in opened.merge:
+        type_ = shader.declared[merge.default]
+        shader.declared[merge.id], shader.results[merge.id] = type_, opened.names[merge.id]
+        shader.body.insert(opened.line, f"{opened.place}{type_.name} {opened.names[merge.id]};")
 
 
 @write_instruction.register

@@ -1,13 +1,31 @@
-"""A loop or an exit of one is gone, a loop is done once, a condition has one branch; or less is carried or merged."""
+"""A loop or an exit of one is gone, a loop is done once, a condition or switch has one branch, or fewer; or less is
+carried or merged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from msgspec import structs
 
-from cts.model import AnyInstruction, BlockEnd, BlockStart, Case, Else, EndLoop, Exit, Loop, Scalar, exits_of, renamed
+from cts.model import (
+    AnyInstruction,
+    BlockEnd,
+    BlockStart,
+    Branch,
+    Case,
+    Else,
+    EndLoop,
+    Exit,
+    Loop,
+    Scalar,
+    Switch,
+    branches_of,
+    exits_of,
+    renamed,
+)
 from cts.reduction.candidates import Program, remove_unused
 
 
@@ -17,6 +35,8 @@ def propose(case: Case, i: int) -> Iterator[Case]:
         programs: Iterator[Program] = iter([case.program[:i] + case.program[i + 1 :]])
     elif isinstance(opening, Loop):
         programs = _loop(case.program, i, opening)
+    elif isinstance(opening, Switch):
+        programs = _switch(case.program, i)
     elif isinstance(opening, BlockStart):
         programs = _condition(case.program, i)
     else:
@@ -79,6 +99,38 @@ def _condition(program: Program, i: int) -> Iterator[Program]:
         fewer = structs.replace(end, merge=end.merge[:n] + end.merge[n + 1 :])
         for source in (merge.then, merge.otherwise):
             yield (*program[:j], fewer, *_substituted(after, {merge.id: source}))
+
+
+def _switch(program: Program, i: int) -> Iterator[Program]:
+    starts, j = branches_of(program, i)
+    before, after = program[:i], program[j + 1 :]
+    end: Any = program[j]
+    # The default is the last, also where it has no branch.
+    bodies = [program[start + 1 : stop] for start, stop in pairwise((*starts, j))]
+    for n, body in enumerate((*bodies, ())[: _branches(program, starts) + 1]):
+        yield before + body + _substituted(after, {m.id: (*m.branches, m.default)[n] for m in end.merge})
+    for n, (start, stop) in enumerate(pairwise((*starts, j))):
+        fewer: Any = end
+        if isinstance(program[start], Branch):
+            kept = (structs.replace(m, branches=m.branches[:n] + m.branches[n + 1 :]) for m in end.merge)
+            fewer = structs.replace(end, merge=tuple(kept))
+        yield (*program[:start], *program[stop:j], fewer, *after)
+        yield (*program[: start + 1], *program[stop:])
+    for start in starts:
+        branch = program[start]
+        literals = branch.literals if isinstance(branch, Branch) else ()
+        for n in range(len(literals) if len(literals) > 1 else 0):
+            one_less = Branch(literals=literals[:n] + literals[n + 1 :])
+            yield (*program[:start], one_less, *program[start + 1 :])
+    for n, merge in enumerate(end.merge):
+        fewer = structs.replace(end, merge=end.merge[:n] + end.merge[n + 1 :])
+        for source in dict.fromkeys((*merge.branches, merge.default)):
+            yield (*program[:j], fewer, *_substituted(after, {merge.id: source}))
+
+
+def _branches(program: Program, starts: Sequence[int]) -> int:
+    """How many branches with literals a switch has."""
+    return sum(isinstance(program[start], Branch) for start in starts)
 
 
 def _substituted(program: Program, names: dict[str, str]) -> Program:

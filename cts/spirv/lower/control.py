@@ -1,4 +1,4 @@
-"""Structured control flow: loops and conditions with their OpPhi, barriers."""
+"""Structured control flow: loops, conditions and switches with their OpPhi, barriers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ from typing import TypeAlias
 
 from cts.model import (
     AnyInstruction,
+    BlockEnd,
+    BlockStart,
+    Branch,
+    BranchStart,
     Break,
     Continue,
     ControlBarrier,
     Else,
     EndIf,
     EndLoop,
+    EndSwitch,
     Exit,
     If,
     Loop,
+    Switch,
+    branches_of,
     exits_of,
+    references,
 )
 from cts.spirv.encode import Id
 from cts.spirv.grammar import grammar
@@ -63,6 +71,22 @@ class OpenIf:
         self.otherwise, self.merge = lowering.module.id(), lowering.module.id()
         #: The last block of the first branch, once a second one has begun.
         self.end_of_first: Id | None = None
+
+
+class OpenSwitch:
+    """A switch being written: where each of its branches begins, in their order, and where it goes on behind them."""
+
+    def __init__(self, lowering: Lowering, branches: int) -> None:
+        self.before = lowering.block
+        self.merge = lowering.module.id()
+        self.begin = [lowering.module.id() for _ in range(branches)]
+        #: The last block of each branch that has ended.
+        self.ends: list[Id] = []
+
+    def end_branch(self, lowering: Lowering) -> None:
+        """The end of a branch, which goes on behind the switch."""
+        self.ends.append(lowering.block)
+        lowering.module.op("OpBranch", self.merge)
 
 
 @lower_instruction.register
@@ -214,6 +238,50 @@ def end_if(instruction: EndIf, lowering: Lowering) -> None:
         lowering.define(merge.id, "OpPhi", a.type, a.id, then, b.id, other)
 
 
+@lower_instruction.register
+def switch(instruction: Switch, lowering: Lowering) -> None:
+    """Without a Default, the default target is the merge block."""
+    selector = lowering.operand("selector", instruction.selector)
+    program = lowering.structure.program
+    branches = [program[n] for n in branches_of(program, lowering.instruction_index)[0]]
+    lowering.opened.append(opened := OpenSwitch(lowering, len(branches)))
+    default, targets = opened.merge, list[int | Id]()
+    for branch, label in zip(branches, opened.begin, strict=True):
+        if isinstance(branch, Branch):
+            targets += (x for literal in branch.literals for x in (literal & 0xFFFFFFFF, label))
+        else:
+            default = label
+    lowering.module.op("OpSelectionMerge", opened.merge, "None")
+    lowering.module.op("OpSwitch", selector, default, *targets)
+
+
+@lower_instruction.register
+def begin_branch(_instruction: BranchStart, lowering: Lowering) -> None:
+    """The end of the branch before, if there is one."""
+    opened = lowering.opened[-1]
+    assert isinstance(opened, OpenSwitch)
+    following = 0 if lowering.block == opened.before else len(opened.ends) + 1
+    if following:
+        opened.end_branch(lowering)
+    lowering.label(opened.begin[following])
+
+
+@lower_instruction.register
+def end_switch(instruction: EndSwitch, lowering: Lowering) -> None:
+    """OpPhi of what the branches give; where none has run, of what was before."""
+    opened = lowering.opened.pop()
+    assert isinstance(opened, OpenSwitch)
+    if opened.begin:
+        opened.end_branch(lowering)
+    lowering.label(opened.merge)
+    for merge in instruction.merge:
+        given = [lowering.results[name] for name in references(merge)]
+        # The last of them is that of the Default, or comes from before where there is none.
+        blocks = (*opened.ends, opened.before)[: len(given)]
+        incoming = (operand for value, block in zip(given, blocks, strict=True) for operand in (value.id, block))
+        lowering.define(merge.id, "OpPhi", given[0].type, *incoming)
+
+
 def _closing(lowering: Lowering, *kinds: type[AnyInstruction]) -> int:
     """The index of the instruction of one of the kinds that belongs to the current Loop or If."""
     depth = 0
@@ -221,7 +289,7 @@ def _closing(lowering: Lowering, *kinds: type[AnyInstruction]) -> int:
     for n, instruction in enumerate(lowering.structure.program[following:], following):
         if depth == 0 and isinstance(instruction, kinds):
             return n
-        depth += isinstance(instruction, (Loop, If)) - isinstance(instruction, (EndLoop, EndIf))
+        depth += isinstance(instruction, BlockStart) - isinstance(instruction, BlockEnd)
     raise AssertionError("a Loop or If without an end: the case is not well-formed")
 
 

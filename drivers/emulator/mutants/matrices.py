@@ -410,6 +410,19 @@ IF_FIRST_TURN = control("if-first-turn", "the first iteration's condition decide
 IF_FIRST_WORKGROUP = control("if-first-workgroup", "the first workgroup's condition decides for all")
 MERGE_TAKES_THEN = control("merge-takes-then", "behind a condition, a merged matrix is always that of the first branch")
 ELSE_ALWAYS_RUNS = control("else-always-runs", "the second branch's stores are done in either case")
+SWITCH_FALLS_THROUGH = control("switch-falls-through", "a branch of a switch goes on in the one that follows it")
+SWITCH_TAKES_DEFAULT = control("switch-takes-default", "a switch takes its default, whatever the selector is")
+SWITCH_FIRST_LITERAL = control("switch-first-literal", "of several literals of a branch only the first one leads there")
+SWITCH_LITERALS_IN_16_BITS = control(
+    "switch-literals-in-16-bits", "the selector is compared with literals in its low 16 bits"
+)
+SWITCH_LITERALS_IN_31_BITS = control("switch-literals-in-31-bits", "literals with the highest bit set never match")
+SWITCH_MERGE_TAKES_FIRST = control(
+    "switch-merge-takes-first", "behind a switch, a merged matrix is always that of the first branch"
+)
+SWITCH_ASSUMES_A_MATCH = control(
+    "switch-assumes-a-match", "a switch without a default takes its last branch where no literal matches"
+)
 BARRIER_IGNORED = control(
     "barrier-ignored", "the first subgroup does not see behind a barrier what others wrote before it"
 )

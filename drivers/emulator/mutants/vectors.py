@@ -115,6 +115,9 @@ VECTOR_LOOP_CARRIES_TWO = arithmetic(
 VECTOR_IF_FIRST_TURN = arithmetic(
     "vector-if-first-turn", "a loop's first iteration decides its conditions for all iterations"
 )
+VECTOR_SWITCH_UNIFORM = arithmetic(
+    "vector-switch-uniform", "the selector of a subgroup's first active invocation decides for them all"
+)
 VECTOR_STORE_UNPREDICATED = arithmetic("vector-store-unpredicated", "inactive invocations store as well")
 
 # Multiplication (products.py, kernels.py)

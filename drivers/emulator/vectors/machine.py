@@ -28,6 +28,7 @@ from cts.model import (
     Operand,
     Scalar,
     StorageClass,
+    Switch,
     VectorArithmetic,
     VectorBitcast,
     VectorConstant,
@@ -261,3 +262,9 @@ class _Flow(control.Flow[Vector]):
         if self._bug == v.VECTOR_IF_UNIFORM:
             return condition[self._lanes.first_active(self._instances.active)]
         return condition
+
+    def _selector(self, switch: Switch) -> Ints:
+        selector = super()._selector(switch)
+        if self._bug == v.VECTOR_SWITCH_UNIFORM:
+            return selector[self._lanes.first_active(self._instances.active)]
+        return selector
