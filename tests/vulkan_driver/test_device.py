@@ -18,6 +18,7 @@ from cts.job import Address, ModuleJob
 from cts.judging.judge import OpenDriver, judge
 from cts.model import Scope, loads_case
 from cts.plugins.registry import oracle
+from cts.spirv.forms import formed_job
 from cts.verdict import Verdict
 from tests.vulkan_driver.modules import PHYSICAL, SCALE, SUBGROUPS, contents, guarded, scale, words
 
@@ -38,6 +39,27 @@ def test_storage_buffer_specialization_and_workgroups(open_device: OpenDevice, m
         expected = values.copy()
         expected[: 8 * workgroups] = values[: 8 * workgroups] * factor + np.repeat(iota(workgroups), 8)
         assert (contents(outcome.memory["data"]) == expected).all()
+
+
+@pytest.mark.parametrize("form", ["groups", "offsets", "operands", "offsets+operands+groups"])
+def test_other_forms_of_modules_do_the_same(open_device: OpenDevice, form: str) -> None:
+    """SpecId, sets and bindings by groups of decorations; buffers and addresses that begin elsewhere."""
+    vulkan = open_device()
+    job = ModuleJob(
+        words=words(PHYSICAL),
+        workgroups=(1, 1, 1),
+        buffers={"source": guarded(iota(8)), "target": guarded(iota(8))},
+        bindings={},
+        push_constants=bytes(16) + (5).to_bytes(4, "little"),
+        push_addresses=(Address(0, "source"), Address(8, "target")),
+    )
+    for seed in range(3):
+        outcome = vulkan.run_module(formed_job(scale(iota(8, 100), 3), [form], seed))
+        assert outcome.status is Status.DONE, outcome.detail
+        assert (contents(outcome.memory["data"]) == iota(8, 100) * 3).all()
+        outcome = vulkan.run_module(formed_job(job, [form], seed))
+        assert outcome.status is Status.DONE, outcome.detail
+        assert (contents(outcome.memory["target"]) == iota(8, 5)).all()
 
 
 @pytest.mark.parametrize("memory", ["host", "staged"])
