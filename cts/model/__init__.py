@@ -1,6 +1,7 @@
 """The case: pure data, readable YAML, exact round trip. See docs/writing-a-case.md."""
 
 from cts.memory import GUARD_BYTES, guard_pattern
+from cts.model.atomics import ATOMIC_ADDS, AtomicScope, VectorAtomicAdd
 from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
 from cts.model.case import SCHEMA_VERSION, Case, Dispatch, SizeBy, WorkgroupShape, initial_memory
 from cts.model.component import ComponentType, decode, encode
@@ -161,12 +162,12 @@ from cts.model.vectors import (
 from cts.model.yaml import dumps_case, load_case, loads_case
 
 __all__ = [
-    "DENORMS", "EXTENDED", "GUARD_BYTES", "ROUNDINGS", "SCHEMA_VERSION", "Accumulation", "AnyFunction",
-    "AnyInstruction", "Arithmetic", "BlockEnd", "BlockField", "BlockStart", "Break", "Buffer", "Carry", "Case",
-    "ClampMode", "Combine", "Component", "ComponentType", "Computation", "Constant", "Continue", "ControlBarrier",
-    "ControlInstruction", "Conversion", "ConversionSide", "Counter", "Data", "Decode", "DecodeVector", "Dispatch",
-    "Else", "EndIf", "EndLoop", "Exit", "Extra", "Feature", "FloatControls", "FloatMode", "FloatModes", "FloatWidth",
-    "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction", "LayoutType", "Load", "Loop",
+    "ATOMIC_ADDS", "DENORMS", "EXTENDED", "GUARD_BYTES", "ROUNDINGS", "SCHEMA_VERSION", "Accumulation", "AnyFunction",
+    "AnyInstruction", "Arithmetic", "AtomicScope", "BlockEnd", "BlockField", "BlockStart", "Break", "Buffer", "Carry",
+    "Case", "ClampMode", "Combine", "Component", "ComponentType", "Computation", "Constant", "Continue",
+    "ControlBarrier", "ControlInstruction", "Conversion", "ConversionSide", "Counter", "Data", "Decode", "DecodeVector",
+    "Dispatch", "Else", "EndIf", "EndLoop", "Exit", "Extra", "Feature", "FloatControls", "FloatMode", "FloatModes",
+    "FloatWidth", "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction", "LayoutType", "Load", "Loop",
     "MatrixArithmetic", "MatrixBitcast", "MatrixComponents", "MatrixConstant", "MatrixConversion", "MatrixConvert",
     "MatrixConvertUse", "MatrixCopy", "MatrixInstruction", "MatrixLayout", "MatrixLoad", "MatrixLoadTensor",
     "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce", "MatrixShape", "MatrixStore", "MatrixStoreTensor",
@@ -177,14 +178,12 @@ __all__ = [
     "StorageClass", "Store", "StridedInstruction", "TensorInstruction", "TensorLayout", "TensorLayoutSetBlockSize",
     "TensorLayoutSetClampValue", "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView",
     "TensorViewSetClip", "TensorViewSetDimension", "TensorViewSetStride", "Through", "TrainingInstruction", "Use",
-    "VectorArithmetic", "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert",
-    "VectorExtract", "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull",
-    "VectorOperation", "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape", "VectorStore",
-    "VectorTimesScalar", "VectorType", "ViewInstruction", "ViewType", "WorkgroupShape", "base_of", "block_alignment",
-    "block_offsets",
-    "body_of", "component_of", "constant_of", "constness_of", "decode", "dumps_case", "dynamic_words", "dynamics",
-    "encode", "exits_of", "factors_of", "guard_pattern", "initial_bits", "initial_memory", "interpretation_of",
-    "layout_of",
-    "load_case", "loads_case", "modulus_of", "mul_add_types", "number_of", "references", "renamed", "resolve",
-    "returns_of", "types_of",
+    "VectorArithmetic", "VectorAtomicAdd", "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion",
+    "VectorConvert", "VectorExtract", "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul",
+    "VectorNull", "VectorOperation", "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape",
+    "VectorStore", "VectorTimesScalar", "VectorType", "ViewInstruction", "ViewType", "WorkgroupShape", "base_of",
+    "block_alignment", "block_offsets", "body_of", "component_of", "constant_of", "constness_of", "decode",
+    "dumps_case", "dynamic_words", "dynamics", "encode", "exits_of", "factors_of", "guard_pattern", "initial_bits",
+    "initial_memory", "interpretation_of", "layout_of", "load_case", "loads_case", "modulus_of", "mul_add_types",
+    "number_of", "references", "renamed", "resolve", "returns_of", "types_of",
 ]  # fmt: skip
