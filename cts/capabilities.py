@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cts.model import (
+    ATOMIC_ADDS,
     DENORMS,
     ROUNDINGS,
     Case,
@@ -25,6 +26,7 @@ from cts.model import (
     StorageClass,
     TrainingInstruction,
     Use,
+    VectorAtomicAdd,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorShape,
@@ -306,6 +308,8 @@ def required_features(case: Case) -> frozenset[Feature]:
     """The features a well-formed case needs (VK-010..VK-013, VK-024, VK-027b)."""
     needed = {feature for i in case.program for feature in i.features}
     needed |= {_accumulates(case, i) for i in case.program if isinstance(i, TrainingInstruction)}
+    added = {types_of(case)[i.vector] for i in case.program if isinstance(i, VectorAtomicAdd)}
+    needed |= {f for shape in added if isinstance(shape, VectorShape) for f in ATOMIC_ADDS[shape.component]}
     named = {getattr(i, "decode_vector", None) for i in case.program}
     if any(isinstance(f, DecodeVector) and f.lanes > 4 for name, f in case.functions.items() if name in named):
         needed.add(Feature.LONG_VECTOR)

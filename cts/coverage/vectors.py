@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from cts.capabilities import EVERYWHERE, covers, vector_mul
 from cts.model import (
+    AtomicScope,
     BlockStart,
     Case,
     Instruction,
     MulAddOperand,
     StorageClass,
     VectorArithmetic,
+    VectorAtomicAdd,
     VectorConvert,
     VectorMatrixMul,
+    VectorReduceSumAccumulate,
     VectorShape,
     constant_of,
     factors_of,
@@ -80,10 +83,20 @@ def _of_product(i: VectorMatrixMul, case: Case, types: Mapping[str, ResultType])
         yield "CV-010"
 
 
+def _of_atomic_addition(i: VectorAtomicAdd, case: Case, types: Mapping[str, ResultType]) -> Iterator[str]:
+    """What else adds to the same memory, and what a device needs."""
+    if any(isinstance(other, VectorReduceSumAccumulate) and other.buffer == i.buffer for other in case.program):
+        yield "CV-041 AM-52"
+    shape = types[i.vector]
+    if i.scope is AtomicScope.Device or (isinstance(shape, VectorShape) and shape.component.is_float):
+        yield "CV-042"
+
+
 #: Facts that depend on the operands of vector instructions: functions of the instruction, its case and the types.
 VECTOR_RULES: Sequence[tuple[type[Instruction] | tuple[type[Instruction], ...], Callable[..., Iterator[str]]]] = (
     (VectorMatrixMul, _of_product),
     ((VectorArithmetic, VectorConvert), _of_operations),
+    (VectorAtomicAdd, _of_atomic_addition),
 )
 
 

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from cts.explain.alternatives import Alternatives, alternatives
 from cts.model import (
+    Accumulation,
     AnyInstruction,
     BlockEnd,
     BlockStart,
@@ -150,8 +151,12 @@ def _numbers_near(number: int) -> Iterator[tuple[str, int]]:
 
 
 def _bypassed(case: Case, j: int) -> Iterator[Change]:
-    """A step of a layout, view or pointer left out."""
+    """A step of a layout, view or pointer left out, or an accumulation."""
     instruction = case.program[j]
+    if isinstance(instruction, Accumulation):
+        what = f"program[{j}] {type(instruction).__name__} added nothing"
+        without = (*case.program[:j], *case.program[j + 1 :])
+        yield Change(what, instruction.explained_by, structs.replace(case, program=without))
     if isinstance(instruction, Setter):
         program = case.program[:j] + tuple(renamed(i, instruction.id, instruction.of) for i in case.program[j + 1 :])
         what = f"program[{j}] {type(instruction).__name__} did nothing"

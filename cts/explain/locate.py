@@ -27,6 +27,7 @@ from cts.model import (
     Pointer,
     ScalarType,
     Store,
+    VectorAtomicAdd,
     VectorMatrixMul,
     VectorReduceSumAccumulate,
     VectorShape,
@@ -39,7 +40,7 @@ from cts.oracle.expectation import Expectation, Oracle, Reach, Reached, Trace
 from cts.verdict import Verdict
 
 #: What writes memory, and what reads it.
-STORES = (Store, VectorReduceSumAccumulate)
+STORES = (Store, VectorReduceSumAccumulate, VectorAtomicAdd)
 _LOADS = (Load, VectorMatrixMul)
 
 

@@ -1,6 +1,7 @@
 """The case: pure data, readable YAML, exact round trip. See docs/writing-a-case.md."""
 
 from cts.memory import GUARD_BYTES, guard_pattern
+from cts.model.atomics import ATOMIC_ADDS, AtomicScope, VectorAtomicAdd
 from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
 from cts.model.case import SCHEMA_VERSION, Case, Dispatch, SizeBy, WorkgroupShape, initial_memory
 from cts.model.component import ComponentType, decode, encode
@@ -168,29 +169,29 @@ from cts.model.vectors import (
 from cts.model.yaml import dumps_case, load_case, loads_case
 
 __all__ = [
-    "DENORMS", "EXTENDED", "GUARD_BYTES", "ROUNDINGS", "SCHEMA_VERSION", "Accumulation", "AnyFunction",
-    "AnyInstruction", "Arithmetic", "BlockEnd", "BlockField", "BlockStart", "Branch", "BranchStart", "Break", "Buffer",
-    "Carry", "Case", "ClampMode", "Combine", "Component", "ComponentType", "Computation", "Constant", "Continue",
-    "ControlBarrier", "ControlInstruction", "Conversion", "ConversionSide", "Counter", "Data", "Decode", "DecodeVector",
-    "Default", "Dispatch", "Else", "EndIf", "EndLoop", "EndSwitch", "Exit", "Extra", "Feature", "FloatControls",
-    "FloatMode", "FloatModes", "FloatWidth", "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction",
-    "LayoutType", "Load", "Loop", "MatrixArithmetic", "MatrixBitcast", "MatrixComponents", "MatrixConstant",
-    "MatrixConversion", "MatrixConvert", "MatrixConvertUse", "MatrixCopy", "MatrixInstruction", "MatrixLayout",
-    "MatrixLoad", "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce", "MatrixShape",
-    "MatrixStore", "MatrixStoreTensor", "MatrixTimesScalar", "MatrixTranspose", "MatrixType", "MemoryInstruction",
-    "Merge", "MulAddOperand", "OpaqueMatrix", "Operand", "Order", "PerElement", "Pointer", "PointerInstruction",
-    "PointerSelect", "PointerType", "Problem", "Product", "Random", "RandomBits", "ReduceMode", "Scalar", "ScalarType",
-    "Scope", "Setter", "SizeBy", "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout",
-    "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Store", "StridedInstruction", "Switch", "SwitchMerge",
-    "TensorInstruction", "TensorLayout", "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue",
+    "ATOMIC_ADDS", "DENORMS", "EXTENDED", "GUARD_BYTES", "ROUNDINGS", "SCHEMA_VERSION", "Accumulation", "AnyFunction",
+    "AnyInstruction", "Arithmetic", "AtomicScope", "BlockEnd", "BlockField", "BlockStart", "Branch", "BranchStart",
+    "Break", "Buffer", "Carry", "Case", "ClampMode", "Combine", "Component", "ComponentType", "Computation", "Constant",
+    "Continue", "ControlBarrier", "ControlInstruction", "Conversion", "ConversionSide", "Counter", "Data", "Decode",
+    "DecodeVector", "Default", "Dispatch", "Else", "EndIf", "EndLoop", "EndSwitch", "Exit", "Extra", "Feature",
+    "FloatControls", "FloatMode", "FloatModes", "FloatWidth", "If", "Instruction", "Interpretation", "Iota",
+    "LayoutInstruction", "LayoutType", "Load", "Loop", "MatrixArithmetic", "MatrixBitcast", "MatrixComponents",
+    "MatrixConstant", "MatrixConversion", "MatrixConvert", "MatrixConvertUse", "MatrixCopy", "MatrixInstruction",
+    "MatrixLayout", "MatrixLoad", "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce",
+    "MatrixShape", "MatrixStore", "MatrixStoreTensor", "MatrixTimesScalar", "MatrixTranspose", "MatrixType",
+    "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix", "Operand", "Order", "PerElement", "Pointer",
+    "PointerInstruction", "PointerSelect", "PointerType", "Problem", "Product", "Random", "RandomBits", "ReduceMode",
+    "Scalar", "ScalarType", "Scope", "Setter", "SizeBy", "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation",
+    "SpecLayout", "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Store", "StridedInstruction", "Switch",
+    "SwitchMerge", "TensorInstruction", "TensorLayout", "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue",
     "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView", "TensorViewSetClip",
     "TensorViewSetDimension", "TensorViewSetStride", "Through", "TrainingInstruction", "Use", "VectorArithmetic",
-    "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert", "VectorExtract",
-    "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull", "VectorOperation",
-    "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape", "VectorStore", "VectorTimesScalar",
-    "VectorType", "ViewInstruction", "ViewType", "Walk", "WorkgroupShape", "base_of", "block_alignment",
-    "block_offsets", "body_of", "branches_of", "component_of", "constant_of", "constness_of", "decode", "dumps_case",
-    "dynamic_words", "dynamics", "encode", "exits_of", "factors_of", "guard_pattern", "initial_bits", "initial_memory",
-    "interpretation_of", "layout_of", "load_case", "loads_case", "modulus_of", "mul_add_types", "number_of",
-    "references", "renamed", "resolve", "returns_of", "types_of",
+    "VectorAtomicAdd", "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert",
+    "VectorExtract", "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull",
+    "VectorOperation", "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape", "VectorStore",
+    "VectorTimesScalar", "VectorType", "ViewInstruction", "ViewType", "Walk", "WorkgroupShape", "base_of",
+    "block_alignment", "block_offsets", "body_of", "branches_of", "component_of", "constant_of", "constness_of",
+    "decode", "dumps_case", "dynamic_words", "dynamics", "encode", "exits_of", "factors_of", "guard_pattern",
+    "initial_bits", "initial_memory", "interpretation_of", "layout_of", "load_case", "loads_case", "modulus_of",
+    "mul_add_types", "number_of", "references", "renamed", "resolve", "returns_of", "types_of",
 ]  # fmt: skip

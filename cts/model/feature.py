@@ -25,3 +25,6 @@ class Feature(enum.Enum):
     COOPERATIVE_VECTOR_TRAINING = "cooperativeVectorTraining"
     TRAINING_FLOAT16 = "cooperativeVectorTrainingFloat16Accumulation"
     TRAINING_FLOAT32 = "cooperativeVectorTrainingFloat32Accumulation"
+    ATOMIC_FLOAT32_ADD = "shaderBufferFloat32AtomicAdd"
+    ATOMIC_FLOAT16_ADD = "shaderBufferFloat16AtomicAdd"
+    DEVICE_SCOPE = "vulkanMemoryModelDeviceScope"

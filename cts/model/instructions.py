@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from cts.model.atomics import VectorAtomicAdd
 from cts.model.control import ControlInstruction, Exit
 from cts.model.feature import Feature
 from cts.model.instruction import BlockEnd, BlockStart, Instruction, Setter
@@ -201,7 +202,9 @@ ViewInstruction: TypeAlias = TensorView | TensorViewSetDimension | TensorViewSet
 MatrixInstruction: TypeAlias = (
     MatrixValueInstruction | MatrixConversionInstruction | MatrixCallbackInstruction | MemoryInstruction
 )
-VectorInstruction: TypeAlias = VectorCompositeInstruction | VectorArithmeticInstruction | VectorProductInstruction
+VectorInstruction: TypeAlias = (
+    VectorCompositeInstruction | VectorArithmeticInstruction | VectorProductInstruction | VectorAtomicAdd
+)
 AnyInstruction: TypeAlias = (
     LayoutInstruction
     | ViewInstruction

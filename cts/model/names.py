@@ -26,6 +26,7 @@ from cts.model.types import (
 )
 
 if TYPE_CHECKING:
+    from cts.model.buffer import Buffer
     from cts.model.case import Case
     from cts.model.instruction import Instruction
     from cts.model.opaque import OpaqueMatrix
@@ -36,17 +37,19 @@ MAX_VECTOR_LENGTH = 4096
 
 
 class Operands:
-    """What a typing rule may ask about results by id, and about the functions and opaque matrices of the case."""
+    """What a typing rule may ask about results by id, and about functions, opaque matrices and buffers of the case."""
 
     def __init__(
         self,
         types: Mapping[str, ResultType],
         functions: Mapping[str, AnyFunction] | None = None,
         opaque: Mapping[str, OpaqueMatrix] | None = None,
+        buffers: Mapping[str, Buffer] | None = None,
     ) -> None:
         self.types = types
         self.functions = functions or {}
         self.opaque = opaque or {}
+        self.buffers = buffers or {}
 
     def matrix(self, name: str) -> MatrixShape:
         """The type of a result that is known to be a matrix."""
@@ -137,7 +140,7 @@ class Names:
 
     def conclude(self, instruction: Instruction) -> Iterator[Problem]:
         """Ask the typing rule of an instruction whose references are sound, and add the result it gives."""
-        operands = Operands(self.types, self.case.functions, self.case.opaque)
+        operands = Operands(self.types, self.case.functions, self.case.opaque, self.case.buffers)
         for outcome in instruction.typed(operands):
             match outcome:
                 case Problem():

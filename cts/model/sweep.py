@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.memory import GUARD_BYTES, guard_pattern
+from cts.model.atomics import VectorAtomicAdd
 from cts.model.buffer import Data, initial_bits
 from cts.model.case import Case
 from cts.model.component import Bits
@@ -168,7 +169,7 @@ def written(case: Case) -> tuple[str, ...]:
     """The buffers that a well-formed case stores, accumulates or converts to, in the order of the case."""
     types, names = types_of(case), {conversion.destination.of for conversion in case.conversions}
     for instruction in case.program:
-        if isinstance(instruction, Store | VectorReduceSumAccumulate):
+        if isinstance(instruction, Store | VectorReduceSumAccumulate | VectorAtomicAdd):
             pointer = types.get(instruction.buffer)
             names.add(pointer.buffer if isinstance(pointer, PointerType) else instruction.buffer)
         elif isinstance(instruction, VectorOuterProductAccumulate):

@@ -1,14 +1,18 @@
-"""Cases of training: outer products and sums that many invocations accumulate (CV-020, CV-021)."""
+"""Cases of training: outer products and sums that many invocations accumulate, and atomic additions.
+
+CV-020, CV-021, CV-040, CV-041.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.contents import Contents, Wanted, draw_contents, ramp, realistic
+from cts.generators.build.contents import Contents, Wanted, draw_contents, extremes, ramp, realistic
 from cts.generators.build.memory import Region
 from cts.generators.build.supports import draw_length
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
@@ -16,6 +20,8 @@ from cts.generators.build.vector_operands import MAX_COMPONENTS, At, draw_vector
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_condition, draw_loop
 from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, interpreted
 from cts.model import (
+    ATOMIC_ADDS,
+    AtomicScope,
     Case,
     ComponentType,
     ConversionSide,
@@ -27,6 +33,7 @@ from cts.model import (
     SpecInterpretation,
     SpecLayout,
     StorageClass,
+    VectorAtomicAdd,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
 )
@@ -36,6 +43,8 @@ _C = ComponentType
 
 #: The most accumulations of one case that go to one location.
 _MEETING = 2
+#: The most components that are added atomically: each has an instruction.
+_ATOMIC_LENGTH = 17
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -70,7 +79,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
     training = _Training(kernel, accumulators, exact)
     around = choices.between(0, 9)
     for _ in range(times):
-        body = training.draw_outer if outer else training.draw_sum
+        body = training.draw_outer if outer else partial(training.draw_sum, how=choices.between(0, 9))
         choices.group(partial(_draw_around, kernel=kernel, around=around, body=partial(body, shape=(m, n))))
         outer = outer != choices.rarely(3) and _C.float16 in capabilities.vector_components
     return kernel.case()
@@ -107,7 +116,9 @@ class _Training:
         self._sums: list[tuple[Region, int]] = []
 
     def _room(self, component: ComponentType, iterations: int) -> int:
-        """How large the terms that are added to one location may be, for a sum exact in any order."""
+        """How large the terms that are added to one location may be, for a sum exact in any order; integers wrap."""
+        if not component.is_float:
+            return 1
         additions = self.kernel.lanes.instances * iterations * _MEETING
         return max((1 << (component.format.precision - 1)) // additions, 1)
 
@@ -147,6 +158,8 @@ class _Training:
         return self.kernel.load(choices, _C.float16, length, self._contents(choices, _C.float16, min(room, 7)))
 
     def _contents(self, choices: Choices, component: ComponentType, size: int) -> Contents:
+        if not component.is_float:
+            return draw_contents(choices, component, Wanted())
         if not self.exact:
             return realistic(component, choices.between(0, 9))
         return draw_contents(choices, component, Wanted(size=size, exact=True, halves=False))
@@ -169,20 +182,30 @@ class _Training:
         )
         return name
 
-    def draw_sum(self, choices: Choices, shape: tuple[int, int], iterations: int) -> None:
-        """A vector added to memory: everywhere the same place, one for each, a few, or places that overlap."""
+    def draw_sum(self, choices: Choices, shape: tuple[int, int], iterations: int, how: int) -> None:
+        """A vector added to memory: everywhere the same place, one for each, a few, or places that overlap.
+
+        `how`, 0 to 9, says by what: a reduced sum, or atomic additions, or both of them to the same numbers.
+        """
         kernel = self.kernel
         again, kind, period, base = choices.record(3, 9, 2, 9)
         component = choices.pick(self.accumulators)
-        length = shape[0]
-        room = self._room(component, iterations)
+        addable = self._addable()
+        integers = [c for c in addable if not c.is_float]
+        if how == 9 and integers:
+            component = choices.pick(integers)
+        atomic = how >= 5 and component in addable
+        reduced = how < 8 or not atomic
+        many = reduced + atomic
+        length = min(shape[0], _ATOMIC_LENGTH) if atomic else shape[0]
+        room = self._room(component, iterations) // many
         extent = length * component.size
         tile = -(-extent // ALIGNMENT) * ALIGNMENT
         overlapping = kind == 9
         if overlapping:
             # So many vectors of each invocation's neighbours reach one component.
-            room = max(room // (1 + tile // ALIGNMENT), 1)
-        vector = kernel.load(choices, component, length, self._contents(choices, component, min(room, 61)))
+            room = room // (1 + tile // ALIGNMENT)
+        vector = kernel.load(choices, component, length, self._contents(choices, component, min(max(room, 1), 61)))
         start = ALIGNMENT * (0, 0, 0, 0, 0, 0, 0, 1, 2, 33)[base]
         place = At(start)
         if kind in (3, 4):
@@ -191,21 +214,50 @@ class _Training:
             place = At(0, Factors(inv=tile, wg_x=tile if kernel.lanes.x > 1 else 0), tile * (2 + period))
         elif overlapping and kernel.lanes.inv > 1:
             place = At(start, Factors(inv=ALIGNMENT))
-        region = self._draw_region(choices, component, iterations, again=again == 3 and not overlapping)
+        region = self._draw_region(choices, component, many, again=again == 3 and not overlapping)
         region.size = max(region.size, place.most(kernel.lanes) + extent)
+        first = not atomic or choices.chance(5)
+        for reduces in (first, not first):
+            if reduces and reduced:
+                offset = written(kernel.constness, place)
+                kernel.program.emit(VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=offset))
+            elif atomic and not reduces:
+                self._add_atomically(choices, vector, region, place)
+
+    def _addable(self) -> list[ComponentType]:
+        """The types whose numbers can be added to atomically (CV-042): by vectors of a known length (CV-040)."""
+        if self.kernel.spec_lengths:
+            return []
+        capabilities = self.kernel.capabilities
+        return [c for c, f in ATOMIC_ADDS.items() if c in capabilities.vector_components and f <= capabilities.features]
+
+    def _add_atomically(self, choices: Choices, vector: Vector, region: Region, place: At) -> None:
+        """A vector added at a place, or some components behind it: a place of any alignment."""
+        kernel, component = self.kernel, vector.component
+        behind, device = choices.record(7, 1)
+        if place.mod is None:
+            place = replace(place, base=place.base + component.size * (0, 0, 0, 0, 0, 1, 2, 3)[behind])
+        region.size = max(region.size, place.most(kernel.lanes) + vector.length * component.size)
+        wide = device and Feature.DEVICE_SCOPE in kernel.features
         kernel.program.emit(
-            VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=written(kernel.constness, place))
+            VectorAtomicAdd(
+                vector=vector.id,
+                buffer=region.name,
+                offset=written(kernel.constness, place),
+                scope=AtomicScope.Device if wide else AtomicScope.QueueFamily,
+            )
         )
 
-    def _draw_region(self, choices: Choices, component: ComponentType, iterations: int, *, again: bool) -> Region:
-        """A buffer of sums: small numbers before."""
+    def _draw_region(self, choices: Choices, component: ComponentType, many: int, *, again: bool) -> Region:
+        """A buffer that `many` more instructions add to: small numbers before, or integers next to their ends."""
         storage = self.kernel.storage(choices)
-        if again and self._sums and self._sums[-1][0].type is component and self._sums[-1][1] < _MEETING:
+        if again and self._sums and self._sums[-1][0].type is component and self._sums[-1][1] + many <= _MEETING:
             region, additions = self._sums.pop()
-            self._sums.append((region, additions + 1))
+            self._sums.append((region, additions + many))
             return region
-        region = Region(self.kernel.fresh_name("sum"), component, 1, storage, ramp(component, 13).data)
-        self._sums.append((region, 1))
+        data = ramp(component, 13).data if component.is_float else extremes(component, "any").data
+        region = Region(self.kernel.fresh_name("sum"), component, 1, storage, data)
+        self._sums.append((region, many))
         self.kernel.add(region)
         return region
 

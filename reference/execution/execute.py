@@ -26,6 +26,7 @@ from cts.model import (
     PerElement,
     SpecNumber,
     Store,
+    VectorAtomicAdd,
     VectorExtract,
     VectorInsert,
     VectorInstruction,
@@ -149,7 +150,7 @@ class _Machine:
             case BlockEnd() | Exit():
                 loop = self.case.program[self._loop_of(step.index)]
                 self._carry(step, loop, references(instruction))
-            case VectorReduceSumAccumulate():
+            case VectorReduceSumAccumulate() | VectorAtomicAdd():
                 self.vectors.accumulate(step, self._passed(self._full(instruction.vector)).stored)
             case VectorOuterProductAccumulate():
                 if self.opaque.values[instruction.matrix] is None:

@@ -39,6 +39,7 @@ from cts.model import (
     TensorViewSetClip,
     TensorViewSetDimension,
     TensorViewSetStride,
+    VectorAtomicAdd,
     VectorLoad,
     VectorMatrixMul,
     VectorReduceSumAccumulate,
@@ -209,7 +210,7 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
     match instruction:
         case _ if isinstance(instruction, MemoryInstruction):
             return Step(taken, _access(evaluation, taken, instruction))
-        case VectorLoad() | VectorStore() | VectorReduceSumAccumulate():
+        case VectorLoad() | VectorStore() | VectorReduceSumAccumulate() | VectorAtomicAdd():
             return Step(taken, _vector_access(evaluation, taken, instruction))
         case VectorMatrixMul():
             matrix, bias = _operand_accesses(evaluation, taken, instruction)
@@ -306,7 +307,9 @@ def _states(
 
 
 def _vector_access(
-    evaluation: Evaluation, taken: Taken, instruction: VectorLoad | VectorStore | VectorReduceSumAccumulate
+    evaluation: Evaluation,
+    taken: Taken,
+    instruction: VectorLoad | VectorStore | VectorReduceSumAccumulate | VectorAtomicAdd,
 ) -> Access:
     offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations)
     name = instruction.id if isinstance(instruction, VectorLoad) else instruction.vector

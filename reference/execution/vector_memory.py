@@ -12,7 +12,7 @@ from cts.reference.common.memory import Memory
 from cts.reference.execution.program import Evaluation, Step
 from cts.reference.numeric.value import Value
 from cts.reference.vectors.opaque import OpaqueMatrices
-from cts.reference.vectors.training import Accumulation
+from cts.reference.vectors.training import Accumulation, IntegerAccumulation
 
 
 class VectorMemory:
@@ -23,17 +23,17 @@ class VectorMemory:
         self.sets = sets
         self.memories = memories
         self.opaque = OpaqueMatrices(evaluation.case.opaque)
-        self._gains: dict[tuple[str, ComponentType], Accumulation] = {}
+        self._gains: dict[tuple[str, ComponentType], Accumulation | IntegerAccumulation] = {}
         self._invocations = instances_of(evaluation.case.dispatch, Scope.Subgroup)
 
     def accumulate(self, step: Step, vector: Value) -> None:
-        """CV-021: every invocation that takes the step adds its vector (..., 1, n) to a buffer."""
+        """CV-021, CV-040: every invocation that takes the step adds its vector (..., 1, n) to a buffer."""
         access = step.access
         assert access is not None
         component = access.shape.component
         count = self.memories[access.buffer].size // component.size
-        fresh = Accumulation(component, self.sets, count)
-        gains = self._gains.setdefault((access.buffer, component), fresh)
+        kind = Accumulation if component.is_float else IntegerAccumulation
+        gains = self._gains.setdefault((access.buffer, component), kind(component, self.sets, count))
         active = self.evaluation.active_at(step.taken, access.shape.scope)
         element = access.byte if active is None else np.where(active[..., None, None], access.byte, 0)
         everywhere = vector.broadcast((vector.shape[0], self._invocations, *vector.shape[2:]))
@@ -48,7 +48,7 @@ class VectorMemory:
     def finish(self) -> None:
         """The end of the dispatch, where everything has been accumulated."""
         for (buffer, component), gains in self._gains.items():
-            byte = (np.arange(gains.low.shape[1], dtype=np.int64) * component.size)[None, None, None]
+            byte = (np.arange(gains.count, dtype=np.int64) * component.size)[None, None, None]
             memory = self.memories[buffer]
             before = memory.load(byte, component).broadcast((self.sets, *byte.shape[1:]))
             after, gained = gains.finished(before.map(lambda a: a[:, 0, 0]))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.model import ConversionSide, VectorOuterProductAccumulate, VectorReduceSumAccumulate
+from cts.model import ConversionSide, VectorAtomicAdd, VectorOuterProductAccumulate, VectorReduceSumAccumulate
 from cts.oracle.expectation import Trace
 from cts.oracle.trace import ElementPlace, ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import instances_of
@@ -117,20 +117,21 @@ def written_by_accumulation(evaluation: Evaluation, recording: Recording, buffer
     for number, element in additions[:TERMS]:
         step = evaluation.steps[number]
         i = evaluation.case.program[step.index]
-        assert isinstance(i, VectorReduceSumAccumulate)
+        assert isinstance(i, VectorReduceSumAccumulate | VectorAtomicAdd)
         shape = evaluation.shape_of(i.vector)
         unit, where = instance_of(evaluation.case, shape.scope, element.instance)
         added = number_text(history.value(i.vector, number, element), shape.component)
         place = vector_place(i.vector, element)
         numbers = {"number": added, **where}
-        steps.append(TraceStep(StepKind.ADDITION, "CV-021", step.index, place, unit, numbers))
+        steps.append(TraceStep(StepKind.ADDITION, i.facts[0], step.index, place, unit, numbers))
     number, element = additions[-1]
     access = evaluation.steps[number].access
     assert access is not None
     component = access.shape.component
     address = np.full((1, 1, 1, 1), offset - offset % component.size, np.int64)
     total = shown(execution.memories[buffer].load(address, component))
-    steps.append(TraceStep(StepKind.ADDITIONS, "CV-021", numbers={"count": len(additions)}, result=total))
+    rule = evaluation.case.program[evaluation.steps[number].index].facts[0]
+    steps.append(TraceStep(StepKind.ADDITIONS, rule, numbers={"count": len(additions)}, result=total))
     return Trace(evaluation.steps[number].index, element.instance, 0, element.col, tuple(steps))
 
 
@@ -149,7 +150,7 @@ def _additions(evaluation: Evaluation, buffer: str, offset: int) -> Iterator[tup
 def _takers(evaluation: Evaluation, step: Step) -> Mask:
     """Which invocations take a step, (invocations,)."""
     i = evaluation.case.program[step.index]
-    assert isinstance(i, (VectorReduceSumAccumulate, VectorOuterProductAccumulate))
-    scope = evaluation.shape_of(i.vector if isinstance(i, VectorReduceSumAccumulate) else i.a).scope
+    assert isinstance(i, (VectorReduceSumAccumulate, VectorAtomicAdd, VectorOuterProductAccumulate))
+    scope = evaluation.shape_of(i.a if isinstance(i, VectorOuterProductAccumulate) else i.vector).scope
     active = evaluation.active_at(step.taken, scope)
     return np.ones(instances_of(evaluation.case.dispatch, scope), bool) if active is None else active[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.model import MatrixShape, Order, Scope, StridedInstruction
+from cts.model import MatrixShape, Order, Scope, StridedInstruction, VectorAtomicAdd
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, Grid
 from cts.reference.common.broken import Broken, broken, everywhere, first_of, of_set
@@ -19,7 +19,7 @@ def of_access(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
     """Rules on one load or store."""
     instruction = evaluation.case.program[access.instruction]
     if isinstance(access.shape, Grid):
-        yield from vectors.of_access(access)
+        yield from vectors.of_access(access, atomic=isinstance(instruction, VectorAtomicAdd))
     elif isinstance(instruction, StridedInstruction):
         yield from _stride(access)
         yield from _khr_alignment(evaluation, access, instruction.order)

@@ -27,8 +27,13 @@ ALIGNMENT = {"offset": 16, "matrix_offset": 64, "bias_offset": 16, "stride": 16}
 MATRIX_ALIGNMENT = 64
 
 
-def of_access(access: Access) -> Iterator[Broken]:
-    """VK-050, of one load, store, accumulation or multiplication."""
+def of_access(access: Access, *, atomic: bool) -> Iterator[Broken]:
+    """VK-050, of one load, store, accumulation or multiplication; CV-040 of `atomic` additions of components."""
+    if atomic:
+        size = access.shape.component.size
+        remedy = f"a multiple of {size} bytes, the size of a component"
+        yield from misaligned("CV-040", access.instruction, access.field, access.pointer, size, remedy)
+        return
     for field, values in ((access.field, access.pointer), ("stride", access.stride)):
         if values is not None:
             remedy = f"a multiple of {ALIGNMENT[field]} bytes"

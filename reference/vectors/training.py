@@ -1,4 +1,4 @@
-"""Accumulations (CV-020, CV-021): everything that is added to an element, in no order.
+"""Accumulations (CV-020, CV-021, CV-040): everything that is added to an element, in no order.
 
 Exact where every partial sum in any order is (as in `products`); else the exact sum, give or take the
 bound for so many additions. No invocation may read what a dispatch accumulates into, so sums are made at its end.
@@ -16,12 +16,47 @@ from cts.reference.matrices.products import bound, fits
 from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.numeric.formats import F64, lowest_bit
+from cts.reference.numeric.integers import truncated
 from cts.reference.numeric.rounding import operand, rounded
-from cts.reference.numeric.value import Value, merged
+from cts.reference.numeric.value import Value, anything, merged, where
 
 #: Products of an outer product that are computed at once.
 _AT_ONCE = 1 << 20
 _ROUNDED = "products may be rounded before they are added, or not (CV-037)"
+
+
+class IntegerAccumulation:
+    """What is added to `count` integers of one type under each of so many parameter sets: sums wrap (CV-040)."""
+
+    def __init__(self, component: ComponentType, sets: int, count: int) -> None:
+        self.component = component
+        self.total: I64 = np.zeros((sets, count), np.int64)
+        self.gained: Mask = np.zeros((sets, count), bool)
+        self.unknown: Mask = np.zeros((sets, count), bool)
+        self.reasons: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The elements under one set."""
+        return int(self.total.shape[1])
+
+    def add(self, vector: Value, element: I64, active: Mask | None) -> None:
+        """Add vectors (sets, invocations, 1, n) to elements, as many, where `active`, (sets, invocations)."""
+        chosen, indices, shape = _places(vector, element, active, self.total.shape)
+        bits, free = (np.broadcast_to(a, shape)[chosen] for a in (vector.bits, vector.flags != 0))
+        np.add.at(self.total.reshape(-1), indices, bits.astype(np.int64))
+        self.gained.reshape(-1)[indices] = True
+        np.logical_or.at(self.unknown.reshape(-1), indices, free)
+        self.reasons = tuple(dict.fromkeys((*self.reasons, *vector.reasons)))
+
+    def finished(self, before: Value) -> tuple[Value, Mask]:
+        """The elements afterwards and which of them gained anything, from what they were, (sets, count)."""
+        after = Value(self.component, truncated(self.component, before.bits.astype(np.int64) + self.total))
+        unknown = self.unknown | (before.flags != 0)
+        if unknown.any():
+            reasons = (*before.reasons, *self.reasons)
+            after = where(unknown, anything(self.component, after.shape, reasons), after)
+        return after, self.gained
 
 
 class Accumulation:
@@ -38,17 +73,17 @@ class Accumulation:
         self.wild: Mask = np.zeros(shape, bool)
         self.reasons: tuple[str, ...] = ()
 
+    @property
+    def count(self) -> int:
+        """The elements under one set."""
+        return int(self.low.shape[1])
+
     def add(self, vector: Value, element: I64, active: Mask | None) -> None:
         """Add vectors (sets, invocations, 1, n) to elements, as many, where `active`, (sets, invocations)."""
-        sets = len(self.low)
-        takers = np.ones((1, 1, 1, 1), bool) if active is None else active[..., None, None]
-        shape = np.broadcast_shapes(vector.shape, element.shape, takers.shape, (sets, 1, 1, 1))
-        chosen = np.broadcast_to(takers, shape)
-        first = np.arange(sets, dtype=np.int64)[:, None, None, None] * self.low.shape[1]
-        indices = np.broadcast_to(first + element, shape)[chosen]
+        chosen, indices, shape = _places(vector, element, active, self.low.shape)
         (low, high), wild = operand(vector)
-        terms = [np.broadcast_to(a, shape)[chosen] for a in (low, high, wild)]
-        self._scatter(indices, *terms)
+        low, high = (np.broadcast_to(end, shape)[chosen] for end in (low, high))
+        self._scatter(indices, low, high, np.broadcast_to(wild, shape)[chosen])
         self.reasons = tuple(dict.fromkeys((*self.reasons, *vector.reasons)))
 
     def add_products(self, a: Value, b: Value, active: Mask) -> None:
@@ -102,6 +137,18 @@ class Accumulation:
         self.quantum = np.minimum(self.quantum, np.where(active, quantum, np.inf).min(axis=1).reshape(shape))
         self.wild |= (wild & active).any(axis=1).reshape(shape)
         self.additions += np.broadcast_to(active, low.shape).sum(axis=1).reshape(shape)
+
+
+def _places(
+    vector: Value, element: I64, active: Mask | None, sums: tuple[int, ...]
+) -> tuple[Mask, I64, tuple[int, ...]]:
+    """Which components are added, of what shape, and the flat index of the sum, of all (sets, count), each goes to."""
+    sets, count = sums
+    takers = np.ones((1, 1, 1, 1), bool) if active is None else active[..., None, None]
+    shape = np.broadcast_shapes(vector.shape, element.shape, takers.shape, (sets, 1, 1, 1))
+    chosen = np.broadcast_to(takers, shape)
+    first = np.arange(sets, dtype=np.int64)[:, None, None, None] * count
+    return chosen, np.broadcast_to(first + element, shape)[chosen], shape
 
 
 def _products(a: Value, b: Value) -> Value:

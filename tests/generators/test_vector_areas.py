@@ -15,6 +15,7 @@ from cts.model import (
     Case,
     EndLoop,
     MatrixLayout,
+    VectorAtomicAdd,
     VectorLoad,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
@@ -125,6 +126,7 @@ def smallest(area: str, wanted: Callable[[Case], bool]) -> Case:
         ("vector_arithmetic", VectorStore, [VectorLoad, VectorStore]),
         ("vector_multiply", VectorMatrixMul, [VectorLoad, VectorMatrixMul, VectorStore]),
         ("vector_training", VectorReduceSumAccumulate, [VectorLoad, VectorReduceSumAccumulate]),
+        ("vector_training", VectorAtomicAdd, [VectorLoad, VectorAtomicAdd]),
         ("vector_training", VectorOuterProductAccumulate, [VectorLoad] * 2 + [VectorOuterProductAccumulate]),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ _T, _O = m.ComponentType, m.VectorOperation
 #: The least normal number of float8 types.
 _LEAST = {_T.float8_e4m3fn: 2.0**-6, _T.float8_e5m2: 2.0**-14}
 _NARROWER = (_T.float16, _T.float8_e4m3fn, _T.float8_e5m2)
-_ACCUMULATIONS = (m.VectorOuterProductAccumulate, m.VectorReduceSumAccumulate)
+_ACCUMULATIONS = (m.VectorOuterProductAccumulate, m.VectorReduceSumAccumulate, m.VectorAtomicAdd)
 
 
 def vector_situations(case: m.Case, oracle: Oracle) -> set[str]:
@@ -133,6 +134,10 @@ def _of_instruction(case: m.Case, i: Any, types: Any) -> Iterator[str]:
             yield "zeroed matrix" if case.opaque[i.matrix].zero else "converted matrix"
         case m.VectorReduceSumAccumulate():
             yield from _of_sum(case, i, types[i.vector])
+        case m.VectorAtomicAdd():
+            yield f"atomic {types[i.vector].component.value}"
+            yield f"atomic at {i.scope.value} scope"
+            yield from _beside_a_sum(case, i)
         case _:
             names = {
                 m.VectorConstruct: "construct",
@@ -154,6 +159,20 @@ def _of_sum(case: m.Case, i: m.VectorReduceSumAccumulate, shape: m.VectorShape) 
         yield "same place"
     else:
         yield "overlapping places" if step < shape.length * shape.component.size else "own place"
+
+
+def _beside_a_sum(case: m.Case, i: m.VectorAtomicAdd) -> Iterator[str]:
+    """Whether a reduced sum goes to the same buffer."""
+    indices = [
+        n
+        for n, other in enumerate(case.program)
+        if isinstance(other, m.VectorReduceSumAccumulate) and other.buffer == i.buffer
+    ]
+    if indices:
+        at = case.program.index(i)
+        yield f"atomic {'after' if min(indices) < at else 'before'} a sum"
+        if math.prod(case.dispatch.workgroups) > 1:
+            yield "atomic beside a sum of several workgroups"
 
 
 def row_of(i: m.VectorMatrixMul, source: m.ComponentType) -> VectorMulSupport:

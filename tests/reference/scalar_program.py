@@ -238,6 +238,8 @@ class Subgroup:
                     self.result.memory[i.buffer][byte : byte + t.size] = bits.to_bytes(t.size, "little")
             case m.VectorReduceSumAccumulate():
                 scalar_vectors.reduce_sum(self, i)
+            case m.VectorAtomicAdd():
+                scalar_vectors.atomic_add(self, i)
             case m.VectorOuterProductAccumulate():
                 scalar_vectors.outer_product(self, i)
             case _ if isinstance(i, m.VectorInstruction):

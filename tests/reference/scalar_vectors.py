@@ -266,6 +266,19 @@ def reduce_sum(s: Subgroup, i: m.VectorReduceSumAccumulate) -> None:
         s.result.memory[i.buffer][byte : byte + t.size] = total.to_bytes(t.size, "little")
 
 
+def atomic_add(s: Subgroup, i: m.VectorAtomicAdd) -> None:
+    """CV-040, component after component."""
+    t, start = s.vector_type(i.vector), s.byte_place(i.buffer, i.offset)
+    for n, x in enumerate(s.matrices[i.vector][0]):
+        byte = start + n * t.size
+        before, own = s.read(i.buffer, byte, t.size), s.choices.stored(t, x)
+        if t in FORMATS:
+            total = added(s.choices, t, before, s.choices.operand(t, own))
+        else:
+            total = (before + own) % (1 << width(t))
+        s.result.memory[i.buffer][byte : byte + t.size] = total.to_bytes(t.size, "little")
+
+
 def outer_product(s: Subgroup, i: m.VectorOuterProductAccumulate) -> None:
     t, choices, matrix = s.case.opaque[i.matrix].component, s.choices, s.result.opaque[i.matrix]
     a, b = ([choices.operand(T.float16, choices.stored(T.float16, x)) for x in s.matrices[n][0]] for n in (i.a, i.b))

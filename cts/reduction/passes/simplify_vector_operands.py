@@ -9,8 +9,10 @@ from msgspec import structs
 
 from cts.model import (
     AnyInstruction,
+    AtomicScope,
     Case,
     ScalarType,
+    VectorAtomicAdd,
     VectorConstant,
     VectorConstruct,
     VectorExtract,
@@ -39,6 +41,8 @@ def _simpler(instruction: AnyInstruction, types: dict[str, Any]) -> Iterator[Any
         yield structs.replace(instruction, scalar=None, value=1)
     if isinstance(instruction, VectorExtract) and instruction.index != 0:
         yield structs.replace(instruction, index=0)
+    if isinstance(instruction, VectorAtomicAdd) and instruction.scope is not AtomicScope.QueueFamily:
+        yield structs.replace(instruction, scope=AtomicScope.QueueFamily)
     if isinstance(instruction, VectorConstant) and instruction.values:
         yield structs.replace(instruction, values=None, value=instruction.values[0])
     if isinstance(instruction, VectorConstruct) and len(instruction.parts) > 1:

@@ -44,7 +44,7 @@ FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
 #: Stands for some of them, drawn for each module.
 DRAWN = "drawn"
 
-#: Never drawn: what devices seldom have, and what is unclear to be allowed (AM-52).
+#: Never drawn: what devices seldom have, and what is unclear to be allowed (AM-53).
 BY_NAME_ALONE = ("untyped", "lengths")
 
 

@@ -3,6 +3,7 @@
 # These modules register their lowering functions when they are imported.
 from cts.spirv.lower import (  # noqa: F401
     arithmetic,
+    atomics,
     callbacks,
     control,
     conversions,

@@ -240,6 +240,23 @@ OUTER_PRODUCT_TAIL_DROPPED = training(
 OUTER_PRODUCT_LAYOUT_CONFUSED = training(
     "outer-product-layout-confused", "outer products go where InferencingOptimal layout has the elements"
 )
+ATOMIC_ADD_PLAIN = training(
+    "atomic-add-plain",
+    "an atomic addition is a load and a store: of a subgroup's invocations at one place, only the last one's arrives",
+)
+ATOMIC_ADD_ELECTED = training(
+    "atomic-add-elected", "only the first active invocation of a subgroup adds atomically, and only for itself"
+)
+ATOMIC_ADD_IN_WORKGROUP = training(
+    "atomic-add-in-workgroup",
+    "atomic additions are atomic within a workgroup: of several workgroups at one place, only the last one's arrive",
+)
+ATOMIC_ADD_LOWER_HALF = training(
+    "atomic-add-lower-half", "atomic additions to float16 go to the lower half of their 32-bit word"
+)
+REDUCE_SUM_FORGETS_ATOMICS = training(
+    "reduce-sum-forgets-atomics", "a reduced sum overwrites what was added atomically before with what was there before"
+)
 REDUCE_SUM_UNIFORM = training(
     "reduce-sum-uniform", "the sum of a whole subgroup goes to the offset of its first active invocation"
 )

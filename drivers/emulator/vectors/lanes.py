@@ -15,6 +15,8 @@ class Lanes:
         index = np.arange(count)
         within = index % per_workgroup
         self.count = count
+        #: (count,): the workgroup.
+        self.workgroup: Ints = index // per_workgroup
         #: (count,): the subgroup in its workgroup, and the invocation in its subgroup.
         self.subgroup: Ints = within // subgroup_size
         self.lane: Ints = within % subgroup_size

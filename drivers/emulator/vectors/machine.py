@@ -30,6 +30,7 @@ from cts.model import (
     StorageClass,
     Switch,
     VectorArithmetic,
+    VectorAtomicAdd,
     VectorBitcast,
     VectorConstant,
     VectorConstruct,
@@ -83,6 +84,9 @@ class VectorMachine:
             case VectorReduceSumAccumulate():
                 addresses = self._memory.start(i.buffer) + self._value(i.offset)
                 self._accumulator.reduce_sum(i.buffer, addresses, self.matrices[i.vector], self._instances.active)
+            case VectorAtomicAdd():
+                addresses = self._memory.start(i.buffer) + self._value(i.offset)
+                self._accumulator.atomic_add(i.buffer, addresses, self.matrices[i.vector], self._instances.active)
             case ControlBarrier():
                 pass  # every invocation's accesses so far have been performed
             case _:

@@ -1,10 +1,14 @@
-"""Accumulations in memory: atomic additions of every active invocation, in the order of a variant (CV-020, CV-021)."""
+"""Accumulations in memory: atomic additions of every active invocation, in the order of a variant.
+
+CV-020, CV-021; of the components of vectors one by one: CV-040.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cts.drivers.emulator.instances import Instances
+from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import NEAREST, ROUNDING, TYPE_NUMBERS, Settings
 from cts.drivers.emulator.options import Options
@@ -16,6 +20,8 @@ from cts.model import ComponentType
 
 #: Rows and components within which some bugs are right.
 ROWS, COMPONENTS = 8, 4
+#: Bytes of what some bugs take for the unit of memory, and of what is smaller.
+WORD, HALF = 4, 2
 
 
 class Accumulator:
@@ -30,6 +36,8 @@ class Accumulator:
         self._options = options
         self._settings = settings
         self._bug = options.mutant
+        #: What memory held before atomic additions of components, for the bug that goes back to it.
+        self._before: dict[str, Bytes] = {}
 
     def outer_product(
         self, name: str, bases: Ints, places: Ints, component: ComponentType, a: Vector, b: Vector, active: Active
@@ -65,7 +73,40 @@ class Accumulator:
         if self._bug == v.REDUCE_SUM_TAIL_DROPPED and length > COMPONENTS:
             length = length // COMPONENTS * COMPONENTS
         places = bases[:, None] + np.arange(length) * component.size
+        if name in self._before:
+            lost = places[active][..., None] + np.arange(component.size)
+            self._memory.scatter(name, lost, 1, self._before.pop(name)[lost].astype(np.uint32))
         self._add(name, places, component, values[:, :length], active, v.OUTER_PRODUCT_ROUNDS_TO_FLOAT16)
+
+    def atomic_add(self, name: str, bases: Ints, vector: Vector, active: Active) -> None:
+        """Add each component by itself at byte addresses (invocations,) and behind (CV-040). Raises MemoryFault."""
+        component, lanes, bug = vector.component, self._lanes, self._bug
+        if bug == v.ATOMIC_ADD_PLAIN:
+            active = lanes.last_sharing(active, bases)
+        elif bug == v.ATOMIC_ADD_ELECTED:
+            active = active & (lanes.first_active(active) == np.arange(lanes.count))
+        elif bug == v.REDUCE_SUM_FORGETS_ATOMICS:
+            self._before[name] = self._memory.spaces[name].copy()
+        order = self._order(active)
+        addresses = bases[order, None] + np.arange(vector.length) * component.size
+        if bug == v.ATOMIC_ADD_LOWER_HALF and component.size == HALF:
+            addresses -= addresses % WORD
+        flat, bits = addresses.reshape(-1), vector.registers[order].reshape(-1)
+        if bug == v.ATOMIC_ADD_IN_WORKGROUP:
+            workgroup = np.repeat(lanes.workgroup[order], vector.length)
+            places, place = np.unique(flat, return_inverse=True)
+            last = np.full(len(places), -1)
+            np.maximum.at(last, place, workgroup)
+            flat, bits = flat[last[place] == workgroup], bits[last[place] == workgroup]
+        if component.is_float:
+            self._add_floats(
+                name, flat, component, without_denormals(floats_of(bits, component), component, self._settings)
+            )
+        else:
+            places, place = np.unique(flat, return_inverse=True)
+            sums = self._memory.gather(name, places, component.size)
+            np.add.at(sums, place, bits)
+            self._memory.scatter(name, places, component.size, sums)
 
     def _contributing(self, active: Active) -> Active:
         """The invocations whose values are added."""
@@ -80,21 +121,29 @@ class Accumulator:
         self, name: str, addresses: Ints, component: ComponentType, values: Floats, active: Active, other_bug: int
     ) -> None:
         """Add values (invocations, n) at byte addresses of the same shape; `other_bug` does not apply to it."""
-        order = np.flatnonzero(active)
-        if self._options.atomics == "reversed":
-            order = order[::-1]
-        elif self._options.atomics == "shuffled":
-            order = order[np.argsort(order % self._instances.per_set * 2654435761 % 65521, kind="stable")]
+        order = self._order(active)
         addresses, values = addresses[order], values[order]
         if self._options.atomics == "combined":
             addresses, values = self._combined(addresses, values, self._lanes.first[order], component)
         if self._bug == v.TRAINING_OVERWRITES:
             self._memory.scatter(name, addresses, component.size, np.zeros(addresses.shape, np.uint32))
-        size, bug = component.size, 0 if self._bug == other_bug else self._bug
-        flat, given = addresses.reshape(-1), np.ascontiguousarray(values).reshape(-1)
-        fault = accumulate(self._memory.spaces[name], flat, given, TYPE_NUMBERS[component], self._settings, bug)
+        bug = 0 if self._bug == other_bug else self._bug
+        self._add_floats(name, addresses.reshape(-1), component, np.ascontiguousarray(values).reshape(-1), bug)
+
+    def _order(self, active: Active) -> Ints:
+        """The active invocations, one after the other."""
+        order = np.flatnonzero(active)
+        if self._options.atomics == "reversed":
+            return order[::-1]
+        if self._options.atomics == "shuffled":
+            return order[np.argsort(order % self._instances.per_set * 2654435761 % 65521, kind="stable")]
+        return order
+
+    def _add_floats(self, name: str, addresses: Ints, component: ComponentType, values: Floats, bug: int = 0) -> None:
+        """Add values (n,) at byte addresses (n,), one after the other. Raises MemoryFault."""
+        fault = accumulate(self._memory.spaces[name], addresses, values, TYPE_NUMBERS[component], self._settings, bug)
         if fault != NO_FAULT:
-            raise self._memory.fault("atomic addition", name, int(flat[fault]), size)
+            raise self._memory.fault("atomic addition", name, int(addresses[fault]), component.size)
 
     def _combined(
         self, addresses: Ints, values: Floats, subgroup: Ints, component: ComponentType

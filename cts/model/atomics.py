@@ -1,0 +1,67 @@
+"""Atomic additions of cooperative vectors' components to memory."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, ClassVar
+
+from cts.model.component import ComponentType
+from cts.model.feature import Feature
+from cts.model.instruction import Accumulation, Found
+from cts.model.operand import Operand, SpecInt
+from cts.model.types import Problem
+from cts.model.vectors import VectorInstructionBase
+
+if TYPE_CHECKING:
+    from cts.model.names import Operands
+
+
+class AtomicScope(enum.Enum):
+    """Among which invocations an atomic instruction is atomic (CV-041)."""
+
+    QueueFamily = "QueueFamily"
+    Device = "Device"
+
+
+#: What a device must have to add atomically to numbers of a type in buffers (CV-042).
+ATOMIC_ADDS: dict[ComponentType, frozenset[Feature]] = {
+    ComponentType.int32: frozenset(),
+    ComponentType.uint32: frozenset(),
+    ComponentType.float32: frozenset({Feature.ATOMIC_FLOAT32_ADD}),
+    ComponentType.float16: frozenset({Feature.ATOMIC_FLOAT16_ADD}),
+}
+
+
+class VectorAtomicAdd(VectorInstructionBase, Accumulation, frozen=True):
+    """CV-040: memory gains the vector, by an atomic instruction for each component, at Relaxed order.
+
+    `offset` counts bytes, whole components. The buffer is an array of scalars of the vector's component type.
+    Floats are added by `opcode`, integers by OpAtomicIAdd.
+    """
+
+    opcode: ClassVar[str] = "OpAtomicFAddEXT"
+    refers: ClassVar[tuple[str, ...]] = ("vector",)
+    facts = ("CV-040",)
+    vector: str
+    buffer: str
+    offset: Operand = 0
+    scope: AtomicScope = AtomicScope.QueueFamily
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.needs | ({Feature.DEVICE_SCOPE} if self.scope is AtomicScope.Device else frozenset())
+
+    def typed(self, operands: Operands) -> Found:
+        """CV-040: atomic instructions take a pointer to a number of the type that they add."""
+        shape, buffer = operands.vector(self.vector), operands.buffers.get(self.buffer)
+        component = shape.component
+        if component not in ATOMIC_ADDS:
+            right = ", ".join(c.value for c in ATOMIC_ADDS)
+            yield Problem("vector", f"components {component.value}", right, "CV-040")
+        elif buffer is not None and (buffer.type is not component or buffer.components != 1):
+            elements = buffer.type.value if buffer.components == 1 else f"{buffer.components} {buffer.type.value}"
+            right = f"an array of {component.value}, as the vector's components are"
+            yield Problem("buffer", f"elements of {elements}", right, "CV-040")
+        if isinstance(shape.declared.length, SpecInt):
+            what, right = "a length by specialization", "a literal length: each component has an instruction"
+            yield Problem("vector", what, right, "CV-040")
