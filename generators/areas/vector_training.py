@@ -195,7 +195,7 @@ class _Training:
         if how == 9 and integers:
             component = choices.pick(integers)
         atomic = how >= 5 and component in addable
-        reduced = how < 8 or not atomic
+        reduced = how not in (5, 9) or not atomic
         many = reduced + atomic
         length = min(shape[0], _ATOMIC_LENGTH) if atomic else shape[0]
         room = self._room(component, iterations) // many

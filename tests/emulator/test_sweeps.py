@@ -76,6 +76,8 @@ MUTANTS = (
     "training-inactive-contribute",
     "reduce-sum-atomic-lost",
     "outer-product-atomic-lost",
+    "atomic-add-in-workgroup",
+    "reduce-sum-forgets-atomics",
     "conversion-tail-rows-dropped",
 )
 

@@ -246,3 +246,28 @@ def test_refusals(line: str, says: str) -> None:
     found = problem(Code(line, inputs, None, {"w": "half"}, globals=globals_), {"w": np.zeros(64, np.float16)})
     assert says in found
     assert line.split()[0] in found
+
+
+@pytest.mark.parametrize("layout", ["RowMajor", "ColumnMajor"])
+@pytest.mark.parametrize("atomics_first", [False, True])
+def test_outer_products_into_plain_memory_meet_atomic_additions(layout: str, atomics_first: bool) -> None:
+    """CV-041: in two workgroups; SPIR-V defines row- and column-major matrices, Vulkan's rules for cases do not."""
+    outer = f"OpCooperativeVectorOuterProductAccumulateNV %w %n0 %a %b %n{LAYOUTS[layout]} %n1 %n16"
+    add = """
+%place = OpUMod %uint %lane %n3
+%at = OpAccessChain %element_pointer %buffer_w %n0 %place
+%old = OpAtomicFAddEXT %float %at %n5 %n0 %one
+"""
+    globals_ = "%element_pointer = OpTypePointer StorageBuffer %float\n%one = OpConstant %float 1"
+    body = f"{add}{outer}" if atomics_first else f"{outer}{add}"
+    lanes = 2 * LANES
+    a, b = (np.arange(lanes * n).reshape(lanes, n).astype(np.float16) % 5 - 2 for n in (2, 3))
+    inputs, head = {"a": Vec("half", 2), "b": Vec("half", 3)}, "OpCapability AtomicFloat32AddEXT"
+    code = Code(body, inputs, None, {"w": "float"}, head=head, globals=globals_)
+    outcome = outcome_of(code, {"a": a, "b": b}, {"w": np.full(16, 10, np.float32)}, workgroups=2)
+    right = np.full(16, 10, np.float32)
+    product = np.einsum("li,lj->ij", a.astype(np.float32), b.astype(np.float32))
+    for n, line in enumerate(product if layout == "RowMajor" else product.T):
+        right[4 * n : 4 * n + len(line)] += line
+    right[:3] += [sum(lane % 3 == n for lane in range(lanes)) for n in range(3)]
+    assert contents(outcome, "w", np.float32).tolist() == right.tolist()

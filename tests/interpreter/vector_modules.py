@@ -59,6 +59,7 @@ OpExtension "SPV_NV_cooperative_vector"
 OpExtension "SPV_KHR_bfloat16"
 OpExtension "SPV_EXT_float8"
 OpExtension "SPV_EXT_replicated_composites"
+OpExtension "SPV_EXT_shader_atomic_float_add"
 """
 
 #: Numbers of interpretations and layouts (CV-002).

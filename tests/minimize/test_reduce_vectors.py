@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from cts.known import conditions
 from cts.model import (
+    AtomicScope,
     Case,
+    VectorAtomicAdd,
     VectorConstruct,
     VectorMatrixMul,
     VectorReduceSumAccumulate,
@@ -101,6 +103,33 @@ def test_parts_are_dropped() -> None:
 def test_a_sum_is_what_is_left() -> None:
     smallest = reduce(CASE, lambda case: any(isinstance(i, VectorReduceSumAccumulate) for i in case.program))
     assert [type(i).__name__ for i in smallest.program] == ["VectorConstant", "VectorReduceSumAccumulate"]
+
+
+ATOMIC = loads_case("""
+schema: 1
+name: x
+dispatch: {workgroups: [2, 1, 1], invocations: 5}
+buffers:
+  counter: {type: uint32, shape: [8], data: {fill: 7}}
+  sum: {type: float16, shape: [16], data: {fill: 1}}
+program:
+  - {op: VectorConstant, id: n, type: {component: uint32, length: 3}, value: 5}
+  - {op: VectorConstant, id: x, type: {component: float16, length: 3}, values: [1, 2, 3]}
+  - {op: VectorAtomicAdd, vector: n, buffer: counter, offset: {dynamic: 4, inv: 4, mod: 16}}
+  - {op: VectorReduceSumAccumulate, vector: x, buffer: sum}
+  - {op: VectorAtomicAdd, vector: x, buffer: sum, offset: 2, scope: Device}
+""")
+
+
+def test_every_candidate_of_atomic_additions_is_well_formed_and_smaller() -> None:
+    check_rules(ATOMIC, 5)
+
+
+def test_an_atomic_addition_is_what_is_left() -> None:
+    smallest = reduce(ATOMIC, lambda case: any(isinstance(i, VectorAtomicAdd) for i in case.program))
+    assert [type(i).__name__ for i in smallest.program] == ["VectorConstant", "VectorAtomicAdd"]
+    (addition,) = (i for i in smallest.program if isinstance(i, VectorAtomicAdd))
+    assert (addition.offset, addition.scope) == (0, AtomicScope.QueueFamily)
 
 
 def test_vectors_of_32_bytes_are_known() -> None:

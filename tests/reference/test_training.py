@@ -43,6 +43,56 @@ def test_sums_of_many_invocations_are_exact_in_any_order(component: str, offset:
     assert (contents(expected(case), "g", component) == right.astype(component)).all()
 
 
+@pytest.mark.parametrize("component", ["float16", "float32", "int32", "uint32"])
+def test_atomic_additions_of_many_invocations(component: str) -> None:
+    """CV-040: places that overlap by components, in a loop of another count for each; integers wrap."""
+    rng = np.random.default_rng(4)
+    integer = component.endswith("int32")
+    size = np.dtype(component).itemsize
+    values = rng.integers(-4, 5, (INVOCATIONS, 64 // size))
+    start = rng.integers(-4, 5, 256 // size)
+    if integer:
+        values, start = values * 900000001, start * 1000000007
+    values, start = values.astype(component), start.astype(component)
+    case = vector_case(
+        [
+            load("v", component, 5),
+            {"op": "Loop", "count": {"literal": 0, "inv": 1, "mod": 3}},
+            {
+                "op": "VectorAtomicAdd", "vector": "v", "buffer": "g",
+                "offset": {"literal": size, "inv": size, "mod": 7 * size},
+            },
+            {"op": "EndLoop"},
+        ],
+        {"x": buffer(component, values), "g": buffer(component, start)},
+        INVOCATIONS,
+    )  # fmt: skip
+    right = start.copy()
+    for n in range(INVOCATIONS):
+        for _ in range(n % 3):
+            right[(1 + n) % 7 : (1 + n) % 7 + 5] += values[n, :5]
+    assert (contents(expected(case), "g", component) == right).all()
+
+
+def test_atomic_additions_and_a_sum_add_up() -> None:
+    """CV-041."""
+    values = np.arange(INVOCATIONS * 16) % 7 - 3.0
+    case = vector_case(
+        [
+            load("v", "float32", 4),
+            {"op": "VectorAtomicAdd", "vector": "v", "buffer": "g", "offset": 4},
+            {"op": "VectorReduceSumAccumulate", "vector": "v", "buffer": "g"},
+        ],
+        {"x": buffer("float32", values), "g": buffer("float32", np.ones(6))},
+        INVOCATIONS,
+    )
+    gain = values.reshape(INVOCATIONS, 16)[:, :4].sum(axis=0)
+    right = np.ones(6)
+    right[:4] += gain
+    right[1:5] += gain
+    assert (contents(expected(case), "g", "float32") == right).all()
+
+
 def outer_case(component: str, a: Any, b: Any, condition: Any = 1, zero: bool = True) -> Any:
     m, n = 3, 5
     opaque = {"component": component, "rows": m, "cols": n, "layout": "TrainingOptimal", "offset": 64, "zero": zero}

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from cts.errors import BadInput
-from cts.model import Case
+from cts.model import Case, resolve
 from cts.reference import ORACLE
 from tests.reference.vector_cases import Parts, buffer, load, store, vector, vector_case
 
@@ -235,3 +235,84 @@ def test_accumulations_of_one_type_may_meet_and_no_others() -> None:
     assert {v.rule for v in ORACLE.violations(vector_case(program, buffers))} == {"TA-044"}
     program[3] = load("again", "float16", 8, "t", offset=0)
     assert {v.rule for v in ORACLE.violations(vector_case(program, buffers))} == {"TA-044"}
+
+
+def atomic(component: str, **changes: Any) -> Parts:
+    return {"op": "VectorAtomicAdd", "vector": component[0], "buffer": "t", **changes}
+
+
+@pytest.mark.parametrize("reduces_first", [False, True])
+def test_atomic_additions_may_meet_accumulations(reduces_first: bool) -> None:
+    """CV-041: in one dispatch of several workgroups, whichever comes first and of either scope."""
+    both: list[Parts] = [atomic("f", scope="Device"), {"op": "VectorReduceSumAccumulate", "vector": "f", "buffer": "t"}]
+    program = [load("f", "float32", 3), *(reversed(both) if reduces_first else both), atomic("f", offset=4)]
+    buffers = {"x": buffer("float32", 128), "t": buffer("float32", 64)}
+    assert ORACLE.violations(vector_case(program, buffers, dispatch={"workgroups": [2, 2, 1], "invocations": 5})) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        load("again", "float32", 2, "t", offset=0),
+        {"op": "VectorStore", "vector": "f", "buffer": "t"},
+        {"op": "VectorReduceSumAccumulate", "vector": "h", "buffer": "t"},
+    ],
+)
+@pytest.mark.parametrize("behind", [False, True])
+def test_nothing_else_may_meet_atomic_additions(other: Parts, behind: bool) -> None:
+    """TA-044: plain loads and stores, and additions of another type, even behind a barrier."""
+    loads: list[Parts] = [load("f", "float32", 2), load("h", "float16", 2, "y")]
+    rest: list[Parts] = [atomic("f"), {"op": "ControlBarrier"}, other]
+    buffers = {"x": buffer("float32", 128), "y": buffer("float16", 128), "t": buffer("float32", 64)}
+    case = vector_case([*loads, *(reversed(rest) if behind else rest)], buffers, 1)
+    assert {v.rule for v in ORACLE.violations(case)} == {"TA-044"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule", "field", "says"),
+    [
+        ({"offset": 2}, "CV-040", "offset", "a multiple of 4 bytes, the size of a component"),
+        ({"offset": {"dynamic": 8, "inv": 5}}, "CV-040", "offset", "not a multiple of 4"),
+        ({"offset": 252}, "TA-069", "offset", "256 bytes of 't'"),
+        ({"offset": 256}, "TA-069", "offset", "256 bytes of 't'"),
+    ],
+)
+def test_where_atomic_additions_go(changes: Parts, rule: str, field: str, says: str) -> None:
+    buffers = {"x": buffer("float32", 256), "t": buffer("float32", 64)}
+    case = vector_case([load("f", "float32", 3), atomic("f", **changes)], buffers)
+    found = [v for v in ORACLE.violations(case) if v.rule == rule]
+    assert [v.path for v in found] == [f"program[1].{field}"]
+    assert says in f"{found[0].what} {found[0].remedy}"
+
+
+@pytest.mark.parametrize(
+    ("component", "into", "storage", "field", "says"),
+    [
+        ("float32", "uint32", "StorageBuffer", "buffer", "elements of uint32"),
+        ("int32", "uint32", "StorageBuffer", "buffer", "an array of int32"),
+        ("int16", "int16", "StorageBuffer", "vector", "float32, float16"),
+        ("float32", "float32", "Workgroup", "buffer", "Workgroup memory"),
+    ],
+)
+def test_what_may_be_added_atomically(component: str, into: str, storage: str, field: str, says: str) -> None:
+    buffers = {"x": buffer(component, 256), "t": {**buffer(into, 64), "storage": storage}}
+    if storage == "Workgroup":
+        buffers["t"]["shape"] = [1, 64]
+    found = resolve(vector_case([load("f", component, 3), atomic("f")], buffers))[1]
+    assert [p.path for p in found] == [f"program[1].{field}"]
+    assert says in f"{found[0].what} {found[0].remedy}"
+
+
+def test_buffers_of_vectors_and_lengths_by_specialization_take_no_atomic_additions() -> None:
+    by_spec = {**vector("float32", 3), "length": {"spec": 3}}
+    constant = {"op": "VectorConstant", "id": "f", "type": by_spec, "value": 1, "replicated": True}
+    pairs = {**buffer("float32", 64), "components": 2}
+    found = resolve(vector_case([constant, atomic("f")], {"t": pairs}))[1]
+    assert [(p.path, p.rule) for p in found] == [("program[1].buffer", "CV-040"), ("program[1].vector", "CV-040")]
+    assert "elements of 2 float32" in found[0].what
+    assert "a literal length" in found[1].remedy
+
+
+def test_scopes_of_atomic_additions_have_names() -> None:
+    with pytest.raises(msgspec.ValidationError, match="Workgroup"):
+        vector_case([load("f", "float32", 3), atomic("f", scope="Workgroup")], {"x": buffer("float32", 64)})

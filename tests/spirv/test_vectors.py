@@ -166,6 +166,17 @@ def test_operands_of_training() -> None:
     assert sums[1][1] == "%c"
 
 
+def test_operands_of_atomic_additions() -> None:
+    """CV-040, CV-041, CV-042: an instruction for each component, Relaxed, at the element of its byte."""
+    found = module(training(Interpretation.float32, "literal", StorageClass.StorageBuffer, spec=False))
+    floats = [found.operands(d)[1:3] for d in found.all("OpAtomicFAddEXT")]
+    assert floats == [[1, 0]] * 3 + [[5, 0]] * 2
+    assert [found.operands(d)[1:3] for d in found.all("OpAtomicIAdd")] == [[5, 0]]
+    wanted = {"AtomicFloat32AddEXT", "AtomicFloat16AddEXT", "VulkanMemoryModelDeviceScope"}
+    assert wanted <= found.capabilities()
+    assert {"SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float16_add"} <= found.extensions()
+
+
 def test_capabilities_and_extensions() -> None:
     base = {"Shader", "VulkanMemoryModel", "CooperativeVectorNV"}
     found = module(composites(FLOAT32, "literal", spec=False))
@@ -243,6 +254,7 @@ MULTIPLY = (
         (MULTIPLY.format("y", "x"), 4, "PhysicalStorageBuffer", "bias"),
         (MULTIPLY.format("y", "x"), 1, "Workgroup", "bias"),
         ("{op: VectorReduceSumAccumulate, vector: i, buffer: x}", 1, "Workgroup", "buffer"),
+        ("{op: VectorAtomicAdd, vector: i, buffer: x}", 1, "Workgroup", "buffer"),
         ("{op: VectorConvert, id: c, vector: n, operation: UConvert, component: int32}", 1, "Workgroup", "component"),
         ("{op: VectorConvert, id: c, vector: i, operation: ConvertFToU, component: int8}", 1, "Workgroup", "component"),
         ("{op: VectorArithmetic, id: c, operation: UDiv, a: n, b: n}", 1, "StorageBuffer", "a"),

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from cts.model import (
     AnyInstruction,
+    AtomicScope,
     Branch,
     Buffer,
     Carry,
@@ -37,6 +38,7 @@ from cts.model import (
     Switch,
     SwitchMerge,
     VectorArithmetic,
+    VectorAtomicAdd,
     VectorBitcast,
     VectorConstant,
     VectorConstruct,
@@ -218,12 +220,19 @@ def training(kind: Interpretation, constness: Constness, storage: StorageClass, 
         VectorOuterProductAccumulate("b", "a", "h", s(kind), s(MatrixLayout.TrainingOptimal), 64, at(constness, 32)),
         VectorReduceSumAccumulate("a", "half", at(constness, 16)),
         VectorReduceSumAccumulate("c", "single", at(constness, 32, inv=32)),
+        VectorConstant("d", vector(FLOAT32, 3), 1),
+        VectorConstant("e", vector(FLOAT16, 2), 1),
+        VectorConstant("n", vector(ComponentType.int32, 1), -1),
+        VectorAtomicAdd("d", "single", at(constness, 36, inv=4), AtomicScope.Device),
+        VectorAtomicAdd("e", "half", at(constness, 18)),
+        VectorAtomicAdd("n", "counter", at(constness, 4)),
     )
     opaque = {
         "g": OpaqueMatrix(kind.component, 8, 6, MatrixLayout.TrainingOptimal, 0, storage, zero=True),
         "h": OpaqueMatrix(kind.component, 6, 8, MatrixLayout.TrainingOptimal, 64, storage, zero=True),
     }
-    return case(*program, opaque=opaque, half=buffer(FLOAT16, storage), single=buffer(FLOAT32, storage))
+    half, single, counter = (buffer(component, storage) for component in (FLOAT16, FLOAT32, ComponentType.int32))
+    return case(*program, opaque=opaque, half=half, single=single, counter=counter)
 
 
 def control_flow(component: ComponentType, storage: StorageClass, constness: Constness, *, spec: bool) -> Case:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 
-from cts.capabilities import Feature, MatrixSupport, MulAddSupport, VectorMulSupport
+from cts.capabilities import Feature, MatrixSupport, MulAddSupport, VectorMulSupport, required_features
 from cts.drivers.vulkan import capabilities, report
 from cts.drivers.vulkan.worker.protocol import Description, VectorRow
-from cts.model import ComponentType, Interpretation, Scope, Use
+from cts.model import ComponentType, Interpretation, Scope, Use, loads_case
 from tests.vulkan_driver.devices import LAVAPIPE, row, varied, with_rows
 
 
@@ -128,6 +130,33 @@ def test_features_of_cooperative_vectors() -> None:
         (LAVAPIPE, set()),
     ):
         assert capabilities.capabilities(description).features & wanted == expected
+
+
+def test_atomic_additions_are_asked_for_by_type_and_scope() -> None:
+    """CV-042."""
+    text = """
+schema: 1
+name: x
+dispatch: {invocations: 4}
+buffers: {sum: {type: TYPE, shape: [4], data: {fill: 0}}}
+program:
+  - {op: VectorConstant, id: a, type: {component: TYPE, length: 2}, value: 1}
+  - {op: VectorAtomicAdd, vector: a, buffer: sum, scope: SCOPE}
+"""
+    device = capabilities.capabilities(vectors())
+    by_type = {"float32": Feature.ATOMIC_FLOAT32_ADD, "float16": Feature.ATOMIC_FLOAT16_ADD, "int32": None}
+    for component, feature in by_type.items():
+        for scope in ("QueueFamily", "Device"):
+            wanted = {f for f in (feature, Feature.DEVICE_SCOPE if scope == "Device" else None) if f is not None}
+            case = loads_case(text.replace("TYPE", component).replace("SCOPE", scope))
+            assert required_features(case) - {Feature.COOPERATIVE_VECTOR} == wanted
+            bare = replace(device, features=device.features - wanted)
+            lacks = [what for what in bare.missing(case) if what.startswith("feature")]
+            assert lacks == sorted(f"feature {f.value}" for f in wanted)
+    names = [f.value for f in (Feature.ATOMIC_FLOAT32_ADD, Feature.ATOMIC_FLOAT16_ADD, Feature.DEVICE_SCOPE)]
+    for name in names:
+        found = capabilities.capabilities(with_rows(vectors(), **{n: n == name for n in names})).features
+        assert {f.value for f in found} & {*names} == {name}
 
 
 def test_the_table_names_every_row() -> None:
