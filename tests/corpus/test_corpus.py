@@ -34,7 +34,7 @@ TOPICS = {
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},
     "per_element": {"applied_twice", "body", "coordinates", "extras", "scalar_per_workgroup", "source_is_kept"},
     "block_loads": {"address", "clamp", "coordinates", "fields", "format", "program", "types", "vector", "view"},
-    "matrix_programs": {"condition", "kernel", "liveness", "loop"},
+    "matrix_programs": {"condition", "kernel", "liveness", "loop", "switch"},
 }  # fmt: skip
 
 
