@@ -259,6 +259,8 @@ def _switch(case: Case, at: int) -> Iterator[Change]:
     what = "its Default" if any(isinstance(case.program[n], Default) for n in starts) else "none of its branches"
     yield Change(f"the Switch of program[{at}] always took {what}", ("KM-023", "TA-071"), changed)
     for n, values in literals.items():
+        changed = _with(case, n, Branch(literals=(none,)))
+        yield Change(f"no literal led to program[{n}]", ("KM-023",), changed)
         if len(values) > 1:
             changed = _with(case, n, Branch(literals=values[:1]))
             yield Change(f"of the literals of program[{n}] only the first one led there", ("KM-023",), changed)

@@ -212,6 +212,11 @@ class Switch(BlockStart, frozen=True):
     selector: Operand
 
     @property
+    def explained_by(self) -> tuple[str, ...]:
+        """Which branch is taken is decided here."""
+        return (*self.facts, *self.effects)
+
+    @property
     def ending(self) -> EndSwitch:
         return EndSwitch()
 
@@ -274,7 +279,7 @@ class EndSwitch(BlockEnd, frozen=True):
 
     opcode: ClassVar[str] = "OpPhi"
     refers = ("merge",)
-    facts = ("KM-011",)
+    facts = ("KM-011", "KM-023")
     effects = ("KM-019", "TA-071")
     merge: tuple[SwitchMerge, ...] = ()
 

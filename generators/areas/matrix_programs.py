@@ -224,7 +224,7 @@ class _Flow:
         count = choices.pick(CARRIED)
         # By how many places they move, which one is another one grown (past the last: none), which one is the result.
         moved, grown, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
-        inner = choices.between(0, 9)
+        inner = choices.between(0, 11)
         inits = [replace(m, known=self.known) for m in (matrix, *(self.load(choices) for _ in range(count - 1)))]
 
         def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -236,7 +236,10 @@ class _Flow:
         return draw_loop(choices, self.kernel, inits, iteration)[result]
 
     def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: int) -> Matrix:
-        """What an iteration makes of a matrix: a sum, perhaps under a condition or in a loop of its own."""
+        """What an iteration makes of a matrix: a sum, perhaps under a condition, in a switch or a loop of its own."""
+        if inner >= 10:
+            merged = draw_switch(choices, self.kernel, lambda c: self.add(matrix, self.load(c)), matrix)
+            return merged or matrix
         if inner >= 7 and depth == 0:
             return choices.group(partial(self._loop, matrix=matrix, depth=depth + 1))
         if inner >= 4:

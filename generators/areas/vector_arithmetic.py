@@ -163,7 +163,7 @@ class _Steps:
     def _draw_loop(self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int) -> Vector:
         """A loop that carries one vector, or several, which change places, through a step in each iteration."""
         count = choices.pick(CARRIED)
-        store, guarded = choices.chance(2), choices.chance(3)
+        store, guarded = choices.chance(2), choices.between(0, 10)
         integers = not vector.component.is_float
         grown = vector
         if vector.known is not None:
@@ -176,7 +176,13 @@ class _Steps:
             def body(c: Choices) -> Vector:
                 return c.group(partial(self._draw_iteration, pool=inner, carried=carried[0], depth=depth + 1))
 
-            step = draw_if(c, self.kernel, body, lambda _: carried[0]) if guarded else body(c)
+            step: Vector | None
+            if guarded == 10:
+                step = draw_switch(c, self.kernel, body, carried[0])
+            elif guarded >= 7:
+                step = draw_if(c, self.kernel, body, lambda _: carried[0])
+            else:
+                step = body(c)
             assert step is not None
             if store:
                 self.kernel.store(c, step)

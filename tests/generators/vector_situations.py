@@ -13,6 +13,7 @@ from cts.capabilities import VectorMulSupport
 from cts.model.matrices import effective
 from cts.model.operand import factors_of, modulus_of
 from cts.oracle.expectation import Oracle
+from tests.generators.switch_situations import switch_situations
 
 _T, _O = m.ComponentType, m.VectorOperation
 #: The least normal number of float8 types.
@@ -32,25 +33,35 @@ def vector_situations(case: m.Case, oracle: Oracle) -> set[str]:
         found.add("several layers")
     if any(sum(i.input in m.references(j) for j in case.program) > 1 for i in products):
         found.add("input of VectorMatrixMul used again")
-    return found | {*_of_values(case, types, oracle)}
+    return found | {*_of_values(case, types, oracle), *switch_situations(case)}
 
 
 def _of_blocks(case: m.Case) -> Iterator[str]:
     """What only some invocations compute."""
-    around: list[m.Loop | m.If] = []
+    around: list[m.Loop | m.If | m.Switch] = []
     for i in case.program:
-        if isinstance(i, (m.Loop, m.If)):
+        if isinstance(i, (m.Loop, m.If, m.Switch)):
             around.append(i)
-        elif isinstance(i, (m.EndLoop, m.EndIf)):
+        elif isinstance(i, m.BlockEnd):
             around.pop()
         elif around:
             inner = around[-1]
-            where = "in a loop" if isinstance(inner, m.Loop) else "under a condition"
-            differs = factors_of(inner.count if isinstance(inner, m.Loop) else inner.condition).inv
+            where, decides = _around(inner)
+            differs = factors_of(decides).inv
             if isinstance(i, _ACCUMULATIONS):
                 yield f"accumulation {where}"
             if differs:
                 yield f"{type(i).__name__} {where} by invocation"
+
+
+def _around(block: m.Loop | m.If | m.Switch) -> tuple[str, m.Operand]:
+    match block:
+        case m.Loop():
+            return "in a loop", block.count
+        case m.If():
+            return "under a condition", block.condition
+        case m.Switch():
+            return "in a switch", block.selector
 
 
 def _of_values(case: m.Case, types: Any, oracle: Oracle) -> Iterator[str]:

@@ -115,7 +115,7 @@ MALFORMED = {
     ),
     "a default from a branch": (put(9, LINES[9].replace("three", "four"), instead=1), "'four' is not visible here"),
     "a matrix of a branch behind it": (
-        LINES[-1].replace("matrix: r", "matrix: four").join(["\n".join(LINES[:-1]) + "\n", ""]),
+        put(10, LINES[10].replace("matrix: r", "matrix: four"), instead=1),
         "'four' is not visible here",
     ),
     "a barrier in a branch": (put(4, "op: ControlBarrier"), "a barrier under a condition"),

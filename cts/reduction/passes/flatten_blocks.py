@@ -1,6 +1,4 @@
-"""A loop or an exit of one is gone, a loop is done once, a condition or switch has one branch, or fewer; or less is
-carried or merged.
-"""
+"""A loop or exit is gone, a loop is done once, a condition or switch has fewer arms; or less is carried or merged."""
 
 from __future__ import annotations
 
