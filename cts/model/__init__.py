@@ -31,10 +31,12 @@ from cts.model.functions import (
     DecodeVector,
     Extra,
     PerElement,
+    Table,
     block_alignment,
     block_offsets,
     body_of,
     returns_of,
+    tables_of,
 )
 from cts.model.instruction import (
     Accumulation,
@@ -174,7 +176,8 @@ __all__ = [
     "Operand", "Order", "PerElement", "Pointer", "PointerInstruction", "PointerSelect", "PointerType", "Problem",
     "Product", "Random", "RandomBits", "ReduceMode", "Scalar", "ScalarType", "Scope", "Setter", "SizeBy", "SpecBool",
     "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope", "SpecUse",
-    "StorageClass", "Store", "StridedInstruction", "TensorInstruction", "TensorLayout", "TensorLayoutSetBlockSize",
+    "StorageClass", "Store", "StridedInstruction", "Table", "TensorInstruction", "TensorLayout",
+    "TensorLayoutSetBlockSize",
     "TensorLayoutSetClampValue", "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView",
     "TensorViewSetClip", "TensorViewSetDimension", "TensorViewSetStride", "Through", "TrainingInstruction", "Use",
     "VectorArithmetic", "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert",
@@ -186,5 +189,5 @@ __all__ = [
     "encode", "exits_of", "factors_of", "guard_pattern", "initial_bits", "initial_memory", "interpretation_of",
     "layout_of",
     "load_case", "loads_case", "modulus_of", "mul_add_types", "number_of", "references", "renamed", "resolve",
-    "returns_of", "types_of",
+    "returns_of", "tables_of", "types_of",
 ]  # fmt: skip
