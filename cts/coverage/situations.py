@@ -45,6 +45,7 @@ from cts.model import (
     Walk,
     WorkgroupShape,
     factors_of,
+    tables_of,
     types_of,
 )
 from cts.model.operand import Scalar
@@ -107,6 +108,8 @@ def _of_case(context: _Context) -> Iterator[str]:
             yield "VK-043"
     for function in case.functions.values():
         yield from _of_function(function)
+        if tables_of(function):
+            yield "CM-032"
     yield from _of_modes(context)
     yield from of_vectors(case, context.types)
     yield from of_conversions(case)

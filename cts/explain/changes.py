@@ -6,8 +6,9 @@ changed case is valid is for the caller to say.
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from msgspec import structs
 from cts.explain.alternatives import Alternatives, alternatives
 from cts.model import (
     Accumulation,
+    AnyFunction,
     AnyInstruction,
     BlockEnd,
     BlockStart,
@@ -23,6 +25,8 @@ from cts.model import (
     Break,
     Case,
     Continue,
+    Decode,
+    DecodeVector,
     Default,
     EndIf,
     EndLoop,
@@ -34,6 +38,7 @@ from cts.model import (
     MatrixNull,
     MatrixShape,
     MatrixTranspose,
+    PerElement,
     PointerInstruction,
     Scalar,
     Setter,
@@ -45,6 +50,7 @@ from cts.model import (
     exits_of,
     references,
     renamed,
+    tables_of,
     types_of,
 )
 from cts.model.instructions import defined_ids
@@ -222,6 +228,38 @@ def _bodies(case: Case, index: int) -> Iterator[Change]:
         if any(bodies[n] != f.body for n, f in functions.items()):
             changed = {n: structs.replace(f, body=bodies[n]) for n, f in functions.items()}
             yield Change(what, facts, structs.replace(case, functions={**case.functions, **changed}))
+    if any(tables_of(f) for f in functions.values()):
+        for what, others in _table_bodies(functions):
+            if others != functions:
+                yield Change(what, ("CM-032",), structs.replace(case, functions={**case.functions, **others}))
+
+
+def _table_bodies(functions: dict[str, AnyFunction]) -> Iterator[tuple[str, dict[str, AnyFunction]]]:
+    """What was read from tables: their first elements, elements of rows for columns, other tables (CM-032)."""
+    indices: tuple[tuple[str, Callable[[str], str]], ...] = (
+        ("tables were read at index 0", lambda index: "0"),
+        ("row and col had changed places in indices of tables", lambda i: _replaced(i, {"row": "col", "col": "row"})),
+    )
+    for what, change in indices:
+        yield what, {n: structs.replace(f, body=_indexed(f, change)) for n, f in functions.items()}
+    first = {
+        n: structs.replace(f, tables=tuple(structs.replace(t, buffer=f.tables[0].buffer) for t in f.tables))
+        for n, f in functions.items()
+        if isinstance(f, (Decode, DecodeVector, PerElement))
+        and len(f.tables) > 1
+        and len({t.type for t in f.tables}) == 1
+    }
+    yield "every table was the first one", {**functions, **first}
+
+
+def _indexed(function: AnyFunction, change: Callable[[str], str]) -> str:
+    """The function's body with other indices of its tables."""
+    names = {table.name for table in tables_of(function)}
+    tree = ast.parse(function.body)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in names:
+            node.slice = ast.parse(change(ast.unparse(node.slice)), mode="eval").body
+    return ast.unparse(tree) if names else function.body
 
 
 def _replaced(body: str, names: dict[str, str]) -> str:

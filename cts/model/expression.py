@@ -12,7 +12,7 @@ converts, `as_uint16(x)` keeps the bits, and a number takes the type of the othe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -67,6 +67,15 @@ class Member:
     type: ValueType
     name: str
     index: Expression | None
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """`table[index]`: an element of a buffer. An index outside it is undefined (TA-069)."""
+
+    type: ValueType
+    table: str
+    index: Expression
 
 
 @dataclass(frozen=True)
@@ -131,7 +140,9 @@ class Lookup:
     bits: tuple[int, ...]
 
 
-Expression: TypeAlias = Number | Name | Coordinate | Member | Unary | Binary | Select | Convert | Bitcast | Lookup
+Expression: TypeAlias = (
+    Number | Name | Coordinate | Member | Indexed | Unary | Binary | Select | Convert | Bitcast | Lookup
+)
 
 
 @dataclass(frozen=True)
@@ -147,10 +158,12 @@ class Environment:
     """What a body may refer to.
 
     `members` maps a block's fields to type and array length (None: no array); `coordinates` is the
-    type of the elements of blockCoord and coordInBlock, of which there are `dim`.
+    type of the elements of blockCoord and coordInBlock, of which there are `dim`. `tables` maps tables to the
+    type of their elements.
     """
 
     parameters: Mapping[str, ComponentType]
     members: Mapping[str, tuple[ComponentType, int | None]] | None = None
     dim: int = 0
     coordinates: ComponentType = ComponentType.uint32
+    tables: Mapping[str, ComponentType] = field(default_factory=dict)

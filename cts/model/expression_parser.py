@@ -21,6 +21,7 @@ from cts.model.expression import (
     Environment,
     Expression,
     ExpressionError,
+    Indexed,
     Lookup,
     Member,
     Name,
@@ -53,7 +54,7 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
     for line in lines[:-1]:
         match line:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                if name in typing.names or name in RESERVED:
+                if name in typing.names or name in RESERVED or name in environment.tables:
                     raise ExpressionError(f"{name!r} already has a meaning", "a fresh name for every assignment")
                 expression = typing.typed(value)
                 assignments.append((name, expression))
@@ -149,6 +150,8 @@ class _Typing:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if value is not True:
                 return self._number(node, wanted)
             case ast.Name(id=name):
+                if name in self.environment.tables:
+                    raise ExpressionError(f"{name!r} is a table", f"an element of it: {name}[index]")
                 if name not in self.names:
                     raise ExpressionError(f"{name!r} is not defined", f"one of {', '.join(sorted(self.names))}")
                 return Name(self.names[name], name)
@@ -263,9 +266,14 @@ class _Typing:
                 return self._member(name, None, ast.unparse(node))
             case ast.Subscript(value=ast.Attribute(value=ast.Name(id="block"), attr=name), slice=index):
                 return self._member(name, index, ast.unparse(node))
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if name in self.environment.tables:
+                typed_index = self.typed(index, ComponentType.uint32)
+                self._require_index(typed_index, ast.unparse(node))
+                return Indexed(self.environment.tables[name], name, typed_index)
+        tables = "".join(f", {name}[index]" for name in sorted(self.environment.tables))
         raise ExpressionError(
             f"`{ast.unparse(node)}` cannot be accessed",
-            "block.field, block.field[index], blockCoord[0], coordInBlock[0]",
+            f"block.field, block.field[index], blockCoord[0], coordInBlock[0]{tables}",
         )
 
     def _member(self, name: str, index: ast.expr | None, where: str) -> Expression:

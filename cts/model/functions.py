@@ -30,6 +30,14 @@ class BlockField(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     count: Annotated[int, Meta(ge=1, le=4096)] | None = None
 
 
+class Table(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A buffer that a body reads as `name[index]`, in elements of `type`; no instruction may write it (CM-032)."""
+
+    name: Identifier
+    type: ComponentType
+    buffer: str
+
+
 class Decode(Function, frozen=True):
     """A DecodeFunc (DV-011): parameters `block`, `blockCoord[d]` and `coordInBlock[d]`, d < `dim`.
 
@@ -41,6 +49,7 @@ class Decode(Function, frozen=True):
     block: tuple[BlockField, ...]
     body: str
     coords: Coordinates = "uint32"
+    tables: tuple[Table, ...] = ()
 
 
 class DecodeVector(Function, frozen=True):
@@ -55,6 +64,7 @@ class DecodeVector(Function, frozen=True):
     block: tuple[BlockField, ...]
     body: str
     coords: Coordinates = "uint32"
+    tables: tuple[Table, ...] = ()
 
 
 class Combine(Function, frozen=True):
@@ -83,6 +93,7 @@ class PerElement(Function, frozen=True):
     body: str
     extras: tuple[Extra, ...] = ()
     coords: Coordinates = "uint32"
+    tables: tuple[Table, ...] = ()
 
 
 class Component(Function, frozen=True):
@@ -100,21 +111,28 @@ def returns_of(function: AnyFunction) -> ComponentType:
     return function.returns if isinstance(function, (Decode, DecodeVector)) else function.type
 
 
+def tables_of(function: AnyFunction) -> tuple[Table, ...]:
+    """The buffers that a function's body reads."""
+    return function.tables if isinstance(function, (Decode, DecodeVector, PerElement)) else ()
+
+
 def environment_of(function: AnyFunction) -> Environment:
     """The names a function's body may use, and their types."""
+    tables = {t.name: t.type for t in tables_of(function)}
     match function:
         case Decode() | DecodeVector():
             coords = ComponentType(function.coords)
             lane = {"lane": coords} if isinstance(function, DecodeVector) else {}
             members = {f.name: (f.type, f.count) for f in function.block}
-            return Environment(lane, members, function.dim, coords)
+            return Environment(lane, members, function.dim, coords, tables)
         case Combine(type=t):
             return Environment({"x": t, "y": t})
         case Component(type=t):
             return Environment({"value": t})
         case PerElement(type=t, extras=extras):
             coords = ComponentType(function.coords)
-            return Environment({"row": coords, "col": coords, "value": t, **{e.name: e.type or t for e in extras}})
+            parameters = {"row": coords, "col": coords, "value": t, **{e.name: e.type or t for e in extras}}
+            return Environment(parameters, tables=tables)
 
 
 @lru_cache(maxsize=4096)
@@ -126,7 +144,15 @@ def body_of(function: AnyFunction) -> Body:
             raise ExpressionError("two parameters have one name", "a name of its own for every extra")
         for name in sorted(RESERVED & set(environment.parameters)):
             raise ExpressionError(f"{name!r} already has a meaning", "another name for the extra")
+    _require_names(tables_of(function), environment)
     return parse(function.body, environment, returns_of(function))
+
+
+def _require_names(tables: tuple[Table, ...], environment: Environment) -> None:
+    if len(environment.tables) != len(tables):
+        raise ExpressionError("two tables have one name", "a name of its own for every table")
+    for name in sorted(set(environment.tables) & (RESERVED | set(environment.parameters))):
+        raise ExpressionError(f"{name!r} already has a meaning", "another name for the table")
 
 
 def block_offsets(block: tuple[BlockField, ...]) -> tuple[dict[str, int], int]:

@@ -65,6 +65,11 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         return self.needs
 
     @property
+    def writes(self) -> str | None:
+        """The buffer, pointer or opaque matrix that the instruction writes or adds to."""
+        return None
+
+    @property
     def exercised(self) -> tuple[str, ...]:
         """The facts that the instruction exercises with its fields as they are, whatever the types of its operands."""
         return (*self.facts, *self.exercises)
@@ -140,6 +145,10 @@ class Store(Instruction, frozen=True):
     """A kind: writes a result to memory at `buffer`."""
 
     @property
+    def writes(self) -> str | None:
+        return str(getattr(self, "buffer"))  # noqa: B009
+
+    @property
     def stored(self) -> str:
         """The id of what is written."""
         raise NotImplementedError
@@ -159,7 +168,11 @@ class Product(Computation, frozen=True):
 
 
 class Accumulation(Instruction, frozen=True):
-    """A kind: adds to memory, atomically (CV-037)."""
+    """A kind: adds to memory, atomically (CV-037), at `buffer` or `matrix`."""
+
+    @property
+    def writes(self) -> str | None:
+        return str(getattr(self, "buffer", None) or getattr(self, "matrix"))  # noqa: B009
 
 
 class BlockStart(Instruction, frozen=True):

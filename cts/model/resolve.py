@@ -11,7 +11,7 @@ from cts.model.case import Case
 from cts.model.control import BranchStart, EndSwitch, Loop, Switch
 from cts.model.expression import ExpressionError
 from cts.model.float_modes import float_mode_problems
-from cts.model.functions import Decode, DecodeVector, block_offsets, body_of
+from cts.model.functions import Decode, DecodeVector, block_offsets, body_of, tables_of
 from cts.model.instruction import Instruction
 from cts.model.instructions import MatrixInstruction
 from cts.model.names import Names, nearest
@@ -58,6 +58,7 @@ def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
     for i, instruction in enumerate(case.program[:MAX_INSTRUCTIONS]):
         own = (*_place_problems(instruction, names), *_factor_problems(instruction, names), *instruction.check(names))
         problems += (replace(p, path=f"program[{i}].{p.path}".rstrip(".")) for p in own)
+    problems += _table_problems(names)
     if names.open:
         what = f"{type(names.open[-1]).__name__} is not closed"
         problems.append(Problem("program", what, "EndLoop after Loop, EndIf after If, EndSwitch after Switch"))
@@ -164,6 +165,28 @@ def _place_problems(instruction: Instruction, names: Names) -> Iterator[Problem]
     if outside and not isinstance(instruction, (BranchStart, EndSwitch)):
         what = f"{type(instruction).__name__} right behind a Switch"
         yield Problem("", what, "a Branch or Default first: a Switch has instructions in its branches alone")
+
+
+def _table_problems(names: Names) -> Iterator[Problem]:
+    """Buffers that callbacks read: of scalars of the table's type, and written by nothing (CM-032, TA-044)."""
+    case = names.case
+    stored = {names.buffer_of(name) for i in case.program if (name := i.writes) is not None}
+    stored |= {conversion.destination.of for conversion in case.conversions}
+    for function_name, function in case.functions.items():
+        for n, table in enumerate(tables_of(function)):
+            path, buffer = f"functions.{function_name}.tables[{n}]", case.buffers.get(table.buffer)
+            if buffer is None:
+                yield replace(names.no_buffer("buffer", table.buffer), path=f"{path}.buffer")
+            elif (buffer.type, buffer.components) != (table.type, 1):
+                what = f"{table.buffer!r} holds {buffer.type.value}" + " vectors" * (buffer.components > 1)
+                yield Problem(f"{path}.type", what, f"a buffer of scalars of type {table.type.value}", "CM-032")
+            elif buffer.storage is StorageClass.Workgroup:
+                yield Problem(
+                    f"{path}.buffer", f"{table.buffer!r} is in Workgroup memory", "a storage buffer", "CM-032"
+                )
+            elif table.buffer in stored:
+                what = f"{table.buffer!r} is written by the program"
+                yield Problem(f"{path}.buffer", what, "a buffer that nothing writes", "TA-044")
 
 
 def _factor_problems(instruction: Instruction, names: Names) -> Iterator[Problem]:

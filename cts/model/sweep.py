@@ -14,17 +14,14 @@ import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.memory import GUARD_BYTES, guard_pattern
-from cts.model.atomics import VectorAtomicAdd
 from cts.model.buffer import Data, initial_bits
 from cts.model.case import Case
 from cts.model.component import Bits
 from cts.model.delivery import dynamics
-from cts.model.instruction import Store
 from cts.model.instructions import AnyInstruction
 from cts.model.operand import Scalar, SpecNumber
 from cts.model.resolve import types_of
 from cts.model.types import PointerType
-from cts.model.vector_products import VectorOuterProductAccumulate, VectorReduceSumAccumulate
 
 Words: TypeAlias = npt.NDArray[np.uint32]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -169,11 +166,9 @@ def written(case: Case) -> tuple[str, ...]:
     """The buffers that a well-formed case stores, accumulates or converts to, in the order of the case."""
     types, names = types_of(case), {conversion.destination.of for conversion in case.conversions}
     for instruction in case.program:
-        if isinstance(instruction, Store | VectorReduceSumAccumulate | VectorAtomicAdd):
-            pointer = types.get(instruction.buffer)
-            names.add(pointer.buffer if isinstance(pointer, PointerType) else instruction.buffer)
-        elif isinstance(instruction, VectorOuterProductAccumulate):
-            names.add(instruction.matrix)
+        if (name := instruction.writes) is not None:
+            pointer = types.get(name)
+            names.add(pointer.buffer if isinstance(pointer, PointerType) else name)
     return tuple(name for name in case.buffers if name in names)
 
 

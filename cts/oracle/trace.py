@@ -105,6 +105,7 @@ class StepKind(enum.Enum):
     BODY_CONVERSION = "body-conversion"
     BODY_LOOKUP = "body-lookup"
     BODY_FIELD = "body-field"
+    TABLE_ELEMENT = "table-element"
     BODY_COORDINATE = "body-coordinate"
 
     # Training.

@@ -8,7 +8,17 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from cts.model import AnyInstruction, Buffer, Case, Dispatch, MatrixReduce, MatrixType, WorkgroupShape, references
+from cts.model import (
+    AnyInstruction,
+    Buffer,
+    Case,
+    Dispatch,
+    MatrixReduce,
+    MatrixType,
+    WorkgroupShape,
+    references,
+    tables_of,
+)
 from cts.reduction.cost import size
 
 Program: TypeAlias = tuple[AnyInstruction, ...]
@@ -34,6 +44,7 @@ def remove_unused(case: Case, program: Program) -> Case:
             used.update(references(instruction))
             for field in ("buffer", "matrix", "bias", "combine", "function", "decode", "decode_vector"):
                 used.update(filter(None, (getattr(instruction, field, None),)))
+    used.update(t.buffer for name, function in case.functions.items() if name in used for t in tables_of(function))
     return structs.replace(
         case,
         program=tuple(reversed(kept)),

@@ -10,6 +10,7 @@ import numpy as np
 
 from cts.drivers.emulator import vm
 from cts.drivers.emulator.matrices.state import Ints
+from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.numbers import BOOL, FLOAT16, FLOAT32, TYPE_NUMBERS, UINT8
 from cts.model import (
@@ -22,6 +23,7 @@ from cts.model import (
     PerElement,
     block_offsets,
     body_of,
+    tables_of,
 )
 from cts.model import expression as e
 
@@ -109,6 +111,10 @@ class _Writer:
                 self.rows.append((vm.COORDINATE, t, dimension, int(array == "coordInBlock")))
             case e.Member(name=name, index=index):
                 self._member(t, name, index)
+            case e.Indexed(table=table, index=index):
+                names = [known.name for known in tables_of(self.function)]
+                self._index(index)
+                self.rows.append((vm.ENTRY, t, names.index(table), 0))
             case e.Unary(operation=operation, a=a):
                 self.write(a)
                 self.rows.append((_UNARY[operation], t, 0, 0))
@@ -134,6 +140,16 @@ class _Writer:
                 self.write(index)
                 self.rows.append((vm.LOOKUP, t, len(self.table), len(values)))
                 self.table += values
+
+    def _index(self, index: e.Expression) -> None:
+        """The index of a table's element."""
+        start = len(self.rows)
+        self.write(index)
+        if self.bug == c.TABLE_INDEX_SWAPPED and isinstance(self.function, PerElement):
+            swapped = {0: 1, 1: 0}
+            self.rows[start:] = [
+                (o, t, swapped.get(a, a), b) if o == vm.PARAMETER else (o, t, a, b) for o, t, a, b in self.rows[start:]
+            ]
 
     def _member(self, t: int, name: str, index: e.Expression | None) -> None:
         assert isinstance(self.function, (Decode, DecodeVector))

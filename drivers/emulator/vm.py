@@ -14,6 +14,7 @@ import numpy.typing as npt
 from cts.drivers.emulator.jit import device, kernel
 from cts.drivers.emulator.matrices.memory import Bytes, Registers, inside, read
 from cts.drivers.emulator.matrices.state import Ints
+from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.number_bugs import absolute, converted, negated, product_of, sum_of
@@ -56,6 +57,8 @@ Floats = npt.NDArray[np.float64]
 PARAMETER, NUMBER, LOCAL, COORDINATE, MEMBER = range(5)
 # Pops into the a-th local.
 KEEP = 5
+# Replaces an index on top by the element of the a-th table there.
+ENTRY = 33
 # Replaces the top. For conversions b is the source's type, and a is 1 where they saturate; a lookup takes one of
 # the b elements of the table from a on.
 CONVERT, BITCAST, LOOKUP, NEGATE, INVERT, NOT, ABSOLUTE, EXPONENTIAL = range(6, 14)
@@ -311,7 +314,7 @@ def convert(
 
 @kernel(
     "int64(int64[:,::1], int64[::1], int64[::1], uint32[:,::1], float64[:,::1], uint8[::1], int64[::1],"
-    " int64[:,:,::1], int64, uint32[::1], float64[::1])"
+    " int64[:,:,::1], uint8[::1], int64[:,::1], int64, uint32[::1], float64[::1])"
 )
 def call(
     code: Code,
@@ -322,6 +325,8 @@ def call(
     memory: Bytes,
     blocks: Ints,
     coordinates: Ints,
+    tables: Bytes,
+    origins: Ints,
     bug: int,
     result: Registers,
     wide_result: Floats,
@@ -330,12 +335,15 @@ def call(
 
     `parameters` (count, n) are bit patterns; `wide` (count, n) are their values before rounding, NaN for
     those that have no other value; (0, 0) where none has. Decode functions also get `memory`, the byte
-    of each element's block (n,), and blockCoord and coordInBlock (n, 2, rank). Results are bit patterns
+    of each element's block (n,), and blockCoord and coordInBlock (n, 2, rank). `tables` holds the memory of the
+    buffers that are read as tables, `origins` (tables, n) the byte of each one's first element there, for each element
+    of the matrix. Results are bit patterns
     (n,), and their values before rounding where `wide_result` is (n,). Returns NO_FAULT, or the element
     whose access was outside.
     """
     ints, floats = np.zeros(256, np.int64), np.zeros(256, np.float64)
     local_ints, local_floats = np.zeros(256, np.int64), np.zeros(256, np.float64)
+    first = np.zeros(code.shape[0], np.int64)
     t = 0
     for n in range(result.shape[0]):
         size = 0
@@ -367,6 +375,17 @@ def call(
                 if bug == m.DECODE_BYTES_UNSIGNED and t == INT8:
                     ints[size] &= 0xFF
                 size += 1
+            elif operation == ENTRY:
+                index, width = ints[size - 1], width_of(t) // 8
+                if n == 0:
+                    first[step] = index
+                elif bug == c.TABLE_INDEX_UNIFORM:
+                    index = first[step]
+                table_number = 0 if bug == c.TABLE_ALWAYS_FIRST else a
+                address = origins[table_number, n] + index * (4 if bug == c.TABLE_STRIDE_WORDS else width)
+                if not inside(tables, address, width):
+                    return n
+                push(read(tables, address, width), t, ints, floats, size - 1, bug)
             elif operation == KEEP:
                 size -= 1
                 local_ints[a], local_floats[a] = ints[size], floats[size]

@@ -18,6 +18,7 @@ from cts.generators.build.value_ranges import UNBOUNDED, Known, settled
 from cts.generators.parts.blocks import draw_fields, draw_memory, field_terms, reread
 from cts.generators.parts.expressions import Term, draw_body
 from cts.generators.parts.formats import FORMATTED, Format, formats_for
+from cts.generators.parts.tables import Index, draw_tables
 from cts.generators.parts.tensor_loads import Decoding, Memory, draw_block_load, sketch_for_blocks, stretched
 from cts.model import Case, ComponentType, Decode, DecodeVector, block_offsets
 from cts.model.functions import Coordinates
@@ -143,8 +144,12 @@ def _draw_expression(
         terms += [Term(f"blockCoord[{d}]", integer, Known(0, 1 << 14))] * (dim if d == sketch.long else 1)
     if not counts_blocks:
         terms = [*field_terms(fields, f"coordInBlock[{dim - 1}]", special=kernel.ieee), *terms]
-    body = draw_body(choices, component, terms, inexact=False)
-    decode = Decode(returns=component, dim=dim, block=fields, body=body.text, coords=coords)
+    indices = [] if counts_blocks else [Index(f"coordInBlock[{d}]", integer, block[d] - 1) for d in range(dim)]
+    indices += [Index(f"blockCoord[{d}]", integer, 1 << 14) for d in range(dim)]
+    tables = draw_tables(choices, kernel, pointees, indices)
+    body = draw_body(choices, component, [*terms, *tables.terms], inexact=False)
+    read = tables.used(body.text)
+    decode = Decode(returns=component, dim=dim, block=fields, body=body.text, coords=coords, tables=read)
     memory = Memory(*draw_memory(choices, fields, pointees, special=kernel.ieee))
     vector = _draw_vector(choices, kernel, decode, block, body.known)
     return Decoding(block, decode, vector, block_offsets(fields)[1], body.known), memory
@@ -171,4 +176,5 @@ def _draw_vector(
         block=fields,
         body=body,
         coords=decode.coords,
+        tables=decode.tables,
     )

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
-from cts.model import Accumulation, AnyInstruction, Dispatch, Scalar, SizeBy, Store, WorkgroupShape
+from cts.model import AnyInstruction, Dispatch, Scalar, SizeBy, Store, WorkgroupShape
 
 #: The extents in y and z that every Vulkan device has.
 _MAX_Y, _MAX_Z = 128, 64
@@ -47,7 +47,7 @@ def by_coordinates(choices: Choices, program: Sequence[AnyInstruction], dispatch
 
 
 def _writes(instruction: AnyInstruction) -> bool:
-    return isinstance(instruction, (Store, Accumulation))
+    return instruction.writes is not None
 
 
 def _writes_nothing(instruction: AnyInstruction) -> bool:

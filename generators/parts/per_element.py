@@ -10,6 +10,7 @@ from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.specials import draw_numbers
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.expressions import Term, draw_body
+from cts.generators.parts.tables import Index, draw_tables
 from cts.model import ComponentType, Extra, MatrixPerElement, PerElement
 from cts.model.component import Number
 
@@ -18,7 +19,7 @@ _SCALARS: tuple[int, ...] = (2, 3, 1, 7, 0, 11, 100, 5)
 
 
 def draw_per_element(choices: Choices, kernel: Kernel, matrix: Matrix, scalars: Sequence[ComponentType]) -> Matrix:
-    """A random function of row, column, value and perhaps extra operands (CM-030)."""
+    """A random function of row, column, value and perhaps extra operands (CM-030) and tables (CM-032)."""
     signed = choices.chance(4)
     coords: ComponentType = ComponentType.int32 if signed else ComponentType.uint32
     kinds = [choices.record(9, len(scalars) - 1, len(_SCALARS) - 1) for _ in range(choices.pick((0, 0, 1, 1, 2, 2, 3)))]
@@ -38,16 +39,25 @@ def draw_per_element(choices: Choices, kernel: Kernel, matrix: Matrix, scalars: 
             # Drivers may get any value at run time: what the body may do with it follows from this one.
             terms.append(Term(name, component, known))
             values.append(kernel.constness.component(number))
+    indices = [Index("row", coords, matrix.rows - 1), Index("col", coords, matrix.cols - 1)]
+    tables = draw_tables(choices, kernel, scalars, indices)
     parameters = [
         Term("value", matrix.component, matrix.known),
         Term("row", coords, Known(0, matrix.rows - 1)),
         Term("col", coords, Known(0, matrix.cols - 1)),
         *terms,
+        *tables.terms,
     ]
     body = draw_body(choices, matrix.component, parameters)
     function = kernel.function(
         "f",
-        PerElement(type=matrix.component, body=body.text, extras=tuple(extras), coords="int32" if signed else "uint32"),
+        PerElement(
+            type=matrix.component,
+            body=body.text,
+            extras=tuple(extras),
+            coords="int32" if signed else "uint32",
+            tables=tables.used(body.text),
+        ),
     )
     name = kernel.name("p")
     kernel.program.emit(

@@ -26,6 +26,7 @@ from cts.model import (
     PerElement,
     SpecNumber,
     Store,
+    Table,
     VectorAtomicAdd,
     VectorExtract,
     VectorInsert,
@@ -72,10 +73,14 @@ def execute(case: Case, parameter_sets: U32) -> Execution:
 
 @dataclass
 class Recording:
-    """The results defined last, by number of the step and name, and what each step read besides, by field path."""
+    """The results defined last, by number of the step and name, and what each step read besides, by field path.
+
+    `tables` are the indices at which each step's functions read tables.
+    """
 
     values: dict[tuple[int, str], Value] = field(default_factory=dict)
     read: dict[int, dict[str, Value]] = field(default_factory=dict)
+    tables: dict[int, list[tuple[Table, Value]]] = field(default_factory=dict)
     most: int = 512
 
     def add(self, number: int, name: str, value: Value) -> None:
@@ -84,6 +89,7 @@ class Recording:
             oldest = next(iter(self.values))
             del self.values[oldest]
             self.read.pop(oldest[0], None)
+            self.tables.pop(oldest[0], None)
 
 
 def run(
@@ -188,7 +194,11 @@ class _Machine:
         scalars = dict(self._scalars(step, instruction))
         if self.recording is not None:
             self.recording.read[self.number] = scalars
-        operation = Operation(self.case, self.values, self.shapes, scalars, self.floats, self.next_group)
+        operation = Operation(
+            self.case, self.values, self.shapes, scalars, self.floats, self.next_group, self.result.memories
+        )
+        if self.recording is not None:
+            self.recording.tables[self.number] = operation.read
         name: str = instruction.id  # type: ignore[attr-defined]
         vector = isinstance(instruction, VectorInstruction)
         value = computed_vector(instruction, operation) if vector else computed(instruction, operation)
@@ -276,7 +286,11 @@ class _Machine:
         vector = None if instruction.decode_vector is None else functions[instruction.decode_vector]
         assert isinstance(decode, Decode) and (vector is None or isinstance(vector, DecodeVector))
         watch = Watch()
-        value = decoded(decode, vector, Decoding(access, self.result.memories[access.buffer], self.floats, watch))
+        memories = self.result.memories
+        decoding = Decoding(access, memories[access.buffer], self.floats, watch, memories)
+        if self.recording is not None:
+            self.recording.tables[self.number] = decoding.read
+        value = decoded(decode, vector, decoding)
         self._report(step, watch, instruction.id)
         return value
 

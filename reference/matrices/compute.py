@@ -30,13 +30,16 @@ from cts.model import (
     MatrixTranspose,
     MulAddOperand,
     PerElement,
+    Table,
     body_of,
     mul_add_types,
 )
 from cts.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Shape
+from cts.reference.common.memory import Memory
 from cts.reference.matrices.products import multiplied_floats, multiplied_integers
 from cts.reference.matrices.reductions import Reduction, filled, reduced
+from cts.reference.matrices.tables import tables
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.expression import Arguments, call
 from cts.reference.numeric.floats import Floats
@@ -53,7 +56,8 @@ class Operation:
 
     `values` are the matrices, vectors and scalars so far, (sets, instances, rows, cols) or with extents
     of 1; `scalars` the instruction's own component values and what it reads, by field path;
-    `first_group` a number that no group of equals has yet.
+    `first_group` a number that no group of equals has yet; `memories` the buffers as they are now. What
+    functions `read` from tables is kept: the indices of elements.
     """
 
     case: Case
@@ -62,6 +66,8 @@ class Operation:
     scalars: Mapping[str, Value]
     floats: Floats
     first_group: int
+    memories: Mapping[str, Memory]
+    read: list[tuple[Table, Value]] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
 
     def full(self, name: str) -> Value:
@@ -235,8 +241,11 @@ def passed(value: Value, ieee: bool = False) -> Value:
 def _called(
     function: PerElement | Component, names: Mapping[str, Value], operation: Operation, shape: MatrixShape
 ) -> Value:
-    result = call(body_of(function), Arguments(names), operation.floats, operation.watch)
-    lead = np.broadcast_shapes(*(v.shape[:-2] for v in names.values() if len(v.shape) == 4))
+    ieee = operation.floats.ieee
+    entry = tables(function, operation.memories, operation.watch, lambda value: passed(value, ieee), operation.read)
+    result = call(body_of(function), Arguments(names, entry=entry), operation.floats, operation.watch)
+    shapes = (v.shape for v in (*names.values(), result))
+    lead = np.broadcast_shapes(*(shape[:-2] for shape in shapes if len(shape) == 4))
     return result.broadcast((*lead, shape.rows, shape.cols))
 
 

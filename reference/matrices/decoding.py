@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from cts.model import BlockField, ComponentType, Decode, DecodeVector, block_offsets, body_of
+from cts.model import BlockField, ComponentType, Decode, DecodeVector, Table, block_offsets, body_of
 from cts.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Access, Blocks
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
+from cts.reference.matrices.tables import tables
 from cts.reference.numeric.arrays import I64
 from cts.reference.numeric.expression import Arguments, call, hull
 from cts.reference.numeric.floats import Floats
@@ -22,12 +24,17 @@ _ANY_NAN = "a NaN that a function gives has any bits (NU-014)"
 
 @dataclass(frozen=True)
 class Decoding:
-    """A load's blocks: what to decode, and with what arithmetic."""
+    """A load's blocks: what to decode, with what arithmetic, and the buffers that functions may read besides.
+
+    What the function of one element has `read` from tables is kept: indices of elements.
+    """
 
     access: Access
     memory: Memory
     floats: Floats
     watch: Watch
+    memories: Mapping[str, Memory]
+    read: list[tuple[Table, Value]] = field(default_factory=list)
 
 
 def decoded(decode: Decode, vector: DecodeVector | None, decoding: Decoding) -> Value:
@@ -125,4 +132,6 @@ def _called(
         for array, values in (("blockCoord", blocks.block_coord), ("coordInBlock", blocks.coord_in_block))
         for d, coordinate in enumerate(values)
     }
-    return call(body_of(function), Arguments(names or {}, coordinates, read), decoding.floats, watch)
+    kept = decoding.read if isinstance(function, Decode) else []
+    entry = tables(function, decoding.memories, watch, lambda value: value, kept)
+    return call(body_of(function), Arguments(names or {}, coordinates, read, entry), decoding.floats, watch)

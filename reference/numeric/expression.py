@@ -21,13 +21,18 @@ from cts.reference.numeric.value import FREE, Free, Value, anything, merged, whe
 ReadField = Callable[[str, I64 | None], Value]
 
 
+#: Reads a table: its name, and the indices of elements.
+ReadEntry = Callable[[str, Value], Value]
+
+
 @dataclass(frozen=True)
 class Arguments:
-    """What a call passes: parameters by name, coordinates by array and dimension, and the block's fields."""
+    """What a call passes: parameters by name, coordinates by array and dimension, the block's fields, and tables."""
 
     names: Mapping[str, Value]
     coordinates: Mapping[tuple[str, int], Value] = field(default_factory=dict)
     read: ReadField | None = None
+    entry: ReadEntry | None = None
 
 
 def call(body: ast.Body, arguments: Arguments, floats: Floats, watch: Watch) -> Value:
@@ -55,6 +60,8 @@ class _Evaluation:
                 return self.arguments.coordinates[e.array, e.dimension]
             case ast.Member(name=name, index=index):
                 return self._member(e, name, None if index is None else self.evaluated(index))
+            case ast.Indexed(table=table, index=index):
+                return self._entry(table, self.evaluated(index))
             case ast.Unary():
                 return self._unary(e.operation, self.evaluated(e.a))
             case ast.Binary():
@@ -105,24 +112,35 @@ class _Evaluation:
         assert read is not None, "only a decode function has a block"
         if index is None:
             return read(name, None)
-        value = read(name, _index(index))
+        value = read(name, index_of(index))
         return where(index.flags != 0, anything(_component(e), value.shape, index.reasons), value)
+
+    def _entry(self, table: str, index: Value) -> Value:
+        entry = self.arguments.entry
+        assert entry is not None, "only a function with tables reads them"
+        return entry(table, index)
 
     def _lookup(self, e: ast.Lookup, index: Value) -> Value:
         check_index(index, len(e.bits), "the table", self.watch)
         component = _component(e)
         table = np.array(e.bits, component.bits_dtype)
-        entry = Value(component, table[np.clip(_index(index), 0, len(table) - 1)])
+        entry = Value(component, table[np.clip(index_of(index), 0, len(table) - 1)])
         if index.free is None:
             return entry
         return where(index.flags != 0, anything(component, entry.shape, index.reasons), entry)
 
 
-def check_index(index: Value, count: int, what: str, watch: Watch) -> None:
-    """TA-073: an index outside an array."""
+def check_index(index: Value, count: int, what: str, watch: Watch, rule: str = "TA-073") -> None:
+    """TA-073: an index outside an array, or by another rule a buffer."""
     low, high = index.interval
     outside = (low < 0) | (high >= count) | (index.flags & Freedom.ANY != 0)
-    watch.report("TA-073", outside, f"an index outside the {count} elements of {what}", f"0 to {count - 1}")
+    watch.report(rule, outside, f"an index outside the {count} elements of {what}", f"0 to {count - 1}")
+
+
+def index_of(value: Value) -> I64:
+    """The numbers of an index, of either signedness."""
+    assert value.component is not None
+    return integers.whole(value.component, value.bits)
 
 
 def chosen(condition: Value, a: Value, b: Value, ieee: bool) -> Value:
@@ -174,11 +192,6 @@ def _combined(operation: str, a: Value, b: Value) -> Value:
 def _constant(e: ast.Number) -> Value:
     dtype = np.dtype(np.uint8) if e.type == "bool" else _component(e).bits_dtype
     return Value(None if e.type == "bool" else _component(e), np.array([e.bits], dtype))
-
-
-def _index(value: Value) -> I64:
-    assert value.component is not None
-    return integers.whole(value.component, value.bits)
 
 
 def _component(e: ast.Expression) -> ComponentType:

@@ -19,14 +19,16 @@ from cts.model import (
     MatrixShape,
     MatrixTimesScalar,
     MatrixTranspose,
+    initial_bits,
     mul_add_types,
 )
 from cts.oracle.trace import ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.execution.program import Evaluation
+from cts.reference.numeric.value import Value
 from cts.reference.trace import terms as details
-from cts.reference.trace.element import Element, at_element, element_of, matrix_place, number_text
+from cts.reference.trace.element import Element, at_element, element_of, matrix_place, number_text, shown
 from cts.reference.trace.vectors import History
 
 #: Elements of a sum or a reduction that are listed.
@@ -54,6 +56,7 @@ def explained(
             yield from history.steps_behind(instruction.matrix, number, source_element)
         case MatrixPerElement() | MatrixComponents():
             yield _call(history, instruction, number, element, result)
+            yield from _tables(history, number, element)
             if history.detail:
                 yield from details.called(history.evaluation.case.functions[instruction.function], element)
             for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
@@ -88,6 +91,7 @@ def _loaded(
         byte = int(at_element(access.byte, element))
         if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
             yield _decode(history, instruction, access, element, result)
+            yield from _tables(history, number, element)
             if history.detail:
                 yield from details.decoded(history.evaluation.case, instruction.decode, instruction.decode_vector)
         else:
@@ -177,6 +181,24 @@ def _call(
         numbers |= {"row": element.row, "col": element.col}
     said = {"function": i.function, "operands": names, "body": body}
     return TraceStep(StepKind.CALL, i.facts[0], names=said, numbers=numbers, result=result)
+
+
+def _tables(history: History, number: int, element: Element) -> Iterator[TraceStep]:
+    """What the function read from its tables for an element, each place once (CM-032)."""
+    seen = set()
+    for table, indices in history.recording.tables.get(number, ()):
+        index = int(element_of(indices, element).bits.item())
+        if (table.name, index) in seen:
+            continue
+        seen.add((table.name, index))
+        bits = initial_bits(history.evaluation.case.buffers[table.buffer])[index : index + 1]
+        yield TraceStep(
+            StepKind.TABLE_ELEMENT,
+            "CM-032",
+            names={"table": table.name, "buffer": table.buffer},
+            numbers={"index": index, "byte": index * table.type.size},
+            result=shown(Value(table.type, bits)),
+        )
 
 
 def rule_of(evaluation: Evaluation, i: Instruction, result: str) -> str:

@@ -32,8 +32,12 @@ TOPICS = {
         "source_is_kept", "through_zero", "transpose", "use",
     },
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},
-    "per_element": {"applied_twice", "body", "coordinates", "extras", "scalar_per_workgroup", "source_is_kept"},
-    "block_loads": {"address", "clamp", "coordinates", "fields", "format", "program", "types", "vector", "view"},
+    "per_element": {
+        "applied_twice", "body", "coordinates", "extras", "scalar_per_workgroup", "source_is_kept", "tables",
+    },
+    "block_loads": {
+        "address", "clamp", "coordinates", "fields", "format", "program", "tables", "types", "vector", "view",
+    },
     "matrix_programs": {"condition", "kernel", "liveness", "loop", "switch"},
 }  # fmt: skip
 

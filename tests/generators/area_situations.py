@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cts import model as m
 from cts.generators.parts.formats import FORMATS
-from cts.model.expression import Binary, Coordinate, Lookup, Name, Number, Unary
+from cts.model.expression import Binary, Body, Coordinate, Indexed, Lookup, Name, Number, Unary
 from cts.model.operand import base_of, factors_of
 from cts.oracle.expectation import Expectation
 from tests.generators.switch_situations import switch_situations
@@ -237,6 +237,22 @@ class _Reader:
         yield from (f"two extra {kind} operands used" for kind in set(kinds) if kinds.count(kind) > 1)
         if ("scalar", "matrix") in itertools.pairwise(kinds):
             yield "extra scalar, then extra matrix, used"
+        yield from self._tables("function", function)
+        indices = [n.index for n in _nodes(m.body_of(function)) if isinstance(n, Indexed)]
+        both = [{n.name for n in _nodes(Body((), i)) if isinstance(n, Name)} for i in indices]
+        if {"row", "col"} in both:
+            yield "table read by row and col"
+
+    def _tables(self, kind: str, function: m.AnyFunction) -> Iterator[str]:
+        """What a function reads from buffers."""
+        tables = m.tables_of(function)
+        if len(tables) > 1:
+            yield f"{kind} with two tables"
+        for table in tables:
+            buffer = self.case.buffers[table.buffer]
+            yield f"{kind} reads a table"
+            yield f"{kind} reads a table of {table.type.value}"
+            yield f"{kind} reads a table in {buffer.storage.value}"
 
     def _memory(self, i: m.MatrixLoad | m.MatrixStore) -> Iterator[str]:
         op = type(i).__name__
@@ -270,6 +286,7 @@ class _Reader:
             return
         yield f"decoded to {self.shape(i.id).component.value}"
         yield f"decoded from {self.case.buffers[i.buffer].storage.value}"
+        yield from self._tables("decode", self.case.functions[i.decode])
         if base_of(i.offset):
             yield "decoded load with base offset"
         if i.view is not None:
@@ -285,6 +302,7 @@ class _Reader:
             function = self.case.functions[i.decode_vector]
             assert isinstance(function, m.DecodeVector)
             yield f"decoded by vectors of {function.lanes}"
+            yield from self._tables("vector decode", function)
             scalar = self.case.functions[i.decode]
             assert isinstance(scalar, m.Decode)
             if function.block != scalar.block:

@@ -19,6 +19,7 @@ class Call:
     names: dict[str, Any]
     coordinates: Mapping[tuple[str, int], int] = field(default_factory=dict)
     read: Callable[[str, int], Number] | None = None
+    entry: Callable[[str, int], Number] | None = None
 
     def result(self, body: ast.Body) -> Number:
         for name, expression in body.assignments:
@@ -38,6 +39,9 @@ class Call:
             case ast.Member(name=name, index=index):
                 assert self.read is not None
                 return self.read(name, 0 if index is None else integer(type_of(index), self.of(index)))
+            case ast.Indexed(table=table, index=index):
+                assert self.entry is not None
+                return self.entry(table, integer(type_of(index), self.of(index)))
             case ast.Unary(operation="not", a=a):
                 return not self.of(a)
             case ast.Unary(operation=operation, a=a):

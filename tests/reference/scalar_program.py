@@ -6,7 +6,7 @@ rules leave a choice, one is taken at random, so that what comes out must be amo
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -335,7 +335,23 @@ class Subgroup:
                 names[extra.name] = self.passed(t, self.matrices[next(matrices)][r][c])
             else:
                 names[extra.name] = int(m.encode(extra.type, [m.number_of(next(scalars))])[0])
-        return Call(self.choices, names).result(m.body_of(function))
+        entry = self.entries(function, lambda t, bits: self.passed(t, bits))
+        return Call(self.choices, names, entry=entry).result(m.body_of(function))
+
+    def entries(
+        self, function: m.AnyFunction, moved: Callable[[m.ComponentType, Number], Number]
+    ) -> Callable[[str, int], Number]:
+        """Reads elements of the function's tables, which must be inside (TA-069)."""
+        tables = {t.name: t for t in m.tables_of(function)}
+
+        def entry(name: str, index: int) -> Number:
+            table = tables[name]
+            size = table.type.size
+            if not 0 <= index < len(self.result.memory[table.buffer]) // size:
+                raise Undefined("TA-069")
+            return moved(table.type, self.read(table.buffer, index * size, size))
+
+        return entry
 
     def mul_add(self, i: m.MatrixMulAdd, r: int, c: int) -> Number:
         a, b = self.matrices[i.a][r], [row[c] for row in self.matrices[i.b]]
@@ -480,7 +496,8 @@ class Subgroup:
 
         coordinates = {("blockCoord", d): x for d, x in enumerate(block)}
         coordinates |= {("coordInBlock", d): x for d, x in enumerate(inside)}
-        return Call(self.choices, names, coordinates, read).result(m.body_of(function))
+        entry = self.entries(function, lambda t, bits: bits)
+        return Call(self.choices, names, coordinates, read, entry).result(m.body_of(function))
 
     def read(self, name: str, byte: int, size: int) -> int:
         memory = self.result.memory[name]

@@ -57,6 +57,18 @@ def per_element(body: str, value: int = 3, component: str = "int32") -> Case:
     )
 
 
+def reading(body: str, elements: int, value: int = 3) -> Case:
+    """A function of 2x2 elements that reads a table of so many."""
+    return case_of(
+        constant("a", integers("int32"), value) + "op: MatrixPerElement, id: d, matrix: a, function: f",
+        buffers=f"  codes: {{type: int32, shape: [{elements}], data: {{fill: 1}}}}",
+        functions=f"{{f: {{kind: PerElement, type: int32, tables: {TABLES}, body: '{body}'}}}}",
+    )
+
+
+TABLES = "[{name: t, type: int32, buffer: codes}]"
+
+
 def combined(body: str) -> Case:
     return case_of(
         "op: MatrixLoad, id: m, type: MATRIX, buffer: numbers, stride: 16\n"
@@ -77,8 +89,9 @@ def blocks(
     lanes: int = 4,
     vector_block: str = BLOCK,
     offset: str = "[0, 0]",
+    tables: str = "[]",
 ) -> Case:
-    functions = f'f: {{kind: Decode, returns: float16, dim: 2, {BLOCK}, body: "{body}"}}'
+    functions = f'f: {{kind: Decode, returns: float16, dim: 2, {BLOCK}, tables: {tables}, body: "{body}"}}'
     if vector:
         functions += (
             f', g: {{kind: DecodeVector, returns: float16, dim: 2, lanes: {lanes}, {vector_block}, body: "{vector}"}}'
@@ -92,7 +105,8 @@ op: TensorLayoutSetDimension, id: t2, of: t1, dims: [16, 32]
 op: TensorLayoutSlice, id: t, of: t2, offset: {offset}, span: [16, 16]
 op: MatrixLoadTensor, id: m, object: z, buffer: w, layout: t, decode: f{", decode_vector: g" if vector else ""}
 """,
-        buffers=f"  w: {{type: uint8, shape: {shape}, data: {{fill: 1}}}}",
+        buffers=f"  w: {{type: uint8, shape: {shape}, data: {{fill: 1}}}}\n"
+        "  v: {type: float16, shape: [15], data: {iota: {}}}",
         functions=f"{{{functions}}}",
     )
 
@@ -138,6 +152,18 @@ BREAKING: dict[str, tuple[Case, str, str]] = {
     "callback divides by 0": (per_element("value // col", component="uint32"), "NU-004", "program[1].function"),
     "callback's modulo 0": (per_element("value % row", component="uint32"), "NU-004", "program[1].function"),
     "callback's table too short": (per_element("lookup(value, int32(1), int32(2))"), "TA-073", "program[1].function"),
+    "index past a table": (reading("t[row * 2 + col]", 3), "TA-069", "program[1].function"),
+    "index below a table": (reading("t[value]", 3, -1), "TA-069", "program[1].function"),
+    "index past a table where it is not chosen": (
+        reading("t[row] if row == 0 else value", 1),
+        "TA-069",
+        "program[1].function",
+    ),
+    "index past a table of a decode function": (
+        blocks("block.d * values[coordInBlock[1]]", tables="[{name: values, type: float16, buffer: v}]"),
+        "TA-069",
+        "program[5].decode",
+    ),
     "the other arm is undefined": (
         per_element("value if row == 0 else value // row", component="uint32"),
         "NU-004",
@@ -249,6 +275,12 @@ BREAKING: dict[str, tuple[Case, str, str]] = {
 }
 
 VALID: dict[str, Case] = {
+    "the last element of a table": reading("t[row * 2 + col]", 4),
+    "a table of a decode function, for the elements that it decodes": blocks(
+        "block.d * values[blockCoord[0] - 1]",
+        offset="[1, 0]",
+        tables="[{name: values, type: float16, buffer: v}]",
+    ),
     "division": divided("SDiv", "int8", -128, 1),
     "unsigned division": divided("UDiv", "uint8", 128, 255),
     "K-sum just fits": product(5792, 2**31 - 1),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from cts.export.glsl.expressions import Evaluation
 from cts.export.glsl.instruction import write_instruction
+from cts.export.glsl.memory import array_of
 from cts.export.glsl.names import Names
 from cts.export.glsl.shader import Shader
 from cts.export.glsl.type_constants import derived_type
@@ -24,6 +25,7 @@ from cts.model import (
     block_alignment,
     body_of,
     returns_of,
+    tables_of,
 )
 
 _EXTENSION = "GL_NV_cooperative_matrix2"
@@ -91,10 +93,10 @@ def _coordinates(shader: Shader, coords: str, what: str) -> ComponentType:
 
 
 def _scalar(shader: Shader, function: AnyFunction, parameters: Mapping[str, ComponentType]) -> str:
-    names, types = Names(), [shader.component(t) for t in parameters.values()]
+    names, types = _names(shader, function), [shader.component(t) for t in parameters.values()]
     identifiers = {name: names.fresh(name) for name in parameters}
     declared = ", ".join(f"const in {t} {identifiers[n]}" for t, n in zip(types, parameters, strict=True))
-    evaluation = Evaluation(shader, names, identifiers)
+    evaluation = Evaluation(shader, names, identifiers, arrays=_arrays(shader, function))
     result = evaluation.run(body_of(function))
     component = shader.component(returns_of(function))
     if shader.strict and returns_of(function).is_float:
@@ -102,6 +104,16 @@ def _scalar(shader: Shader, function: AnyFunction, parameters: Mapping[str, Comp
         evaluation.lines.append(f"precise {component} {rounded} = {result};")
         result = rounded
     return _function(f"{component} NAME({declared})", [*evaluation.lines, f"return {result};"])
+
+
+def _names(shader: Shader, function: AnyFunction) -> Names:
+    """The names of a function being written, which hide none of those that it refers to."""
+    return Names(shader.names if tables_of(function) else None)
+
+
+def _arrays(shader: Shader, function: AnyFunction) -> dict[str, str]:
+    """The arrays that a function's tables are (CM-032)."""
+    return {table.name: array_of(shader, table.buffer) for table in tables_of(function)}
 
 
 def _function(head: str, lines: Sequence[str]) -> str:
@@ -123,23 +135,25 @@ def _decode(shader: Shader, name: str, function: Decode | DecodeVector) -> str:
     alignment = block_alignment(function.block)
     head = f"layout(buffer_reference, std430, buffer_reference_align = {alignment}) buffer NAME"
     block = shader.function(("block", function.block), f"Block_{name}", f"{head} {{ {' '.join(declared)} }};")
-    names = Names()
+    names = _names(shader, function)
     identifiers = {n: names.fresh(n) for n in ("block", "blockCoord", "coordInBlock")}
     component = shader.component(function.returns)
     size = f"[{function.dim}]"
     coordinates = ", ".join(f"const in uint {identifiers[n]}{size}" for n in ("blockCoord", "coordInBlock"))
     parameters = f"const in {block} {identifiers['block']}, {coordinates}"
     members_of = {n: f"{identifiers['block']}.{member}" for n, member in fields.items()}
+    arrays = _arrays(shader, function)
     precise = "precise " if shader.strict and function.returns.is_float else ""
     if isinstance(function, Decode):
-        evaluation = Evaluation(shader, names, identifiers, members_of)
+        evaluation = Evaluation(shader, names, identifiers, members_of, arrays)
         result = evaluation.run(body_of(function))
         if precise:
-            evaluation.lines.append(f"{precise}{component} {names.fresh('result')} = {result};")
-            result = "result"
+            rounded = names.fresh("result")
+            evaluation.lines.append(f"{precise}{component} {rounded} = {result};")
+            result = rounded
         return _function(f"{component} NAME({parameters})", [*evaluation.lines, f"return {result};"])
     lanes, lane = names.fresh("lanes"), names.fresh("lane")
-    evaluation = Evaluation(shader, names, {**identifiers, "lane": lane}, members_of)
+    evaluation = Evaluation(shader, names, {**identifiers, "lane": lane}, members_of, arrays)
     result = evaluation.run(body_of(function))
     vector = _lanes(shader, function)
     lines = [

@@ -15,6 +15,7 @@ from cts.model.expression import (
     Convert,
     Coordinate,
     Expression,
+    Indexed,
     Lookup,
     Member,
     Name,
@@ -36,16 +37,22 @@ class Evaluation:
     """Evaluates expressions in the function being written.
 
     `identifiers` has those of its parameters, `members` those of the fields of a decode function's
-    block. `lines` are the statements before the result.
+    block, `arrays` those of its tables. `lines` are the statements before the result.
     """
 
     def __init__(
-        self, shader: Shader, names: Names, identifiers: Mapping[str, str], members: Mapping[str, str] | None = None
+        self,
+        shader: Shader,
+        names: Names,
+        identifiers: Mapping[str, str],
+        members: Mapping[str, str] | None = None,
+        arrays: Mapping[str, str] | None = None,
     ) -> None:
         self.shader = shader
         self.names = names
         self.identifiers = dict(identifiers)
         self.members = members or {}
+        self.arrays = arrays or {}
         self.lines: list[str] = []
 
     def run(self, body: Body) -> str:
@@ -87,6 +94,10 @@ class Evaluation:
     def _(self, node: Member) -> str:
         index = "" if node.index is None else f"[{self.value(node.index)}]"
         return f"{self.members[node.name]}{index}"
+
+    @value.register
+    def _(self, node: Indexed) -> str:
+        return f"{self.arrays[node.table]}[{self.value(node.index)}]"
 
     @value.register
     def _(self, node: Unary) -> str:

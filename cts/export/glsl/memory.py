@@ -18,6 +18,7 @@ from cts.model import (
     StorageClass,
     StridedInstruction,
     VectorInstruction,
+    tables_of,
 )
 from cts.spirv import lower
 
@@ -109,7 +110,8 @@ def _alignment(shader: Shader, name: str, array: _Array) -> int:
     program = shader.case.program
     pointers = {i.id for i in program if isinstance(i, Pointer) and i.buffer == name}
     strided = any(isinstance(i, StridedInstruction) and i.buffer in {name, *pointers} for i in program)
-    return array.type.size if strided else _ALIGNMENT
+    table = any(t.buffer == name for function in shader.case.functions.values() for t in tables_of(function))
+    return array.type.size if strided or table else _ALIGNMENT
 
 
 def _part(shader: Shader, name: str, buffer: Buffer) -> None:

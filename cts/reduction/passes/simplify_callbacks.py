@@ -1,15 +1,18 @@
-"""A callback with an operand in place of an operation, 0 or 1 of a number, or an extra parameter less."""
+"""A callback with an operand in place of an operation, 0 or 1 of a number, an extra parameter or a table less."""
 
 from __future__ import annotations
 
 import ast
 import copy
 from collections.abc import Iterator
+from typing import TypeVar
 
 from msgspec import structs
 
-from cts.model import AnyFunction, Case, Decode, DecodeVector, MatrixPerElement, PerElement
+from cts.model import AnyFunction, Case, Decode, DecodeVector, MatrixPerElement, PerElement, tables_of
 from cts.reduction.candidates import remove_unused
+
+FunctionT = TypeVar("FunctionT", bound=AnyFunction)
 
 
 def propose(case: Case) -> Iterator[Case]:
@@ -17,13 +20,22 @@ def propose(case: Case) -> Iterator[Case]:
         if isinstance(function, PerElement):
             yield from _without_extras(case, name, function)
         for body in _simpler(function.body):
-            changed = {name: structs.replace(function, body=body)}
-            yield structs.replace(case, functions={**case.functions, **changed})
+            changed = {name: _with_body(function, body)}
+            yield remove_unused(structs.replace(case, functions={**case.functions, **changed}), case.program)
             # A Decode and its DecodeVector must agree.
             for other, partner in case.functions.items():
                 if isinstance(function, Decode) and isinstance(partner, DecodeVector):
-                    both = {**changed, other: structs.replace(partner, body=_of_lane(body, function))}
-                    yield structs.replace(case, functions={**case.functions, **both})
+                    both = {**changed, other: _with_body(partner, _of_lane(body, function))}
+                    yield remove_unused(structs.replace(case, functions={**case.functions, **both}), case.program)
+
+
+def _with_body(function: FunctionT, body: str) -> FunctionT:
+    """The function with another body, and of its tables those that the body reads."""
+    tables = tables_of(function)
+    if not tables:
+        return structs.replace(function, body=body)
+    names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    return structs.replace(function, body=body, tables=tuple(t for t in tables if t.name in names))
 
 
 def _of_lane(body: str, function: AnyFunction) -> str:
@@ -63,6 +75,11 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
             yield test
         case ast.Call(args=args):
             yield from args[:3]
+        case ast.Subscript(value=ast.Name() as table, slice=index) if not isinstance(index, ast.Constant):
+            # An element of a table, or an array of coordinates, which has no other indices.
+            yield from (ast.Subscript(table, ast.Constant(0)), index)
+        case ast.Subscript(value=ast.Name()):
+            yield from (ast.Constant(0), ast.Constant(1))
         case ast.Constant(value=int() | float() as number) if number not in (0, 1):
             yield from (ast.Constant(0), ast.Constant(1))
 

@@ -15,15 +15,19 @@ from cts.model import (
     MatrixPerElement,
     MatrixReduce,
     PerElement,
+    StorageClass,
     block_offsets,
     body_of,
     returns_of,
+    tables_of,
 )
 from cts.spirv.encode import Id
+from cts.spirv.lower import sets
 from cts.spirv.lower.context import Lowering
-from cts.spirv.lower.expressions import Evaluation, MemberPointer
+from cts.spirv.lower.expressions import Evaluation, LoadEntry, MemberPointer
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.matrix_types import derived_type
+from cts.spirv.lower.pointers import buffer_of, element
 from cts.spirv.lower.types import scalar, stored
 from cts.spirv.lower.values import component_value
 
@@ -80,7 +84,9 @@ def _write(lowering: Lowering, name: str, function: AnyFunction) -> Id:
             return _write_decode(lowering, name, function)
     types = [scalar(lowering.module, t) for t in parameters.values()]
     written, ids = _begin(lowering, name, scalar(lowering.module, component), types, list(parameters))
-    return _end(lowering, written, Evaluation(lowering, dict(zip(parameters, ids, strict=True))).run(body_of(function)))
+    names = dict(zip(parameters, ids, strict=True))
+    evaluation = Evaluation(lowering, names, entry=_entry(lowering, function))
+    return _end(lowering, written, evaluation.run(body_of(function)))
 
 
 def _begin(
@@ -120,14 +126,29 @@ def _write_decode(lowering: Lowering, name: str, function: Decode | DecodeVector
     written, (block, *ids) = _begin(lowering, name, returns, (pointer, array, array), ("block", *arrays))
     lowering.module.decorate(block, "Aliased")
     coordinates = dict(zip(arrays, ids, strict=True))
-    member, body = _member(lowering, function.block, block), body_of(function)
+    member, entry, body = _member(lowering, function.block, block), _entry(lowering, function), body_of(function)
     if isinstance(function, Decode):
-        return _end(lowering, written, Evaluation(lowering, {}, coordinates, member).run(body))
+        return _end(lowering, written, Evaluation(lowering, {}, coordinates, member, entry).run(body))
     lanes = []
     for lane in range(function.lanes):
         names = {"lane": op("OpConstant", scalar(lowering.module, coords), lane)}
-        lanes.append(Evaluation(lowering, names, coordinates, member).run(body))
+        lanes.append(Evaluation(lowering, names, coordinates, member, entry).run(body))
     return _end(lowering, written, op("OpCompositeConstruct", returns, *lanes))
+
+
+def _entry(lowering: Lowering, function: AnyFunction) -> LoadEntry:
+    """Loads from the function's tables (CM-032). Nothing writes them: no access is ordered with others."""
+    tables = {table.name: table for table in tables_of(function)}
+
+    def load(name: str, index: Id) -> Id:
+        table = tables[name]
+        buffer = buffer_of(lowering, table.buffer)
+        with sets.in_function(lowering, buffer):
+            pointer = element(lowering, buffer, index)
+        aligned = ("Aligned", table.type.size) if buffer.storage is StorageClass.PhysicalStorageBuffer else ()
+        return lowering.module.op("OpLoad", scalar(lowering.module, table.type), pointer, *aligned)
+
+    return load
 
 
 def _block(lowering: Lowering, name: str, block: tuple[BlockField, ...]) -> Id:

@@ -13,6 +13,7 @@ from cts.model.expression import (
     Convert,
     Coordinate,
     Expression,
+    Indexed,
     Lookup,
     Member,
     Name,
@@ -61,12 +62,15 @@ _ROUNDED = ("OpFNegate", "OpFAdd", "OpFSub", "OpFMul", "OpFDiv")
 #: A pointer to a member of a decode function's block, or to an element of it.
 MemberPointer = Callable[[str, Id | None], Id]
 
+#: The element of a table at an index.
+LoadEntry = Callable[[str, Id], Id]
+
 
 class Evaluation:
     """Evaluates expressions in the function being written.
 
     `names` are its parameters; `coordinates` the ids of the arrays of a decode function, and
-    `member` gives pointers into its block.
+    `member` gives pointers into its block. `entry` loads from its tables.
     """
 
     def __init__(
@@ -75,11 +79,13 @@ class Evaluation:
         names: Mapping[str, Id],
         coordinates: Mapping[str, Id] | None = None,
         member: MemberPointer | None = None,
+        entry: LoadEntry | None = None,
     ) -> None:
         self.lowering = lowering
         self.names = dict(names)
         self.coordinates = coordinates or {}
         self.member = member
+        self.entry = entry
 
     def run(self, body: Body) -> Id:
         """The result of a body."""
@@ -115,6 +121,11 @@ class Evaluation:
         assert self.member is not None and isinstance(node.type, ComponentType)
         pointer = self.member(node.name, None if node.index is None else self.value(node.index))
         return self.lowering.module.op("OpLoad", self.type(node.type), pointer, "Aligned", node.type.size)
+
+    @value.register
+    def _(self, node: Indexed) -> Id:
+        assert self.entry is not None
+        return self.entry(node.table, self.value(node.index))
 
     @value.register
     def _(self, node: Unary) -> Id:

@@ -6,6 +6,8 @@ A dispatch has the template's workgroups once for each set, all in its x dimensi
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
@@ -18,14 +20,28 @@ def begin(lowering: Lowering) -> None:
     if sets is None:
         return
     op, uint, constant = lowering.module.op, lowering.uint, lowering.constant
-    number = lowering.component_of_builtin("WorkgroupId", 0)
-    count = math.prod(sets.workgroups)
+    workgroup, count = lowering.component_of_builtin("WorkgroupId", 0), math.prod(sets.workgroups)
     if count > 1:
-        lowering.workgroup_in_set = op("OpUMod", uint, number, constant(count))
-        number = op("OpUDiv", uint, number, constant(count))
-    lowering.set_number = lowering.module.name(number, "set")
+        lowering.workgroup_in_set = op("OpUMod", uint, workgroup, constant(count))
+    number = lowering.set_number = lowering.module.name(_set_of(lowering, workgroup, count), "set")
     if lowering.parameters:
         lowering.first_word = op("OpIMul", uint, number, constant(len(lowering.parameters)))
+
+
+def _set_of(lowering: Lowering, workgroup: Id, count: int) -> Id:
+    """The number of the set of a workgroup, of sets of `count` workgroups."""
+    return workgroup if count == 1 else lowering.module.op("OpUDiv", lowering.uint, workgroup, lowering.constant(count))
+
+
+@contextmanager
+def in_function(lowering: Lowering, buffer: BufferStructure) -> Iterator[None]:
+    """A function other than main is being written, which finds the set by itself, for its window of the buffer."""
+    sets, of_main = lowering.structure.sets, lowering.set_number
+    if sets is not None and buffer.name in dict(sets.windows):
+        workgroup = lowering.component_of_builtin("WorkgroupId", 0)
+        lowering.set_number = _set_of(lowering, workgroup, math.prod(sets.workgroups))
+    yield
+    lowering.set_number = of_main
 
 
 def element_in_window(lowering: Lowering, buffer: BufferStructure, index: Id) -> Id:

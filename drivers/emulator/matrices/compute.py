@@ -11,10 +11,11 @@ import numpy as np
 from cts.drivers.emulator.callbacks import Program, compiled
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices import elements, reductions
+from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.ownership import distribute
 from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS, mul_add, read_as
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
-from cts.drivers.emulator.matrices.scalar import Elements, ScalarMachine
+from cts.drivers.emulator.matrices.scalar import NO_TABLES, Elements, ScalarMachine, Tables, tables_in
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
@@ -57,7 +58,7 @@ TILE = 8
 
 @dataclass(frozen=True)
 class Context:
-    """What instructions compute in. `matrices` are the results so far."""
+    """What instructions compute in. `matrices` are the results so far, `memory` is that of the buffers."""
 
     case: Case
     options: Options
@@ -65,6 +66,7 @@ class Context:
     operands: Operands
     scalars: ScalarMachine
     matrices: dict[str, Matrix]
+    memory: dict[str, Bytes]
 
     @property
     def bug(self) -> int:
@@ -91,9 +93,9 @@ class Context:
         """Bit patterns of a value in each instance of a matrix's scope: (instances, 1)."""
         return self.operands.bits([value], component)[:: self.instances.count // matrix.instances]
 
-    def mapped(self, program: Program, result: Matrix, *parameters: Elements) -> Matrix:
+    def mapped(self, program: Program, result: Matrix, *parameters: Elements, tables: Tables = NO_TABLES) -> Matrix:
         """A program's results for every element, in the type of `result`."""
-        return result.holding(*self.scalars.run(program, parameters))
+        return result.holding(*self.scalars.run(program, parameters, tables))
 
 
 def elements_of(matrix: Matrix) -> Elements:
@@ -308,7 +310,9 @@ def _per_element(i: MatrixPerElement, context: Context) -> Matrix:
     coordinates = [np.broadcast_to(x, bits.shape) for x in _coordinates(matrix, context.bug)]
     parameters = [(x.astype(np.uint32), None) for x in coordinates]
     extras = list(_extras(i, function, matrix, context))
-    computed = context.mapped(compiled(function, context.bug), matrix, *parameters, elements_of(matrix), *extras)
+    tables = tables_in(function, context.memory, context.instances, context.instances.count // matrix.instances)
+    arguments = (*parameters, elements_of(matrix), *extras)
+    computed = context.mapped(compiled(function, context.bug), matrix, *arguments, tables=tables)
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.PER_ELEMENT_TAIL_SKIPPED:
         skipped[:, :, -1] = matrix.owned.slots > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from cts.drivers.emulator.callbacks import compiled
 from cts.drivers.emulator.matrices.access import Addresses
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.registers import Registers
-from cts.drivers.emulator.matrices.scalar import ScalarMachine
+from cts.drivers.emulator.matrices.scalar import NO_TABLES, Places, ScalarMachine, Tables
 from cts.drivers.emulator.matrices.state import ACCESS, TAKE_CLAMP_VALUE, Ints, Work
 from cts.drivers.emulator.mutants import matrices as m
 from cts.model import Decode, DecodeVector, block_offsets
@@ -18,12 +18,14 @@ from cts.model import Decode, DecodeVector, block_offsets
 
 @dataclass(frozen=True)
 class Decoder:
-    """The functions of a load. `way` is the option `decode=`."""
+    """The functions of a load, and what they read besides its buffer. `way` is the option `decode=`."""
 
     scalar: Decode
     vector: DecodeVector | None
     way: str
     machine: ScalarMachine
+    tables: Tables = NO_TABLES
+    vector_tables: Tables = NO_TABLES
 
     def block_size(self, component_size: int, pointee_size: int) -> int:
         """By how many bytes the pointer advances per index (TA-037)."""
@@ -40,27 +42,28 @@ class Decoder:
         blocks = self._hoisted(addresses, work) if self.machine.bug == m.DECODE_POINTER_HOISTED else addresses.byte
         accessed = addresses.action == ACCESS
         coordinates = np.ascontiguousarray(addresses.coordinates[accessed][:, :, : self.scalar.dim])
-        result[accessed] = self._decoded(memory, blocks[accessed], coordinates)
+        places = Places(blocks[accessed], coordinates, np.nonzero(accessed)[0])
+        result[accessed] = self._decoded(memory, places)
         return result
 
-    def _decoded(self, memory: Bytes, blocks: Ints, coordinates: Ints) -> Registers:
-        """Elements (n,) from the bytes of their blocks (n,) and their coordinates (n, 2, dim)."""
+    def _decoded(self, memory: Bytes, places: Places) -> Registers:
+        """Elements (n,)."""
         if self.way == "twice":
-            self._by_element(memory, blocks[::-1].copy(), coordinates[::-1].copy())
+            self._by_element(memory, places.every(slice(None, None, -1)))
         if self.vector is None or self.way in ("element", "twice"):
-            return self._by_element(memory, blocks, coordinates)
-        decoded = self._by_vector(self.vector, memory, blocks, coordinates)
+            return self._by_element(memory, places)
+        decoded = self._by_vector(self.vector, memory, places)
         if self.way == "mixed":
-            decoded[::2] = self._by_element(memory, blocks[::2].copy(), coordinates[::2].copy())
+            decoded[::2] = self._by_element(memory, places.every(slice(None, None, 2)))
         return decoded
 
-    def _by_element(self, memory: Bytes, blocks: Ints, coordinates: Ints) -> Registers:
+    def _by_element(self, memory: Bytes, places: Places) -> Registers:
         program = compiled(self.scalar, self.machine.bug)
-        return self.machine.decode(program, np.empty((0, len(blocks)), np.uint32), memory, blocks, coordinates)
+        return self.machine.decode(program, np.empty((0, len(places.blocks)), np.uint32), memory, places, self.tables)
 
-    def _by_vector(self, function: DecodeVector, memory: Bytes, blocks: Ints, coordinates: Ints) -> Registers:
+    def _by_vector(self, function: DecodeVector, memory: Bytes, places: Places) -> Registers:
         """Each element is the lane of an aligned vector along the innermost dimension (DV-013)."""
-        bug, lanes = self.machine.bug, function.lanes
+        bug, lanes, coordinates = self.machine.bug, function.lanes, places.coordinates
         lane = coordinates[:, 1, -1] % lanes
         lowest = coordinates.copy()
         if bug != m.VECTOR_LANE_ADDED_TWICE:
@@ -70,7 +73,8 @@ class Decoder:
         elif bug == m.VECTOR_UPPER_HALF_REPEATS:
             lane %= lanes // 2
         program = compiled(function, bug)
-        return self.machine.decode(program, lane.astype(np.uint32)[None], memory, blocks, lowest)
+        places = replace(places, coordinates=lowest)
+        return self.machine.decode(program, lane.astype(np.uint32)[None], memory, places, self.vector_tables)
 
     @staticmethod
     def _hoisted(addresses: Addresses, work: Work) -> Ints:

@@ -13,7 +13,14 @@ from cts.drivers.emulator.matrices.decode import Decoder
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.ownership import storing
 from cts.drivers.emulator.matrices.registers import Matrix
-from cts.drivers.emulator.matrices.scalar import OutsideMemoryError, ScalarMachine, elides, settings_of
+from cts.drivers.emulator.matrices.scalar import (
+    NO_TABLES,
+    OutsideMemoryError,
+    ScalarMachine,
+    elides,
+    settings_of,
+    tables_in,
+)
 from cts.drivers.emulator.matrices.state import (
     CLAMP_VALUE,
     DISCARD,
@@ -72,7 +79,7 @@ class Machine:
         scalars = ScalarMachine(
             settings_of(options, case.float_controls, case.float_modes), elides(options), options.mutant
         )
-        self._context = Context(case, options, instances, operands, scalars, self.matrices)
+        self._context = Context(case, options, instances, operands, scalars, self.matrices, memory)
         self._flow = Flow(case.program, instances, operands, self, options.mutant)
 
     def run(self) -> None:
@@ -121,7 +128,10 @@ class Machine:
 
     def _compute(self, i: Instruction) -> None:
         """Define the matrix that an instruction computes."""
-        matrix = result(i, self._context)
+        try:
+            matrix = result(i, self._context)
+        except OutsideMemoryError:
+            raise MemoryFault("the function reads outside the memory of its tables") from None
         operand = overwritten(i, self._context)
         if operand is not None:
             running = self._instances.running[:: self._instances.count // operand.instances]
@@ -152,7 +162,8 @@ class Machine:
         source = self.matrices[i.object]
         target = source.with_registers(np.zeros_like(source.registers))
         pointer = self._access.resolve(i.buffer, i.offset)
-        decoder = self._decoder(i)
+        per_instance = self._instances.count // target.instances
+        decoder = self._decoder(i, per_instance)
         block = None
         if decoder is not None:
             if self._bug == m.DECODE_BASE_DROPPED:
@@ -161,7 +172,6 @@ class Machine:
         work = target.owned.work
         addresses = self._access.tensor(target, work, self._layouts[i.layout], self._view(i.view), pointer, block)
         self._only_active(addresses.action)
-        per_instance = self._instances.count // target.instances
         values = clamp_bits(target.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
         if decoder is None:
             self._access.read(pointer.buffer, addresses, source, values, target)
@@ -170,15 +180,21 @@ class Machine:
         try:
             return target.holding(decoder.load(addresses, work, memory, source.in_order(), values))
         except OutsideMemoryError:
-            raise MemoryFault(f"the decode function reads outside the memory of buffer {pointer.buffer!r}") from None
+            tables = "" if decoder.tables is NO_TABLES else ", or of its tables"
+            what = f"the decode function reads outside the memory of buffer {pointer.buffer!r}{tables}"
+            raise MemoryFault(what) from None
 
-    def _decoder(self, i: MatrixLoadTensor) -> Decoder | None:
+    def _decoder(self, i: MatrixLoadTensor, per_instance: int) -> Decoder | None:
         if i.decode is None:
             return None
         functions = self._case.functions
         scalar, vector = functions[i.decode], None if i.decode_vector is None else functions[i.decode_vector]
         assert isinstance(scalar, Decode) and (vector is None or isinstance(vector, DecodeVector))
-        return Decoder(scalar, vector, self._options.decode, self._context.scalars)
+        tables, vector_tables = (
+            NO_TABLES if f is None else tables_in(f, self._access.memory, self._instances, per_instance)
+            for f in (scalar, vector)
+        )
+        return Decoder(scalar, vector, self._options.decode, self._context.scalars, tables, vector_tables)
 
     def _load(self, i: MatrixLoad) -> Matrix:
         target = self._context.declared(i.type)

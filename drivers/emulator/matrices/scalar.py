@@ -10,6 +10,7 @@ import numpy as np
 
 from cts.drivers.emulator import numbers
 from cts.drivers.emulator.callbacks import Program
+from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.registers import Floats, Registers
 from cts.drivers.emulator.matrices.state import Ints
@@ -18,7 +19,7 @@ from cts.drivers.emulator.mutants import numbers as n
 from cts.drivers.emulator.numbers import Settings
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vm import NO_FAULT, call
-from cts.model import FloatControls, FloatMode, FloatModes, FloatWidth
+from cts.model import AnyFunction, FloatControls, FloatMode, FloatModes, FloatWidth, tables_of
 
 #: Bit patterns, and the values before rounding where they are kept.
 Elements: TypeAlias = tuple[Registers, Floats | None]
@@ -34,7 +35,41 @@ _NO_COORDINATES = np.empty((0, 0, 0), np.int64)
 
 
 class OutsideMemoryError(Exception):
-    """A decode function read outside the buffer's memory, for the element `args[0]`."""
+    """A callback read outside the memory of a buffer, for the element `args[0]`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What a callback reads besides its arguments: `memory` of its tables, and where each of them begins in it.
+
+    `origins` (tables, instances) are bytes.
+    """
+
+    memory: Bytes
+    origins: Ints
+
+    def of(self, instances: Ints) -> Ints:
+        """The bytes where the tables begin, (tables, n), for elements of these instances, (n,)."""
+        return np.ascontiguousarray(self.origins[:, instances]) if len(self.origins) else self.origins
+
+    def of_each(self, count: int) -> Ints:
+        """The same, (tables, n), for `count` elements, as many of each instance."""
+        return np.repeat(self.origins, count // max(self.origins.shape[1], 1), axis=1)
+
+
+#: Those of a function that has none.
+NO_TABLES = Tables(_NO_BYTES, np.empty((0, 0), np.int64))
+
+
+def tables_in(function: AnyFunction, memory: dict[str, Bytes], instances: Instances, step: int) -> Tables:
+    """The tables of a function (CM-032), for every `step`-th instance."""
+    tables = tables_of(function)
+    if not tables:
+        return NO_TABLES
+    pieces = [memory[table.buffer] for table in tables]
+    before = np.cumsum([0, *(len(piece) for piece in pieces[:-1])])
+    windows = np.array([instances.window(table.buffer)[::step] for table in tables], np.int64)
+    return Tables(np.concatenate(pieces), windows + before[:, None])
 
 
 def settings_of(options: Options, controls: FloatControls, modes: FloatModes) -> Settings:
@@ -93,6 +128,19 @@ def elides(options: Options) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class Places:
+    """What a decode function is called for: bytes of blocks (n,), coordinates (n, 2, dim), instances (n,)."""
+
+    blocks: Ints
+    coordinates: Ints
+    instances: Ints
+
+    def every(self, which: slice) -> Places:
+        """Some of them."""
+        return Places(self.blocks[which].copy(), self.coordinates[which].copy(), self.instances[which].copy())
+
+
+@dataclass(frozen=True, eq=False)
 class ScalarMachine:
     """`settings` are those of `numbers`; `elides` says whether values before rounding are kept."""
 
@@ -100,8 +148,11 @@ class ScalarMachine:
     elides: bool
     bug: int
 
-    def run(self, program: Program, parameters: Sequence[Elements]) -> Elements:
-        """The program's result for elements of any shape, all parameters of the same."""
+    def run(self, program: Program, parameters: Sequence[Elements], tables: Tables = NO_TABLES) -> Elements:
+        """The program's result for elements of any shape, all parameters of the same; with tables, by instance first.
+
+        Raises OutsideMemoryError.
+        """
         shape = parameters[0][0].shape
         bits = np.array([p.reshape(-1) for p, _ in parameters], np.uint32)
         wide = _NO_WIDE
@@ -109,18 +160,25 @@ class ScalarMachine:
             wide = np.array([np.full(p.size, np.nan) if w is None else w.reshape(-1) for p, w in parameters])
         count = bits.shape[1]
         result, wide_result = np.empty(count, np.uint32), np.empty(count if self.elides else 0)
-        call(
-            program.code, program.table, self.settings, bits, wide, _NO_BYTES, _NO_BLOCKS, _NO_COORDINATES, self.bug,
-            result, wide_result,
+        fault = call(
+            program.code, program.table, self.settings, bits, wide, _NO_BYTES, _NO_BLOCKS, _NO_COORDINATES,
+            tables.memory, tables.of_each(count), self.bug, result, wide_result,
         )  # fmt: skip
+        if fault != NO_FAULT:
+            raise OutsideMemoryError(fault)
         return result.reshape(shape), wide_result.reshape(shape) if self.elides else None
 
-    def decode(self, program: Program, lanes: Registers, memory: Bytes, blocks: Ints, coordinates: Ints) -> Registers:
-        """A decode function's results (n,): `lanes` (0 or 1, n), bytes of blocks (n,), coordinates (n, 2, dim)."""
-        result = np.empty(len(blocks), np.uint32)
+    def decode(
+        self, program: Program, lanes: Registers, memory: Bytes, places: Places, tables: Tables = NO_TABLES
+    ) -> Registers:
+        """A decode function's results (n,) for elements at `places`; `lanes` (0 or 1, n).
+
+        Raises OutsideMemoryError.
+        """
+        result = np.empty(len(places.blocks), np.uint32)
         fault = call(
-            program.code, program.table, self.settings, lanes, _NO_WIDE, memory, blocks, coordinates, self.bug,
-            result, np.empty(0),
+            program.code, program.table, self.settings, lanes, _NO_WIDE, memory, places.blocks, places.coordinates,
+            tables.memory, tables.of(places.instances), self.bug, result, np.empty(0),
         )  # fmt: skip
         if fault != NO_FAULT:
             raise OutsideMemoryError(fault)
