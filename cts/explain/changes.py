@@ -40,6 +40,7 @@ from cts.model import (
     MatrixTranspose,
     PerElement,
     PointerInstruction,
+    Return,
     Scalar,
     Setter,
     SpecNumber,
@@ -350,6 +351,11 @@ def _blocks(case: Case, index: int) -> Iterator[Change]:
             yield from _switch(case, j)
         for at in exits_of(case.program, j):
             yield from _exit(case, at)
+    for j, i in enumerate(case.program[: index + 1]):
+        if isinstance(i, Return):
+            for value, text in ((0, "never"), (1, "always")):
+                changed = _with(case, j, structs.replace(i, condition=value))
+                yield Change(f"the Return of program[{j}] was {text} taken", ("KM-024", "TA-071"), changed)
     end = case.program[index]
     if isinstance(end, EndLoop):
         stays = case.program[opened[-1]].defines

@@ -2,7 +2,7 @@
 
 Conditions, selectors and counts may differ between workgroups and subgroups, never within a subgroup: cooperative
 instructions need every invocation of their scope (TA-071). Results inside are not visible outside but
-for what `Carry` and `Merge` name. `Break` and `Continue` leave an iteration before its end.
+for what `Carry` and `Merge` name. `Break` and `Continue` leave an iteration before its end, `Return` the program.
 A `Switch` goes on to `EndSwitch` and consists of branches alone: any number that begin with `Branch`, then perhaps
 one that begins with `Default`. Each is left at its end; none goes on in the next.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cts.model.instruction import BlockEnd, BlockStart, Instruction, Part
-from cts.model.operand import Int32, Operand
+from cts.model.operand import Int32, Operand, StorageClass
 from cts.model.types import Problem
 
 if TYPE_CHECKING:
@@ -130,6 +130,24 @@ class Break(Exit, frozen=True):
 
 class Continue(Exit, frozen=True):
     """Goes on to the next iteration where `condition` is not 0, which begins with the matrices of `next`."""
+
+
+class Return(Instruction, frozen=True):
+    """Ends the program where `condition` is not 0: nothing that follows is done there, in no iteration either.
+
+    All of a workgroup copy its parts of buffers in Workgroup memory at the end of the program, so it may have none.
+    """
+
+    opcode: ClassVar[str] = "OpReturn"
+    facts = ("KM-024",)
+    effects = ("KM-019", "TA-071")
+    condition: Operand
+
+    def check(self, names: Names) -> Iterator[Problem]:
+        shared = [name for name, b in names.case.buffers.items() if b.storage is StorageClass.Workgroup]
+        if shared:
+            what = f"Return, and {shared[0]!r} is in Workgroup memory, which all of a workgroup copy at the end"
+            yield Problem("", what, "no Return, or buffers in StorageBuffer or PhysicalStorageBuffer memory", "KM-024")
 
 
 def exits_of(program: Sequence[Instruction], i: int) -> Iterator[int]:
@@ -340,5 +358,17 @@ class ControlBarrier(Instruction, frozen=True):
 
 
 ControlInstruction: TypeAlias = (
-    Loop | EndLoop | Break | Continue | If | Else | EndIf | Switch | Branch | Default | EndSwitch | ControlBarrier
+    Loop
+    | EndLoop
+    | Break
+    | Continue
+    | Return
+    | If
+    | Else
+    | EndIf
+    | Switch
+    | Branch
+    | Default
+    | EndSwitch
+    | ControlBarrier
 )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cts.drivers.emulator.instances import Active, Instances
 from cts.drivers.emulator.matrices.access import MemoryFault
-from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.operands import Operands
 from cts.model import (
     Branch,
@@ -28,6 +28,7 @@ from cts.model import (
     If,
     Instruction,
     Loop,
+    Return,
     Switch,
 )
 
@@ -97,6 +98,8 @@ class Flow(Generic[V]):
         self._defined: dict[str, Active] = {}
         #: The open loops, each with who has left it by a Break, innermost last.
         self._loops: list[tuple[Loop, Active]] = []
+        #: Who has ended by a Return.
+        self._ended: Active = np.zeros_like(instances.active)
 
     def run(self) -> None:
         """The whole program. Raises MemoryFault, which names the instruction."""
@@ -131,10 +134,12 @@ class Flow(Generic[V]):
                     index = self._switch(index, switch)
                 case Exit() as leaving:
                     self._exit(leaving)
-                    if not self._instances.active.any():
-                        return
+                case Return() as ending:
+                    self._return(ending)
                 case instruction:
                     self._step(index, instruction)
+            if not self._instances.active.any():
+                return
             index += 1
 
     def _step(self, index: int, instruction: Instruction) -> None:
@@ -154,7 +159,7 @@ class Flow(Generic[V]):
         self._instances.iterations.append(0)
         self._loops.append((loop, left := np.zeros_like(outer)))
         for iteration in range(int(counts[outer].max())):
-            self._instances.active = outer & (iteration < counts) & ~left
+            self._instances.active = outer & (iteration < counts) & ~left & ~self._ended
             if not self._instances.active.any():
                 continue
             self._instances.iterations[-1] = iteration
@@ -163,7 +168,7 @@ class Flow(Generic[V]):
                 self._carry_on(loop, closing, iteration, counts)
         self._loops.pop()
         self._instances.iterations.pop()
-        self._instances.active = outer
+        self._instances.active = outer & ~self._ended
         return end
 
     def _exit(self, leaving: Exit) -> None:
@@ -172,47 +177,61 @@ class Flow(Generic[V]):
         condition = self._operands.evaluate((leaving.condition,))[:, 0] != 0
         matrices = self._steps.matrices
         self._instances.active = active & condition
-        kept = self._bug == m.BREAK_KEEPS_CARRIED and isinstance(leaving, Break)
+        kept = self._bug == flow.BREAK_KEEPS_CARRIED and isinstance(leaving, Break)
         if self._instances.active.any() and not kept:
             for carry, value in [(carry, matrices[name]) for carry, name in zip(loop.carry, leaving.next, strict=True)]:
                 self.define(carry.id, value)
         leaves = isinstance(leaving, Break)
-        if self._bug == m.BREAK_CONTINUES:
+        if self._bug == flow.BREAK_CONTINUES:
             leaves = False
-        elif self._bug == m.CONTINUE_BREAKS:
+        elif self._bug == flow.CONTINUE_BREAKS:
             leaves = True
         if leaves:
             left |= self._instances.active
         self._instances.active = active & ~condition
 
+    def _return(self, ending: Return) -> None:
+        """Those for which the condition holds do nothing of what follows."""
+        active = self._instances.active
+        leaving = active & (self._operands.evaluate((ending.condition,))[:, 0] != 0)
+        if self._bug == flow.RETURN_IGNORED:
+            return
+        if self._bug == flow.RETURN_ENDS_WORKGROUP:
+            leaving = active & self._instances.anywhere_in_workgroup(leaving)
+        if self._bug == flow.RETURN_LEAVES_LOOP and self._loops:
+            self._loops[-1][1][leaving] = True
+        elif self._bug != flow.RETURN_LEAVES_LOOP:
+            self._ended |= leaving
+        self._instances.active = active & ~leaving
+
     def _counts(self, loop: Loop) -> npt.NDArray[np.int64]:
         """Iterations, per subgroup."""
         counts = self._operands.evaluate((loop.count,))[:, 0]
-        if self._bug == m.LOOP_ONE_TURN_SHORT:
+        if self._bug == flow.LOOP_ONE_TURN_SHORT:
             return np.maximum(counts - 1, 0)
-        return np.maximum(counts, 1) if self._bug == m.LOOP_AT_LEAST_ONCE else counts
+        return np.maximum(counts, 1) if self._bug == flow.LOOP_AT_LEAST_ONCE else counts
 
     def _carry_on(self, loop: Loop, closing: EndLoop, iteration: int, counts: npt.NDArray[np.int64]) -> None:
         """Bring the carried matrices into the next iteration, or out of the loop."""
         active, last = self._instances.active, counts == iteration + 1
-        if self._bug == m.LOOP_CARRY_NOT_UPDATED:
+        if self._bug == flow.LOOP_CARRY_NOT_UPDATED:
             self._instances.active = active & last
-        elif self._bug == m.LOOP_LAST_TURN_LOST:
+        elif self._bug == flow.LOOP_LAST_TURN_LOST:
             self._instances.active = active & ~last
         matrices = self._steps.matrices
         carried = {carry.id: matrices[name] for carry, name in zip(loop.carry, closing.next, strict=True)}
         for carry, name in list(zip(loop.carry, closing.next, strict=True))[: self._updated()]:
-            value = matrices[name] if self._bug == m.LOOP_CARRIES_IN_SEQUENCE else carried[carry.id]
+            value = matrices[name] if self._bug == flow.LOOP_CARRIES_IN_SEQUENCE else carried[carry.id]
             self.define(carry.id, value)
         self._instances.active = active
 
     def _updated(self) -> int | None:
         """How many of the carried values a bug updates; None: all of them, and no bug."""
-        return 2 if self._bug == m.LOOP_CARRIES_TWO else None
+        return 2 if self._bug == flow.LOOP_CARRIES_TWO else None
 
     def _decided_once(self) -> bool:
         """Whether a bug takes a condition's value in the first iteration for that in all iterations."""
-        return self._bug == m.IF_FIRST_TURN
+        return self._bug == flow.IF_FIRST_TURN
 
     def _if(self, index: int, instruction: If) -> int:
         """Run both branches, each in its subgroups; returns where they end."""
@@ -222,11 +241,11 @@ class Flow(Generic[V]):
         self._branch(outer & condition, index + 1, middle)
         if isinstance(self._program[middle], Else):
             end = self._ends[middle]
-            self._branch(outer if self._bug == m.ELSE_ALWAYS_RUNS else outer & ~condition, middle + 1, end)
+            self._branch(outer if self._bug == flow.ELSE_ALWAYS_RUNS else outer & ~condition, middle + 1, end)
         closing = self._program[end]
         assert isinstance(closing, EndIf)
-        self._instances.active = outer
-        if self._bug == m.MERGE_TAKES_THEN:
+        outer = outer & ~self._ended
+        if self._bug == flow.MERGE_TAKES_THEN:
             condition[:] = True
         for merge in closing.merge:
             for chosen, name, other in (
@@ -261,11 +280,12 @@ class Flow(Generic[V]):
         ended = chosen
         for n, start in enumerate(branches):
             running = chosen == n
-            if self._bug == m.SWITCH_FALLS_THROUGH and n:
+            if self._bug == flow.SWITCH_FALLS_THROUGH and n:
                 running |= chosen == n - 1
                 ended = np.where(chosen == n - 1, n, ended)
             self._branch(outer & running, start + 1, self._ends[start])
-        if self._bug == m.SWITCH_MERGE_TAKES_FIRST:
+        outer = outer & ~self._ended
+        if self._bug == flow.SWITCH_MERGE_TAKES_FIRST:
             ended = np.zeros_like(chosen)
         for merge in closing.merge:
             names = (*merge.branches, merge.default)
@@ -280,18 +300,18 @@ class Flow(Generic[V]):
         """The number of the branch that each subgroup takes: where no literal matches, the one behind every Branch."""
         selector = self._selector(switch)
         default = sum(isinstance(b, Branch) for b in branches)
-        if self._bug == m.SWITCH_ASSUMES_A_MATCH and default == len(branches) > 0:
+        if self._bug == flow.SWITCH_ASSUMES_A_MATCH and default == len(branches) > 0:
             default -= 1
         chosen = np.full(len(selector), default, np.int64)
-        if self._bug == m.SWITCH_TAKES_DEFAULT:
+        if self._bug == flow.SWITCH_TAKES_DEFAULT:
             return chosen
         for n, branch in enumerate(branches):
             literals = branch.literals if isinstance(branch, Branch) else ()
-            if self._bug == m.SWITCH_FIRST_LITERAL:
+            if self._bug == flow.SWITCH_FIRST_LITERAL:
                 literals = literals[:1]
-            elif self._bug == m.SWITCH_LITERALS_IN_31_BITS:
+            elif self._bug == flow.SWITCH_LITERALS_IN_31_BITS:
                 literals = tuple(x for x in literals if 0 <= x < 1 << 31)
-            bits = 0xFFFF if self._bug == m.SWITCH_LITERALS_IN_16_BITS else 0xFFFFFFFF
+            bits = 0xFFFF if self._bug == flow.SWITCH_LITERALS_IN_16_BITS else 0xFFFFFFFF
             for literal in literals:
                 chosen[(chosen == default) & (((selector ^ literal) & bits) == 0)] = n
         return chosen
@@ -306,13 +326,13 @@ class Flow(Generic[V]):
             self._instances.iterations = [0] * len(iterations)
         values = self._operands.evaluate((instruction.condition,))[:, 0]
         self._instances.iterations = iterations
-        if self._bug == m.IF_LOWEST_BIT:
+        if self._bug == flow.IF_LOWEST_BIT:
             values &= 1
-        elif self._bug == m.IF_FIRST_WORKGROUP:
+        elif self._bug == flow.IF_FIRST_WORKGROUP:
             by_set = values.reshape(-1, self._instances.per_set)
             by_set[:] = by_set[:, :1].copy()
         condition: Active = values != 0
-        return ~condition if self._bug == m.IF_INVERTED else condition
+        return ~condition if self._bug == flow.IF_INVERTED else condition
 
     def _branch(self, active: Active, start: int, stop: int) -> None:
         self._instances.active = active

@@ -82,6 +82,11 @@ class Instances:
         """(instances,): whether a flag holds for any instance of the own set."""
         return np.repeat(flags.reshape(-1, self.per_set).any(1), self.per_set)
 
+    def anywhere_in_workgroup(self, flags: Active) -> Active:
+        """(instances,): whether a flag holds for any instance of the own workgroup."""
+        members = members_of(self._case.dispatch)
+        return np.repeat(flags.reshape(-1, members).any(1), members)
+
     @property
     def running(self) -> Active:
         """(instances,): those of the sets that run the current instruction in any instance."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cts.drivers.emulator.instances import Instances, Sets, members_of
 from cts.drivers.emulator.matrices.state import U32, Ints
+from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.workgroups import local_ids, local_indices
 from cts.model import ComponentType, Dispatch, Operand, SpecNumber, encode, factors_of, modulus_of, number_of
@@ -85,11 +86,11 @@ class Operands:
     def _indices(self) -> tuple[int, int]:
         """The iterations of the innermost loop around the instruction, and of the loop around that."""
         outer, inner = [0, 0, *self._instances.iterations][-2:]
-        if self._bug == m.LOOP_INDEX_FROM_ONE:
+        if self._bug == flow.LOOP_INDEX_FROM_ONE:
             return inner + 1, outer + 1
-        if self._bug == m.LOOP_INDEX_FROZEN:
+        if self._bug == flow.LOOP_INDEX_FROZEN:
             return 0, 0
-        return inner, inner if self._bug == m.LOOP_OUTER_IS_INNER else outer
+        return inner, inner if self._bug == flow.LOOP_OUTER_IS_INNER else outer
 
     def _base(self, operand: Operand) -> int | Ints:
         """The literal, the specialization constant, or the words of the parameter buffer (instances,)."""

@@ -14,6 +14,7 @@ from cts.generators.build.contents import Contents
 from cts.generators.build.memory import FILL, Lines, Region, aligned_elements, draw_base, draw_read, draw_write
 from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
+from cts.generators.build.returns import with_return
 from cts.generators.build.supports import Supports, grid_of
 from cts.generators.build.value_ranges import ZEROS, Known, known_number, reread
 from cts.generators.build.workgroups import draw_size
@@ -287,11 +288,14 @@ class Kernel:
         float_modes: dict[FloatWidth, tuple[FloatMode, ...]] | None = None,
     ) -> Case:
         """The finished case."""
+        program, buffers = self.program.instructions, self.buffers()
+        if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
+            program = with_return(self._choices, program, self.dispatch, self.scope)
         case = Case(
             schema=SCHEMA_VERSION,
             name="generated",
-            buffers=self.buffers(),
-            program=tuple(self.program.instructions),
+            buffers=buffers,
+            program=tuple(program),
             functions=self.functions,
             float_controls=float_controls,
             float_modes=float_modes or {},

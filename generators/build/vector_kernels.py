@@ -15,6 +15,7 @@ from cts.generators.build.contents import Contents
 from cts.generators.build.memory import FILL, Part, Region
 from cts.generators.build.operands import Constness
 from cts.generators.build.programs import Program
+from cts.generators.build.returns import with_return
 from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, reread
 from cts.generators.build.vector_operands import At, Lanes, draw_places, lanes_of, reversed_tiles, tiles, written
 from cts.generators.build.workgroups import by_coordinates, draw_size
@@ -265,11 +266,14 @@ class VectorKernel:
     ) -> Case:
         """The finished case."""
         dispatch = draw_size(self._choices, self.dispatch, self.capabilities)
+        program, buffers = self.program.instructions, self.buffers()
+        if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
+            program = with_return(self._choices, program, dispatch, None)
         return Case(
             schema=SCHEMA_VERSION,
             name="generated",
-            buffers=self.buffers(),
-            program=tuple(by_coordinates(self._choices, self.program.instructions, dispatch)),
+            buffers=buffers,
+            program=tuple(by_coordinates(self._choices, program, dispatch)),
             dispatch=dispatch,
             float_controls=float_controls,
             float_modes=float_modes or {},

@@ -24,6 +24,7 @@ from cts.model import (
     Exit,
     If,
     Loop,
+    Return,
     Switch,
     branches_of,
 )
@@ -71,6 +72,8 @@ class _Unrolling:
         self.ends = _ends(case)
         #: Who has left each open loop by a Break, innermost last.
         self.left: list[Mask] = []
+        #: Who has ended by a Return.
+        self.ended: Mask = np.zeros((1, 1), bool)
 
     def block(
         self, start: int, end: int, iterations: tuple[int, ...], active: Mask | None
@@ -82,18 +85,26 @@ class _Unrolling:
             match self.program[i]:
                 case Loop():
                     yield from self._loop(i, iterations, active)
-                    i = self.ends[i]
+                    active, i = self._remaining(active), self.ends[i]
                 case If() | Switch():
                     yield from self._branches(i, iterations, active)
-                    i = self.ends[i]
+                    active, i = self._remaining(active), self.ends[i]
                 case Exit():
                     active = yield from self._exit(i, iterations, active)
-                    if active is not None and not active.any():
-                        break
+                case Return(condition=condition):
+                    ending = self.operands.scalar(i, "condition", condition, iterations) != 0
+                    self.ended = self.ended | (ending if active is None else active & ending)
+                    active = self._remaining(active)
                 case _:
                     yield Taken(i, iterations, active)
+            if active is not None and not active.any():
+                break
             i += 1
         return active
+
+    def _remaining(self, active: Mask | None) -> Mask | None:
+        """Those of them who have not ended, None for all."""
+        return _both(active, ~self.ended) if self.ended.any() else active
 
     def _loop(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
         loop = self.program[i]
@@ -102,7 +113,7 @@ class _Unrolling:
         count = self.operands.scalar(i, "count", loop.count, iterations)
         iteration = 0
         self.left.append(np.zeros((1, 1), bool))
-        while (now := _both(active, (count > iteration) & ~self.left[-1])) is None or now.any():
+        while (now := _both(active, (count > iteration) & ~self.left[-1] & ~self.ended)) is None or now.any():
             self.iterations += 1
             if self.iterations > MAX_ITERATIONS:
                 raise BadInput(
@@ -137,7 +148,9 @@ class _Unrolling:
             now = _both(active, branch == n)
             if now is None or now.any():
                 yield from self.block(start + 1, stop, iterations, now)
-        yield Taken(end, iterations, active, branch)
+        active = self._remaining(active)
+        if active is None or active.any():
+            yield Taken(end, iterations, active, branch)
 
     def _condition(self, i: int, iterations: tuple[int, ...]) -> I64:
         """The branch of an If that each takes: 0, or 1 where the condition is 0."""

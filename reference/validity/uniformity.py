@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cts.model import (
     BlockEnd,
@@ -11,6 +11,7 @@ from cts.model import (
     Instruction,
     Loop,
     MatrixShape,
+    Return,
     Scalar,
     Scope,
     exits_of,
@@ -25,7 +26,8 @@ from cts.reference.execution.program import Evaluation
 def of_program(evaluation: Evaluation) -> Iterator[Violation]:
     """TA-071: nothing that a Workgroup-scope matrix instruction uses may differ between its subgroups.
 
-    Nor may it, or a barrier, be in a loop or under a condition that does, or in a loop that some leave earlier.
+    Nor may it, or a barrier, be in a loop or under a condition that does, in a loop that some leave earlier, or where
+    some have ended.
     Stricter than a comparison
     of values: a layout or view whose chain of instructions has a per-subgroup operand counts as
     varying even where a later instruction overwrites that state.
@@ -34,6 +36,7 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
         return
     varying: dict[str, str] = {}  # layout, view or pointer id -> path of the operand that varies
     around: list[str | None] = []  # the same of every open Loop, If and Switch
+    ended: str | None = None  # and of the first Return that not all take
     reported: set[str] = set()
     for i, instruction in enumerate(evaluation.case.program):
         own = _varying_operand(instruction)
@@ -43,7 +46,7 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
         if whole:
             lanes = "subgroups" if evaluation.case.dispatch.invocations is None else "invocations"
             what = "a barrier" if isinstance(instruction, ControlBarrier) else "a matrix of Workgroup scope"
-            for operand in (*around, *used):
+            for operand in (*around, ended, *used):
                 if operand is not None and operand not in reported:
                     reported.add(operand)
                     yield Violation(
@@ -55,6 +58,8 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
         match instruction:
             case Loop() if path is None:
                 around.append(_varying_exit(evaluation, i))
+            case Return():
+                ended = ended or path or next((p for p in around if p is not None), None)
             case BlockStart():
                 around.append(path)
             case BlockEnd():
@@ -67,10 +72,28 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
 
 
 def _varying_exit(evaluation: Evaluation, loop: int) -> str | None:
-    """The condition, by its path, of the first Break or Continue of a loop that varies: later iterations differ."""
+    """The operand, by its path, of a loop by which iterations differ: of a Break, a Continue, or around a Return."""
     program = evaluation.case.program
     varying = ((i, _varying_operand(program[i])) for i in exits_of(program, loop))
-    return next((f"program[{i}].{field}" for i, field in varying if field is not None), None)
+    exits = (f"program[{i}].{field}" for i, field in varying if field is not None)
+    return next(exits, None) or _varying_return(program, loop)
+
+
+def _varying_return(program: Sequence[Instruction], loop: int) -> str | None:
+    """The operand by which a Return within a loop, or what is around it there, varies."""
+    around: list[str | None] = []
+    for i, instruction in enumerate(program[loop:], loop):
+        own = _varying_operand(instruction)
+        path = None if own is None else f"program[{i}].{own}"
+        if isinstance(instruction, BlockStart):
+            around.append(path)
+        elif isinstance(instruction, BlockEnd):
+            around.pop()
+        elif isinstance(instruction, Return) and (found := next((p for p in (path, *around) if p), None)):
+            return found
+        if not around:
+            return None
+    raise AssertionError("a well-formed program closes its blocks")
 
 
 def _uses(instruction: Instruction) -> Iterator[str]:

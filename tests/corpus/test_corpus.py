@@ -38,7 +38,7 @@ TOPICS = {
     "block_loads": {
         "address", "clamp", "coordinates", "fields", "format", "program", "tables", "types", "vector", "view",
     },
-    "matrix_programs": {"condition", "kernel", "liveness", "loop", "switch"},
+    "matrix_programs": {"condition", "kernel", "liveness", "loop", "return", "switch"},
 }  # fmt: skip
 
 

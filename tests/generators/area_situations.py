@@ -14,7 +14,7 @@ from cts.generators.parts.formats import FORMATS
 from cts.model.expression import Binary, Body, Coordinate, Indexed, Lookup, Name, Number, Unary
 from cts.model.operand import base_of, factors_of
 from cts.oracle.expectation import Expectation
-from tests.generators.switch_situations import switch_situations
+from tests.generators.flow_situations import flow_situations
 
 Values = npt.NDArray[Any]
 
@@ -67,7 +67,7 @@ class _Reader:
             yield type(i).__name__
             yield from self._control(i)
             yield from self._instruction(i)
-        yield from switch_situations(self.case)
+        yield from flow_situations(self.case)
         yield from self._reuse()
         for function in self.case.functions.values():
             yield from self._function(function)

@@ -1,6 +1,8 @@
 """Reduction by structure: smaller, well-formed, still failing, and never larger."""
 
-from cts.model import Case, Loop, MatrixLoad, MatrixLoadTensor, Scalar, dumps_case, loads_case
+from msgspec import structs
+
+from cts.model import Case, Loop, MatrixLoad, MatrixLoadTensor, Return, Scalar, dumps_case, loads_case
 from cts.reduction.reducer import reduce
 from tests.minimize.pass_rules import candidates, check_rules
 
@@ -28,6 +30,14 @@ program:
 
 def test_every_candidate_is_well_formed_and_smaller() -> None:
     check_rules(CASE, 8)
+
+
+def test_a_return_that_does_not_matter_goes() -> None:
+    first, *rest = CASE.program
+    ending = structs.replace(CASE, program=(first, Return(condition=Scalar(literal=0, wg_x=1)), *rest))
+    check_rules(ending, 8)
+    smallest = reduce(ending, lambda case: any(isinstance(i, MatrixLoadTensor) for i in case.program))
+    assert not any(isinstance(i, Return) for i in smallest.program)
 
 
 def test_reduces_to_what_fails() -> None:

@@ -7,6 +7,7 @@ rules leave a choice, one is taken at random, so that what comes out must be amo
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -55,6 +56,10 @@ def execute_scalar(case: Case, seed: int = 0) -> Run:
     return result
 
 
+class _Ended(Exception):
+    """A Return."""
+
+
 class Subgroup:
     def __init__(
         self, case: Case, result: Run, choices: Choices, workgroup: tuple[int, int, int], number: int, subgroup: int
@@ -68,7 +73,8 @@ class Subgroup:
         self.iterations: list[int] = []
 
     def run(self) -> Iterator[str]:
-        assert (yield from self.block(0, len(self.case.program))) is None
+        with suppress(_Ended):
+            assert (yield from self.block(0, len(self.case.program))) is None
 
     def keep(self) -> None:
         for name, shape in self.types.items():
@@ -102,6 +108,9 @@ class Subgroup:
                 case m.Break() | m.Continue():
                     if self.value(instruction.condition) != 0:
                         return instruction
+                case m.Return():
+                    if self.value(instruction.condition) != 0:
+                        raise _Ended
                 case m.ControlBarrier():
                     yield "barrier"
                 case _:

@@ -99,6 +99,12 @@ def test_operands_use_the_indices_of_the_loops_around_them() -> None:
     assert factors == {3: outer, 5: inner, 7: outer, 9: outer}
 
 
+def test_a_return_has_a_block_of_its_own_in_any_other() -> None:
+    m = module(program("Loop, count: 2", "Return, condition: {literal: 0, loop: 1}", "EndLoop", "Return, condition: 0"))
+    assert len(m.all("OpReturn")) == 3
+    assert len(m.all("OpSelectionMerge")) == 2
+
+
 def test_a_condition_with_one_arm_or_two() -> None:
     m = module(
         program(

@@ -21,6 +21,7 @@ from cts.model import (
     If,
     Loop,
     Merge,
+    Return,
     Switch,
     branches_of,
 )
@@ -88,6 +89,15 @@ def leave(instruction: Exit, shader: Shader) -> None:
     shader.open(f"if ({f'({value})' if ' ' in value else value} != 0)")
     _carry_on(shader, opened.loop, instruction.next)
     shader.line("break;" if isinstance(instruction, Break) else "continue;")
+    shader.close()
+
+
+@write_instruction.register
+def end(instruction: Return, shader: Shader) -> None:
+    """A return of main."""
+    value = shader.operand("condition", instruction.condition)
+    shader.open(f"if ({f'({value})' if ' ' in value else value} != 0)")
+    shader.line("return;")
     shader.close()
 
 

@@ -18,6 +18,7 @@ from cts.model import (
     EndLoop,
     Exit,
     Loop,
+    Return,
     Scalar,
     Switch,
     branches_of,
@@ -29,7 +30,7 @@ from cts.reduction.candidates import Program, remove_unused
 
 def propose(case: Case, i: int) -> Iterator[Case]:
     opening = case.program[i]
-    if isinstance(opening, Exit):
+    if isinstance(opening, (Exit, Return)):
         programs: Iterator[Program] = iter([case.program[:i] + case.program[i + 1 :]])
     elif isinstance(opening, Loop):
         programs = _loop(case.program, i, opening)

@@ -23,6 +23,7 @@ from cts.model import (
     Exit,
     If,
     Loop,
+    Return,
     Switch,
     branches_of,
     exits_of,
@@ -145,6 +146,19 @@ def leave(instruction: Exit, lowering: Lowering) -> None:
     (opened.broken if is_break else opened.continued).append(_edge(lowering, instruction.next))
     rest = lowering.module.id()
     lowering.module.op("OpBranchConditional", value, opened.merge if is_break else opened.continues, rest)
+    lowering.label(rest)
+
+
+@lower_instruction.register
+def end(instruction: Return, lowering: Lowering) -> None:
+    """OpReturn in a block of its own, behind which what follows goes on for the others."""
+    op, fresh = lowering.module.op, lowering.module.id
+    value = lowering.condition("condition", instruction.condition)
+    ending, rest = fresh(), fresh()
+    op("OpSelectionMerge", rest, "None")
+    op("OpBranchConditional", value, ending, rest)
+    lowering.label(ending)
+    op("OpReturn")
     lowering.label(rest)
 
 

@@ -12,6 +12,7 @@ from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addre
 from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
 from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Actions, Ints, Work
+from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
@@ -80,7 +81,9 @@ class Access:
         self._instances = instances
         self._first = np.arange(instances.count) % case.dispatch.subgroups == 0
         #: Memory as the first subgroup of a workgroup sees it, where a bug makes that another one.
-        self._stale = {name: data.copy() for name, data in memory.items()} if self._bug == m.BARRIER_IGNORED else None
+        self._stale = (
+            {name: data.copy() for name, data in memory.items()} if self._bug == flow.BARRIER_IGNORED else None
+        )
 
     def define(self, name: str, buffer: str, offset: Operand) -> None:
         """OpAccessChain."""

@@ -16,6 +16,7 @@ from cts.drivers.emulator.matrices.ownership import distribute
 from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS, mul_add, read_as
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
 from cts.drivers.emulator.matrices.scalar import NO_TABLES, Elements, ScalarMachine, Tables, tables_in
+from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
@@ -105,11 +106,11 @@ def elements_of(matrix: Matrix) -> Elements:
 
 def overwritten(i: Instruction, context: Context) -> Matrix | None:
     """The operand whose registers take the result as well, where a bug does so."""
-    if context.bug == m.MUL_ADD_IN_PLACE and isinstance(i, MatrixMulAdd):
+    if context.bug == flow.MUL_ADD_IN_PLACE and isinstance(i, MatrixMulAdd):
         return context.matrices[i.c]
-    if context.bug == m.PER_ELEMENT_IN_PLACE and isinstance(i, MatrixPerElement):
+    if context.bug == flow.PER_ELEMENT_IN_PLACE and isinstance(i, MatrixPerElement):
         return context.matrices[i.matrix]
-    if context.bug == m.CONVERT_IN_PLACE and isinstance(i, MatrixConvert):
+    if context.bug == flow.CONVERT_IN_PLACE and isinstance(i, MatrixConvert):
         source = context.matrices[i.matrix]
         return source if source.component.size == i.component.size else None
     return None

@@ -31,6 +31,7 @@ from cts.drivers.emulator.matrices.state import (
     create_view,
     no_view,
 )
+from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
@@ -152,7 +153,7 @@ class Machine:
     def _hoisted(self, name: str) -> bool:
         """Whether a bug leaves a load in a loop to its first iteration."""
         iterations = self._instances.iterations
-        return self._bug == m.LOOP_LOAD_HOISTED and bool(iterations) and iterations[-1] > 0
+        return self._bug == flow.LOOP_LOAD_HOISTED and bool(iterations) and iterations[-1] > 0
 
     def _only_active(self, action: Actions) -> None:
         """Nothing is done in instances that are not active."""

@@ -1,0 +1,83 @@
+"""Where a program ends for some of its lanes: drawn when it is written, as nothing else of a case depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cts.choices import Choices
+from cts.model import (
+    AnyInstruction,
+    BlockEnd,
+    BlockStart,
+    ControlBarrier,
+    Dispatch,
+    Loop,
+    Operand,
+    Return,
+    Scalar,
+    Scope,
+    Switch,
+)
+
+#: What conditions are taken modulo, so that some of those who differ end and others go on.
+_MODULI = (2, 3, 2, 4)
+
+
+def with_return(
+    choices: Choices, program: Sequence[AnyInstruction], dispatch: Dispatch, scope: Scope | None
+) -> list[AnyInstruction]:
+    """The program; in about one of ten cases with a Return somewhere before its last write.
+
+    `scope` is that of matrices. Where a barrier follows, or is in a loop around the Return, and where matrices are
+    of Workgroup scope, all of a workgroup end together: the condition is by workgroup, outside of all blocks (TA-071).
+    """
+    drawn, (where, along, which, base, constness) = choices.chance(1), choices.record(255, 7, 3, 1, 2)
+    places = list(_places(program, scope is Scope.Workgroup)) if drawn else []
+    if not places:
+        return list(program)
+    at, loops, together = places[where % len(places)]
+    factors = list(_factors(dispatch, loops, together))
+    word = {"literal": base} if constness == 0 else {"dynamic": base} if constness == 1 else {"spec": base}
+    condition: Operand = base if constness == 0 else Scalar(**word)
+    if factors:
+        condition = Scalar(**word, **factors[along % len(factors)], mod=_MODULI[which])
+    return [*program[:at], Return(condition=condition), *program[at:]]
+
+
+def _places(program: Sequence[AnyInstruction], whole: bool) -> Iterator[tuple[int, int, bool]]:
+    """Indices before which a Return may stand: with how many loops are around, and whether all must end together."""
+    last_write = max((i for i, x in enumerate(program) if x.writes is not None), default=-1)
+    last_barrier = max((i for i, x in enumerate(program) if isinstance(x, ControlBarrier)), default=-1)
+    opened: list[tuple[int, bool]] = []
+    for i, instruction in enumerate(program[: last_write + 1]):
+        begin = opened[0][0] if opened else i
+        together = whole or last_barrier >= begin
+        in_switch = i > 0 and isinstance(program[i - 1], Switch)
+        if not in_switch and not (together and opened):
+            yield i, sum(is_loop for _, is_loop in opened), together
+        if isinstance(instruction, BlockStart):
+            opened.append((i, isinstance(instruction, Loop)))
+        elif isinstance(instruction, BlockEnd):
+            opened.pop()
+
+
+def _factors(dispatch: Dispatch, loops: int, together: bool) -> Iterator[dict[str, int]]:
+    """By what the condition may grow."""
+    lane = "sg" if dispatch.invocations is None else "inv"
+    lanes = dispatch.subgroups if dispatch.invocations is None else dispatch.invocations
+    several = lanes > 1 and not together
+    x, y, _ = dispatch.workgroups
+    if several:
+        yield {lane: 1}
+    if loops:
+        yield {"loop": 1}
+        if several:
+            yield {"loop": 1, lane: 1}
+    if loops > 1:
+        yield {"loop": 1, "loop_outer": 1}
+    if x > 1:
+        yield {"wg_x": 1}
+        if several:
+            yield {"wg_x": 1, lane: 1}
+    if y > 1:
+        yield {"wg_y": 1}
