@@ -34,6 +34,7 @@ from cts.model import (
     Exit,
     If,
     LayoutInstruction,
+    Loop,
     MatrixConvertUse,
     MatrixNull,
     MatrixShape,
@@ -283,6 +284,22 @@ def _exit(case: Case, at: int) -> Iterator[Change]:
         yield Change(what, ("KM-022",), _with(case, at, structs.replace(i, next=stays)))
 
 
+def _return(case: Case, at: int, i: Return) -> Iterator[Change]:
+    """A Return that is never taken, always taken, or taken for a Break."""
+    for value, text in ((0, "never"), (1, "always")):
+        changed = _with(case, at, structs.replace(i, condition=value))
+        yield Change(f"the Return of program[{at}] was {text} taken", ("KM-024", "TA-071"), changed)
+    around: list[Any] = []
+    for x in case.program[:at]:
+        if isinstance(x, BlockStart):
+            around.append(x)
+        elif isinstance(x, BlockEnd):
+            around.pop()
+    if around and isinstance(around[-1], Loop):
+        changed = _with(case, at, Break(condition=i.condition, next=around[-1].defines))
+        yield Change(f"the Return of program[{at}] was taken for a Break", ("KM-024",), changed)
+
+
 def _switch(case: Case, at: int) -> Iterator[Change]:
     """A Switch whose literals lead elsewhere, in words and as a case."""
     i = case.program[at]
@@ -353,9 +370,7 @@ def _blocks(case: Case, index: int) -> Iterator[Change]:
             yield from _exit(case, at)
     for j, i in enumerate(case.program[: index + 1]):
         if isinstance(i, Return):
-            for value, text in ((0, "never"), (1, "always")):
-                changed = _with(case, j, structs.replace(i, condition=value))
-                yield Change(f"the Return of program[{j}] was {text} taken", ("KM-024", "TA-071"), changed)
+            yield from _return(case, j, i)
     end = case.program[index]
     if isinstance(end, EndLoop):
         stays = case.program[opened[-1]].defines
