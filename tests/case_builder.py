@@ -83,4 +83,13 @@ def built_case(
 ) -> Case:
     """A case of structs."""
     dispatch = Dispatch(invocations=invocations)
-    return Case(1, "x", buffers, program, dispatch, dict(functions or {}), float_controls, {}, dict(opaque or {}))
+    return Case(
+        1,
+        "x",
+        buffers,
+        program,
+        dispatch,
+        functions=dict(functions or {}),
+        float_controls=float_controls,
+        opaque=dict(opaque or {}),
+    )

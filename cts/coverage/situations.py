@@ -21,6 +21,7 @@ from cts.model import (
     Conversion,
     Decode,
     DecodeVector,
+    FastMath,
     FloatControls,
     FloatMode,
     Instruction,
@@ -111,6 +112,7 @@ def _of_case(context: _Context) -> Iterator[str]:
         if tables_of(function):
             yield "CM-032"
     yield from _of_modes(context)
+    yield from _of_fast_math(case)
     yield from of_vectors(case, context.types)
     yield from of_conversions(case)
     size_by = case.dispatch.size_by
@@ -122,6 +124,17 @@ def _of_case(context: _Context) -> Iterator[str]:
         yield "VK-044"
     if any(factors_of(o).any_set for i in case.program for o in _scalars(i)):
         yield "TA-071"
+
+
+def _of_fast_math(case: Case) -> Iterator[str]:
+    given = (*case.fast_math.values(), *(getattr(i, "fast_math", None) or () for i in case.program))
+    bits = {bit for bits in given for bit in bits}
+    if bits:
+        yield "NU-048"
+    if bits & {FastMath.AllowContract, FastMath.AllowReassoc, FastMath.AllowTransform}:
+        yield "NU-049"
+    if bits & {FastMath.NotNaN, FastMath.NotInf, FastMath.NSZ}:
+        yield "NU-050"
 
 
 def _of_modes(context: _Context) -> Iterator[str]:

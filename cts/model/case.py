@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from cts.memory import guard_pattern
 from cts.model.buffer import Buffer, initial_bits
-from cts.model.float_modes import FloatMode, FloatWidth
+from cts.model.float_modes import FastMathBits, FloatMode, FloatWidth
 from cts.model.functions import AnyFunction
 from cts.model.instructions import AnyInstruction
 from cts.model.opaque import MatrixConversion, OpaqueMatrix
@@ -87,8 +87,9 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     """One test. `covers` lists fact IDs; `name`, `covers` and `description` are not part of its identity.
 
     `functions` are the callbacks that instructions name; `float_controls` says how strictly
-    floating-point arithmetic is rounded, `float_modes` are execution modes by width. `opaque` are matrices
-    in optimal layouts, `conversions` what is converted before and after the dispatch.
+    floating-point arithmetic is rounded, `float_modes` are execution modes by width, and `fast_math` what is
+    allowed to instructions that do not say it themselves. `opaque` are matrices in optimal layouts, `conversions`
+    what is converted before and after the dispatch.
     """
 
     schema: Annotated[int, Meta(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
@@ -99,6 +100,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     functions: dict[str, AnyFunction] = msgspec.field(default_factory=dict)
     float_controls: FloatControls = FloatControls.Undecorated
     float_modes: dict[FloatWidth, tuple[FloatMode, ...]] = msgspec.field(default_factory=dict)
+    fast_math: dict[FloatWidth, FastMathBits] = msgspec.field(default_factory=dict)
     opaque: dict[str, OpaqueMatrix] = msgspec.field(default_factory=dict)
     conversions: tuple[MatrixConversion, ...] = ()
     covers: tuple[str, ...] = ()

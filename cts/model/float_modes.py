@@ -1,4 +1,4 @@
-"""Execution modes of a module that say how floats round, and what becomes of denormals, zeros, infinities and NaNs."""
+"""What a module says of floats: how they round, what becomes of special ones, and which fast math is allowed."""
 
 from __future__ import annotations
 
@@ -33,12 +33,48 @@ class FloatWidth(enum.Enum):
         return int(self.value.removeprefix("float"))
 
 
+class FastMath(enum.Enum):
+    """A bit of FP Fast Math Mode: of an instruction, or the default of a type (NU-048)."""
+
+    NotNaN = "NotNaN"
+    NotInf = "NotInf"
+    NSZ = "NSZ"
+    AllowContract = "AllowContract"
+    AllowReassoc = "AllowReassoc"
+    AllowTransform = "AllowTransform"
+
+
 #: Of each of these pairs at most one is for a width.
 DENORMS = (FloatMode.DenormPreserve, FloatMode.DenormFlushToZero)
 ROUNDINGS = (FloatMode.RoundingModeRTE, FloatMode.RoundingModeRTZ)
 
 #: The modes of a module by width.
 FloatModes: TypeAlias = Mapping[FloatWidth, tuple[FloatMode, ...]]
+
+#: The bits that are set, in any order.
+FastMathBits: TypeAlias = tuple[FastMath, ...]
+
+
+def fast_math_problems(path: str, bits: FastMathBits, controls: FloatControls) -> Iterator[Problem]:
+    """What bits of fast math may not be, of an instruction or a default (NU-048, NU-049)."""
+    if controls is not FloatControls.FastMathNone:
+        yield Problem(path, f"fast math in a program of {controls.value}", "float_controls: FastMathNone", "NU-048")
+    for n, bit in enumerate(bits):
+        if bit in bits[:n]:
+            yield Problem(f"{path}[{n}]", f"{bit.value} twice", "each bit once")
+    missing = {FastMath.AllowContract, FastMath.AllowReassoc} - set(bits)
+    if FastMath.AllowTransform in bits and missing:
+        right = " and ".join(sorted(bit.value for bit in missing))
+        yield Problem(path, "AllowTransform alone", f"{right} beside it", "NU-049")
+
+
+def default_problems(defaults: Mapping[FloatWidth, FastMathBits], controls: FloatControls) -> Iterator[Problem]:
+    """What may not be a default of fast math."""
+    for width, bits in defaults.items():
+        path = f"fast_math.{width.value}"
+        if width is FloatWidth.float64:
+            yield Problem(path, "a default of a type that no case computes with", "float16 or float32")
+        yield from fast_math_problems(path, bits, controls)
 
 
 def float_mode_problems(modes: FloatModes, controls: FloatControls) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cts.model.component import ComponentType, encode
 from cts.model.feature import Feature
+from cts.model.float_modes import FastMathBits
 from cts.model.instruction import Computation, Constant, Found, Instruction, Product
 from cts.model.operand import ComponentValue, Use, number_of
 from cts.model.types import MatrixShape, MatrixType, Problem
@@ -43,7 +44,8 @@ class Arithmetic(enum.Enum):
 
 
 _UNARY = (Arithmetic.SNegate, Arithmetic.FNegate)
-_FLOATING = (Arithmetic.FNegate, Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FDiv)
+#: What is done with floats alone.
+FLOATING = (Arithmetic.FNegate, Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FDiv)
 
 
 class Through(enum.Enum):
@@ -155,13 +157,17 @@ def mul_add_types(i: MatrixMulAdd, a: MatrixShape, b: MatrixShape, c: MatrixShap
 
 
 class MatrixArithmetic(Computation, frozen=True):
-    """KM-017: an operation on the elements of one matrix (negations) or of two of the same type."""
+    """KM-017: an operation on the elements of one matrix (negations) or of two of the same type.
+
+    `fast_math` is the decoration FPFastMathMode (NU-048), as of other instructions on floats; None: not decorated.
+    """
 
     facts = ("KM-017",)
     id: str
     operation: Arithmetic
     a: str
     b: str | None = None
+    fast_math: FastMathBits | None = None
 
     @property
     def spirv(self) -> str:
@@ -177,7 +183,7 @@ class MatrixArithmetic(Computation, frozen=True):
             yield Problem("b", "a matrix of another type than a", "matrices of one type, declared alike", "KM-017")
         if self.operation is Arithmetic.UDiv and a.component.is_signed:
             yield Problem("a", f"UDiv of {a.component.value}", "unsigned components: SPIR-V asks for them", "KM-017")
-        yield from _computes("a", a.component, self.operation in _FLOATING)
+        yield from _computes("a", a.component, self.operation in FLOATING)
         yield a.declared
 
 
@@ -190,6 +196,7 @@ class MatrixTimesScalar(Computation, frozen=True):
     id: str
     matrix: str
     scalar: ComponentValue
+    fast_math: FastMathBits | None = None
 
     def typed(self, operands: Operands) -> Found:
         source = operands.matrix(self.matrix)

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from cts.model.component import ComponentType
 from cts.model.feature import Feature
+from cts.model.float_modes import FastMathBits
 from cts.model.instruction import Found, Instruction
 from cts.model.operand import Use
 from cts.model.types import Problem
@@ -42,6 +43,7 @@ class MatrixConvert(Instruction, frozen=True):
     component: ComponentType
     use: Use | None = None
     saturate: bool = False
+    fast_math: FastMathBits | None = None
 
     @property
     def features(self) -> frozenset[Feature]:

@@ -10,13 +10,13 @@ from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
 from cts.model.case import Case
 from cts.model.control import BranchStart, EndSwitch, Loop, Switch
 from cts.model.expression import ExpressionError
-from cts.model.float_modes import float_mode_problems
+from cts.model.float_modes import FastMathBits, default_problems, fast_math_problems, float_mode_problems
 from cts.model.functions import Decode, DecodeVector, block_offsets, body_of, tables_of
-from cts.model.instruction import Instruction
+from cts.model.instruction import Instruction, references
 from cts.model.instructions import MatrixInstruction
 from cts.model.names import Names, nearest
 from cts.model.operand import Scalar, StorageClass, factors_of
-from cts.model.types import Problem, ResultType
+from cts.model.types import MatrixShape, Problem, ResultType, VectorShape
 
 #: A limit for hand-written cases; generators stay far below.
 MAX_INSTRUCTIONS = 512
@@ -50,13 +50,15 @@ def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
     problems = [*_buffer_problems(case), *_function_problems(case), *_conversion_problems(case)]
     problems += _dispatch_problems(case)
     problems += float_mode_problems(case.float_modes, case.float_controls)
+    problems += default_problems(case.fast_math, case.float_controls)
     if len(case.program) > MAX_INSTRUCTIONS:
         problems.append(
             Problem("program", f"{len(case.program)} instructions", f"at most {MAX_INSTRUCTIONS} instructions")
         )
     names = Names(case)
     for i, instruction in enumerate(case.program[:MAX_INSTRUCTIONS]):
-        own = (*_place_problems(instruction, names), *_factor_problems(instruction, names), *instruction.check(names))
+        own = [*_place_problems(instruction, names), *_factor_problems(instruction, names), *instruction.check(names)]
+        own += _fast_math_problems(instruction, names)
         problems += (replace(p, path=f"program[{i}].{p.path}".rstrip(".")) for p in own)
     problems += _table_problems(names)
     if names.open:
@@ -157,6 +159,18 @@ def _function_problems(case: Case) -> Iterator[Problem]:
             body_of(function)
         except ExpressionError as e:
             yield Problem(f"{path}.body", e.what, e.remedy)
+
+
+def _fast_math_problems(instruction: Instruction, names: Names) -> Iterator[Problem]:
+    """A decoration that says something else than the module does, or of an operation on integers."""
+    bits: FastMathBits | None = getattr(instruction, "fast_math", None)
+    if bits is None:
+        return
+    yield from fast_math_problems("fast_math", bits, names.case.float_controls)
+    shapes = [names.types.get(name) for name in (*references(instruction), *instruction.defines)]
+    components = [s.component for s in shapes if isinstance(s, (MatrixShape, VectorShape))]
+    if components and not any(c.is_float for c in components):
+        yield Problem("fast_math", f"fast math of {components[0].value}", "no `fast_math`", "NU-048")
 
 
 def _place_problems(instruction: Instruction, names: Names) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from msgspec import structs
 
 from cts.model.component import ComponentType
+from cts.model.float_modes import FastMathBits
 from cts.model.instruction import Computation, Found
 from cts.model.matrices import represents
 from cts.model.operand import ComponentValue
@@ -70,7 +71,8 @@ EXTENDED = frozenset(
 _O = VectorOperation
 _ONE = (_O.SNegate, _O.FNegate, _O.Not, _O.Exp, _O.Log, _O.Tanh, _O.Atan)
 _THREE = (_O.FClamp, _O.UClamp, _O.SClamp, _O.NClamp, _O.Fma)
-_FLOATING = frozenset(
+#: What is done with floats alone.
+FLOATING = frozenset(
     o
     for o in _O
     if (o.value.startswith(("F", "N")) and o is not _O.Not) or o in (_O.Step, _O.Exp, _O.Log, _O.Tanh, _O.Atan)
@@ -108,6 +110,7 @@ class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
     a: str
     b: str | None = None
     c: str | None = None
+    fast_math: FastMathBits | None = None
 
     @property
     def spirv(self) -> str:
@@ -124,7 +127,7 @@ class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
                 yield Problem(field, "a vector of another type than a", "vectors of one type, declared alike", "CV-012")
         if self.operation is _O.UDiv and a.component.is_signed:
             yield Problem("a", f"UDiv of {a.component.value}", "unsigned components: SPIR-V asks for them", "CV-012")
-        yield from _computes("a", a.component, self.operation in _FLOATING)
+        yield from _computes("a", a.component, self.operation in FLOATING)
         yield a.declared
 
 
@@ -150,6 +153,7 @@ class VectorTimesScalar(VectorInstructionBase, Computation, frozen=True):
     vector: str
     scalar: str | None = None
     value: ComponentValue | None = None
+    fast_math: FastMathBits | None = None
 
     def typed(self, operands: Operands) -> Found:
         component = operands.vector(self.vector).component
@@ -172,6 +176,7 @@ class VectorConvert(VectorInstructionBase, frozen=True):
     vector: str
     operation: VectorConversion
     component: ComponentType
+    fast_math: FastMathBits | None = None
 
     @property
     def spirv(self) -> str:

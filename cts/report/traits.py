@@ -60,6 +60,8 @@ def _dispatch(case: Case) -> Iterator[str]:
         for mode in modes:
             yield f"float mode {mode.value}"
             yield f"float mode {mode.value} of {width.value}"
+    given = (*case.fast_math.values(), *(getattr(i, "fast_math", None) or () for i in case.program))
+    yield from (f"fast math {bit.value}" for bit in dict.fromkeys(b for bits in given for b in bits))
     if case.conversions:
         yield "conversions of matrices"
 

@@ -112,7 +112,7 @@ def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[Matri
 
 def _draw_more(choices: Choices, kernel: Kernel, m: Matrix, *, exact: bool) -> Matrix:
     """One operation on a matrix."""
-    kind = choices.between(0, 11)
+    kind = choices.between(0, 12)
     if kind >= 10:
         return draw_there_and_back(choices, kernel, m)
     if kind >= 8:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Contents
+from cts.generators.build.fast_math import with_fast_math
 from cts.generators.build.memory import FILL, Lines, Region, aligned_elements, draw_base, draw_read, draw_write
 from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
@@ -291,6 +292,7 @@ class Kernel:
         program, buffers = self.program.instructions, self.buffers()
         if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
             program = with_return(self._choices, program, self.dispatch, self.scope)
+        program, fast_math = with_fast_math(self._choices, program, float_controls)
         case = Case(
             schema=SCHEMA_VERSION,
             name="generated",
@@ -299,6 +301,7 @@ class Kernel:
             functions=self.functions,
             float_controls=float_controls,
             float_modes=float_modes or {},
+            fast_math=fast_math,
         )
         dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities)
         return case if dispatch == Dispatch() else _with_dispatch(case, dispatch)
@@ -315,6 +318,7 @@ def _with_dispatch(case: Case, dispatch: Dispatch) -> Case:
         functions=case.functions,
         float_controls=case.float_controls,
         float_modes=case.float_modes,
+        fast_math=case.fast_math,
     )
 
 

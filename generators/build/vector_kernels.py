@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Contents
+from cts.generators.build.fast_math import with_fast_math
 from cts.generators.build.memory import FILL, Part, Region
 from cts.generators.build.operands import Constness
 from cts.generators.build.programs import Program
@@ -269,6 +270,7 @@ class VectorKernel:
         program, buffers = self.program.instructions, self.buffers()
         if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
             program = with_return(self._choices, program, dispatch, None)
+        program, fast_math = with_fast_math(self._choices, program, float_controls)
         return Case(
             schema=SCHEMA_VERSION,
             name="generated",
@@ -277,6 +279,7 @@ class VectorKernel:
             dispatch=dispatch,
             float_controls=float_controls,
             float_modes=float_modes or {},
+            fast_math=fast_math,
             opaque=self.opaque,
             conversions=tuple(self.conversions),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from cts.model import (
     EndIf,
     EndSwitch,
     Exit,
-    FloatControls,
     Instruction,
     Load,
     MatrixConstant,
@@ -51,11 +50,10 @@ from cts.reference.execution.vector_memory import VectorMemory
 from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
 from cts.reference.numeric.arrays import U8, U32, Mask
-from cts.reference.numeric.floats import Floats
-from cts.reference.numeric.modes import modes_of
+from cts.reference.numeric.fast_math import FastMathOf
 from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
-from cts.reference.numeric.value import Value, anything, step_of, where
+from cts.reference.numeric.value import Value, anything, history_of, step_of, where
 from cts.reference.vectors.compute import computed as computed_vector
 from cts.reference.vectors.opaque import convert
 
@@ -123,9 +121,8 @@ class _Machine:
         self.shapes = evaluation.shapes
         self.vectors = VectorMemory(evaluation, result.sets, result.memories)
         self.opaque = self.vectors.opaque
-        controls = self.case.float_controls
-        modes = modes_of(self.case.float_modes, controls)
-        self.floats = Floats(controls is FloatControls.Undecorated, controls is FloatControls.FastMathNone, modes)
+        self.fast_math = FastMathOf(self.case)
+        self.floats = self.fast_math.module
         self.next_group = 1
         self.number = 0
         self.recording = recording
@@ -168,7 +165,8 @@ class _Machine:
 
     def _stored(self, value: Value) -> Value:
         """A value as memory holds it: in a strict program surely rounded (NU-019)."""
-        if self.floats.loose or value.free is None or value.component is None or not value.component.is_float:
+        unbound = self.floats.loose or self.fast_math.mixed
+        if unbound or value.free is None or value.component is None or not value.component.is_float:
             return value.stored
         return value.stored if value.free.placed else binding(value.stored, step_of(value))
 
@@ -194,18 +192,32 @@ class _Machine:
         scalars = dict(self._scalars(step, instruction))
         if self.recording is not None:
             self.recording.read[self.number] = scalars
+        names = (*references(instruction), *instruction.defines)
+        floats = self.fast_math.of(instruction, (self.shapes[n].component for n in names if n in self.shapes))
         operation = Operation(
-            self.case, self.values, self.shapes, scalars, self.floats, self.next_group, self.result.memories
+            self.case, self.values, self.shapes, scalars, floats, self.next_group, self.result.memories
         )
         if self.recording is not None:
             self.recording.tables[self.number] = operation.read
         name: str = instruction.id  # type: ignore[attr-defined]
         vector = isinstance(instruction, VectorInstruction)
-        value = computed_vector(instruction, operation) if vector else computed(instruction, operation)
+        compute = computed_vector if vector else computed
+        value = compute(instruction, operation)
+        if self.fast_math.mixed and value.component is not None and value.component.is_float:
+            if floats.loose:
+                # It may drop roundings of its operands, not that of its own result (NU-049).
+                value = binding(value)
+            else:
+                value = replace(value, history=history_of(compute(instruction, self._relaxed(operation))))
         if value.free is not None and value.free.group is not None:
             self.next_group = max(self.next_group, int(value.free.group.max()) + 1)
         self._report(step, operation.watch, name)
         self._define(step, name, value)
+
+    def _relaxed(self, operation: Operation) -> Operation:
+        """The same operation as what uses its result may rearrange it (NU-049): its own operands are as they are."""
+        values = {name: replace(value, history=None) for name, value in self.values.items()}
+        return replace(operation, values=values, floats=self.fast_math.relaxed, read=[], watch=Watch())
 
     def _scalars(self, step: Step, instruction: Instruction) -> Iterator[tuple[str, Value]]:
         """The component values among an instruction's operands, and what it reads but does not keep."""

@@ -92,6 +92,9 @@ def float_to_float(
         bounds, zero, wild = parts(value, of_operand)
         if source.is_float8 and target is ComponentType.float16 and zero is not None:
             zero = value.flags & Freedom.EITHER_ZERO != 0
+        if source.is_float8 and target is ComponentType.float16 and mode.denormals == "flushed":
+            # As above: either.
+            mode = replace(mode, denormals=None)
         result = _to_float(target, bounds, wild, saturate, value.reasons, zero, keeps, mode)
         if ieee:
             step = None if value.free is None else np.where(beside_free([value]), step_of(value), 0.0)

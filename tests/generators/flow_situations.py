@@ -1,4 +1,4 @@
-"""What the switches and the Return of a generated case are about."""
+"""What the switches, the Return and the fast math of a generated case are about."""
 
 from __future__ import annotations
 
@@ -62,3 +62,17 @@ def _switches(case: m.Case) -> Iterator[str]:
                 yield "negative literal"
             if any(literal % (1 << 32) >= 1 << 16 for literal in branch.literals):
                 yield "literal above 16 bits"
+
+
+def fast_math_situations(case: m.Case) -> Iterator[str]:
+    """What is said of the fast math of instructions and types."""
+    given = [bits for i in case.program if (bits := getattr(i, "fast_math", None)) is not None]
+    if case.fast_math:
+        yield "default of a type"
+    for bits in given:
+        yield "fast math of an instruction"
+        yield "no fast math of an instruction" if not bits else "some fast math of an instruction"
+        yield from (f"fast math {bit.value}" for bit in bits)
+    floating = [i for i in case.program if hasattr(i, "fast_math")]
+    if given and len(given) < len(floating):
+        yield "fast math of some instructions and not of others"

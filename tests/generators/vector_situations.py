@@ -13,7 +13,7 @@ from cts.capabilities import VectorMulSupport
 from cts.model.matrices import effective
 from cts.model.operand import factors_of, modulus_of
 from cts.oracle.expectation import Oracle
-from tests.generators.flow_situations import flow_situations
+from tests.generators.flow_situations import fast_math_situations, flow_situations
 
 _T, _O = m.ComponentType, m.VectorOperation
 #: The least normal number of float8 types.
@@ -33,7 +33,7 @@ def vector_situations(case: m.Case, oracle: Oracle) -> set[str]:
         found.add("several layers")
     if any(sum(i.input in m.references(j) for j in case.program) > 1 for i in products):
         found.add("input of VectorMatrixMul used again")
-    return found | {*_of_values(case, types, oracle), *flow_situations(case)}
+    return found | {*_of_values(case, types, oracle), *flow_situations(case), *fast_math_situations(case)}
 
 
 def _of_blocks(case: m.Case) -> Iterator[str]:

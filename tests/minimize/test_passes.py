@@ -57,6 +57,13 @@ PER_ELEMENT = (
     + STORE.replace("matrix: m", "matrix: p")
 )
 
+SUM = (
+    COPY.replace(STORE, "")
+    + "  - {op: MatrixArithmetic, id: s, operation: FAdd, a: m, b: m,"
+    + " fast_math: [AllowContract, AllowReassoc, AllowTransform]}\n"
+    + STORE.replace("matrix: m", "matrix: s")
+)
+
 TENSOR = (
     HEAD
     + BUFFERS
@@ -179,6 +186,9 @@ EXAMPLES = {
     "reset_workgroup_shape": Example(COPY.replace(HEAD, HEAD + SHAPED), lambda case: case.dispatch.subgroups == 4),
     "shrink_dispatch": Example(COPY.replace(HEAD, HEAD + "dispatch: {workgroups: [5, 1, 1]}\n"), two_groups),
     "drop_float_controls": Example(COPY.replace(HEAD, HEAD + "float_controls: FastMathNone\n")),
+    "drop_fast_math": Example(
+        SUM.replace(HEAD, HEAD + "float_controls: FastMathNone\nfast_math: {float16: [NSZ, NotNaN]}\n")
+    ),
     "drop_float_modes": Example(COPY.replace(HEAD, HEAD + MODES)),
     "reset_opaque_matrices": Example(VECTORS, multiplies_by_w),
     "merge_slices": Example(TENSOR, slices_from_3),

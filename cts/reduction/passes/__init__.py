@@ -8,6 +8,7 @@ from typing import Protocol
 from cts.model import Case
 from cts.reduction.interface import CasePass, InstructionPass, Pass
 from cts.reduction.passes import (
+    drop_fast_math,
     drop_float_controls,
     drop_float_modes,
     fill_with_counts,
@@ -97,6 +98,7 @@ INSTRUCTIONS: tuple[InstructionPass, ...] = (
 DETAILS: tuple[Pass, ...] = (
     _case(reset_workgroup_shape),
     _case(shrink_dispatch),
+    _case(drop_fast_math),
     _case(drop_float_controls),
     _case(drop_float_modes),
     _case(reset_opaque_matrices),

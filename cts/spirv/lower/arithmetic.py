@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cts.model import MatrixArithmetic, MatrixMulAdd, MatrixTimesScalar, MulAddOperand
+from cts.model import FastMathBits, MatrixArithmetic, MatrixMulAdd, MatrixTimesScalar, MulAddOperand
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.values import component_value
@@ -37,7 +37,7 @@ def matrix_arithmetic(instruction: MatrixArithmetic, lowering: Lowering) -> None
     """KM-017."""
     operands = [lowering.results[name] for name in (instruction.a, instruction.b) if name is not None]
     lowering.define(instruction.id, instruction.spirv, operands[0].type, *(o.id for o in operands))
-    _bind(lowering, instruction.id)
+    _bind(lowering, instruction.id, instruction.fast_math)
 
 
 @lower_instruction.register
@@ -47,9 +47,9 @@ def matrix_times_scalar(instruction: MatrixTimesScalar, lowering: Lowering) -> N
     component = lowering.matrix(instruction.matrix).declared.component
     factor = component_value(lowering, component, instruction.scalar, "scalar")
     lowering.define(instruction.id, instruction.opcode, source.type, source.id, factor)
-    _bind(lowering, instruction.id)
+    _bind(lowering, instruction.id, instruction.fast_math)
 
 
-def _bind(lowering: Lowering, name: str) -> None:
+def _bind(lowering: Lowering, name: str, fast_math: FastMathBits | None) -> None:
     if lowering.matrix(name).declared.component.is_float:
-        lowering.strict(lowering.results[name].id)
+        lowering.strict(lowering.results[name].id, fast_math)

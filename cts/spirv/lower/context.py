@@ -10,6 +10,7 @@ from cts.model import (
     AnyFunction,
     ComponentType,
     ControlBarrier,
+    FastMathBits,
     FloatControls,
     MatrixType,
     Operand,
@@ -151,11 +152,18 @@ class Lowering:
         """The type of a cooperative vector of the program."""
         return self.vector_of_type[self.results[name].type]
 
-    def strict(self, result: Id) -> Id:
-        """The result of a floating-point operation, bound to its own rounding where the case asks for it (NU-019)."""
+    def strict(self, result: Id, fast_math: FastMathBits | None = None) -> Id:
+        """The result of an operation on floats, bound to its own rounding where the case asks for it (NU-019)."""
+        self.allow(result, fast_math)
         if self.structure.float_controls is FloatControls.NoContraction:
             self.module.decorate(result, "NoContraction")
         return result
+
+    def allow(self, result: Id, fast_math: FastMathBits | None) -> None:
+        """Decorate a result with its fast math, if it has any of its own (NU-048)."""
+        if fast_math is not None:
+            self.module.capability("FloatControls2")
+            self.module.decorate(result, "FPFastMathMode", "|".join(bit.value for bit in fast_math) or "None")
 
     def label(self, label: Id | None = None) -> Id:
         """Begin a block of the program."""

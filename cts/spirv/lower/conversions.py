@@ -16,8 +16,9 @@ def matrix_convert(instruction: MatrixConvert, lowering: Lowering) -> None:
     if instruction.use is not None:
         lowering.module.capability(_NV)
     _define(instruction, lowering)
+    result = lowering.results[instruction.id].id
+    lowering.allow(result, instruction.fast_math)
     if instruction.saturate:
-        result = lowering.results[instruction.id].id
         lowering.module.decorate(result, "SaturatedToLargestFloat8NormalConversionEXT")
 
 

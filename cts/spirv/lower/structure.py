@@ -15,6 +15,7 @@ from cts.model import (
     Case,
     ComponentType,
     Dispatch,
+    FastMathBits,
     FloatControls,
     FloatMode,
     FloatWidth,
@@ -75,6 +76,7 @@ class Structure(Struct, frozen=True):
     float_controls: FloatControls = FloatControls.Undecorated
     workgroup: Dispatch = Dispatch()
     float_modes: tuple[tuple[FloatWidth, tuple[FloatMode, ...]], ...] = ()
+    fast_math: tuple[tuple[FloatWidth, FastMathBits], ...] = ()
     sets: Sets | None = None
 
 
@@ -92,6 +94,7 @@ def structure_of(case: Case, sets: Sets | None = None) -> Structure:
         case.float_controls,
         msgspec.structs.replace(case.dispatch, workgroups=(1, 1, 1), subgroup_size=None),
         tuple(case.float_modes.items()),
+        tuple(case.fast_math.items()),
         sets,
     )
 

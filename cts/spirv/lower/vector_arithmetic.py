@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.model import VectorArithmetic, VectorBitcast, VectorConvert, VectorTimesScalar
+from cts.model import FastMathBits, VectorArithmetic, VectorBitcast, VectorConvert, VectorTimesScalar
 from cts.model.vector_arithmetic import EXTENDED
 from cts.spirv.encode import Value
 from cts.spirv.lower.context import Lowering
@@ -19,9 +19,10 @@ def vector_arithmetic(instruction: VectorArithmetic, lowering: Lowering) -> None
     type_, values = operands[0].type, [o.id for o in operands]
     if operation in EXTENDED:
         lowering.define(instruction.id, "OpExtInst", type_, *glsl(lowering, operation.value), *values)
+        _allow(lowering, instruction)
     else:
         lowering.define(instruction.id, f"Op{operation.value}", type_, *values)
-        _bind(lowering, instruction.id)
+        _bind(lowering, instruction.id, instruction.fast_math)
 
 
 @lower_instruction.register
@@ -35,13 +36,14 @@ def vector_times_scalar(instruction: VectorTimesScalar, lowering: Lowering) -> N
         component = lowering.vector(instruction.vector).declared.component
         factor = component_value(lowering, component, instruction.value, "value")
     lowering.define(instruction.id, instruction.opcode, source.type, source.id, factor)
-    _bind(lowering, instruction.id)
+    _bind(lowering, instruction.id, instruction.fast_math)
 
 
 @lower_instruction.register
 def vector_convert(instruction: VectorConvert, lowering: Lowering) -> None:
     """To as many components of another type."""
     _define(instruction, lowering)
+    _allow(lowering, instruction)
 
 
 @lower_instruction.register
@@ -56,6 +58,11 @@ def _define(instruction: VectorConvert | VectorBitcast, lowering: Lowering) -> N
     lowering.define(instruction.id, instruction.spirv, type_, source.id)
 
 
-def _bind(lowering: Lowering, name: str) -> None:
+def _allow(lowering: Lowering, instruction: VectorArithmetic | VectorConvert) -> None:
+    """What NoContraction is not for, but FPFastMathMode is."""
+    lowering.allow(lowering.results[instruction.id].id, instruction.fast_math)
+
+
+def _bind(lowering: Lowering, name: str, fast_math: FastMathBits | None) -> None:
     if lowering.vector(name).declared.component.is_float:
-        lowering.strict(lowering.results[name].id)
+        lowering.strict(lowering.results[name].id, fast_math)

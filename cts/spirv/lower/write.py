@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import FloatControls
+from cts.model import FastMath, FloatControls, FloatWidth
 from cts.spirv.encode import Id
 from cts.spirv.lower import buffers, local_size, sets, workgroup
 from cts.spirv.lower.context import Lowering
@@ -31,7 +31,7 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
     op("OpFunctionEnd")
     op("OpEntryPoint", "GLCompute", main, "main", *lowering.interface)
     if structure.float_controls is FloatControls.FastMathNone:
-        _no_fast_math(lowering, main)
+        _fast_math_defaults(lowering, main)
     for width, modes in structure.float_modes:
         for mode in modes:
             module.capability(mode.value)
@@ -42,14 +42,27 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
     return module.words()
 
 
-def _no_fast_math(lowering: Lowering, main: Id) -> None:
-    """NU-019, NU-020: no licence for any type of IEEE 754 in the module, and so for none of the others.
+#: FP Fast Math Mode.
+_BITS = {
+    FastMath.NotNaN: 1,
+    FastMath.NotInf: 2,
+    FastMath.NSZ: 4,
+    FastMath.AllowContract: 0x10000,
+    FastMath.AllowReassoc: 0x20000,
+    FastMath.AllowTransform: 0x40000,
+}
+
+
+def _fast_math_defaults(lowering: Lowering, main: Id) -> None:
+    """NU-019, NU-020, NU-048: the licence for each type of IEEE 754 in the module, and so none for the others.
 
     A module that has neither declares float32: only with some default do the others have no licence.
     """
     module = lowering.module
     module.capability("FloatControls2")
-    declared = [module.declared("OpTypeFloat", width) for width in (16, 32)]
-    types = [type_ for type_ in declared if type_ is not None] or [module.op("OpTypeFloat", 32)]
-    for type_ in types:
-        module.op("OpExecutionModeId", main, "FPFastMathDefault", type_, lowering.constant(0))
+    declared = {width: module.declared("OpTypeFloat", width.bits) for width in (FloatWidth.float16, FloatWidth.float32)}
+    types = {width: type_ for width, type_ in declared.items() if type_ is not None}
+    for width, type_ in (types or {FloatWidth.float32: module.op("OpTypeFloat", 32)}).items():
+        bits = dict(lowering.structure.fast_math).get(width, ())
+        mask = lowering.constant(sum(_BITS[bit] for bit in bits))
+        module.op("OpExecutionModeId", main, "FPFastMathDefault", type_, mask)

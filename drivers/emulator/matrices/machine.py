@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cts.drivers.emulator.control import Flow
+from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices import layout as setter
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
@@ -20,6 +23,7 @@ from cts.drivers.emulator.matrices.scalar import (
     elides,
     settings_of,
     tables_in,
+    unrounding,
 )
 from cts.drivers.emulator.matrices.state import (
     CLAMP_VALUE,
@@ -59,6 +63,7 @@ from cts.model import (
     TensorViewSetDimension,
     TensorViewSetStride,
     constant_of,
+    references,
 )
 
 
@@ -77,9 +82,10 @@ class Machine:
         self._layouts: dict[str, Ints] = {}
         self._views: dict[str, Ints] = {}
         self.matrices: dict[str, Matrix] = {}
-        scalars = ScalarMachine(
-            settings_of(options, case.float_controls, case.float_modes), elides(options), options.mutant
-        )
+        settings = settings_of(options, case)
+        scalars = ScalarMachine(settings, elides(options), options.mutant)
+        self._licences: Licences[Matrix] = Licences(case, options)
+        self._unrounding = ScalarMachine(unrounding(settings), True, options.mutant)
         self._context = Context(case, options, instances, operands, scalars, self.matrices, memory)
         self._flow = Flow(case.program, instances, operands, self, options.mutant)
 
@@ -129,15 +135,20 @@ class Machine:
 
     def _compute(self, i: Instruction) -> None:
         """Define the matrix that an instruction computes."""
+        context = self._context
+        if self._licences.takes(i):
+            operands = {name: self._licences.operand(i, name, self.matrices[name]) for name in references(i)}
+            context = replace(context, matrices=operands, scalars=self._unrounding)
         try:
-            matrix = result(i, self._context)
+            matrix = result(i, context)
         except OutsideMemoryError:
             raise MemoryFault("the function reads outside the memory of its tables") from None
         operand = overwritten(i, self._context)
         if operand is not None:
             running = self._instances.running[:: self._instances.count // operand.instances]
             operand.registers[running] = matrix.registers[running]
-        self._flow.define(i.id, matrix)  # type: ignore[attr-defined]
+        name: str = i.id  # type: ignore[attr-defined]
+        self._flow.define(name, self._licences.keep(name, matrix) if self._licences.takes(i) else matrix)
 
     def _set_layout(self, which: int, name: str, source: str, operands: tuple[Operand, ...]) -> None:
         self._layouts[name] = state = self._layouts[source].copy()

@@ -81,6 +81,12 @@ class Matrix:
         """A matrix of this type in these registers."""
         return replace(self, registers=registers, wide=None)
 
+    def as_before_rounding(self, other: Matrix) -> Matrix:
+        """With what `other`, of the same type, was before its rounding, where elements are what it was rounded to."""
+        if other.wide is None:
+            return self
+        return replace(self, wide=np.where(self.registers == other.registers, other.wide, np.nan))
+
     def where(self, active: npt.NDArray[np.bool_], other: Matrix) -> Matrix:
         """The matrix with `other`, of the same type, in the instances that are not active (instances,)."""
         mask = active[:, None, None]

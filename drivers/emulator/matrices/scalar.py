@@ -10,6 +10,7 @@ import numpy as np
 
 from cts.drivers.emulator import numbers
 from cts.drivers.emulator.callbacks import Program
+from cts.drivers.emulator.fast_math import some_signs_free
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.registers import Floats, Registers
@@ -19,7 +20,7 @@ from cts.drivers.emulator.mutants import numbers as n
 from cts.drivers.emulator.numbers import Settings
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vm import NO_FAULT, call
-from cts.model import AnyFunction, FloatControls, FloatMode, FloatModes, FloatWidth, tables_of
+from cts.model import AnyFunction, Case, FloatControls, FloatMode, FloatWidth, tables_of
 
 #: Bit patterns, and the values before rounding where they are kept.
 Elements: TypeAlias = tuple[Registers, Floats | None]
@@ -72,8 +73,9 @@ def tables_in(function: AnyFunction, memory: dict[str, Bytes], instances: Instan
     return Tables(np.concatenate(pieces), windows + before[:, None])
 
 
-def settings_of(options: Options, controls: FloatControls, modes: FloatModes) -> Settings:
+def settings_of(options: Options, case: Case) -> Settings:
     """How floats are rounded, and which roundings are left out (NU-012, NU-013, NU-017..NU-021, NU-040..NU-045)."""
+    controls = case.float_controls
     settings = np.zeros(numbers.SETTINGS, np.int64)
     settings[numbers.ROUNDING] = numbers.ROUNDINGS[options.rounding]
     settings[numbers.FLUSH] = options.denormals == "flush"
@@ -81,6 +83,8 @@ def settings_of(options: Options, controls: FloatControls, modes: FloatModes) ->
     settings[numbers.SUM_ZEROS] = numbers.ZERO_SIGNS[options.zeros]
     if controls is not FloatControls.FastMathNone:
         settings[numbers.ZEROS] = numbers.ZERO_SIGNS[options.zeros]
+    elif options.mutant == n.NSZ_OF_ANY and some_signs_free(case):
+        settings[numbers.ZEROS] = numbers.ZERO_SIGNS["positive"]
     elided = options.contract == "on"
     strict_sums, strict_conversions = (
         options.mutant == bug for bug in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED)
@@ -94,7 +98,7 @@ def settings_of(options: Options, controls: FloatControls, modes: FloatModes) ->
         (numbers.ZEROS_OF, numbers.ZEROS),
     ):
         settings[first : first + _FLOATS] = settings[default]
-    for width, listed in modes.items():
+    for width, listed in case.float_modes.items():
         for mode in listed:
             _declare(settings, width, mode, options.mutant)
     return settings
@@ -120,6 +124,13 @@ def _declare(settings: Settings, width: FloatWidth, mode: FloatMode, bug: int) -
             settings[numbers.ROUNDING_OF + t] = numbers.NEAREST
         case FloatMode.RoundingModeRTZ:
             settings[numbers.ROUNDING_OF + t] = numbers.TOWARDS_ZERO
+
+
+def unrounding(settings: Settings) -> Settings:
+    """The same where results are given as they are before their rounding, too."""
+    changed = settings.copy()
+    changed[[numbers.WIDE_ARITHMETIC, numbers.WIDE_CONVERSIONS]] = True
+    return changed
 
 
 def elides(options: Options) -> bool:

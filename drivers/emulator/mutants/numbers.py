@@ -122,6 +122,15 @@ VECTOR_INPUT_INTEGERS_SIGNED = vectors.multiply(
     "vector-input-integers-signed", "unsigned inputs that are read as floats are converted as signed ones"
 )
 
+# Fast math of single instructions (fast_math.py, matrices/scalar.py)
+CONTRACTS_BY_PRODUCER = arithmetic(
+    "contracts-by-producer", "what a product or sum allows is allowed to the instruction that uses it, too (NU-049)"
+)
+CONTRACTS_ANY = arithmetic(
+    "contracts-any", "where one instruction allows to leave roundings out, those of all instructions are left out"
+)
+NSZ_OF_ANY = arithmetic("nsz-of-any", "where one instruction has NSZ, no instruction keeps the sign of a zero")
+
 # Conversions of matrices in memory (vectors/opaque.py)
 CONVERSION_DENORMALS_TRUNCATED = vectors.conversion(
     "conversion-denormals-truncated", "denormals that a conversion gives lose the lower half of their bits"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cts.drivers.emulator import control
+from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances, members_of
-from cts.drivers.emulator.matrices.scalar import elides, settings_of
+from cts.drivers.emulator.matrices.scalar import elides, settings_of, unrounding
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
@@ -63,8 +66,10 @@ class VectorMachine:
         self._bug = options.mutant
         self._shape = options.opaque
         self._operands = operands
-        settings = settings_of(options, case.float_controls, case.float_modes)
+        settings = settings_of(options, case)
         self._elements = Elements(settings, elides(options), options.fma == "fused", options.mutant)
+        self._licences: Licences[Vector] = Licences(case, options)
+        self._unrounding = replace(self._elements, settings=unrounding(settings), elides=True)
         self._multiplier = Multiplier(memory, lanes, options, settings)
         self._accumulator = Accumulator(memory, instances, lanes, options, settings)
         self.matrices: dict[str, Vector] = {}
@@ -90,10 +95,13 @@ class VectorMachine:
             case ControlBarrier():
                 pass  # every invocation's accesses so far have been performed
             case _:
-                self._flow.define(getattr(i, "id"), self._made(i))  # noqa: B009 - every other instruction has one
+                name: str = getattr(i, "id")  # noqa: B009 - every other instruction has one
+                made = self._made(i)
+                self._flow.define(name, self._licences.keep(name, made) if self._licences.takes(i) else made)
 
     def _made(self, i: Instruction) -> Vector:
         """The vector or scalar that an instruction makes."""
+        elements = self._unrounding if self._licences.takes(i) else self._elements
         match i:
             case VectorConstant():
                 return composites.constant(i, self._operands, self._bug)
@@ -111,17 +119,21 @@ class VectorMachine:
                 index = self._index(i.index, vector.length)
                 return composites.insert(vector, self.matrices[i.scalar], index, self._instances.running, self._bug)
             case VectorArithmetic():
-                operands = [self.matrices[name] for name in (i.a, i.b, i.c) if name is not None]
-                return self._elements.arithmetic(i.operation, operands)
+                operands = [self._operand(i, name) for name in (i.a, i.b, i.c) if name is not None]
+                return elements.arithmetic(i.operation, operands)
             case VectorTimesScalar():
-                return self._elements.times(self.matrices[i.vector], self._scalars(i))
+                return elements.times(self._operand(i, i.vector), self._scalars(i))
             case VectorConvert():
-                return self._elements.convert(i.operation, i.component, self.matrices[i.vector])
+                return elements.convert(i.operation, i.component, self._operand(i, i.vector))
             case VectorBitcast():
                 return self._elements.bitcast(i.component, self.matrices[i.vector])
             case VectorMatrixMul():
                 return self._multiply(i)
         raise AssertionError(f"the emulator does not know {type(i).__name__} in programs of cooperative vectors")
+
+    def _operand(self, i: Instruction, name: str) -> Vector:
+        """A vector that an instruction computes with."""
+        return self._licences.operand(i, name, self.matrices[name])
 
     def _value(self, operand: Operand) -> Ints:
         """An operand in every invocation."""

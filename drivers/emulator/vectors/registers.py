@@ -47,6 +47,10 @@ class Vector:
         """A vector of this type in these registers."""
         return replace(self, registers=registers, wide=None)
 
+    def as_before_rounding(self, other: Vector) -> Vector:
+        """With what `other`, of the same type, was before its rounding, where components are what it was rounded to."""
+        return replace(self, wide=np.where(self.registers == other.registers, other.floats(), self.floats()))
+
     def where(self, active: Active, other: Vector) -> Vector:
         """The vector, with `other`, of the same type, in invocations that are not active."""
         mask = active[:, None]

@@ -1,0 +1,73 @@
+"""Which fast math instructions and types of a program without any allow all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import structs
+
+from cts.choices import Choices
+from cts.model import (
+    AnyInstruction,
+    FastMath,
+    FastMathBits,
+    FloatControls,
+    FloatWidth,
+    MatrixArithmetic,
+    MatrixConvert,
+    VectorArithmetic,
+    VectorConvert,
+    VectorTimesScalar,
+)
+from cts.model.matrices import FLOATING
+from cts.model.vector_arithmetic import FLOATING as FLOATING_OF_VECTORS
+
+_REARRANGED = (FastMath.AllowContract, FastMath.AllowReassoc, FastMath.AllowTransform)
+_NO_SPECIALS = (FastMath.NotNaN, FastMath.NotInf, FastMath.NSZ)
+
+#: What an instruction or type allows.
+_BITS: tuple[FastMathBits, ...] = (
+    _REARRANGED,
+    (FastMath.NSZ,),
+    (FastMath.AllowContract, FastMath.NSZ),
+    (*_REARRANGED, FastMath.NSZ),
+    (FastMath.AllowContract, FastMath.AllowReassoc),
+    (*_REARRANGED, *_NO_SPECIALS),
+    (),
+)
+
+#: How one of so many cases in which it is judged has some, and one of so many of these a default of a type.
+_SOME, _DEFAULT = 2, 4
+
+#: What picks the instructions that have some: every one whose number this divides.
+_EVERY = (2, 1, 3)
+
+
+def with_fast_math(
+    choices: Choices, program: Sequence[AnyInstruction], controls: FloatControls
+) -> tuple[list[AnyInstruction], dict[FloatWidth, FastMathBits]]:
+    """The program, in which some operations on floats say what they allow, and the defaults of types (NU-048)."""
+    if controls is not FloatControls.FastMathNone or not choices.rarely(_SOME):
+        return list(program), {}
+    first, which, every = choices.record(1, len(_BITS) - 1, len(_EVERY) - 1)
+    defaulted, (width, of_type) = choices.rarely(_DEFAULT), choices.record(1, 3)
+    floating = [n for n, i in enumerate(program) if _is_floating(i)]
+    chosen = set(floating[first :: _EVERY[every]])
+    changed: list[Any] = [
+        structs.replace(i, fast_math=_BITS[which]) if n in chosen else i for n, i in enumerate(program)
+    ]
+    widths = (FloatWidth.float16, FloatWidth.float32)
+    return changed, {widths[width]: _BITS[of_type]} if defaulted else {}
+
+
+def _is_floating(i: AnyInstruction) -> bool:
+    match i:
+        case MatrixArithmetic():
+            return i.operation in FLOATING
+        case VectorArithmetic():
+            return i.operation in FLOATING_OF_VECTORS
+        case MatrixConvert() | VectorConvert():
+            return "F" in i.operation.value
+        case _:
+            return isinstance(i, VectorTimesScalar)

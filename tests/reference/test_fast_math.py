@@ -1,0 +1,80 @@
+"""Fast math of single instructions and of types: what may be rearranged, and what is bound all the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from cts.judging.compare import compare
+from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, Data, initial_memory, loads_case
+from cts.reference import ORACLE
+
+#: Halves of an odd number: each lies between two sums.
+NUMBERS = [0.5, 1.5, -0.5, 3]
+
+
+def sums(add: str, sub: str, default: str = "") -> Case:
+    """(x + 2048) - 2048 of float16, whose neighbours are 2 apart there, or 1 below."""
+    row = "{component: float16, scope: Subgroup, rows: 1, cols: 4, use: Accumulator}"
+    return loads_case(f"""\
+schema: 1
+name: x
+float_controls: FastMathNone
+fast_math: {{{default}}}
+buffers:
+  x: {{type: float16, shape: [4], data: {{values: {NUMBERS}}}}}
+  d: {{type: float16, shape: [4], data: {{fill: 9}}}}
+program:
+  - {{op: MatrixLoad, id: a, type: {row}, buffer: x, stride: 4}}
+  - {{op: MatrixConstant, id: k, type: {row}, value: 2048}}
+  - {{op: MatrixArithmetic, id: s, operation: FAdd, a: a, b: k{add}}}
+  - {{op: MatrixArithmetic, id: r, operation: FSub, a: s, b: k{sub}}}
+  - {{op: MatrixStore, matrix: r, buffer: d, stride: 4}}
+""")
+
+
+def allows(case: Case, numbers: list[float]) -> bool:
+    """Whether the numbers may be what is left in memory."""
+    memory = initial_memory(case)
+    guarded = memory["d"]
+    guarded[GUARD_BYTES : GUARD_BYTES + 8] = np.array(numbers, np.float16).view(np.uint8)
+    return compare(case, ORACLE.expect(case), memory) is None
+
+
+ROUNDED = [0.0, 2, 0, 4]
+ANY = ", fast_math: [AllowContract, AllowReassoc, AllowTransform]"
+
+
+@pytest.mark.parametrize(
+    ("add", "sub", "default", "free"),
+    [
+        ("", "", "", False),
+        (ANY, "", "", False),  # what a sum is rounded to binds whoever uses it
+        ("", ANY, "", True),
+        (ANY, ANY, "", True),
+        ("", "", "float16: [AllowContract]", True),
+        ("", ", fast_math: []", "float16: [AllowContract]", False),
+        (", fast_math: []", "", "float16: [AllowReassoc]", True),
+        ("", "", "float32: [AllowContract]", False),
+        (", fast_math: [NSZ]", ", fast_math: [NotNaN, NotInf]", "", False),
+    ],
+)
+def test_the_instruction_that_uses_a_result_says_whether_its_rounding_binds(
+    add: str, sub: str, default: str, free: bool
+) -> None:
+    case = sums(add, sub, default)
+    assert allows(case, ROUNDED)
+    assert allows(case, NUMBERS) == free
+    assert not allows(case, [8, 8, 8, 8])
+
+
+@pytest.mark.parametrize(("bits", "free"), [("", False), (", fast_math: []", False), (", fast_math: [NSZ]", True)])
+def test_signs_of_zeros_of_one_instruction(bits: str, free: bool) -> None:
+    case = sums(bits, "", "")
+    load, constant, add, difference, store = case.program
+    program = (load, constant, structs.replace(add, b="a"), difference, structs.replace(store, matrix="s"))
+    zeros = Buffer(type=ComponentType.float16, shape=(4,), data=Data(fill="0x8000"))
+    case = structs.replace(case, program=program, buffers=case.buffers | {"x": zeros})
+    assert allows(case, [-0.0] * 4)
+    assert allows(case, [0.0] * 4) == free
