@@ -45,9 +45,12 @@ _EVERY = (2, 1, 3)
 
 
 def with_fast_math(
-    choices: Choices, program: Sequence[AnyInstruction], controls: FloatControls
+    choices: Choices, program: Sequence[AnyInstruction], controls: FloatControls, functions: bool = False
 ) -> tuple[list[AnyInstruction], dict[FloatWidth, FastMathBits]]:
-    """The program, in which some operations on floats say what they allow, and the defaults of types (NU-048)."""
+    """The program, in which some operations on floats say what they allow, and the defaults of types (NU-048).
+
+    With `functions` no type has one: they may meet infinities, of which nothing would be known any more.
+    """
     if controls is not FloatControls.FastMathNone or not choices.rarely(_SOME):
         return list(program), {}
     first, which, every = choices.record(1, len(_BITS) - 1, len(_EVERY) - 1)
@@ -58,7 +61,7 @@ def with_fast_math(
         structs.replace(i, fast_math=_BITS[which]) if n in chosen else i for n, i in enumerate(program)
     ]
     widths = (FloatWidth.float16, FloatWidth.float32)
-    return changed, {widths[width]: _BITS[of_type]} if defaulted else {}
+    return changed, {widths[width]: _BITS[of_type]} if defaulted and not functions else {}
 
 
 def _is_floating(i: AnyInstruction) -> bool:

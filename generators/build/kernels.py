@@ -292,7 +292,7 @@ class Kernel:
         program, buffers = self.program.instructions, self.buffers()
         if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
             program = with_return(self._choices, program, self.dispatch, self.scope)
-        program, fast_math = with_fast_math(self._choices, program, float_controls)
+        program, fast_math = with_fast_math(self._choices, program, float_controls, bool(self.functions))
         case = Case(
             schema=SCHEMA_VERSION,
             name="generated",
