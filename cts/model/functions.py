@@ -182,8 +182,8 @@ def _called(name: str, helpers: Helpers, callers: tuple[str, ...]) -> Body:
 def _own_environment(function: AnyFunction) -> Environment:
     tables = {t.name: t.type for t in tables_of(function)}
     match function:
-        case Helper(parameters=parameters):
-            return Environment({p.name: p.type for p in parameters})
+        case Helper(parameters=own):
+            return Environment({p.name: p.type for p in own})
         case Decode() | DecodeVector():
             coords = ComponentType(function.coords)
             lane = {"lane": coords} if isinstance(function, DecodeVector) else {}
