@@ -24,6 +24,7 @@ from cts.model import (
     FastMath,
     FloatControls,
     FloatMode,
+    Helper,
     Instruction,
     MatrixArithmetic,
     MatrixComponents,
@@ -111,6 +112,8 @@ def _of_case(context: _Context) -> Iterator[str]:
         yield from _of_function(function)
         if tables_of(function):
             yield "CM-032"
+        if isinstance(function, Helper):
+            yield "CM-033"
     yield from _of_modes(context)
     yield from _of_fast_math(case)
     yield from of_vectors(case, context.types)

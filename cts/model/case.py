@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from cts.memory import guard_pattern
 from cts.model.buffer import Buffer, initial_bits
 from cts.model.float_modes import FastMathBits, FloatMode, FloatWidth
-from cts.model.functions import AnyFunction
+from cts.model.functions import AnyFunction, Helpers, helpers_of
 from cts.model.instructions import AnyInstruction
 from cts.model.opaque import MatrixConversion, OpaqueMatrix
 from cts.model.operand import FloatControls
@@ -115,6 +115,11 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
         from cts.model.identity import content_hash  # which must know the types of results, and so all of the model
 
         return content_hash(self)
+
+    @cached_property
+    def helpers(self) -> Helpers:
+        """The functions that bodies of functions may call."""
+        return helpers_of(self.functions)
 
     def __repr__(self) -> str:
         """The case as YAML."""

@@ -11,7 +11,7 @@ converts, `as_uint16(x)` keeps the bits, and a number takes the type of the othe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -140,8 +140,19 @@ class Lookup:
     bits: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Call:
+    """`helper(a, b)`: what another function gives for arguments, one for each of its parameters (CM-033)."""
+
+    type: ValueType
+    helper: str
+    parameters: tuple[str, ...]
+    arguments: tuple[Expression, ...]
+    body: Body
+
+
 Expression: TypeAlias = (
-    Number | Name | Coordinate | Member | Indexed | Unary | Binary | Select | Convert | Bitcast | Lookup
+    Number | Name | Coordinate | Member | Indexed | Unary | Binary | Select | Convert | Bitcast | Lookup | Call
 )
 
 
@@ -154,12 +165,24 @@ class Body:
 
 
 @dataclass(frozen=True)
+class Callee:
+    """A function that bodies may call: the types of its parameters by name, that of its result, and its typed body.
+
+    `body` raises ExpressionError.
+    """
+
+    parameters: Mapping[str, ComponentType]
+    returns: ComponentType
+    body: Callable[[], Body]
+
+
+@dataclass(frozen=True)
 class Environment:
     """What a body may refer to.
 
     `members` maps a block's fields to type and array length (None: no array); `coordinates` is the
     type of the elements of blockCoord and coordInBlock, of which there are `dim`. `tables` maps tables to the
-    type of their elements.
+    type of their elements, `helpers` names what may be called.
     """
 
     parameters: Mapping[str, ComponentType]
@@ -167,3 +190,34 @@ class Environment:
     dim: int = 0
     coordinates: ComponentType = ComponentType.uint32
     tables: Mapping[str, ComponentType] = field(default_factory=dict)
+    helpers: Mapping[str, Callee] = field(default_factory=dict)
+
+
+def parts_of(e: Expression) -> Iterator[Expression]:
+    """The expressions that an expression is made of, but for the bodies that it calls."""
+    match e:
+        case Unary() | Convert() | Bitcast():
+            yield e.a
+        case Binary():
+            yield from (e.a, e.b)
+        case Select():
+            yield from (e.condition, e.a, e.b)
+        case Member(index=index) if index is not None:
+            yield index
+        case Indexed() | Lookup():
+            yield e.index
+        case Call():
+            yield from e.arguments
+        case _:
+            pass
+
+
+def expressions_of(body: Body) -> Iterator[Expression]:
+    """All expressions of a body, outer ones first, and those of the bodies that it calls behind each call."""
+    waiting = [*(e for _, e in body.assignments), body.result][::-1]
+    while waiting:
+        e = waiting.pop()
+        yield e
+        if isinstance(e, Call):
+            waiting += [*(inner for _, inner in e.body.assignments), e.body.result][::-1]
+        waiting += [*parts_of(e)][::-1]

@@ -6,6 +6,7 @@ A plain number takes the type that the other operand, or what the value is for, 
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Literal as OneOf
@@ -16,6 +17,7 @@ from cts.model.expression import (
     Binary,
     Bitcast,
     Body,
+    Call,
     Convert,
     Coordinate,
     Environment,
@@ -29,6 +31,7 @@ from cts.model.expression import (
     Select,
     Unary,
     ValueType,
+    expressions_of,
 )
 
 #: The most nodes of one body, and the deepest nesting: far more than a callback needs.
@@ -67,7 +70,10 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
             f"the result is of type {_text(result.type)}",
             f"{returns.value}, say by {returns.value}(...)",
         )
-    return Body(tuple(assignments), result)
+    body = Body(tuple(assignments), result)
+    if sum(1 for _ in itertools.islice(expressions_of(body), 4 * MAX_NODES + 1)) > 4 * MAX_NODES:
+        raise ExpressionError("the body and those that it calls are too long", f"at most {4 * MAX_NODES} operations")
+    return body
 
 
 def _depth(level: Sequence[ast.AST]) -> int:
@@ -321,9 +327,28 @@ class _Typing:
             return Unary(a.type, name, a)
         if name == "lookup" and len(arguments) >= 2:
             return self._lookup(arguments, wanted, where)
+        if name in self.environment.helpers:
+            return self._helper(name, arguments, where)
+        others = "".join(f"{helper}, " for helper in sorted(self.environment.helpers))
         raise ExpressionError(
-            f"`{where}`: no such function", "min, max, abs, clamp, exp, lookup, or a component type with one argument"
+            f"`{where}`: no such function",
+            f"{others}min, max, abs, clamp, exp, lookup, or a component type with one argument",
         )
+
+    def _helper(self, name: str, arguments: list[ast.expr], where: str) -> Call:
+        callee = self.environment.helpers[name]
+        parameters = ", ".join(f"{n}: {t.value}" for n, t in callee.parameters.items())
+        if len(arguments) != len(callee.parameters):
+            raise ExpressionError(f"`{where}` has {len(arguments)} arguments", f"{name}({parameters})")
+        typed = tuple(self.typed(a, t) for a, t in zip(arguments, callee.parameters.values(), strict=True))
+        for argument, wanted in zip(typed, callee.parameters.values(), strict=True):
+            if argument.type is not wanted:
+                raise ExpressionError(f"`{where}` passes {_text(argument.type)}", f"{name}({parameters})")
+        try:
+            body = callee.body()
+        except ExpressionError as e:
+            raise ExpressionError(f"{name!r}, which is called, is wrong: {e.what}", e.remedy) from e
+        return Call(callee.returns, name, tuple(callee.parameters), typed, body)
 
     def _convert(self, target: ComponentType, argument: ast.expr, where: str) -> Expression:
         if self._is_number(argument):

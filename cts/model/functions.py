@@ -5,13 +5,16 @@ Each kind has its own parameters; the body is an expression over them (`cts.mode
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
 from cts.model.component import ComponentType
-from cts.model.expression import Body, Environment, ExpressionError
+from cts.model.expression import Body, Callee, Environment, ExpressionError
 from cts.model.expression_parser import RESERVED, parse
 
 Coordinates: TypeAlias = Literal["uint32", "int32"]
@@ -103,12 +106,51 @@ class Component(Function, frozen=True):
     body: str
 
 
-AnyFunction: TypeAlias = Decode | DecodeVector | Combine | PerElement | Component
+class Parameter(Struct, frozen=True, forbid_unknown_fields=True):
+    """A parameter of a helper: a scalar."""
+
+    name: Identifier
+    type: ComponentType
+
+
+class Helper(Function, frozen=True):
+    """A function that other functions of the case call (CM-033), helpers too, but never itself. It reads no tables."""
+
+    parameters: Annotated[tuple[Parameter, ...], Meta(min_length=1, max_length=8)]
+    returns: ComponentType
+    body: str
+
+
+AnyFunction: TypeAlias = Decode | DecodeVector | Combine | PerElement | Component | Helper
+
+#: The helpers of a case by name.
+Helpers: TypeAlias = tuple[tuple[str, Helper], ...]
+
+
+def helpers_of(functions: Mapping[str, AnyFunction]) -> Helpers:
+    """The helpers among functions."""
+    return tuple((name, f) for name, f in functions.items() if isinstance(f, Helper))
+
+
+def with_helpers(names: Iterable[str], functions: Mapping[str, AnyFunction]) -> set[str]:
+    """Names of functions, and those of the helpers that they call, directly or not."""
+    helpers = {name for name, _ in helpers_of(functions)}
+    found: set[str] = set()
+    waiting = [name for name in names if name in functions]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += helpers & set(_CALLED.findall(functions[name].body))
+    return found
+
+
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 
 def returns_of(function: AnyFunction) -> ComponentType:
     """The type of a function's result (of one lane of a DecodeVector)."""
-    return function.returns if isinstance(function, (Decode, DecodeVector)) else function.type
+    return function.returns if isinstance(function, (Decode, DecodeVector, Helper)) else function.type
 
 
 def tables_of(function: AnyFunction) -> tuple[Table, ...]:
@@ -116,10 +158,32 @@ def tables_of(function: AnyFunction) -> tuple[Table, ...]:
     return function.tables if isinstance(function, (Decode, DecodeVector, PerElement)) else ()
 
 
-def environment_of(function: AnyFunction) -> Environment:
+def environment_of(function: AnyFunction, helpers: Helpers = ()) -> Environment:
     """The names a function's body may use, and their types."""
+    return replace(_own_environment(function), helpers=_callees(helpers, ()))
+
+
+def _callees(helpers: Helpers, callers: tuple[str, ...]) -> dict[str, Callee]:
+    """What may be called by a function, which is called by `callers`."""
+    return {
+        name: Callee({p.name: p.type for p in h.parameters}, h.returns, partial(_called, name, helpers, callers))
+        for name, h in helpers
+    }
+
+
+def _called(name: str, helpers: Helpers, callers: tuple[str, ...]) -> Body:
+    """The body of a helper that is called. Raises ExpressionError."""
+    if name in callers:
+        raise ExpressionError("it calls itself", "functions that end: no helper calls itself, directly or not")
+    function = dict(helpers)[name]
+    return _parsed(function, replace(_own_environment(function), helpers=_callees(helpers, (*callers, name))))
+
+
+def _own_environment(function: AnyFunction) -> Environment:
     tables = {t.name: t.type for t in tables_of(function)}
     match function:
+        case Helper(parameters=own):
+            return Environment({p.name: p.type for p in own})
         case Decode() | DecodeVector():
             coords = ComponentType(function.coords)
             lane = {"lane": coords} if isinstance(function, DecodeVector) else {}
@@ -136,14 +200,19 @@ def environment_of(function: AnyFunction) -> Environment:
 
 
 @lru_cache(maxsize=4096)
-def body_of(function: AnyFunction) -> Body:
-    """The function's typed body. Raises ExpressionError."""
-    environment = environment_of(function)
-    if isinstance(function, PerElement):
-        if len(environment.parameters) != 3 + len(function.extras):
-            raise ExpressionError("two parameters have one name", "a name of its own for every extra")
+def body_of(function: AnyFunction, helpers: Helpers = ()) -> Body:
+    """The function's typed body, which may call helpers. Raises ExpressionError."""
+    return _parsed(function, environment_of(function, helpers))
+
+
+def _parsed(function: AnyFunction, environment: Environment) -> Body:
+    if isinstance(function, (PerElement, Helper)):
+        own = 3 + len(function.extras) if isinstance(function, PerElement) else len(function.parameters)
+        noun = "extra" if isinstance(function, PerElement) else "parameter"
+        if len(environment.parameters) != own:
+            raise ExpressionError("two parameters have one name", f"a name of its own for every {noun}")
         for name in sorted(RESERVED & set(environment.parameters)):
-            raise ExpressionError(f"{name!r} already has a meaning", "another name for the extra")
+            raise ExpressionError(f"{name!r} already has a meaning", f"another name for the {noun}")
     _require_names(tables_of(function), environment)
     return parse(function.body, environment, returns_of(function))
 

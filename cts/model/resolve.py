@@ -10,8 +10,9 @@ from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
 from cts.model.case import Case
 from cts.model.control import BranchStart, EndSwitch, Loop, Switch
 from cts.model.expression import ExpressionError
+from cts.model.expression_parser import RESERVED
 from cts.model.float_modes import FastMathBits, default_problems, fast_math_problems, float_mode_problems
-from cts.model.functions import Decode, DecodeVector, block_offsets, body_of, tables_of
+from cts.model.functions import Decode, DecodeVector, Helper, block_offsets, body_of, tables_of
 from cts.model.instruction import Instruction, references
 from cts.model.instructions import MatrixInstruction
 from cts.model.names import Names, nearest
@@ -150,13 +151,15 @@ def _function_problems(case: Case) -> Iterator[Problem]:
             yield Problem(
                 path, f"{name!r} is not a valid function name", "a letter, then letters, digits and underscores"
             )
+        if isinstance(function, Helper) and name in RESERVED:
+            yield Problem(path, f"{name!r} already has a meaning", "another name for the helper")
         if isinstance(function, (Decode, DecodeVector)):
             try:
                 block_offsets(function.block)
             except ValueError as e:
                 yield Problem(f"{path}.block", str(e), "fields whose last one ends at the block's alignment")
         try:
-            body_of(function)
+            body_of(function, case.helpers)
         except ExpressionError as e:
             yield Problem(f"{path}.body", e.what, e.remedy)
 

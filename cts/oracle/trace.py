@@ -103,6 +103,7 @@ class StepKind(enum.Enum):
     VECTOR_DECODE_LANE = "vector-decode-lane"
     BODY_OPERATION = "body-operation"
     BODY_CONVERSION = "body-conversion"
+    BODY_CALL = "body-call"
     BODY_LOOKUP = "body-lookup"
     BODY_FIELD = "body-field"
     TABLE_ELEMENT = "table-element"

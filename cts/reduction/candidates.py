@@ -18,6 +18,7 @@ from cts.model import (
     WorkgroupShape,
     references,
     tables_of,
+    with_helpers,
 )
 from cts.reduction.cost import size
 
@@ -44,12 +45,13 @@ def remove_unused(case: Case, program: Program) -> Case:
             used.update(references(instruction))
             for field in ("buffer", "matrix", "bias", "combine", "function", "decode", "decode_vector"):
                 used.update(filter(None, (getattr(instruction, field, None),)))
+    called = with_helpers(used, case.functions)
     used.update(t.buffer for name, function in case.functions.items() if name in used for t in tables_of(function))
     return structs.replace(
         case,
         program=tuple(reversed(kept)),
         buffers={name: buffer for name, buffer in case.buffers.items() if name in used},
-        functions={name: function for name, function in case.functions.items() if name in used},
+        functions={name: function for name, function in case.functions.items() if name in called},
         opaque={name: matrix for name, matrix in case.opaque.items() if name in used},
     )
 

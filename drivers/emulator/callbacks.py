@@ -20,6 +20,8 @@ from cts.model import (
     ComponentType,
     Decode,
     DecodeVector,
+    Helper,
+    Helpers,
     PerElement,
     block_offsets,
     body_of,
@@ -58,15 +60,10 @@ def number_of_type(t: e.ValueType) -> int:
 
 
 @lru_cache(maxsize=1024)
-def compiled(function: AnyFunction, bug: int) -> Program:
-    """The program of a callback. Its parameters are those of `parameters_of`."""
-    writer = _Writer(function, bug)
-    body = body_of(function)
-    for n, (name, value) in enumerate(body.assignments):
-        writer.write(value)
-        writer.rows.append((vm.KEEP, 0, n, 0))
-        writer.locals[name] = n
-    writer.write(body.result)
+def compiled(function: AnyFunction, bug: int, helpers: Helpers = ()) -> Program:
+    """The program of a callback, the helpers that it calls inside. Its parameters are those of `parameters_of`."""
+    writer = _Writer(function, bug, dict(helpers))
+    writer.body(body_of(function, helpers))
     if bug == m.REDUCE_IN_FLOAT16 and isinstance(function, Combine) and function.type is ComponentType.float32:
         writer.rows += [(vm.CONVERT, FLOAT16, 0, FLOAT32), (vm.CONVERT, FLOAT32, 0, FLOAT16)]
     return program(writer.rows, writer.table)
@@ -83,7 +80,7 @@ def parameters_of(function: AnyFunction) -> tuple[str, ...]:
             return ("row", "col", "value", *(extra.name for extra in extras))
         case DecodeVector():
             return ("lane",)
-        case Decode():
+        case Decode() | Helper():
             return ()
 
 
@@ -93,9 +90,54 @@ class _Writer:
 
     function: AnyFunction
     bug: int
+    helpers: dict[str, Helper]
     rows: list[Row] = field(default_factory=list)
     table: list[int] = field(default_factory=list)
     locals: dict[str, int] = field(default_factory=dict)
+    #: How many values are kept, and where those are that the first call of each helper passed.
+    kept: int = 0
+    passed: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def body(self, body: e.Body) -> None:
+        """Append the operations that leave the body's result on the stack."""
+        for name, value in body.assignments:
+            self.write(value)
+            self.locals[name] = self._keep()
+        self.write(body.result)
+
+    def _keep(self) -> int:
+        """Keep the value on top of the stack; where it is."""
+        self.rows.append((vm.KEEP, 0, self.kept, 0))
+        self.kept += 1
+        return self.kept - 1
+
+    def _call(self, call: e.Call) -> None:
+        """A helper's body in the place of its call, whose arguments are kept."""
+        passed = {}
+        for name, argument in zip(call.parameters, call.arguments, strict=True):
+            self.write(argument)
+            passed[name] = self._keep()
+        if self.bug == c.HELPER_FIRST_ARGUMENTS:
+            passed = self.passed.setdefault(call.helper, passed)
+        types = [a.type for a in call.arguments]
+        if self.bug == c.HELPER_ARGUMENTS_REVERSED and len(set(types)) == 1:
+            passed = dict(zip(passed, reversed(passed.values()), strict=True))
+        callee = call.body
+        if self.bug == c.HELPER_FIRST_OF_A_TYPE:
+            callee, passed = self._first_alike(call, passed)
+        outside, self.locals = self.locals, passed
+        self.body(callee)
+        self.locals = outside
+
+    def _first_alike(self, call: e.Call, passed: dict[str, int]) -> tuple[e.Body, dict[str, int]]:
+        """The first helper of the case that has the types of one that is called, which a bug takes for it."""
+        types = tuple(a.type for a in call.arguments), call.type
+        for helper in self.helpers.values():
+            if (tuple(p.type for p in helper.parameters), helper.returns) == types:
+                names = [p.name for p in helper.parameters]
+                body = body_of(helper, tuple(self.helpers.items()))
+                return body, dict(zip(names, passed.values(), strict=True))
+        raise AssertionError("the called one is alike")
 
     def write(self, node: e.Expression) -> None:
         """Append the operations that leave the node's value on the stack."""
@@ -136,6 +178,8 @@ class _Writer:
             case e.Bitcast(a=a):
                 self.write(a)
                 self.rows.append((vm.BITCAST, t, 0, number_of_type(a.type)))
+            case e.Call():
+                self._call(node)
             case e.Lookup(index=index, bits=values):
                 self.write(index)
                 self.rows.append((vm.LOOKUP, t, len(self.table), len(values)))

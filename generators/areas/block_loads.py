@@ -18,6 +18,7 @@ from cts.generators.build.value_ranges import UNBOUNDED, Known, settled
 from cts.generators.parts.blocks import draw_fields, draw_memory, field_terms, reread
 from cts.generators.parts.expressions import Term, draw_body
 from cts.generators.parts.formats import FORMATTED, Format, formats_for
+from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.tables import Index, draw_tables
 from cts.generators.parts.tensor_loads import Decoding, Memory, draw_block_load, sketch_for_blocks, stretched
 from cts.model import Case, ComponentType, Decode, DecodeVector, block_offsets
@@ -147,7 +148,10 @@ def _draw_expression(
     indices = [] if counts_blocks else [Index(f"coordInBlock[{d}]", integer, block[d] - 1) for d in range(dim)]
     indices += [Index(f"blockCoord[{d}]", integer, 1 << 14) for d in range(dim)]
     tables = draw_tables(choices, kernel, pointees, indices)
-    body = draw_body(choices, component, [*terms, *tables.terms], inexact=False)
+    terms = [*terms, *tables.terms]
+    helpers = draw_helpers(choices, kernel, terms)
+    body = draw_body(choices, component, [*terms, *helpers.calls], inexact=False)
+    helpers.use(kernel, body.text)
     read = tables.used(body.text)
     decode = Decode(returns=component, dim=dim, block=fields, body=body.text, coords=coords, tables=read)
     memory = Memory(*draw_memory(choices, fields, pointees, special=kernel.ieee))

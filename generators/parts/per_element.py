@@ -10,6 +10,7 @@ from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.specials import draw_numbers
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.expressions import Term, draw_body
+from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.tables import Index, draw_tables
 from cts.model import ComponentType, Extra, MatrixPerElement, PerElement
 from cts.model.component import Number
@@ -48,7 +49,9 @@ def draw_per_element(choices: Choices, kernel: Kernel, matrix: Matrix, scalars: 
         *terms,
         *tables.terms,
     ]
-    body = draw_body(choices, matrix.component, parameters)
+    helpers = draw_helpers(choices, kernel, parameters)
+    body = draw_body(choices, matrix.component, [*parameters, *helpers.calls])
+    helpers.use(kernel, body.text)
     function = kernel.function(
         "f",
         PerElement(

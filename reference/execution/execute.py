@@ -299,7 +299,7 @@ class _Machine:
         assert isinstance(decode, Decode) and (vector is None or isinstance(vector, DecodeVector))
         watch = Watch()
         memories = self.result.memories
-        decoding = Decoding(access, memories[access.buffer], self.floats, watch, memories)
+        decoding = Decoding(access, memories[access.buffer], self.floats, watch, memories, self.case.helpers)
         if self.recording is not None:
             self.recording.tables[self.number] = decoding.read
         value = decoded(decode, vector, decoding)

@@ -177,7 +177,7 @@ def _reduce(i: MatrixReduce, operation: Operation) -> Value:
     function = operation.case.functions[i.combine]
     assert isinstance(function, Combine)
     # In which order and precision a reduction combines is free, and so is what of the modes binds in between.
-    reduction = Reduction(function, operation.floats.without_modes, operation.watch)
+    reduction = Reduction(function, operation.floats.without_modes, operation.watch, operation.case.helpers)
     results = reduced(passed(operation.full(i.matrix), operation.floats.ieee).stored, i.mode, reduction)
     return filled(results, operation.matrix_shape(i.id), operation.first_group)
 
@@ -243,7 +243,8 @@ def _called(
 ) -> Value:
     ieee = operation.floats.ieee
     entry = tables(function, operation.memories, operation.watch, lambda value: passed(value, ieee), operation.read)
-    result = call(body_of(function), Arguments(names, entry=entry), operation.floats, operation.watch)
+    body = body_of(function, operation.case.helpers)
+    result = call(body, Arguments(names, entry=entry), operation.floats, operation.watch)
     shapes = (v.shape for v in (*names.values(), result))
     lead = np.broadcast_shapes(*(shape[:-2] for shape in shapes if len(shape) == 4))
     return result.broadcast((*lead, shape.rows, shape.cols))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cts.model import BlockField, ComponentType, Decode, DecodeVector, Table, block_offsets, body_of
+from cts.model import BlockField, ComponentType, Decode, DecodeVector, Helpers, Table, block_offsets, body_of
 from cts.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Access, Blocks
 from cts.reference.addressing.coordinates import Status
@@ -34,6 +34,7 @@ class Decoding:
     floats: Floats
     watch: Watch
     memories: Mapping[str, Memory]
+    helpers: Helpers = ()
     read: list[tuple[Table, Value]] = field(default_factory=list)
 
 
@@ -134,4 +135,5 @@ def _called(
     }
     kept = decoding.read if isinstance(function, Decode) else []
     entry = tables(function, decoding.memories, watch, lambda value: value, kept)
-    return call(body_of(function), Arguments(names or {}, coordinates, read, entry), decoding.floats, watch)
+    body = body_of(function, decoding.helpers)
+    return call(body, Arguments(names or {}, coordinates, read, entry), decoding.floats, watch)

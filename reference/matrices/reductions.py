@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.model import Combine, ComponentType, MatrixShape, ReduceMode, body_of
+from cts.model import Combine, ComponentType, Helpers, MatrixShape, ReduceMode, body_of
 from cts.model import expression as ast
 from cts.oracle.expectation import Freedom, Policy
 from cts.reference.matrices.products import bound, fits
@@ -35,6 +35,7 @@ class Reduction:
     function: Combine
     floats: Floats
     watch: Watch
+    helpers: Helpers = ()
 
 
 def reduced(source: Value, mode: tuple[ReduceMode, ...], reduction: Reduction) -> Value:
@@ -61,9 +62,9 @@ def filled(results: Value, shape: MatrixShape, first_group: int) -> Value:
     return results.broadcast((*lead, shape.rows, shape.cols))
 
 
-def operation_of(function: Combine) -> str | None:
+def operation_of(function: Combine, helpers: Helpers = ()) -> str | None:
     """The associative operation that the body is, perhaps in a wider type; None: it must be tried."""
-    body = body_of(function)
+    body = body_of(function, helpers)
     if body.assignments:
         return None
     inner = _unwrapped(body.result)
@@ -90,7 +91,7 @@ def _precision(t: ast.ValueType) -> int:
 def _combined(terms: Value, reduction: Reduction) -> Value:
     """The terms (..., n) as one."""
     component = reduction.function.type
-    operation = operation_of(reduction.function)
+    operation = operation_of(reduction.function, reduction.helpers)
     if terms.shape[-1] == 1:
         return terms.map(lambda a: a[..., 0])
     if operation is None:
@@ -207,9 +208,10 @@ def _tried(terms: Value, reduction: Reduction) -> Value:
 
     Where floats round on the way, orders may differ by so many roundings.
     """
+    body = body_of(reduction.function, reduction.helpers)
 
     def forward(x: Value, y: Value) -> Value:
-        return call(body_of(reduction.function), Arguments({"x": x, "y": y}), reduction.floats, reduction.watch).stored
+        return call(body, Arguments({"x": x, "y": y}), reduction.floats, reduction.watch).stored
 
     def backward(x: Value, y: Value) -> Value:
         return forward(y, x)

@@ -76,6 +76,9 @@ class _Evaluation:
                 return conversions.bitcast(self.evaluated(e.a), _component(e))
             case ast.Lookup():
                 return self._lookup(e, self.evaluated(e.index))
+            case ast.Call():
+                given = [self.evaluated(a) for a in e.arguments]
+                return call(e.body, Arguments(dict(zip(e.parameters, given, strict=True))), self.floats, self.watch)
             case _:
                 assert_never(e)
 

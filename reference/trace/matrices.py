@@ -58,7 +58,8 @@ def explained(
             yield _call(history, instruction, number, element, result)
             yield from _tables(history, number, element)
             if history.detail:
-                yield from details.called(history.evaluation.case.functions[instruction.function], element)
+                case = history.evaluation.case
+                yield from details.called(case.functions[instruction.function], case.helpers, element)
             for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
                 yield from history.steps_behind(name, number, element)
         case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from cts.model import (
@@ -10,6 +10,7 @@ from cts.model import (
     Case,
     ComponentType,
     DecodeVector,
+    Helpers,
     MatrixMulAdd,
     MatrixShape,
     MulAddOperand,
@@ -123,7 +124,7 @@ def combined(
     yield TraceStep(StepKind.COMBINE_ORDER, "CM-023", names=names, numbers={"count": len(places)})
     if ReduceMode.Square not in mode:
         yield TraceStep(StepKind.REPEATED_RESULT, "CM-021", names={"modes": tuple(m.value for m in mode)})
-    yield from operations(function)
+    yield from operations(function, history.evaluation.case.helpers)
 
 
 def reduced_places(mode: Collection[ReduceMode], extents: tuple[int, int], element: Element) -> list[tuple[int, int]]:
@@ -261,13 +262,13 @@ def rule_of_arithmetic(component: ComponentType) -> str:
     return "NU-011" if component.is_float else "NU-004"
 
 
-def called(function: AnyFunction, element: Element) -> Iterator[TraceStep]:
+def called(function: AnyFunction, helpers: Helpers, element: Element) -> Iterator[TraceStep]:
     """What a callback is passed (CM-031), and the rules of what it does."""
     if isinstance(function, PerElement):
         yield TraceStep(StepKind.ROW_AND_COLUMN, "CM-031", numbers={"row": element.row, "col": element.col})
     else:
         yield TraceStep(StepKind.EACH_COMPONENT, "KM-015")
-    yield from operations(function)
+    yield from operations(function, helpers)
 
 
 def decoded(case: Case, decode: str, decode_vector: str | None) -> Iterator[TraceStep]:
@@ -278,14 +279,13 @@ def decoded(case: Case, decode: str, decode_vector: str | None) -> Iterator[Trac
         names, lanes = {"function": decode_vector, "body": function.body}, {"lanes": function.lanes}
         yield TraceStep(StepKind.VECTOR_DECODE, "DV-010", names=names, numbers=lanes)
         yield TraceStep(StepKind.VECTOR_DECODE_LANE, "DV-013", numbers=lanes)
-    yield from operations(case.functions[decode])
+    yield from operations(case.functions[decode], case.helpers)
 
 
-def operations(function: AnyFunction) -> Iterator[TraceStep]:
-    """The rules of what a callback's body does, each once."""
-    body = body_of(function)
+def operations(function: AnyFunction, helpers: Helpers) -> Iterator[TraceStep]:
+    """The rules of what a callback's body does, and the bodies that it calls, each once."""
     steps: list[TraceStep] = []
-    for expression in (*(e for _, e in body.assignments), body.result):
+    for expression in ast.expressions_of(body_of(function, helpers)):
         steps += (step for step in _rules(expression) if step not in steps)
     yield from steps
 
@@ -308,26 +308,10 @@ def _rules(e: ast.Expression) -> Iterator[TraceStep]:
         case ast.Coordinate():
             array, dimension = {"array": str(e.array)}, {"dimension": e.dimension}
             yield TraceStep(StepKind.BODY_COORDINATE, "TA-035", names=array, numbers=dimension)
+        case ast.Call():
+            yield TraceStep(StepKind.BODY_CALL, "CM-033", names={"function": e.helper})
         case _:
             pass
-    for inner in _inner(e):
-        yield from _rules(inner)
-
-
-def _inner(e: ast.Expression) -> Sequence[ast.Expression]:
-    match e:
-        case ast.Unary() | ast.Convert() | ast.Bitcast():
-            return (e.a,)
-        case ast.Binary():
-            return (e.a, e.b)
-        case ast.Select():
-            return (e.condition, e.a, e.b)
-        case ast.Member():
-            return () if e.index is None else (e.index,)
-        case ast.Lookup():
-            return (e.index,)
-        case _:
-            return ()
 
 
 def _number(value: Value, component: ComponentType) -> Any:

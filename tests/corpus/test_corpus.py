@@ -33,10 +33,11 @@ TOPICS = {
     },
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},
     "per_element": {
-        "applied_twice", "body", "coordinates", "extras", "scalar_per_workgroup", "source_is_kept", "tables",
+        "applied_twice", "body", "coordinates", "extras", "helpers", "scalar_per_workgroup", "source_is_kept", "tables",
     },
     "block_loads": {
-        "address", "clamp", "coordinates", "fields", "format", "program", "tables", "types", "vector", "view",
+        "address", "clamp", "coordinates", "fields", "format", "helpers", "program", "tables", "types", "vector",
+        "view",
     },
     "matrix_programs": {"condition", "kernel", "liveness", "loop", "return", "switch"},
 }  # fmt: skip

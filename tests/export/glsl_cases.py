@@ -46,7 +46,7 @@ def _said(case: Case) -> Iterator[object]:
         yield buffer.components
     for function in case.functions.values():
         yield type(function)
-        body = body_of(function)
+        body = body_of(function, case.helpers)
         for expression in (body.result, *(e for _, e in body.assignments)):
             yield from _operations(expression)
     for instruction in case.program:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cts import model as m
 from cts.generators.parts.formats import FORMATS
-from cts.model.expression import Binary, Body, Coordinate, Indexed, Lookup, Name, Number, Unary
+from cts.model.expression import Binary, Body, Call, Coordinate, Indexed, Lookup, Name, Number, Unary, expressions_of
 from cts.model.operand import base_of, factors_of
 from cts.oracle.expectation import Expectation
 from tests.generators.flow_situations import fast_math_situations, flow_situations
@@ -227,7 +227,7 @@ class _Reader:
         yield f"per-element on Use {source.use.value}"
         yield f"per-element of {source.component.value}"
         yield f"coordinates {function.coords}"
-        names = {n.name for n in _nodes(m.body_of(function)) if isinstance(n, Name)}
+        names = {n.name for n in _nodes(m.body_of(function, self.case.helpers)) if isinstance(n, Name)}
         yield from (f"body uses {name}" for name in names & {"row", "col", "value"})
         if {"row", "col"} & names:
             if max(source.rows, source.cols) > 8:
@@ -240,7 +240,8 @@ class _Reader:
         if ("scalar", "matrix") in itertools.pairwise(kinds):
             yield "extra scalar, then extra matrix, used"
         yield from self._tables("function", function)
-        indices = [n.index for n in _nodes(m.body_of(function)) if isinstance(n, Indexed)]
+        yield from self._helpers("function", function)
+        indices = [n.index for n in _nodes(m.body_of(function, self.case.helpers)) if isinstance(n, Indexed)]
         both = [{n.name for n in _nodes(Body((), i)) if isinstance(n, Name)} for i in indices]
         if {"row", "col"} in both:
             yield "table read by row and col"
@@ -255,6 +256,19 @@ class _Reader:
             yield f"{kind} reads a table"
             yield f"{kind} reads a table of {table.type.value}"
             yield f"{kind} reads a table in {buffer.storage.value}"
+
+    def _helpers(self, kind: str, function: m.AnyFunction) -> Iterator[str]:
+        """What a function calls."""
+        calls = [n for n in _nodes(m.body_of(function, self.case.helpers)) if isinstance(n, Call)]
+        if calls:
+            yield f"{kind} calls a helper"
+        names = [n.helper for n in calls]
+        if len(names) > len(set(names)):
+            yield f"{kind} calls a helper twice"
+        if len(set(names)) > 1:
+            yield f"{kind} calls two helpers"
+        if any(isinstance(n, Call) for call in calls for n in _nodes(call.body)):
+            yield "a helper calls a helper"
 
     def _memory(self, i: m.MatrixLoad | m.MatrixStore) -> Iterator[str]:
         op = type(i).__name__
@@ -289,6 +303,7 @@ class _Reader:
         yield f"decoded to {self.shape(i.id).component.value}"
         yield f"decoded from {self.case.buffers[i.buffer].storage.value}"
         yield from self._tables("decode", self.case.functions[i.decode])
+        yield from self._helpers("decode", self.case.functions[i.decode])
         if base_of(i.offset):
             yield "decoded load with base offset"
         if i.view is not None:
@@ -400,7 +415,7 @@ class _Reader:
                 yield "product of a converted matrix"
 
     def _function(self, function: m.AnyFunction) -> Iterator[str]:
-        nodes = list(_nodes(m.body_of(function)))
+        nodes = list(_nodes(m.body_of(function, self.case.helpers)))
         kind = type(function).__name__
         yield from (f"{kind}: {n.operation}" for n in nodes if isinstance(n, (Unary, Binary)))
         if kind in ("Decode", "PerElement"):
@@ -429,13 +444,6 @@ def _axes(operand: int | m.Scalar) -> list[str]:
     return [axis for axis, factor in named.items() if factor]
 
 
-def _nodes(body: Any) -> Iterator[Any]:
-    """Every node of a typed body."""
-    pending = [e for _, e in body.assignments] + [body.result]
-    while pending:
-        node = pending.pop()
-        if not hasattr(node, "__dataclass_fields__"):
-            continue
-        if not isinstance(node, Number):
-            yield node
-        pending += [getattr(node, f) for f in node.__dataclass_fields__]
+def _nodes(body: Body) -> Iterator[Any]:
+    """Every node of a typed body, and of those that it calls."""
+    return (node for node in expressions_of(body) if not isinstance(node, Number))

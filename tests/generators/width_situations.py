@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts import model as m
-from cts.model.expression import Coordinate
+from cts.model.expression import Coordinate, expressions_of
 from cts.model.operand import factors_of
 from cts.oracle.expectation import Expectation
 from tests.generators.replay import Access, accesses, instances
@@ -160,7 +160,7 @@ def _of_coordinates(case: m.Case, access: Access, op: str) -> Iterator[str]:
     constant = layout.clamp in (m.ClampMode.Constant, m.ClampMode.Undefined) or op == "store"
     everywhere = np.all(within, axis=0)
     decode = getattr(access.instruction, "decode", None)
-    nodes = [] if decode is None else [*_nodes(m.body_of(case.functions[decode]))]
+    nodes = [] if decode is None else [*expressions_of(m.body_of(case.functions[decode], case.helpers))]
     used = {n.dimension for n in nodes if isinstance(n, Coordinate) and n.array == "blockCoord"}
     for d, (coordinate, block) in enumerate(zip(access.coords, layout.block, strict=True)):
         inside = ~access.clipped & (everywhere if constant else within[d])
@@ -170,13 +170,3 @@ def _of_coordinates(case: m.Case, access: Access, op: str) -> Iterator[str]:
             yield "decoded load: block coordinate of 256 or more"
             if d in used:
                 yield "decoded load: block coordinate of 256 or more, used"
-
-
-def _nodes(body: Any) -> Iterator[Any]:
-    """Every node of a typed body."""
-    pending = [e for _, e in body.assignments] + [body.result]
-    while pending:
-        node = pending.pop()
-        if hasattr(node, "__dataclass_fields__"):
-            yield node
-            pending += [getattr(node, f) for f in node.__dataclass_fields__]

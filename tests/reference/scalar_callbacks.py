@@ -67,6 +67,9 @@ class Call:
                 if not 0 <= at < len(bits):
                     raise Undefined("TA-073")
                 return bits[at]
+            case ast.Call(parameters=parameters, arguments=arguments, body=body):
+                given = dict(zip(parameters, map(self.of, arguments), strict=True))
+                return Call(choices, given).result(body)
         raise AssertionError(e)
 
 

@@ -297,7 +297,7 @@ class Subgroup:
                 into = signed(t, name in ("SConvert", "ConvertFToS"))
                 return lambda r, c: choices.convert(read, into, self.matrices[i.matrix][r][c], i.saturate)
             case m.MatrixComponents():
-                body = m.body_of(self.case.functions[i.function])
+                body = m.body_of(self.case.functions[i.function], self.case.helpers)
                 return lambda r, c: Call(choices, {"value": self.matrices[i.matrix][r][c]}).result(body)
             case m.MatrixPerElement():
                 return lambda r, c: self.per_element(i, t, r, c)
@@ -345,7 +345,7 @@ class Subgroup:
             else:
                 names[extra.name] = int(m.encode(extra.type, [m.number_of(next(scalars))])[0])
         entry = self.entries(function, lambda t, bits: self.passed(t, bits))
-        return Call(self.choices, names, entry=entry).result(m.body_of(function))
+        return Call(self.choices, names, entry=entry).result(m.body_of(function, self.case.helpers))
 
     def entries(
         self, function: m.AnyFunction, moved: Callable[[m.ComponentType, Number], Number]
@@ -412,7 +412,7 @@ class Subgroup:
 
     def reduction(self, i: m.MatrixReduce, t: m.ComponentType) -> Any:
         source, shape = self.matrices[i.matrix], self.shape(i.matrix)
-        body = m.body_of(self.case.functions[i.combine])
+        body = m.body_of(self.case.functions[i.combine], self.case.helpers)
         known: dict[tuple[int, int], Number] = {}
 
         def combined(r: int, c: int) -> Number:
@@ -506,7 +506,7 @@ class Subgroup:
         coordinates = {("blockCoord", d): x for d, x in enumerate(block)}
         coordinates |= {("coordInBlock", d): x for d, x in enumerate(inside)}
         entry = self.entries(function, lambda t, bits: bits)
-        return Call(self.choices, names, coordinates, read, entry).result(m.body_of(function))
+        return Call(self.choices, names, coordinates, read, entry).result(m.body_of(function, self.case.helpers))
 
     def read(self, name: str, byte: int, size: int) -> int:
         memory = self.result.memory[name]

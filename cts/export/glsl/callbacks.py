@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from cts.export.glsl.expressions import Evaluation
 from cts.export.glsl.instruction import write_instruction
@@ -18,6 +19,7 @@ from cts.model import (
     ComponentType,
     Decode,
     DecodeVector,
+    Helper,
     MatrixPerElement,
     MatrixReduce,
     PerElement,
@@ -27,6 +29,7 @@ from cts.model import (
     returns_of,
     tables_of,
 )
+from cts.model.expression import Call, expressions_of
 
 _EXTENSION = "GL_NV_cooperative_matrix2"
 
@@ -77,6 +80,8 @@ def _text(shader: Shader, name: str, function: AnyFunction) -> str:
             return _scalar(shader, function, {"x": component, "y": component})
         case Component():
             return _scalar(shader, function, {"value": component})
+        case Helper():
+            return _scalar(shader, function, {p.name: p.type for p in function.parameters})
         case PerElement():
             coords = _coordinates(shader, function.coords, "row and column of a per-element function")
             extras = {e.name: e.type or component for e in function.extras}
@@ -96,8 +101,10 @@ def _scalar(shader: Shader, function: AnyFunction, parameters: Mapping[str, Comp
     names, types = _names(shader, function), [shader.component(t) for t in parameters.values()]
     identifiers = {name: names.fresh(name) for name in parameters}
     declared = ", ".join(f"const in {t} {identifiers[n]}" for t, n in zip(types, parameters, strict=True))
-    evaluation = Evaluation(shader, names, identifiers, arrays=_arrays(shader, function))
-    result = evaluation.run(body_of(function))
+    evaluation = Evaluation(
+        shader, names, identifiers, arrays=_arrays(shader, function), function=partial(callback, shader)
+    )
+    result = evaluation.run(body_of(function, shader.case.helpers))
     component = shader.component(returns_of(function))
     if shader.strict and returns_of(function).is_float:
         rounded = names.fresh("result")
@@ -108,7 +115,10 @@ def _scalar(shader: Shader, function: AnyFunction, parameters: Mapping[str, Comp
 
 def _names(shader: Shader, function: AnyFunction) -> Names:
     """The names of a function being written, which hide none of those that it refers to."""
-    return Names(shader.names if tables_of(function) else None)
+    refers = tables_of(function) or any(
+        isinstance(e, Call) for e in expressions_of(body_of(function, shader.case.helpers))
+    )
+    return Names(shader.names if refers else None)
 
 
 def _arrays(shader: Shader, function: AnyFunction) -> dict[str, str]:
@@ -142,19 +152,19 @@ def _decode(shader: Shader, name: str, function: Decode | DecodeVector) -> str:
     coordinates = ", ".join(f"const in uint {identifiers[n]}{size}" for n in ("blockCoord", "coordInBlock"))
     parameters = f"const in {block} {identifiers['block']}, {coordinates}"
     members_of = {n: f"{identifiers['block']}.{member}" for n, member in fields.items()}
-    arrays = _arrays(shader, function)
+    others = (_arrays(shader, function), partial(callback, shader))
     precise = "precise " if shader.strict and function.returns.is_float else ""
     if isinstance(function, Decode):
-        evaluation = Evaluation(shader, names, identifiers, members_of, arrays)
-        result = evaluation.run(body_of(function))
+        evaluation = Evaluation(shader, names, identifiers, members_of, *others)
+        result = evaluation.run(body_of(function, shader.case.helpers))
         if precise:
             rounded = names.fresh("result")
             evaluation.lines.append(f"{precise}{component} {rounded} = {result};")
             result = rounded
         return _function(f"{component} NAME({parameters})", [*evaluation.lines, f"return {result};"])
     lanes, lane = names.fresh("lanes"), names.fresh("lane")
-    evaluation = Evaluation(shader, names, {**identifiers, "lane": lane}, members_of, arrays)
-    result = evaluation.run(body_of(function))
+    evaluation = Evaluation(shader, names, {**identifiers, "lane": lane}, members_of, *others)
+    result = evaluation.run(body_of(function, shader.case.helpers))
     vector = _lanes(shader, function)
     lines = [
         f"{precise}{vector} {lanes};",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 
 from cts.export.glsl.names import Names
@@ -12,6 +12,7 @@ from cts.model.expression import (
     Binary,
     Bitcast,
     Body,
+    Call,
     Convert,
     Coordinate,
     Expression,
@@ -37,7 +38,7 @@ class Evaluation:
     """Evaluates expressions in the function being written.
 
     `identifiers` has those of its parameters, `members` those of the fields of a decode function's
-    block, `arrays` those of its tables. `lines` are the statements before the result.
+    block, `arrays` those of its tables. `function` writes helpers. `lines` are the statements before the result.
     """
 
     def __init__(
@@ -47,12 +48,14 @@ class Evaluation:
         identifiers: Mapping[str, str],
         members: Mapping[str, str] | None = None,
         arrays: Mapping[str, str] | None = None,
+        function: Callable[[str], str] | None = None,
     ) -> None:
         self.shader = shader
         self.names = names
         self.identifiers = dict(identifiers)
         self.members = members or {}
         self.arrays = arrays or {}
+        self.function = function
         self.lines: list[str] = []
 
     def run(self, body: Body) -> str:
@@ -98,6 +101,11 @@ class Evaluation:
     @value.register
     def _(self, node: Indexed) -> str:
         return f"{self.arrays[node.table]}[{self.value(node.index)}]"
+
+    @value.register
+    def _(self, node: Call) -> str:
+        assert self.function is not None
+        return f"{self.function(node.helper)}({', '.join(self.value(a) for a in node.arguments)})"
 
     @value.register
     def _(self, node: Unary) -> str:

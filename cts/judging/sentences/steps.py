@@ -351,6 +351,7 @@ _STEPS: dict[StepKind, tuple[_Part, _Part]] = {
     _K.VECTOR_DECODE_LANE: ("lane 0 is a multiple of {lanes} within the block", ""),
     _K.BODY_OPERATION: ("in the body: {operation} of {component}", ""),
     _K.BODY_CONVERSION: ("in the body: {source} to {target}", ""),
+    _K.BODY_CALL: ("in the body: {function!r} is called", ""),
     _K.BODY_LOOKUP: ("in the body: an element of {constants} constants", ""),
     _K.BODY_FIELD: ("in the body: field {field!r} of the block", ""),
     _K.TABLE_ELEMENT: ("{table}[{index}]: byte {byte} of {buffer!r}", "{result}"),

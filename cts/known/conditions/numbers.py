@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import get_args
 
 from cts.known.conditions.registry import condition
 from cts.model import (
@@ -180,7 +179,7 @@ def callback_zero_sign(case: Case) -> bool:
             for e in _within(choice)
         )
         for function in case.functions.values()
-        for choice in _expressions(body_of(function))
+        for choice in expression.expressions_of(body_of(function, case.helpers))
     )
 
 
@@ -189,28 +188,22 @@ def callback_float16_and_integers(case: Case) -> bool:
     """A callback compares float16 numbers, and integers as well."""
     return any(
         {_C.float16, _C.uint32} <= compared or {_C.float16, _C.int32} <= compared
-        for compared in (_compared(body_of(function)) for function in case.functions.values())
+        for compared in (_compared(body_of(function, case.helpers)) for function in case.functions.values())
     )
 
 
 def _compared(body: expression.Body) -> set[expression.ValueType]:
     """The types of the operands of all comparisons of a body."""
     comparisons = ("lt", "le", "gt", "ge", "eq", "ne")
-    return {e.a.type for e in _expressions(body) if isinstance(e, expression.Binary) and e.operation in comparisons}
-
-
-def _expressions(body: expression.Body) -> Iterator[expression.Expression]:
-    """All expressions of a body, outer ones first."""
-    for outermost in (*(e for _, e in body.assignments), body.result):
-        yield from _within(outermost)
+    binary = (e for e in expression.expressions_of(body) if isinstance(e, expression.Binary))
+    return {e.a.type for e in binary if e.operation in comparisons}
 
 
 def _within(outer: expression.Expression) -> Iterator[expression.Expression]:
     """An expression, and all that it has inside."""
     yield outer
-    for part in vars(outer).values():
-        if isinstance(part, get_args(expression.Expression)):
-            yield from _within(part)
+    for part in expression.parts_of(outer):
+        yield from _within(part)
 
 
 def _is_float(type_: expression.ValueType) -> bool:

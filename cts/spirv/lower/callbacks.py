@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from cts.model import (
     AnyFunction,
@@ -12,6 +13,7 @@ from cts.model import (
     ComponentType,
     Decode,
     DecodeVector,
+    Helper,
     MatrixPerElement,
     MatrixReduce,
     PerElement,
@@ -76,6 +78,8 @@ def _write(lowering: Lowering, name: str, function: AnyFunction) -> Id:
             parameters = {"x": component, "y": component}
         case Component():
             parameters = {"value": component}
+        case Helper():
+            parameters = {p.name: p.type for p in function.parameters}
         case PerElement():
             coords = ComponentType(function.coords)
             extras = {e.name: e.type or component for e in function.extras}
@@ -85,8 +89,8 @@ def _write(lowering: Lowering, name: str, function: AnyFunction) -> Id:
     types = [scalar(lowering.module, t) for t in parameters.values()]
     written, ids = _begin(lowering, name, scalar(lowering.module, component), types, list(parameters))
     names = dict(zip(parameters, ids, strict=True))
-    evaluation = Evaluation(lowering, names, entry=_entry(lowering, function))
-    return _end(lowering, written, evaluation.run(body_of(function)))
+    evaluation = Evaluation(lowering, names, entry=_entry(lowering, function), function=partial(callback, lowering))
+    return _end(lowering, written, evaluation.run(body_of(function, lowering.helpers)))
 
 
 def _begin(
@@ -126,13 +130,14 @@ def _write_decode(lowering: Lowering, name: str, function: Decode | DecodeVector
     written, (block, *ids) = _begin(lowering, name, returns, (pointer, array, array), ("block", *arrays))
     lowering.module.decorate(block, "Aliased")
     coordinates = dict(zip(arrays, ids, strict=True))
-    member, entry, body = _member(lowering, function.block, block), _entry(lowering, function), body_of(function)
+    member, body = _member(lowering, function.block, block), body_of(function, lowering.helpers)
+    others = (_entry(lowering, function), partial(callback, lowering))
     if isinstance(function, Decode):
-        return _end(lowering, written, Evaluation(lowering, {}, coordinates, member, entry).run(body))
+        return _end(lowering, written, Evaluation(lowering, {}, coordinates, member, *others).run(body))
     lanes = []
     for lane in range(function.lanes):
         names = {"lane": op("OpConstant", scalar(lowering.module, coords), lane)}
-        lanes.append(Evaluation(lowering, names, coordinates, member, entry).run(body))
+        lanes.append(Evaluation(lowering, names, coordinates, member, *others).run(body))
     return _end(lowering, written, op("OpCompositeConstruct", returns, *lanes))
 
 

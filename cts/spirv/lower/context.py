@@ -18,6 +18,7 @@ from cts.model import (
     VectorType,
     base_of,
     factors_of,
+    helpers_of,
     modulus_of,
 )
 from cts.model.instructions import dynamic_operands
@@ -117,6 +118,7 @@ class Lowering:
         #: Callbacks by name, and their ids once they are written.
         self.functions: dict[str, AnyFunction] = dict(structure.functions)
         self.callbacks: dict[str, Id] = {}
+        self.helpers = helpers_of(self.functions)
         #: The label of the block being written, and the indices of the loops around it, outermost first.
         self.block = Id(0)
         self.loops: list[Id] = []

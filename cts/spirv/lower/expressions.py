@@ -10,6 +10,7 @@ from cts.model.expression import (
     Binary,
     Bitcast,
     Body,
+    Call,
     Convert,
     Coordinate,
     Expression,
@@ -65,12 +66,15 @@ MemberPointer = Callable[[str, Id | None], Id]
 #: The element of a table at an index.
 LoadEntry = Callable[[str, Id], Id]
 
+#: The function of a helper.
+FunctionOf = Callable[[str], Id]
+
 
 class Evaluation:
     """Evaluates expressions in the function being written.
 
     `names` are its parameters; `coordinates` the ids of the arrays of a decode function, and
-    `member` gives pointers into its block. `entry` loads from its tables.
+    `member` gives pointers into its block. `entry` loads from its tables, `function` writes helpers.
     """
 
     def __init__(
@@ -80,12 +84,14 @@ class Evaluation:
         coordinates: Mapping[str, Id] | None = None,
         member: MemberPointer | None = None,
         entry: LoadEntry | None = None,
+        function: FunctionOf | None = None,
     ) -> None:
         self.lowering = lowering
         self.names = dict(names)
         self.coordinates = coordinates or {}
         self.member = member
         self.entry = entry
+        self.function = function
 
     def run(self, body: Body) -> Id:
         """The result of a body."""
@@ -126,6 +132,12 @@ class Evaluation:
     def _(self, node: Indexed) -> Id:
         assert self.entry is not None
         return self.entry(node.table, self.value(node.index))
+
+    @value.register
+    def _(self, node: Call) -> Id:
+        assert self.function is not None
+        arguments = [self.value(a) for a in node.arguments]
+        return self.lowering.module.op("OpFunctionCall", self.type(node.type), self.function(node.helper), *arguments)
 
     @value.register
     def _(self, node: Unary) -> Id:

@@ -24,6 +24,7 @@ from cts.model import (
     SpecNumber,
     StorageClass,
     tables_of,
+    with_helpers,
 )
 
 #: What a spec constant of an operand defaults to; its value arrives by specialization only.
@@ -86,7 +87,8 @@ def structure_of(case: Case, sets: Sets | None = None) -> Structure:
     Dynamic values become 0 and spec values SPEC_DEFAULT; the spec constants of types keep their value,
     which is also their default in the module, so that it can be validated.
     """
-    named = {getattr(i, field, None) for i in case.program for field in _FUNCTIONS}
+    called = {getattr(i, field, None) for i in case.program for field in _FUNCTIONS}
+    named = with_helpers(filter(None, called), case.functions)
     return Structure(
         tuple(_memory(case)),
         tuple(_without_values(i) for i in case.program),

@@ -265,7 +265,7 @@ def _reduce(i: MatrixReduce, context: Context) -> Matrix:
     """CM-020..CM-023."""
     source, function = context.matrices[i.matrix], context.case.functions[i.combine]
     assert isinstance(function, Combine)
-    program = compiled(function, context.bug)
+    program = compiled(function, context.bug, context.case.helpers)
 
     def combined(x: Registers, y: Registers) -> Registers:
         arguments = (y, x) if context.options.arguments == "swapped" else (x, y)
@@ -313,7 +313,7 @@ def _per_element(i: MatrixPerElement, context: Context) -> Matrix:
     extras = list(_extras(i, function, matrix, context))
     tables = tables_in(function, context.memory, context.instances, context.instances.count // matrix.instances)
     arguments = (*parameters, elements_of(matrix), *extras)
-    computed = context.mapped(compiled(function, context.bug), matrix, *arguments, tables=tables)
+    computed = context.mapped(compiled(function, context.bug, context.case.helpers), matrix, *arguments, tables=tables)
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.PER_ELEMENT_TAIL_SKIPPED:
         skipped[:, :, -1] = matrix.owned.slots > 1
@@ -365,9 +365,9 @@ def _components(i: MatrixComponents, context: Context) -> Matrix:
     """KM-011, KM-015."""
     matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
     assert isinstance(function, Component)
-    computed = context.mapped(compiled(function, context.bug), matrix, elements_of(matrix))
+    computed = context.mapped(compiled(function, context.bug, context.case.helpers), matrix, elements_of(matrix))
     if i.walk is Walk.ByInvocation:
-        return _in_halves(matrix, computed, compiled(function, context.bug), context)
+        return _in_halves(matrix, computed, compiled(function, context.bug, context.case.helpers), context)
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.LENGTH_ONE_SHORT:
         skipped[:, :, -1] = True

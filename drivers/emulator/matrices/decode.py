@@ -13,7 +13,7 @@ from cts.drivers.emulator.matrices.registers import Registers
 from cts.drivers.emulator.matrices.scalar import NO_TABLES, Places, ScalarMachine, Tables
 from cts.drivers.emulator.matrices.state import ACCESS, TAKE_CLAMP_VALUE, Ints, Work
 from cts.drivers.emulator.mutants import matrices as m
-from cts.model import Decode, DecodeVector, block_offsets
+from cts.model import Decode, DecodeVector, Helpers, block_offsets
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Decoder:
     machine: ScalarMachine
     tables: Tables = NO_TABLES
     vector_tables: Tables = NO_TABLES
+    helpers: Helpers = ()
 
     def block_size(self, component_size: int, pointee_size: int) -> int:
         """By how many bytes the pointer advances per index (TA-037)."""
@@ -58,7 +59,7 @@ class Decoder:
         return decoded
 
     def _by_element(self, memory: Bytes, places: Places) -> Registers:
-        program = compiled(self.scalar, self.machine.bug)
+        program = compiled(self.scalar, self.machine.bug, self.helpers)
         return self.machine.decode(program, np.empty((0, len(places.blocks)), np.uint32), memory, places, self.tables)
 
     def _by_vector(self, function: DecodeVector, memory: Bytes, places: Places) -> Registers:
@@ -72,7 +73,7 @@ class Decoder:
             lane = lanes - 1 - lane
         elif bug == m.VECTOR_UPPER_HALF_REPEATS:
             lane %= lanes // 2
-        program = compiled(function, bug)
+        program = compiled(function, bug, self.helpers)
         places = replace(places, coordinates=lowest)
         return self.machine.decode(program, lane.astype(np.uint32)[None], memory, places, self.vector_tables)
 

@@ -206,7 +206,8 @@ class Machine:
             NO_TABLES if f is None else tables_in(f, self._access.memory, self._instances, per_instance)
             for f in (scalar, vector)
         )
-        return Decoder(scalar, vector, self._options.decode, self._context.scalars, tables, vector_tables)
+        way, scalars = self._options.decode, self._context.scalars
+        return Decoder(scalar, vector, way, scalars, tables, vector_tables, self._case.helpers)
 
     def _load(self, i: MatrixLoad) -> Matrix:
         target = self._context.declared(i.type)

@@ -5,10 +5,19 @@ from __future__ import annotations
 from cts.drivers.emulator.mutants.matrices import of_area
 
 # Tables (callbacks.py, vm.py)
-table = of_area("per_element")
-TABLE_INDEX_UNIFORM = table(
+called = of_area("per_element")
+TABLE_INDEX_UNIFORM = called(
     "table-index-uniform", "every element reads a table at the index that the first element computes"
 )
-TABLE_INDEX_SWAPPED = table("table-index-swapped", "row and column change places in the indices of tables alone")
-TABLE_ALWAYS_FIRST = table("table-always-first", "every table is the first one of its function")
-TABLE_STRIDE_WORDS = table("table-stride-words", "the elements of every table are taken to be four bytes apart")
+TABLE_INDEX_SWAPPED = called("table-index-swapped", "row and column change places in the indices of tables alone")
+TABLE_ALWAYS_FIRST = called("table-always-first", "every table is the first one of its function")
+TABLE_STRIDE_WORDS = called("table-stride-words", "the elements of every table are taken to be four bytes apart")
+
+# Helpers (callbacks.py)
+HELPER_FIRST_ARGUMENTS = called("helper-first-arguments", "a helper's second call sees the arguments of the first one")
+HELPER_ARGUMENTS_REVERSED = called(
+    "helper-arguments-reversed", "helpers whose parameters are of one type get their arguments in reverse"
+)
+HELPER_FIRST_OF_A_TYPE = called(
+    "helper-first-of-a-type", "of several helpers with the same types every call goes to the first one"
+)
