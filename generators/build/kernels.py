@@ -5,7 +5,8 @@ Sources are only read; every store of every instance has a place of its own (TA-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from cts.capabilities import Capabilities, Feature
@@ -115,10 +116,26 @@ class Kernel:
         self._literal_uses = literal_uses
         self._extents: dict[int, int | SpecInt] = {}
         self._uses: dict[Use, Use | SpecUse] = {}
-        self._scope: Scope | SpecScope = scope
+        self._scopes: dict[Scope, Scope | SpecScope] = {}
         self._only = None if only is None else self.constness.matrix_type(only)
-        if only is None and self._spec():
-            self._scope = SpecScope(scope)
+        if only is None:
+            self._written_scope()
+
+    def _written_scope(self) -> Scope | SpecScope:
+        """The scope as this case writes it everywhere."""
+        if self.scope not in self._scopes:
+            self._scopes[self.scope] = SpecScope(self.scope) if self._spec() else self.scope
+        return self._scopes[self.scope]
+
+    @contextmanager
+    def at_scope(self, scope: Scope) -> Iterator[None]:
+        """Within, matrices have this scope, and each of its instances has places of its own."""
+        outside = self.scope, self.grid, self.outer
+        subgroups = self.dispatch.subgroups if scope is Scope.Subgroup else 1
+        self.scope = scope
+        self.grid, self.outer = (replace(grid, sg=subgroups) for grid in (self.grid, self.outer))
+        yield
+        self.scope, self.grid, self.outer = outside
 
     def _spec(self) -> bool:
         return self.constness.kind() == "spec"
@@ -139,7 +156,7 @@ class Kernel:
             return self._only
         if use not in self._uses:
             self._uses[use] = SpecUse(use) if not self._literal_uses and self._spec() else use
-        return MatrixType(component, self._scope, self.extent(rows), self.extent(cols), self._uses[use])
+        return MatrixType(component, self._written_scope(), self.extent(rows), self.extent(cols), self._uses[use])
 
     def name(self, prefix: str) -> str:
         return self.program.name(prefix)
@@ -269,9 +286,17 @@ class Kernel:
         # What is in workgroup memory does not grow: a driver has little of it (VK-025).
         if again and regions and regions[-1].type is component and regions[-1].storage is not StorageClass.Workgroup:
             return regions[-1]
-        region = Region(f"dst{len(regions) or ''}", component, 1, storage, Data(fill=FILL[component]))
+        name = self.region_name("dst", len(regions))
+        region = Region(name, component, 1, storage, Data(fill=FILL[component]))
         self._regions.append(region)
         return region
+
+    def region_name(self, prefix: str, number: int) -> str:
+        """A name that no buffer has: the prefix with this number, 0 for none, or the next that is free."""
+        taken = {region.name for region in self._regions}
+        while (name := f"{prefix}{number or ''}") in taken:
+            number += 1
+        return name
 
     def add(self, region: Region) -> None:
         """One more buffer."""

@@ -23,7 +23,7 @@ TOPICS = {
         "view", "wrap",
     },
     "matrix_memory": {
-        "constants", "copies", "dispatch", "pointers", "sizes", "storage", "strided", "types", "use", "vectors",
+        "constants", "copies", "dispatch", "pointers", "scopes", "sizes", "storage", "strided", "types", "use", "vectors",
         "workgroup",
     },
     "matrix_arithmetic": {"components", "elements", "environment", "modes", "mul_add", "scalar"},
@@ -38,7 +38,7 @@ TOPICS = {
     "block_loads": {
         "address", "clamp", "coordinates", "fields", "format", "program", "tables", "types", "vector", "view",
     },
-    "matrix_programs": {"condition", "kernel", "liveness", "loop", "switch"},
+    "matrix_programs": {"condition", "kernel", "liveness", "loop", "scopes", "switch"},
 }  # fmt: skip
 
 

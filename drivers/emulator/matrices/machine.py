@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.drivers.emulator.control import Flow
-from cts.drivers.emulator.instances import Instances
+from cts.drivers.emulator.instances import Instances, has_both_scopes
 from cts.drivers.emulator.matrices import layout as setter
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
 from cts.drivers.emulator.matrices.compute import Context, overwritten, result
@@ -47,6 +47,7 @@ from cts.model import (
     Operand,
     Pointer,
     PointerSelect,
+    Scope,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
@@ -175,6 +176,7 @@ class Machine:
         values = clamp_bits(target.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
         if decoder is None:
             self._access.read(pointer.buffer, addresses, source, values, target)
+            self._confuse_scopes(target)
             return target
         memory = self._access.memory[pointer.buffer]
         try:
@@ -202,7 +204,20 @@ class Machine:
         addresses = self._access.strided(i, target, target.owned.work, pointer)
         self._only_active(addresses.action)
         self._access.read(pointer.buffer, addresses, target, np.zeros(target.instances, np.uint32), target)
+        self._confuse_scopes(target)
         return target
+
+    def _confuse_scopes(self, loaded: Matrix) -> None:
+        """Bugs of modules that have matrices of both scopes: what the subgroups of a workgroup have of a loaded one."""
+        if self._bug not in (m.LOAD_WORKGROUP_FIRST_SUBGROUP, m.SUBGROUP_MATRIX_SHARED):
+            return
+        if not has_both_scopes(self._case):
+            return
+        if self._bug == m.LOAD_WORKGROUP_FIRST_SUBGROUP and loaded.scope is Scope.Workgroup:
+            loaded.registers[:, self._options.subgroup_size :] = 0
+        elif self._bug == m.SUBGROUP_MATRIX_SHARED and loaded.scope is Scope.Subgroup:
+            of_workgroups = loaded.registers.reshape(-1, self._case.dispatch.subgroups, *loaded.registers.shape[1:])
+            of_workgroups[:] = of_workgroups[:, :1]
 
     def _store_tensor(self, i: MatrixStoreTensor) -> None:
         matrix = self.matrices[i.matrix]
