@@ -54,6 +54,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     stores = 1 if len(pool) == 1 else choices.pick((1, 1, 2))
     for matrix in pool[-stores:]:
         choices.group(partial(places.store, matrix=matrix))
+    kernel.fill_workgroup_memory(choices)
     return kernel.case()
 
 

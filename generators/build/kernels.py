@@ -5,14 +5,15 @@ Sources are only read; every store of every instance has a place of its own (TA-
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from cts.capabilities import Capabilities, Feature
+from cts.capabilities import PART_ALIGNMENT, Capabilities, Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Contents
-from cts.generators.build.memory import FILL, Lines, Region, aligned_elements, draw_base, draw_read, draw_write
+from cts.generators.build.memory import FILL, Lines, Part, Region, aligned_elements, draw_base, draw_read, draw_write
 from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
 from cts.generators.build.supports import Supports, grid_of
@@ -43,6 +44,9 @@ from cts.model import (
     Use,
 )
 from cts.model.component import Number
+
+#: Of workgroup memory that is filled: the most workgroups, and elements that each invocation copies in.
+MOST_COPIED_PARTS, MOST_COPIED_ELEMENTS = 4, 256
 
 
 @dataclass(frozen=True)
@@ -116,16 +120,52 @@ class Kernel:
         self._literal_uses = literal_uses
         self._extents: dict[int, int | SpecInt] = {}
         self._uses: dict[Use, Use | SpecUse] = {}
+        #: Bytes of workgroup memory that are set aside.
+        self.shared = 0
         self._scopes: dict[Scope, Scope | SpecScope] = {}
         self._only = None if only is None else self.constness.matrix_type(only)
         if only is None:
-            self._written_scope()
+            self._written(scope)
 
-    def _written_scope(self) -> Scope | SpecScope:
+    def _written(self, scope: Scope) -> Scope | SpecScope:
         """The scope as this case writes it everywhere."""
-        if self.scope not in self._scopes:
-            self._scopes[self.scope] = SpecScope(self.scope) if self._spec() else self.scope
-        return self._scopes[self.scope]
+        if scope not in self._scopes:
+            self._scopes[scope] = SpecScope(scope) if self._spec() else scope
+        return self._scopes[scope]
+
+    def add_scope(self, scope: Scope) -> bool:
+        """Let the case have matrices of a scope, too; False where it uses more workgroup memory than these leave."""
+        if self.shared > self.supports.capabilities.workgroup_room(scope) // 2:
+            return False
+        self._written(scope)
+        return True
+
+    def set_aside(self, size: int) -> bool:
+        """Bytes of workgroup memory for a buffer, of half of what there is; False where there are not so many."""
+        scope = Scope.Workgroup if Scope.Workgroup in (self.scope, *self._scopes) else Scope.Subgroup
+        if self.shared + size > self.supports.capabilities.workgroup_room(scope) // 2:
+            return False
+        self.shared += size
+        return True
+
+    def fill_workgroup_memory(self, choices: Choices) -> None:
+        """In three of ten cases a buffer of workgroup memory takes what is left of it, or nearly that (VK-025).
+
+        Not where that would be too much to copy.
+        """
+        full, last, left = choices.chance(3), choices.chance(5), choices.pick((0, 0, 0, 1, 16))
+        parts = [region for region in self._regions if isinstance(region, Part) and region.size]
+        if not full or not parts:
+            return
+        part = parts[-1 if last else 0]
+        scope = Scope.Workgroup if Scope.Workgroup in (self.scope, *self._scopes) else Scope.Subgroup
+        capabilities = self.supports.capabilities
+        room = capabilities.workgroup_room(scope) - left * PART_ALIGNMENT
+        grown = room - sum(-(-p.part // PART_ALIGNMENT) * PART_ALIGNMENT for p in parts if p is not part)
+        grown -= grown % math.lcm(part.aligned, PART_ALIGNMENT)
+        steps = grown // part.element_size // (self.dispatch.subgroups * capabilities.subgroup_size)
+        if part.workgroups <= MOST_COPIED_PARTS and steps <= MOST_COPIED_ELEMENTS:
+            part.size = max(part.size, grown)
 
     @contextmanager
     def at_scope(self, scope: Scope) -> Iterator[None]:
@@ -156,7 +196,7 @@ class Kernel:
             return self._only
         if use not in self._uses:
             self._uses[use] = SpecUse(use) if not self._literal_uses and self._spec() else use
-        return MatrixType(component, self._written_scope(), self.extent(rows), self.extent(cols), self._uses[use])
+        return MatrixType(component, self._written(self.scope), self.extent(rows), self.extent(cols), self._uses[use])
 
     def name(self, prefix: str) -> str:
         return self.program.name(prefix)

@@ -99,6 +99,8 @@ def draw_regrouped(
         return None
     arrangement = ways[which % len(ways)]
     inside = other_scope(kernel)
+    if not kernel.add_scope(inside):
+        return None
     place = _draw_place(choices, places, matrix, arrangement, storage, k)
     _store(kernel, matrix, place)
     kernel.program.barrier()

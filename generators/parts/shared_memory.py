@@ -34,7 +34,6 @@ class RegionAllocator:
         self.tile = tile
         self.pointees = pointees
         self.sources: list[Region] = []
-        self._left = kernel.supports.capabilities.max_workgroup_bytes // 2
         self._count = 0
 
     def draw_source(self, choices: Choices) -> Region:
@@ -55,8 +54,7 @@ class RegionAllocator:
 
     def storage(self, drawn: int, need: int) -> StorageClass:
         """The storage class that a number of 0 to 9 stands for; Workgroup only where so many bytes are left there."""
-        if drawn >= 6 and self._left >= need:
-            self._left -= need
+        if drawn >= 6 and self.kernel.set_aside(need):
             return StorageClass.Workgroup
         if drawn in (4, 5) and Feature.BUFFER_DEVICE_ADDRESS in self.kernel.features:
             return StorageClass.PhysicalStorageBuffer

@@ -23,8 +23,8 @@ TOPICS = {
         "view", "wrap",
     },
     "matrix_memory": {
-        "constants", "copies", "dispatch", "pointers", "scopes", "sizes", "storage", "strided", "types", "use", "vectors",
-        "workgroup",
+        "constants", "copies", "dispatch", "pointers", "scopes", "sizes", "storage", "strided", "types", "use",
+        "vectors", "workgroup",
     },
     "matrix_arithmetic": {"components", "elements", "environment", "modes", "mul_add", "scalar"},
     "conversions": {

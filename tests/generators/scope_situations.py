@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cts import model as m
+from cts.capabilities import everything, workgroup_bytes
 from cts.model.types import ResultType
+
+#: Bytes of workgroup memory that are left where nearly all of it is used.
+NEARLY = 512
 
 
 def scope_situations(case: m.Case) -> set[str]:
@@ -16,6 +20,8 @@ def scope_situations(case: m.Case) -> set[str]:
 def _found(case: m.Case) -> Iterator[str]:
     types = m.types_of(case)
     scopes = {shape.scope for shape in types.values() if isinstance(shape, m.MatrixShape)}
+    if scopes:
+        yield from _limits(case, m.Scope.Workgroup if m.Scope.Workgroup in scopes else m.Scope.Subgroup)
     if len(scopes) < 2:
         return
     subgroups = case.dispatch.subgroups
@@ -36,6 +42,19 @@ def _found(case: m.Case) -> Iterator[str]:
                 if depth:
                     yield "both scopes in a loop"
     yield from _computed(case, types)
+
+
+def _limits(case: m.Case, scope: m.Scope) -> Iterator[str]:
+    """Whether a case is at the limits of what runs everything, or next to them."""
+    everywhere = everything()
+    if scope is m.Scope.Workgroup and case.dispatch.subgroups == everywhere.subgroups_of(scope):
+        yield "as many subgroups as Workgroup scope may have"
+    room = everywhere.workgroup_room(scope)
+    left = room - workgroup_bytes(case)
+    if left == 0:
+        yield f"all of the workgroup memory, {scope.value} scope"
+    elif left <= NEARLY:
+        yield f"nearly all of the workgroup memory, {scope.value} scope"
 
 
 def _sizes(own: m.MatrixShape, wide: m.MatrixShape, subgroups: int) -> Iterator[str]:

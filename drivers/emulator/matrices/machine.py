@@ -13,6 +13,7 @@ from cts.drivers.emulator.matrices.decode import Decoder
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.ownership import storing
 from cts.drivers.emulator.matrices.registers import Matrix
+from cts.drivers.emulator.matrices.reserved import overwrite
 from cts.drivers.emulator.matrices.scalar import (
     NO_TABLES,
     OutsideMemoryError,
@@ -176,7 +177,7 @@ class Machine:
         values = clamp_bits(target.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
         if decoder is None:
             self._access.read(pointer.buffer, addresses, source, values, target)
-            self._confuse_scopes(target)
+            self._spoil(target)
             return target
         memory = self._access.memory[pointer.buffer]
         try:
@@ -204,11 +205,13 @@ class Machine:
         addresses = self._access.strided(i, target, target.owned.work, pointer)
         self._only_active(addresses.action)
         self._access.read(pointer.buffer, addresses, target, np.zeros(target.instances, np.uint32), target)
-        self._confuse_scopes(target)
+        self._spoil(target)
         return target
 
-    def _confuse_scopes(self, loaded: Matrix) -> None:
-        """Bugs of modules that have matrices of both scopes: what the subgroups of a workgroup have of a loaded one."""
+    def _spoil(self, loaded: Matrix) -> None:
+        """Bugs of loads of Workgroup scope, and of modules of both scopes: which subgroup has what of a matrix."""
+        if self._bug == m.RESERVED_MEMORY_OVERLAPS and loaded.scope is Scope.Workgroup:
+            overwrite(self._case, self._access.memory, self._instances, self._options.subgroup_size)
         if self._bug not in (m.LOAD_WORKGROUP_FIRST_SUBGROUP, m.SUBGROUP_MATRIX_SHARED):
             return
         if not has_both_scopes(self._case):

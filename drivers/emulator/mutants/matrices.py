@@ -178,6 +178,12 @@ WORKGROUP_LOAD_EARLY = memory(
     "workgroup-load-early", "a load of Workgroup scope does not see what other subgroups than the first one stored"
 )
 
+# At the limits of workgroup memory (reserved.py)
+RESERVED_MEMORY_OVERLAPS = memory(
+    "reserved-memory-overlaps",
+    "what Workgroup scope reserves of the workgroup memory begins before the end of what the program may use",
+)
+
 POINTER_OFFSET_REPLACED = memory(
     "pointer-offset-replaced", "an instruction's offset replaces that of its pointer instead of adding"
 )
