@@ -129,6 +129,9 @@ def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
     count = combined_count(mode, matrix.rows, matrix.cols)
     fitting = [c for c in combinings(matrix.component) if c.fits(matrix.component, matrix.known, count)]
+    if kernel.ieee and matrix.component.is_float:
+        # What was loaded, or computed from it, may have zeros of both signs.
+        fitting = [c for c in fitting if not c.picks]
     if not fitting:
         return matrix
     reduced = draw_reduction(choices, kernel, matrix, mode, choices.pick(fitting))
