@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from cts.float_mode_support import EVERY_FLOAT_MODE as EVERY_FLOAT_MODE
+from cts.float_mode_support import NO_FLOAT_MODE
+from cts.float_mode_support import FloatModeSupport as FloatModeSupport
+from cts.float_mode_support import Independence as Independence
 from cts.model import (
     ATOMIC_ADDS,
-    DENORMS,
-    ROUNDINGS,
     Case,
     ComponentType,
     DecodeVector,
     FloatControls,
-    FloatMode,
-    FloatModes,
-    FloatWidth,
     Interpretation,
     MatrixMulAdd,
     MatrixShape,
@@ -125,55 +123,13 @@ class VectorMulSupport:
     transpose: bool = False
 
 
-class Independence(enum.Enum):
-    """Which widths may have modes of one kind that differ (NU-047); values are VkShaderFloatControlsIndependence."""
-
-    FLOAT32 = 0
-    ALL = 1
-    NONE = 2
-
-    def missing(self, modes: FloatModes, kind: tuple[FloatMode, ...]) -> str | None:
-        """What modes of the kind (denormals, or roundings) may not be together, in words; None: they may."""
-        of = {w: next((m.value for m in modes.get(w, ()) if m in kind), None) for w in FloatWidth}
-        together = [] if self is Independence.ALL else [FloatWidth.float16, FloatWidth.float64]
-        if self is Independence.NONE:
-            together = [FloatWidth.float16, FloatWidth.float32, FloatWidth.float64]
-        # What no module here computes with needs no mode of its own.
-        together = [w for w in together if w is not FloatWidth.float64 or of[w] is not None]
-        if len({of[w] for w in together}) <= 1:
-            return None
-        texts = " and ".join(f"{of[w] or 'nothing'} for {w.value}" for w in together)
-        return f"float modes {texts}, which must be the same (NU-047)"
-
-
-@dataclass(frozen=True)
-class FloatModeSupport:
-    """The float execution modes of a device, by width, and which may differ between widths (NU-047)."""
-
-    modes: frozenset[tuple[FloatMode, FloatWidth]] = frozenset()
-    denormals: Independence = Independence.ALL
-    roundings: Independence = Independence.ALL
-
-    def missing(self, modes: FloatModes) -> Iterator[str]:
-        """What of a module's modes the device lacks, in words."""
-        for width, listed in modes.items():
-            for mode in listed:
-                if (mode, width) not in self.modes:
-                    yield f"float mode {mode.value} for {width.value} (NU-047)"
-        for kind, independence in ((DENORMS, self.denormals), (ROUNDINGS, self.roundings)):
-            if (text := independence.missing(modes, kind)) is not None:
-                yield text
-
-
-#: A device that has all of them.
-EVERY_FLOAT_MODE = FloatModeSupport(frozenset((mode, width) for mode in FloatMode for width in FloatWidth))
-
-
 @dataclass(frozen=True)
 class Capabilities:
     """Everything generators and the runner need to know of a driver.
 
-    `max_workgroup_bytes` is what buffers in Workgroup memory may take, per workgroup (VK-025).
+    `max_workgroup_bytes` is what buffers in Workgroup memory may take, per workgroup. Beside matrices of Workgroup
+    scope `workgroup_scope_reserved` bytes of that are not theirs, and instead of `max_subgroups` subgroups a workgroup
+    has `workgroup_scope_subgroups` at most (VK-025).
     `vector_components` are the types that cooperative vectors may have (VK-051), `max_vector_length`
     their greatest length, `max_invocations` the most in a workgroup. `float_modes` are execution modes.
     """
@@ -190,7 +146,19 @@ class Capabilities:
     vector_muls: tuple[VectorMulSupport, ...] = ()
     max_vector_length: int = 128
     max_invocations: int = 256
-    float_modes: FloatModeSupport = FloatModeSupport()
+    float_modes: FloatModeSupport = NO_FLOAT_MODE
+    workgroup_scope_subgroups: int = 8
+    workgroup_scope_reserved: int = 0
+
+    def subgroups_of(self, scope: Scope) -> int:
+        """The most subgroups of a workgroup that has matrices of a scope (VK-025)."""
+        return (
+            min(self.max_subgroups, self.workgroup_scope_subgroups) if scope is Scope.Workgroup else self.max_subgroups
+        )
+
+    def workgroup_room(self, scope: Scope) -> int:
+        """The bytes of workgroup memory that a case may use which has matrices of a scope (VK-025)."""
+        return self.max_workgroup_bytes - (self.workgroup_scope_reserved if scope is Scope.Workgroup else 0)
 
     def missing(self, case: Case) -> list[str]:
         """What the case needs and this driver lacks, in words; empty when it can run."""
@@ -205,6 +173,10 @@ class Capabilities:
             yield f"subgroup size {required} (has {self.subgroup_size})"
         if case.dispatch.subgroups > self.max_subgroups:
             yield f"{case.dispatch.subgroups} subgroups per workgroup (at most {self.max_subgroups})"
+        scope = widest_scope(case)
+        if scope is Scope.Workgroup and case.dispatch.subgroups > self.workgroup_scope_subgroups:
+            most = self.workgroup_scope_subgroups
+            yield f"Workgroup scope with {case.dispatch.subgroups} subgroups per workgroup (at most {most}, VK-025)"
         for shape in dict.fromkeys(t for t in types_of(case).values() if isinstance(t, MatrixShape)):
             where = f"{shape.rows}x{shape.cols} {shape.component.value} {shape.use.value} at {shape.scope.value} scope"
             if max(shape.rows, shape.cols) > self.max_dimension:
@@ -213,9 +185,11 @@ class Capabilities:
                 yield f"matrix {where} with {case.dispatch.subgroups} subgroups (VK-020, VK-021)"
         yield from self._missing_mul_adds(case)
         yield from self._missing_vectors(case)
-        shared = workgroup_bytes(case)
-        if shared > self.max_workgroup_bytes:
-            yield f"{shared} bytes of workgroup memory (at most {self.max_workgroup_bytes}, VK-025)"
+        shared, room = workgroup_bytes(case), self.workgroup_room(scope)
+        if shared > room:
+            reserved = f" beside {self.max_workgroup_bytes - room} reserved for Workgroup scope"
+            beside = reserved if room != self.max_workgroup_bytes else ""
+            yield f"{shared} bytes of workgroup memory (at most {room}{beside}, VK-025)"
 
     def _missing_vectors(self, case: Case) -> Iterator[str]:
         invocations = case.dispatch.invocations
@@ -298,6 +272,12 @@ def _everywhere() -> Iterator[VectorMulSupport]:
 EVERYWHERE = tuple(_everywhere())
 
 
+def widest_scope(case: Case) -> Scope:
+    """Workgroup where a matrix has that scope, else Subgroup."""
+    wide = any(isinstance(t, MatrixShape) and t.scope is Scope.Workgroup for t in types_of(case).values())
+    return Scope.Workgroup if wide else Scope.Subgroup
+
+
 def workgroup_bytes(case: Case) -> int:
     """Bytes of workgroup memory that each workgroup needs for its parts of buffers, each in whole units of 16."""
     parts = [b.size // b.shape[0] for b in case.buffers.values() if b.storage is StorageClass.Workgroup]
@@ -320,7 +300,7 @@ def required_features(case: Case) -> frozenset[Feature]:
         needed.add(Feature.MAINTENANCE_4)
     if case.float_controls is FloatControls.FastMathNone:
         needed.add(Feature.FLOAT_CONTROLS_2)
-    if any(isinstance(t, MatrixShape) and t.scope is Scope.Workgroup for t in types_of(case).values()):
+    if widest_scope(case) is Scope.Workgroup:
         needed.add(Feature.WORKGROUP_SCOPE)
     if any(b.storage is StorageClass.PhysicalStorageBuffer for b in case.buffers.values()):
         needed.add(Feature.BUFFER_DEVICE_ADDRESS)
@@ -339,13 +319,20 @@ def _accumulates(case: Case, i: TrainingInstruction) -> Feature:
 
 
 def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilities:
-    """A driver with every feature, every matrix type at granularity 1, and the multiplications of `_products`."""
+    """A driver with every feature, every matrix type at granularity 1, and the multiplications of `_products`.
+
+    Workgroups have up to 16 subgroups and 32 KiB; with Workgroup scope 8, and half of the memory (VK-030).
+    """
     return Capabilities(
         subgroup_size=subgroup_size,
         features=frozenset(Feature),
         matrices=tuple(MatrixSupport(c, u, s) for c in ComponentType for u in Use for s in Scope),
         mul_adds=tuple(MulAddSupport(a, b, c, c, s, saturating) for s in Scope for a, b, c, saturating in _products()),
         max_dimension=max_dimension,
+        max_subgroups=16,
+        max_workgroup_bytes=1 << 15,
+        workgroup_scope_subgroups=8,
+        workgroup_scope_reserved=1 << 14,
         vector_components=frozenset(t for t in ComponentType if not t.storage_only),
         vector_muls=tuple(_vector_muls()),
         max_vector_length=1024,

@@ -86,6 +86,9 @@ def _capabilities(capabilities: Capabilities) -> dict[str, Any]:
         "features": sorted(f.value for f in capabilities.features),
         "max_dimension": capabilities.max_dimension,
         "max_subgroups": capabilities.max_subgroups,
+        "max_workgroup_bytes": capabilities.max_workgroup_bytes,
+        "workgroup_scope_subgroups": capabilities.workgroup_scope_subgroups,
+        "workgroup_scope_reserved": capabilities.workgroup_scope_reserved,
         "max_buffer_bytes": capabilities.max_buffer_bytes,
         "matrices": matrices,
     }
@@ -102,6 +105,8 @@ def _table(entries: list[dict[str, Any]]) -> None:
 
 
 def _rows(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    from cts.model import Feature
+
     capabilities = entry["capabilities"]
     granularity: dict[tuple[str, str], list[str]] = {}
     for m in capabilities["matrices"]:
@@ -113,9 +118,13 @@ def _rows(entry: dict[str, Any]) -> list[tuple[str, str]]:
         ("matrices", f"{scope} scope, {how}: {', '.join(dict.fromkeys(components))}")
         for (scope, how), components in granularity.items()
     ]
-    rows.append(
-        ("limits", f"dimensions up to {capabilities['max_dimension']}, {capabilities['max_subgroups']} subgroups")
-    )
+    rows.append(("limits", f"dimensions up to {capabilities['max_dimension']}"))
+    subgroups, memory = capabilities["max_subgroups"], capabilities["max_workgroup_bytes"]
+    rows.append(("limits", f"workgroups of up to {subgroups} subgroups with {memory} bytes of workgroup memory"))
+    if Feature.WORKGROUP_SCOPE.value in capabilities["features"]:
+        subgroups = min(subgroups, capabilities["workgroup_scope_subgroups"])
+        memory -= capabilities["workgroup_scope_reserved"]
+        rows.append(("limits", f"with Workgroup scope up to {subgroups} subgroups, with {memory} bytes (VK-025)"))
     rows += [(name, value) for name, value in entry.get("report", ())]
     for kind, meaning in (("variants", "legal choices"), ("mutants", "planted bugs")):
         if kind in entry:

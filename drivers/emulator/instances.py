@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.emulator.matrices.state import Ints
-from cts.model import GUARD_BYTES, Case, Dispatch, StorageClass
+from cts.model import GUARD_BYTES, Case, Dispatch, MatrixShape, Scope, StorageClass, types_of
 
 Active: TypeAlias = npt.NDArray[np.bool_]
 
@@ -45,6 +45,11 @@ def instances_of(dispatch: Dispatch) -> int:
     """How many instances a parameter set has."""
     x, y, z = dispatch.workgroups
     return x * y * z * members_of(dispatch)
+
+
+def has_both_scopes(case: Case) -> bool:
+    """Whether a case has matrices of Subgroup scope and of Workgroup scope."""
+    return {t.scope for t in types_of(case).values() if isinstance(t, MatrixShape)} == set(Scope)
 
 
 class Instances:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator.instances import Instances, Sets, members_of
+from cts.drivers.emulator.instances import Instances, Sets, has_both_scopes, members_of
 from cts.drivers.emulator.matrices.state import U32, Ints
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.workgroups import local_ids, local_indices
-from cts.model import ComponentType, Dispatch, Operand, SpecNumber, encode, factors_of, modulus_of, number_of
+from cts.model import Case, ComponentType, Operand, SpecNumber, encode, factors_of, modulus_of, number_of
 from cts.model.operand import ComponentValue
 
 Words = npt.NDArray[np.uint32]
@@ -29,7 +29,8 @@ class Operands:
     Where the parameter sets have words, a run-time operand says which of them it is.
     """
 
-    def __init__(self, dispatch: Dispatch, instances: Instances, sets: Sets, bug: int) -> None:
+    def __init__(self, case: Case, instances: Instances, sets: Sets, bug: int) -> None:
+        dispatch = case.dispatch
         x, y, z = dispatch.workgroups
         self._instances = instances
         self._words = sets.words
@@ -49,7 +50,7 @@ class Operands:
             rest //= count
         if bug == m.FIRST_WORKGROUP_OPERANDS:
             self._ids[:, :3] = 0
-        elif bug == m.FIRST_SUBGROUP_OPERANDS:
+        elif bug == m.FIRST_SUBGROUP_OPERANDS or (bug == m.SUBGROUP_NUMBER_IGNORED and has_both_scopes(case)):
             self._ids[:, 3] = 0
 
     def evaluate(self, operands: Sequence[Operand]) -> Ints:

@@ -62,7 +62,7 @@ def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> 
     """Run a case under some parameter sets; returns the machine as it is at the end."""
     instances = Instances(case, sets)
     instances.active = np.tile(launched(case.dispatch, options.mutant), instances.count // members_of(case.dispatch))
-    operands = Operands(case.dispatch, instances, sets, options.mutant)
+    operands = Operands(case, instances, sets, options.mutant)
     opaque = {name: allocate(matrix, options.opaque, options.mutant) for name, matrix in case.opaque.items()}
     spaces = Memory(case, {**memory, **opaque}, instances)
     conversions = Conversions(case, spaces, options)

@@ -70,13 +70,14 @@ def capabilities(description: Description, subgroup_size: int | None = None, *, 
         max_dimension=min(limits.matrix_dimension, 1024) if _flexible(description) else _MATRIX_DIMENSION,
         max_subgroups=max(1, min(int(x[0]) // size, invocations // size, subgroups, 64)),
         max_buffer_bytes=min(range_, 1 << 28),
-        # Only Workgroup scope reserves memory; the smaller limit is safe for every scope.
-        max_workgroup_bytes=memory - limits.reserved_shared,
+        max_workgroup_bytes=memory,
         vector_components=frozenset(_vector_components(description)),
         vector_muls=tuple(dict.fromkeys(m for row in description.vectors for m in _vector_mul(row, description))),
         max_vector_length=vector_support.longest(description),
         max_invocations=min(int(x[0]), invocations),
         float_modes=_float_modes(description),
+        workgroup_scope_subgroups=limits.matrix_workgroup // size,
+        workgroup_scope_reserved=limits.reserved_shared,
     )
     return _with_unlisted(listed, description) if unlisted else listed
 

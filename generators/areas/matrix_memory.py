@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from cts.capabilities import Capabilities, Feature
@@ -12,6 +13,7 @@ from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
+from cts.generators.parts.scopes import draw_regrouped
 from cts.generators.parts.shared_memory import RegionAllocator
 from cts.model import Case, ComponentType, MatrixConstant, MatrixCopy, MatrixNull, Through
 
@@ -52,6 +54,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     stores = 1 if len(pool) == 1 else choices.pick((1, 1, 2))
     for matrix in pool[-stores:]:
         choices.group(partial(places.store, matrix=matrix))
+    kernel.fill_workgroup_memory(choices)
     return kernel.case()
 
 
@@ -76,17 +79,29 @@ def _draw_origin(choices: Choices, places: RegionAllocator) -> Matrix:
 
 
 def _draw_copy(choices: Choices, places: RegionAllocator, matrix: Matrix) -> Matrix:
-    copied = places.matrix("m")
+    copied = replace(matrix, id=places.kernel.name("m"))
     through = choices.pick(tuple(Through))
     places.kernel.program.emit(MatrixCopy(id=copied.id, matrix=matrix.id, through=through))
     return copied
 
 
+def _draw_regrouped(choices: Choices, places: RegionAllocator, matrix: Matrix, *, again: bool = False) -> Matrix:
+    """A matrix that goes to the other scope, where it may be copied, and back; else tiles change places."""
+
+    def between(c: Choices, regrouped: Matrix) -> Matrix:
+        return _draw_copy(c, places, regrouped) if c.chance(4) else regrouped
+
+    back = draw_regrouped(choices, places, matrix, between, again=again)
+    return back or places.exchange(choices, matrix, again=again)
+
+
 def _draw_step(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A matrix more, or a store; `depth` loops and conditions are around it."""
-    kind = choices.between(0, 12)
+    kind = choices.between(0, 14)
     matrix = pool[-1 - choices.between(0, len(pool) - 1)]
-    if kind < 4 or (depth > 1 and kind > 5):
+    if kind > 12 and depth == 0:
+        return _draw_regrouped(choices, places, matrix)
+    if kind < 4 or kind > 12 or (depth > 1 and kind > 5):
         return _draw_copy(choices, places, matrix)
     if kind < 6:
         return _draw_origin(choices, places)
@@ -106,18 +121,20 @@ def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
     """A loop that carries one matrix, or several, which change places, through one step in each iteration."""
     count = choices.pick(CARRIED)
     inits = [pool[-1 - choices.between(0, len(pool) - 1)] for _ in range(count)]
-    kind = choices.between(0, 9)
+    kind = choices.between(0, 10)
 
     def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         inner = (*pool, *carried)
         if kind == 9 and depth == 0:
             step: Matrix | None = places.exchange(c, carried[0], again=True)
+        elif kind == 10 and depth == 0:
+            step = _draw_regrouped(c, places, carried[0], again=True)
         else:
             step = c.group(partial(_draw_step, places=places, pool=inner, depth=depth + 1))
         first = step or carried[0]
         return [*carried[1:], first]
 
-    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind == 9)[-1]
+    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind >= 9)[-1]
 
 
 def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:

@@ -23,6 +23,7 @@ from cts.generators.parts.formats import formats_for
 from cts.generators.parts.per_element import draw_per_element
 from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
 from cts.generators.parts.reductions import combined_count, draw_mode, draw_reduction
+from cts.generators.parts.scopes import draw_regrouped, other_scope
 from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tiled_products import draw_tiled_product
 from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use
@@ -65,7 +66,7 @@ def _draw_chain(
     before = m = draw_tiled_product(choices, kernel, row, sizes, formats)
     for _ in range(count):
         before = m
-        m = choices.group(partial(_draw_following, kernel=kernel, row=row, matrix=m, pointees=pointees))
+        m = choices.group(partial(_draw_next, kernel=kernel, row=row, products=products, matrix=m, pointees=pointees))
     kernel.store(choices, m)
     if m is not before and choices.chance(4):
         # An implementation may overwrite what is still needed.
@@ -73,10 +74,39 @@ def _draw_chain(
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
-def _draw_following(
-    choices: Choices, kernel: Kernel, row: MulAddSupport, matrix: Matrix, pointees: Sequence[ComponentType]
+def _draw_next(
+    choices: Choices,
+    kernel: Kernel,
+    row: MulAddSupport,
+    products: Sequence[MulAddSupport],
+    matrix: Matrix,
+    pointees: Sequence[ComponentType],
 ) -> Matrix:
-    """One instruction or a few on what a product has given; `matrix` itself where none of these can run."""
+    """What follows a product, in two of ten cases on a matrix of the other scope."""
+    if choices.between(0, 9) < 8:
+        return _draw_following(choices, kernel, row, matrix, pointees)
+    same = [r for r in products if r.scope is other_scope(kernel) and _types(r) == _types(row)]
+    fitting = [r for r in same if r.subgroups in (None, kernel.dispatch.subgroups)]
+
+    def between(c: Choices, regrouped: Matrix) -> Matrix:
+        return _draw_following(c, kernel, fitting[0] if fitting else None, regrouped, pointees)
+
+    places = RegionAllocator(kernel, Tile(matrix.type, matrix.component, matrix.rows, matrix.cols), pointees)
+    regrouped = draw_regrouped(choices, places, matrix, between)
+    return regrouped or _draw_following(choices, kernel, row, matrix, pointees)
+
+
+def _types(row: MulAddSupport) -> tuple[ComponentType | bool, ...]:
+    return row.a, row.b, row.c, row.result, row.saturating
+
+
+def _draw_following(
+    choices: Choices, kernel: Kernel, row: MulAddSupport | None, matrix: Matrix, pointees: Sequence[ComponentType]
+) -> Matrix:
+    """One instruction or a few on what a product has given; `matrix` itself where none of these can run.
+
+    `row` is that of another product that may follow; None: none.
+    """
     followers: list[Callable[[], Matrix]] = []
     computes = matrix.component in ARITHMETIC
     if Feature.PER_ELEMENT in kernel.features:
@@ -84,7 +114,7 @@ def _draw_following(
         followers.append(lambda: draw_per_element(choices, kernel, matrix, scalars))
     if Feature.REDUCTIONS in kernel.features and matrix.use is Use.Accumulator:
         followers.append(lambda: _draw_reduced(choices, kernel, matrix))
-    if Feature.CONVERSIONS in kernel.features and matrix.use is Use.Accumulator:
+    if row is not None and Feature.CONVERSIONS in kernel.features and matrix.use is Use.Accumulator:
         followers.append(lambda: _draw_second(choices, kernel, row, matrix))
     if computes:
         followers.append(lambda: draw_times_scalar(choices, kernel, matrix))
@@ -99,6 +129,9 @@ def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
     count = combined_count(mode, matrix.rows, matrix.cols)
     fitting = [c for c in combinings(matrix.component) if c.fits(matrix.component, matrix.known, count)]
+    if kernel.ieee and matrix.component.is_float:
+        # What was loaded, or computed from it, may have zeros of both signs.
+        fitting = [c for c in fitting if not c.picks]
     if not fitting:
         return matrix
     reduced = draw_reduction(choices, kernel, matrix, mode, choices.pick(fitting))
@@ -196,15 +229,25 @@ class _Flow:
         contents = draw_contents(choices, component, Wanted(size=15, exact=True, full=not component.is_float))
         return self.kernel.load(choices, component, *self.shape, self.support.use, contents)
 
+    def _on(self, choices: Choices, matrix: Matrix) -> Matrix:
+        """A matrix of another shape with more of the same numbers added."""
+        component = self.support.component
+        contents = draw_contents(choices, component, Wanted(size=15, exact=True, full=not component.is_float))
+        more = self.kernel.load(choices, component, matrix.rows, matrix.cols, matrix.use, contents)
+        return self.add(matrix, more)
+
     def add(self, a: Matrix, b: Matrix) -> Matrix:
         """Their sum."""
         operation = Arithmetic.FAdd if self.support.component.is_float else Arithmetic.IAdd
         return _arithmetic(self.kernel, operation, a, b, self.known)
 
     def step(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
-        kind = choices.between(0, 10)
+        kind = choices.between(0, 11)
         if kind == 10 and depth < 2:
             return self._switch(choices, matrix, depth)
+        if depth == 0 and kind == 11:
+            regrouped = draw_regrouped(choices, self.places, matrix, self._on)
+            return self.add(matrix, self.load(choices)) if regrouped is None else replace(regrouped, known=self.known)
         if depth == 0 and kind >= 8:
             return replace(self.places.exchange(choices, matrix, again=False), known=matrix.known)
         if kind <= 2 and depth < 2:

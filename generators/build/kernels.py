@@ -5,14 +5,16 @@ Sources are only read; every store of every instance has a place of its own (TA-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from cts.capabilities import Capabilities, Feature
+from cts.capabilities import PART_ALIGNMENT, Capabilities, Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.fast_math import with_fast_math
-from cts.generators.build.memory import FILL, Lines, Region, aligned_elements, draw_base, draw_read, draw_write
+from cts.generators.build.memory import FILL, Lines, Part, Region, aligned_elements, draw_base, draw_read, draw_write
 from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
 from cts.generators.build.returns import with_return
@@ -44,6 +46,9 @@ from cts.model import (
     Use,
 )
 from cts.model.component import Number
+
+#: Of workgroup memory that is filled: the most workgroups, and elements that each invocation copies in.
+MOST_COPIED_PARTS, MOST_COPIED_ELEMENTS = 4, 256
 
 
 @dataclass(frozen=True)
@@ -117,10 +122,62 @@ class Kernel:
         self._literal_uses = literal_uses
         self._extents: dict[int, int | SpecInt] = {}
         self._uses: dict[Use, Use | SpecUse] = {}
-        self._scope: Scope | SpecScope = scope
+        #: Bytes of workgroup memory that are set aside.
+        self.shared = 0
+        self._scopes: dict[Scope, Scope | SpecScope] = {}
         self._only = None if only is None else self.constness.matrix_type(only)
-        if only is None and self._spec():
-            self._scope = SpecScope(scope)
+        if only is None:
+            self._written(scope)
+
+    def _written(self, scope: Scope) -> Scope | SpecScope:
+        """The scope as this case writes it everywhere."""
+        if scope not in self._scopes:
+            self._scopes[scope] = SpecScope(scope) if self._spec() else scope
+        return self._scopes[scope]
+
+    def add_scope(self, scope: Scope) -> bool:
+        """Let the case have matrices of a scope, too; False where it uses more workgroup memory than these leave."""
+        if self.shared > self.supports.capabilities.workgroup_room(scope) // 2:
+            return False
+        self._written(scope)
+        return True
+
+    def set_aside(self, size: int) -> bool:
+        """Bytes of workgroup memory for a buffer, of half of what there is; False where there are not so many."""
+        scope = Scope.Workgroup if Scope.Workgroup in (self.scope, *self._scopes) else Scope.Subgroup
+        if self.shared + size > self.supports.capabilities.workgroup_room(scope) // 2:
+            return False
+        self.shared += size
+        return True
+
+    def fill_workgroup_memory(self, choices: Choices) -> None:
+        """In three of ten cases a buffer of workgroup memory takes what is left of it, or nearly that (VK-025).
+
+        Not where that would be too much to copy.
+        """
+        full, last, left = choices.chance(3), choices.chance(5), choices.pick((0, 0, 0, 1, 16))
+        parts = [region for region in self._regions if isinstance(region, Part) and region.size]
+        if not full or not parts:
+            return
+        part = parts[-1 if last else 0]
+        scope = Scope.Workgroup if Scope.Workgroup in (self.scope, *self._scopes) else Scope.Subgroup
+        capabilities = self.supports.capabilities
+        room = capabilities.workgroup_room(scope) - left * PART_ALIGNMENT
+        grown = room - sum(-(-p.part // PART_ALIGNMENT) * PART_ALIGNMENT for p in parts if p is not part)
+        grown -= grown % math.lcm(part.aligned, PART_ALIGNMENT)
+        steps = grown // part.element_size // (self.dispatch.subgroups * capabilities.subgroup_size)
+        if part.workgroups <= MOST_COPIED_PARTS and steps <= MOST_COPIED_ELEMENTS:
+            part.size = max(part.size, grown)
+
+    @contextmanager
+    def at_scope(self, scope: Scope) -> Iterator[None]:
+        """Within, matrices have this scope, and each of its instances has places of its own."""
+        outside = self.scope, self.grid, self.outer
+        subgroups = self.dispatch.subgroups if scope is Scope.Subgroup else 1
+        self.scope = scope
+        self.grid, self.outer = (replace(grid, sg=subgroups) for grid in (self.grid, self.outer))
+        yield
+        self.scope, self.grid, self.outer = outside
 
     def _spec(self) -> bool:
         return self.constness.kind() == "spec"
@@ -141,7 +198,7 @@ class Kernel:
             return self._only
         if use not in self._uses:
             self._uses[use] = SpecUse(use) if not self._literal_uses and self._spec() else use
-        return MatrixType(component, self._scope, self.extent(rows), self.extent(cols), self._uses[use])
+        return MatrixType(component, self._written(self.scope), self.extent(rows), self.extent(cols), self._uses[use])
 
     def name(self, prefix: str) -> str:
         return self.program.name(prefix)
@@ -271,9 +328,17 @@ class Kernel:
         # What is in workgroup memory does not grow: a driver has little of it (VK-025).
         if again and regions and regions[-1].type is component and regions[-1].storage is not StorageClass.Workgroup:
             return regions[-1]
-        region = Region(f"dst{len(regions) or ''}", component, 1, storage, Data(fill=FILL[component]))
+        name = self.region_name("dst", len(regions))
+        region = Region(name, component, 1, storage, Data(fill=FILL[component]))
         self._regions.append(region)
         return region
+
+    def region_name(self, prefix: str, number: int) -> str:
+        """A name that no buffer has: the prefix with this number, 0 for none, or the next that is free."""
+        taken = {region.name for region in self._regions}
+        while (name := f"{prefix}{number or ''}") in taken:
+            number += 1
+        return name
 
     def add(self, region: Region) -> None:
         """One more buffer."""
@@ -291,7 +356,7 @@ class Kernel:
         """The finished case."""
         program, buffers = self.program.instructions, self.buffers()
         if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
-            program = with_return(self._choices, program, self.dispatch, self.scope)
+            program = with_return(self._choices, program, self.dispatch)
         program, fast_math = with_fast_math(self._choices, program, float_controls, bool(self.functions))
         case = Case(
             schema=SCHEMA_VERSION,

@@ -105,10 +105,19 @@ class Part(Region):
     workgroups: int = 1
     unit: int = 16
 
+    @property
+    def aligned(self) -> int:
+        """The bytes of which a part has a multiple."""
+        return math.lcm(self.unit, self.element_size)
+
+    @property
+    def part(self) -> int:
+        """Bytes of a part, as the buffer has it."""
+        return -(-self.size // self.aligned) * self.aligned
+
     def buffer(self) -> Buffer:
-        unit = math.lcm(self.unit, self.element_size)
-        part = -(-self.size // unit) * unit // self.element_size
-        return Buffer(self.type, (self.workgroups, part), self.data, self.components, self.storage)
+        elements = self.part // self.element_size
+        return Buffer(self.type, (self.workgroups, elements), self.data, self.components, self.storage)
 
 
 def aligned_elements(region: Region, alignment: int) -> int:

@@ -12,27 +12,27 @@ from cts.model import (
     ControlBarrier,
     Dispatch,
     Loop,
+    MatrixType,
     Operand,
     Return,
     Scalar,
     Scope,
     Switch,
+    constant_of,
 )
 
 #: What conditions are taken modulo, so that some of those who differ end and others go on.
 _MODULI = (2, 3, 2, 4)
 
 
-def with_return(
-    choices: Choices, program: Sequence[AnyInstruction], dispatch: Dispatch, scope: Scope | None
-) -> list[AnyInstruction]:
+def with_return(choices: Choices, program: Sequence[AnyInstruction], dispatch: Dispatch) -> list[AnyInstruction]:
     """The program; in about one of ten cases with a Return somewhere before its last write.
 
-    `scope` is that of matrices. Where a barrier follows, or is in a loop around the Return, and where matrices are
-    of Workgroup scope, all of a workgroup end together: the condition is by workgroup, outside of all blocks (TA-071).
+    Where a barrier follows, or is in a loop around the Return, and in programs with matrices of Workgroup scope, all of
+    a workgroup end together: the condition is by workgroup, outside of all blocks (TA-071).
     """
     drawn, (where, along, which, base, constness) = choices.chance(1), choices.record(255, 7, 3, 1, 2)
-    places = list(_places(program, scope is Scope.Workgroup)) if drawn else []
+    places = list(_places(program, any(map(_is_of_workgroups, program)))) if drawn else []
     if not places:
         return list(program)
     at, loops, together = places[where % len(places)]
@@ -59,6 +59,12 @@ def _places(program: Sequence[AnyInstruction], whole: bool) -> Iterator[tuple[in
             opened.append((i, isinstance(instruction, Loop)))
         elif isinstance(instruction, BlockEnd):
             opened.pop()
+
+
+def _is_of_workgroups(instruction: AnyInstruction) -> bool:
+    """Whether an instruction makes a matrix of Workgroup scope from nothing else."""
+    declared = getattr(instruction, "type", None)
+    return isinstance(declared, MatrixType) and constant_of(declared.scope) is Scope.Workgroup
 
 
 def _factors(dispatch: Dispatch, loops: int, together: bool) -> Iterator[dict[str, int]]:

@@ -55,6 +55,8 @@ class Supports:
         rows = self._by_type.get((component, use, scope), [])
         if subgroups is None or scope is Scope.Subgroup:
             return rows
+        if subgroups > self.capabilities.subgroups_of(scope):
+            return []
         return [row for row in rows if row.subgroups in (None, subgroups)]
 
     def admits(
@@ -106,7 +108,7 @@ def can_run(capabilities: Capabilities, scope: Scope, subgroups: int | None) -> 
     """Whether a driver has the scope, with the workgroups that a row asks for."""
     if scope is Scope.Subgroup:
         return True
-    return Feature.WORKGROUP_SCOPE in capabilities.features and (subgroups or 1) <= capabilities.max_subgroups
+    return Feature.WORKGROUP_SCOPE in capabilities.features and (subgroups or 1) <= capabilities.subgroups_of(scope)
 
 
 def fits(row: MatrixSupport, shape: tuple[int, int]) -> bool:
@@ -165,7 +167,7 @@ def draw_dispatch(
     """
     subgroups, workgroups = 1, (1, 1, 1)
     if scope is Scope.Workgroup:
-        powers = [1 << i for i in range(capabilities.max_subgroups.bit_length())]
+        powers = [1 << i for i in range(capabilities.subgroups_of(scope).bit_length())]
         subgroups = asked or choices.pick(powers)
     elif choices.chance(several):
         subgroups = choices.between(1, min(4, capabilities.max_subgroups))

@@ -269,7 +269,7 @@ class VectorKernel:
         dispatch = draw_size(self._choices, self.dispatch, self.capabilities)
         program, buffers = self.program.instructions, self.buffers()
         if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
-            program = with_return(self._choices, program, dispatch, None)
+            program = with_return(self._choices, program, dispatch)
         program, fast_math = with_fast_math(self._choices, program, float_controls)
         return Case(
             schema=SCHEMA_VERSION,

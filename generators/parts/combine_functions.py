@@ -27,6 +27,11 @@ class Combining:
     contents: Callable[[Choices, ComponentType, int], Contents]
     special: tuple[str, ...] = ()
 
+    @property
+    def picks(self) -> bool:
+        """Whether the result is one of the values: of zeros of both signs, another one in another order."""
+        return self.combined is _one_of
+
     def fits(self, component: ComponentType, known: Known, count: int) -> bool:
         """Whether values that were computed, not loaded, can be combined in any order alike."""
         if not component.is_float or (self.combined is _one_of and known.bounded):

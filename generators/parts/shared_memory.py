@@ -34,7 +34,6 @@ class RegionAllocator:
         self.tile = tile
         self.pointees = pointees
         self.sources: list[Region] = []
-        self._left = kernel.supports.capabilities.max_workgroup_bytes // 2
         self._count = 0
 
     def draw_source(self, choices: Choices) -> Region:
@@ -47,22 +46,35 @@ class RegionAllocator:
         pointee = self.pointees[which * narrow % len(self.pointees)] if narrow >= 8 else component
         components = (2, 4)[vector % 2] if vector >= 7 else 1
         data = numbered(pointee, component, random=choices.rarely(8))
-        region = self._region(f"src{len(self.sources) or ''}", pointee, components, self._storage(storage), data)
+        region = self._region(
+            f"src{len(self.sources) or ''}", pointee, components, self.storage(storage, self._need()), data
+        )
         self.sources.append(region)
         return region
 
-    def _storage(self, drawn: int) -> StorageClass:
-        if drawn >= 6 and self._left >= self._need():
-            self._left -= self._need()
+    def storage(self, drawn: int, need: int) -> StorageClass:
+        """The storage class that a number of 0 to 9 stands for; Workgroup only where so many bytes are left there."""
+        if drawn >= 6 and self.kernel.set_aside(need):
             return StorageClass.Workgroup
         if drawn in (4, 5) and Feature.BUFFER_DEVICE_ADDRESS in self.kernel.features:
             return StorageClass.PhysicalStorageBuffer
         return StorageClass.StorageBuffer
 
-    def _need(self) -> int:
+    def _need(self, tile: Tile | Matrix | None = None) -> int:
         """Bytes set aside for a buffer in workgroup memory: several tiles with padded lines."""
-        t = self.tile
+        t = tile or self.tile
         return 8 * (max(t.rows, t.cols) + 2) * (max(t.rows, t.cols) * t.component.size + 48)
+
+    def _need_of_all(self, matrix: Matrix) -> int:
+        """The same for what each subgroup stores in each iteration."""
+        grid = self.kernel.grid
+        return self._need(matrix) * -(-grid.sg * grid.loop * grid.loop_outer // 8)
+
+    def tiles(self, storage: StorageClass, component: ComponentType) -> Region:
+        """A new buffer for what instances of a scope write, and others read behind a barrier."""
+        name = self.kernel.region_name("tile", self._count)
+        self._count += 1
+        return self._region(name, component, 1, storage, Data(fill=FILL[component]))
 
     def _region(self, name: str, pointee: ComponentType, components: int, storage: StorageClass, data: Data) -> Region:
         if storage is StorageClass.Workgroup:
@@ -79,10 +91,13 @@ class RegionAllocator:
         grid = self.kernel.grid
         return replace(grid, x=1, y=1, z=1) if isinstance(region, Part) else grid
 
-    def lines(self, choices: Choices, region: Region, pads: Sequence[int]) -> tuple[Order, int, int, int]:
+    def lines(
+        self, choices: Choices, region: Region, pads: Sequence[int], tile: Tile | Matrix | None = None
+    ) -> tuple[Order, int, int, int]:
         """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040)."""
+        t = tile or self.tile
         order = choices.pick(tuple(Order)) if choices.chance(4) else Order.RowMajor
-        lines = Lines.for_matrix(region, order, self.tile.component, self.tile.rows, self.tile.cols)
+        lines = Lines.for_matrix(region, order, t.component, t.rows, t.cols)
         pad = choices.pick(pads)
         stride = lines.unit * (0 if pad == -99 else max(lines.dense + pad, 1))
         if isinstance(region, Part):
@@ -144,14 +159,14 @@ class RegionAllocator:
     def store(self, choices: Choices, matrix: Matrix) -> None:
         """Store a matrix to a place of its own in a new buffer, of any memory."""
         narrow, vector, storage = choices.record(19, 9, 9)
-        component = self.tile.component
+        component = matrix.component
         pointee = self.pointees[narrow % len(self.pointees)] if narrow >= 17 else component
         components = (2, 4)[vector % 2] if vector >= 7 else 1
-        number = self._count
+        name = self.kernel.region_name("dst", self._count)
         self._count += 1
         data = Data(fill=FILL[pointee])
-        region = self._region(f"dst{number or ''}", pointee, components, self._storage(storage), data)
-        order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2))
+        region = self._region(name, pointee, components, self.storage(storage, self._need_of_all(matrix)), data)
+        order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2), matrix)
         unit = aligned_elements(region, alignment)
         tile = -(-extent // (unit * region.element_size)) * unit
         grid = self.grid(region)
@@ -176,10 +191,7 @@ class RegionAllocator:
         """
         kernel = self.kernel
         storage = choices.between(4, 9)
-        number = self._count
-        self._count += 1
-        component = self.tile.component
-        region = self._region(f"tile{number or ''}", component, 1, self._storage(storage), Data(fill=FILL[component]))
+        region = self.tiles(self.storage(storage, self._need()), self.tile.component)
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 1))
         unit = aligned_elements(region, alignment)
         tile = -(-extent // (unit * region.element_size)) * unit

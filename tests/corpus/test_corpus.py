@@ -23,8 +23,8 @@ TOPICS = {
         "view", "wrap",
     },
     "matrix_memory": {
-        "constants", "copies", "dispatch", "pointers", "sizes", "storage", "strided", "types", "use", "vectors",
-        "workgroup",
+        "constants", "copies", "dispatch", "pointers", "scopes", "sizes", "storage", "strided", "types", "use",
+        "vectors", "workgroup",
     },
     "matrix_arithmetic": {"components", "elements", "environment", "fast_math", "modes", "mul_add", "scalar"},
     "conversions": {
@@ -39,7 +39,7 @@ TOPICS = {
         "address", "clamp", "coordinates", "fields", "format", "helpers", "program", "tables", "types", "vector",
         "view",
     },
-    "matrix_programs": {"condition", "kernel", "liveness", "loop", "return", "switch"},
+    "matrix_programs": {"condition", "kernel", "liveness", "loop", "return", "scopes", "switch"},
 }  # fmt: skip
 
 

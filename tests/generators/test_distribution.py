@@ -16,6 +16,7 @@ from cts.model import dumps_case, loads_case, resolve
 from cts.plugins import registry
 from tests.generators.area_situations import area_situations
 from tests.generators.samples import SEED, sample
+from tests.generators.scope_situations import scope_situations
 from tests.generators.situations import situations
 from tests.generators.special_situations import special_situations
 from tests.generators.vector_situations import vector_situations
@@ -116,6 +117,7 @@ def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> N
             expectation = oracle.expect(case)
             found.update(
                 area_situations(case, expectation)
+                | scope_situations(case)
                 | special_situations(case, expectation)
                 | width_situations(case, expectation)
                 | workgroup_situations(case)

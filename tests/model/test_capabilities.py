@@ -55,6 +55,38 @@ def test_everything_runs_it_and_less_names_what_is_missing() -> None:
     ]
 
 
+WIDE = """
+schema: 1
+name: wide
+dispatch: {subgroups: 16}
+buffers:
+  all: {type: uint8, shape: [1, 16400], data: {fill: 1}, storage: Workgroup}
+program:
+  - op: MatrixLoad
+    id: m
+    type: {component: uint8, scope: Workgroup, rows: 4, cols: 16, use: A}
+    buffer: all
+    stride: 16
+  - {op: MatrixStore, matrix: m, buffer: all, stride: 16, offset: 16}
+"""
+
+
+def test_workgroup_scope_has_limits_of_its_own() -> None:
+    case, full = loads_case(WIDE), everything()
+    assert full.missing(case) == [
+        "Workgroup scope with 16 subgroups per workgroup (at most 8, VK-025)",
+        "16400 bytes of workgroup memory (at most 16384 beside 16384 reserved for Workgroup scope, VK-025)",
+    ]
+    assert full.missing(loads_case(WIDE.replace("scope: Workgroup", "scope: Subgroup"))) == []
+    assert full.missing(loads_case(WIDE.replace("subgroups: 16", "subgroups: 8").replace("16400", "16384"))) == []
+    assert full.missing(loads_case(WIDE.replace("scope: Workgroup", "scope: Subgroup").replace("16400", "32784"))) == [
+        "32784 bytes of workgroup memory (at most 32768, VK-025)"
+    ]
+    assert (full.subgroups_of(Scope.Subgroup), full.subgroups_of(Scope.Workgroup)) == (16, 8)
+    few = dataclasses.replace(full, max_subgroups=4)
+    assert (few.subgroups_of(Scope.Subgroup), few.subgroups_of(Scope.Workgroup)) == (4, 4)
+
+
 def test_matrix_rows_admit_multiples_exact_sizes_and_workgroup_sizes() -> None:
     case = loads_case(CASE)
 

@@ -29,6 +29,21 @@ def test_capabilities_of_lavapipe() -> None:
     assert eights == {(c, u) for c in inputs for u in (Use.A, Use.B)} | {(c, Use.Accumulator) for c in sums}
 
 
+def test_limits_of_workgroup_scope_are_beside_those_of_all_workgroups() -> None:
+    """VK-025: what is reserved counts where matrices of Workgroup scope are."""
+    own = {
+        "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize": 64,
+        "cooperativeMatrixFlexibleDimensionsMaxDimension": 256,
+        "cooperativeMatrixWorkgroupScopeReservedSharedMemory": 1024,
+    }
+    properties = LAVAPIPE.properties | {"VkPhysicalDeviceCooperativeMatrix2PropertiesNV": own}
+    found = capabilities.capabilities(msgspec.structs.replace(LAVAPIPE, properties=properties))
+    assert (found.subgroups_of(Scope.Workgroup), found.workgroup_room(Scope.Workgroup)) == (8, 31 * 1024)
+    assert (found.subgroups_of(Scope.Subgroup), found.workgroup_room(Scope.Subgroup)) == (32, 32 * 1024)
+    without = capabilities.capabilities(LAVAPIPE)
+    assert (without.workgroup_scope_subgroups, without.workgroup_scope_reserved) == (0, 0)
+
+
 def test_with_unlisted_everything_that_can_be_asked_for() -> None:
     listed = capabilities.capabilities(LAVAPIPE)
     found = capabilities.capabilities(LAVAPIPE, unlisted=True)

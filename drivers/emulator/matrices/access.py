@@ -81,9 +81,8 @@ class Access:
         self._instances = instances
         self._first = np.arange(instances.count) % case.dispatch.subgroups == 0
         #: Memory as the first subgroup of a workgroup sees it, where a bug makes that another one.
-        self._stale = (
-            {name: data.copy() for name, data in memory.items()} if self._bug == flow.BARRIER_IGNORED else None
-        )
+        late = self._bug in (flow.BARRIER_IGNORED, m.WORKGROUP_LOAD_EARLY)
+        self._stale = {name: data.copy() for name, data in memory.items()} if late else None
 
     def define(self, name: str, buffer: str, offset: Operand) -> None:
         """OpAccessChain."""
@@ -209,8 +208,12 @@ class Access:
 
     def read(self, buffer: str, addresses: Addresses, objects: Matrix, clamp: Registers, result: Matrix) -> None:
         """Fill the registers of `result`: from memory, from `objects`, or with the clamp values (instances,)."""
+        of_subgroups = result.instances == len(self._first)
+        if self._stale is not None and self._bug == m.WORKGROUP_LOAD_EARLY and not of_subgroups:
+            self._read(self._stale, buffer, addresses, objects, clamp, result)
+            return
         self._read(self.memory, buffer, addresses, objects, clamp, result)
-        if self._stale is not None and result.instances == len(self._first):
+        if self._stale is not None and self._bug == flow.BARRIER_IGNORED and of_subgroups:
             stale = np.zeros_like(result.registers)
             self._read(self._stale, buffer, addresses, objects, clamp, result.with_registers(stale))
             result.registers[self._first] = stale[self._first]

@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.drivers.emulator.control import Flow
 from cts.drivers.emulator.fast_math import Licences
-from cts.drivers.emulator.instances import Instances
+from cts.drivers.emulator.instances import Instances, has_both_scopes
 from cts.drivers.emulator.matrices import layout as setter
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
 from cts.drivers.emulator.matrices.compute import Context, overwritten, result
@@ -16,6 +16,7 @@ from cts.drivers.emulator.matrices.decode import Decoder
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.ownership import storing
 from cts.drivers.emulator.matrices.registers import Matrix
+from cts.drivers.emulator.matrices.reserved import overwrite
 from cts.drivers.emulator.matrices.scalar import (
     NO_TABLES,
     OutsideMemoryError,
@@ -52,6 +53,7 @@ from cts.model import (
     Operand,
     Pointer,
     PointerSelect,
+    Scope,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
@@ -187,6 +189,7 @@ class Machine:
         values = clamp_bits(target.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
         if decoder is None:
             self._access.read(pointer.buffer, addresses, source, values, target)
+            self._spoil(target)
             return target
         memory = self._access.memory[pointer.buffer]
         try:
@@ -215,7 +218,22 @@ class Machine:
         addresses = self._access.strided(i, target, target.owned.work, pointer)
         self._only_active(addresses.action)
         self._access.read(pointer.buffer, addresses, target, np.zeros(target.instances, np.uint32), target)
+        self._spoil(target)
         return target
+
+    def _spoil(self, loaded: Matrix) -> None:
+        """Bugs of loads of Workgroup scope, and of modules of both scopes: which subgroup has what of a matrix."""
+        if self._bug == m.RESERVED_MEMORY_OVERLAPS and loaded.scope is Scope.Workgroup:
+            overwrite(self._case, self._access.memory, self._instances, self._options.subgroup_size)
+        if self._bug not in (m.LOAD_WORKGROUP_FIRST_SUBGROUP, m.SUBGROUP_MATRIX_SHARED):
+            return
+        if not has_both_scopes(self._case):
+            return
+        if self._bug == m.LOAD_WORKGROUP_FIRST_SUBGROUP and loaded.scope is Scope.Workgroup:
+            loaded.registers[:, self._options.subgroup_size :] = 0
+        elif self._bug == m.SUBGROUP_MATRIX_SHARED and loaded.scope is Scope.Subgroup:
+            of_workgroups = loaded.registers.reshape(-1, self._case.dispatch.subgroups, *loaded.registers.shape[1:])
+            of_workgroups[:] = of_workgroups[:, :1]
 
     def _store_tensor(self, i: MatrixStoreTensor) -> None:
         matrix = self.matrices[i.matrix]

@@ -163,6 +163,27 @@ WORKGROUP_OFFSET_BYTES = memory("workgroup-offset-bytes", "the element offset in
 WORKGROUP_STRIDE_DENSE = memory(
     "workgroup-stride-dense", "in Workgroup memory rows are taken to be dense, whatever the stride"
 )
+# In modules that have matrices of both scopes
+LOAD_WORKGROUP_FIRST_SUBGROUP = memory(
+    "load-workgroup-first-subgroup",
+    "beside matrices of Subgroup scope, only the first subgroup loads its elements of its workgroup's: others have 0",
+)
+SUBGROUP_MATRIX_SHARED = memory(
+    "subgroup-matrix-shared", "beside matrices of Workgroup scope, the first subgroup loads a matrix for all of them"
+)
+SUBGROUP_NUMBER_IGNORED = memory(
+    "subgroup-number-ignored", "beside matrices of Workgroup scope, every subgroup takes itself for the first one"
+)
+WORKGROUP_LOAD_EARLY = memory(
+    "workgroup-load-early", "a load of Workgroup scope does not see what other subgroups than the first one stored"
+)
+
+# At the limits of workgroup memory (reserved.py)
+RESERVED_MEMORY_OVERLAPS = memory(
+    "reserved-memory-overlaps",
+    "what Workgroup scope reserves of the workgroup memory begins before the end of what the program may use",
+)
+
 POINTER_OFFSET_REPLACED = memory(
     "pointer-offset-replaced", "an instruction's offset replaces that of its pointer instead of adding"
 )
