@@ -165,11 +165,11 @@ def _optimised(transform: Optimiser, words: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class _Ready:
-    """A job with its module transformed, and the module before and after."""
+    """A job with its module transformed, and the dispatch before and after."""
 
     job: Job
-    before: Words
-    after: Words
+    before: ModuleJob
+    after: ModuleJob
 
 
 class Transformed:
@@ -209,19 +209,21 @@ class Transformed:
             changed = self._transform.job(job)
         except TransformFailed as e:
             return Outcome(e.status, detail=str(e))
-        return self._blamed(self._driver.run_module(changed), job.words, changed.words)
+        return self._blamed(self._driver.run_module(changed), job, changed)
 
     def close(self) -> None:
         self._driver.close()
 
-    def _blamed(self, outcome: Outcome, before: Words, after: Words) -> Outcome:
+    def _blamed(self, outcome: Outcome, before: ModuleJob, after: ModuleJob) -> Outcome:
         """The outcome; where a driver rejects what the transform made invalid, that is the transform's failure."""
-        if outcome.status in (Status.DONE, Status.UNSUPPORTED):
+        if outcome.status is Status.DONE:
+            return _with_the_buffers_of(before, outcome, after)
+        if outcome.status is Status.UNSUPPORTED:
             return outcome
         if find_program("spirv-val") is None:
             return replace(outcome, detail=f"{outcome.detail}\n{NOT_VALIDATED}")
-        said = validate_apart(after)
-        if not said or validate_apart(before):
+        said = validate_apart(after.words)
+        if not said or validate_apart(before.words):
             return outcome
         what = f"{self._transform.text} made an invalid module: {said}"
         return replace(outcome, status=Status.CRASH, detail=f"{what}\n{outcome.detail}")
@@ -233,4 +235,15 @@ class Transformed:
             changed = self._transform.job(module)
         except TransformFailed as e:
             return Outcome(e.status, detail=str(e))
-        return _Ready(replace(job, module=lambda: changed), module.words, changed.words)
+        return _Ready(replace(job, module=lambda: changed), module, changed)
+
+
+def _with_the_buffers_of(job: ModuleJob, outcome: Outcome, after: ModuleJob) -> Outcome:
+    """An outcome without the buffers that a transform has added, to which nothing may have been written."""
+    memory = dict(outcome.memory)
+    for name in after.buffers.keys() - job.buffers.keys():
+        changed = np.flatnonzero(memory.pop(name, after.buffers[name].data) != after.buffers[name].data)
+        if changed.size:
+            what = f"a store out of bounds changed the buffer {name!r} of the form, first at byte {changed[0]}"
+            return replace(outcome, status=Status.CRASH, memory={}, detail=what)
+    return replace(outcome, memory=memory)

@@ -192,12 +192,22 @@ class _Accesses:
             at = self.pushed(chain) if chain is not None else None
             return 1 if at is None or at not in host.pushed else host.pushed[at].alignment
         if op.name in _CHAINS:
-            return math.gcd(self.known(op.values[1]), self.steps(self.pointee(op.values[1]), op.values[2:]))
+            type_, indices = self.pointee(op.values[1]), op.values[2:]
+            variable = self.defined.get(op.values[1])
+            if (array := self.descriptors(variable, type_)) is not None:
+                type_, indices = array.values[0], indices[1:]  # each descriptor is aligned for itself
+            return math.gcd(self.known(op.values[1]), self.steps(type_, indices))
         if op.name in _POINTER_CHAINS:
             pitch = self.decoration(self.type_of(op.values[1]), "ArrayStride") or 1
             first = math.gcd(pitch * self.factor(op.values[2]), self.known(op.values[1]))
             return math.gcd(first, self.steps(self.pointee(op.values[1]), op.values[3:]))
         return 1
+
+    def descriptors(self, variable: Op | None, type_: Value | None) -> Op | None:
+        """The type of an array of descriptors, if a variable is one."""
+        array = self.defined.get(type_)
+        is_buffer = variable is not None and variable.name == "OpVariable" and variable.values[1] == "StorageBuffer"
+        return array if is_buffer and array is not None and array.name == "OpTypeArray" else None
 
     def pushed(self, chain: Op) -> int | None:
         """The byte of a member of push constants."""

@@ -1,4 +1,4 @@
-"""What whoever dispatches a module can do for a form: begin buffers earlier in the same memory."""
+"""What whoever dispatches a module can do for a form: begin buffers earlier in the same memory, bind them in arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from cts.job import Address, Memory, ModuleJob
+from cts.memory import GUARD_BYTES
 
 #: Where a buffer's window begins: what every device takes as the offset of a storage buffer's descriptor.
 WINDOW = 256
@@ -27,18 +30,26 @@ class Host:
     """The buffers of a dispatch: those of descriptors by set and binding, of addresses by push constant's byte.
 
     Descriptors may begin earlier by multiples of `WINDOW`, addresses by any number of bytes. Buffers that have
-    several uses, or uses that depend on where they begin, are left out.
+    several uses, or uses that depend on where they begin, are left out. `bound` are the places of descriptors that
+    are no arrays, `alone` those of them whose buffers nothing else leads to, `taken` the places of all.
     """
 
     descriptors: Mapping[tuple[int, int], Place] = field(default_factory=dict)
     pushed: Mapping[int, Place] = field(default_factory=dict)
+    bound: frozenset[tuple[int, int]] = frozenset()
+    alone: frozenset[tuple[int, int]] = frozenset()
+    taken: frozenset[tuple[int, int]] = frozenset()
 
     @classmethod
     def of(cls, job: ModuleJob) -> Host:
-        """That of a job; none of a robust one's buffers, whose windows are part of what the module does."""
-        if job.robust:
-            return cls()
+        """That of a job; of a robust one no windows, which are part of what its module does."""
         uses = Counter([*job.bindings.values(), *job.array_bindings.values()])
+        led = {a.of for m in job.buffers.values() for a in m.addresses} | {a.of for a in job.push_addresses}
+        bound = frozenset(job.bindings)
+        alone = frozenset(place for place, name in job.bindings.items() if uses[name] == 1 and name not in led)
+        taken = bound | {(set_, binding) for set_, binding, _ in job.array_bindings}
+        if job.robust:
+            return cls(bound=bound, alone=alone, taken=taken)
         fixed = {region.of for c in job.conversions for region in (c.source, c.destination)}
         descriptors = {
             place: Place(memory.start, memory.size)
@@ -50,19 +61,29 @@ class Host:
             for a in job.push_addresses
             if (memory := job.buffers.get(a.of)) and 0 <= a.offset <= memory.size
         }
-        return cls(descriptors, pushed)
+        return cls(descriptors, pushed, bound, alone, taken)
 
 
 @dataclass
 class Moves:
-    """By how many bytes the buffers of a form begin earlier than those of the module that it was."""
+    """By how many bytes the buffers of a form begin earlier than those of the module that it was.
+
+    `elements` says which buffer a descriptor of an array has, by set, binding and index: that of a place of the module
+    that it was, or None for one with `words` in it, which is bound at `indices`, too.
+    """
 
     descriptors: dict[tuple[int, int], int] = field(default_factory=dict)
     pushed: dict[int, int] = field(default_factory=dict)
+    elements: dict[tuple[int, int, int], tuple[int, int] | None] = field(default_factory=dict)
+    indices: tuple[int, int] | None = None
+    words: tuple[int, ...] = ()
 
 
 def moved(job: ModuleJob, moves: Moves) -> ModuleJob:
-    """The job with its buffers where a form has them: the same bytes of memory, in windows that begin earlier."""
+    """The job with its buffers where a form has them: the same bytes of memory, in windows that begin earlier.
+
+    The buffer of indices, if the form has one, is the last, and its name that of no other.
+    """
     earlier = {job.bindings[place]: count for place, count in moves.descriptors.items()}
 
     def address(a: Address, before: int) -> Address:
@@ -72,8 +93,26 @@ def moved(job: ModuleJob, moves: Moves) -> ModuleJob:
         by = earlier.get(name, 0)
         return replace(m, start=m.start - by, size=m.size + by, addresses=tuple(address(a, 0) for a in m.addresses))
 
-    return replace(
+    job = replace(
         job,
         buffers={name: memory(name, m) for name, m in job.buffers.items()},
         push_addresses=tuple(address(a, moves.pushed.get(a.at, 0)) for a in job.push_addresses),
+    )
+    return job if moves.indices is None else _in_arrays(job, moves, moves.indices)
+
+
+def _in_arrays(job: ModuleJob, moves: Moves, indices: tuple[int, int]) -> ModuleJob:
+    """The job with descriptors in arrays, and the buffer of their indices between bytes that are no index of any."""
+    taken = {*job.buffers, *job.opaque}
+    name = next(n for n in ("$indices", *(f"$indices{i}" for i in range(len(taken)))) if n not in taken)
+    window = np.array(moves.words, "<u4").view(np.uint8)
+    data = np.pad(window, GUARD_BYTES, constant_values=0xFF)
+    inside = {place for place in moves.elements.values() if place is not None}
+    bound = {place: of for place, of in job.bindings.items() if place not in inside}
+    arrays = {at: name if place is None else job.bindings[place] for at, place in moves.elements.items()}
+    return replace(
+        job,
+        buffers={**job.buffers, name: Memory(data, GUARD_BYTES, len(window))},
+        bindings={**bound, indices: name},
+        array_bindings={**job.array_bindings, **arrays},
     )

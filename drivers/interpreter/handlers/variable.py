@@ -178,11 +178,16 @@ def _descriptor_chain(c: Compiler, i: Instruction, t: ty.Descriptors, base: int,
     onward = _address_chain(c, i, t.block, indices[1:], base=result)
 
     def chain(m: Machine) -> None:
-        addresses: Array = m.registers[base]
-        m.registers[result] = addresses[checked(signed_index(m.registers[index]), len(addresses), m.mask)]
+        m.registers[result] = _chosen(m.registers[base], signed_index(m.registers[index]), m.mask)
         onward(m)
 
     return chain
+
+
+def _chosen(addresses: Array, index: Array, mask: Array | None) -> Array:
+    """The addresses of the descriptors that the lanes of the mask choose. Raises OutOfBounds."""
+    chosen: Array = addresses[checked(index, len(addresses), mask)]
+    return chosen
 
 
 def _address_chain(
