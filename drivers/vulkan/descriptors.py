@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from cts.spirv.decode import Decoded
 from cts.spirv.encode import Id
@@ -20,6 +20,24 @@ class Descriptor(NamedTuple):
     binding: int
     kind: Kind = "storage"
     length: int = 1
+
+
+#: By set and binding the kind of its descriptors and how many it has.
+Descriptors: TypeAlias = "dict[tuple[int, int], tuple[Kind, int]]"
+
+#: The limits of how many descriptors with dynamic offsets a pipeline may have.
+_MOST = {"storage": "maxDescriptorSetStorageBuffersDynamic", "uniform": "maxDescriptorSetUniformBuffersDynamic"}
+
+
+def dynamic(descriptors: Descriptors, limits: Mapping[str, Any]) -> frozenset[tuple[int, int]]:
+    """The places whose offsets may be dynamic: the first ones, in order, of which a device takes so many."""
+    left = {kind: int(limits[name]) for kind, name in _MOST.items()}
+    found = set()
+    for place, (kind, count) in sorted(descriptors.items()):
+        if count <= left[kind]:
+            left[kind] -= count
+            found.add(place)
+    return frozenset(found)
 
 
 def read(module: Iterable[Decoded], constants: Mapping[Id, int]) -> Iterator[Descriptor]:

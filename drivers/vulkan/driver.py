@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cts.capabilities import Capabilities
 from cts.driver import Fault, Job, Outcome, Status, SweepJob
-from cts.drivers.vulkan import capabilities, module, report, support
+from cts.drivers.vulkan import capabilities, descriptors, module, report, support
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
 from cts.drivers.vulkan.pool import Pool
@@ -26,6 +27,12 @@ from cts.model import Case
 #: Parameter sets that share one submission, and the bytes of memory they may have together.
 MAX_SETS = 64
 MAX_BATCH_BYTES = 16 << 20
+
+#: Sets and bindings.
+Places: TypeAlias = frozenset[tuple[int, int]]
+
+#: The kinds of descriptors whose offsets are given when they are bound.
+_DYNAMIC: dict[descriptors.Kind, protocol.Kind] = {"storage": "storage-dynamic", "uniform": "uniform-dynamic"}
 
 #: Bytes of the widest element of an opaque matrix.
 _WIDEST = 4
@@ -185,7 +192,11 @@ class VulkanDriver:
             self._journal.begin(item.number, item.case, item.job)
         first = batch[0]
         assert first.support is not None
-        run = _request(first.number, batch, first.support, self._timeout(first.job))
+        dynamic: Places = frozenset()
+        if self._options.offsets == "dynamic":
+            limits = self.description.properties["VkPhysicalDeviceLimits"]
+            dynamic = descriptors.dynamic(first.support.descriptors, limits)
+        run = _request(first.number, batch, first.support, self._timeout(first.job), dynamic)
         self._batches[first.number] = batch
         self.pool.submit(run)
 
@@ -245,8 +256,11 @@ def _size(job: ModuleJob) -> int:
     return opaque + sum(len(memory.data) for memory in job.buffers.values())
 
 
-def _request(number: int, batch: list[_Item], support: Support, timeout: float) -> protocol.Run:
-    """A batch as the protocol says it; buffers go by number in the order of the job, then opaque memory."""
+def _request(number: int, batch: list[_Item], support: Support, timeout: float, dynamic: Places) -> protocol.Run:
+    """A batch as the protocol says it; buffers go by number in the order of the job, then opaque memory.
+
+    `dynamic` are the places of descriptors with dynamic offsets.
+    """
     job = batch[0].job
     numbers = {name: i for i, name in enumerate([*job.buffers, *job.opaque])}
     return protocol.Run(
@@ -254,7 +268,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float) 
         module=job.words.tobytes(),
         workgroups=job.workgroups,
         sets=tuple(_parameter_set(item.job, numbers) for item in batch),
-        bindings=tuple(_bindings(job, support, numbers)),
+        bindings=tuple(_bindings(job, support, numbers, dynamic)),
         specialization=job.spec_constants,
         features=tuple(sorted(support.features - support.absent)),
         entry=job.entry,
@@ -277,13 +291,16 @@ def _place(place: MatrixRegion, numbers: dict[str, int]) -> protocol.Place:
     return protocol.Place(numbers[place.of], place.component, place.layout, place.offset, place.stride)
 
 
-def _bindings(job: ModuleJob, support: Support, numbers: dict[str, int]) -> Iterator[protocol.Binding]:
+def _bindings(job: ModuleJob, support: Support, numbers: dict[str, int], dynamic: Places) -> Iterator[protocol.Binding]:
+    def kind(place: tuple[int, int]) -> protocol.Kind:
+        said, _ = support.descriptors.get(place, ("storage", 1))
+        return _DYNAMIC[said] if place in dynamic else said
+
     for (set_, binding), name in job.bindings.items():
-        kind, _ = support.descriptors.get((set_, binding), ("storage", 1))
-        yield protocol.Binding(set_, binding, numbers[name], kind)
+        yield protocol.Binding(set_, binding, numbers[name], kind((set_, binding)))
     for (set_, binding, index), name in job.array_bindings.items():
-        kind, count = support.descriptors[set_, binding]
-        yield protocol.Binding(set_, binding, numbers[name], kind, index, count)
+        _, count = support.descriptors[set_, binding]
+        yield protocol.Binding(set_, binding, numbers[name], kind((set_, binding)), index, count)
 
 
 def _parameter_set(job: ModuleJob, numbers: dict[str, int]) -> protocol.ParameterSet:

@@ -24,12 +24,14 @@ class Options:
     in seconds, the first None for that of the job or DEFAULT_TIMEOUT. `threads`: pipelines created at
     a time. `workers`: processes, see `pool.Pool`.
     `validation`: load the validation layer. `journal`: the folder of `journal.Journal`.
-    `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
+    `offsets`: those of buffers are in their descriptors, or given when these are bound, as far as the device's limits
+    allow. `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
     """
 
     device: str = ""
     worker: str = ""
     memory: Literal["auto", "host", "staged"] = "auto"
+    offsets: Literal["fixed", "dynamic"] = "fixed"
     timeout: float | None = None
     pipeline_timeout: float = 60.0
     start_timeout: float = 60.0
@@ -54,6 +56,7 @@ def parse(options: dict[str, str]) -> Options:
         device=given.get("device", ""),
         worker=given.get("worker", ""),
         memory=_memory(given.get("memory", "auto")),
+        offsets=_offsets(given.get("offsets", "fixed")),
         timeout=_seconds(given, "timeout", DEFAULT_TIMEOUT) if "timeout" in given else None,
         pipeline_timeout=_seconds(given, "pipeline_timeout", 60.0),
         start_timeout=_seconds(given, "start_timeout", 60.0),
@@ -70,6 +73,12 @@ def _memory(value: str) -> Literal["auto", "host", "staged"]:
     if value in ("auto", "host", "staged"):
         return value  # type: ignore[return-value]
     raise BadInput("driver-option", f"memory={value!r}", "driver vulkan", "auto, host or staged")
+
+
+def _offsets(value: str) -> Literal["fixed", "dynamic"]:
+    if value in ("fixed", "dynamic"):
+        return value  # type: ignore[return-value]
+    raise BadInput("driver-option", f"offsets={value!r}", "driver vulkan", "fixed or dynamic")
 
 
 def _unlisted(value: str) -> bool:

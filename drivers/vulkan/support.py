@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 from cts.drivers.vulkan import conversion_support, vector_support
 from cts.drivers.vulkan.components import CODES, SIGNED
-from cts.drivers.vulkan.descriptors import Kind
+from cts.drivers.vulkan.descriptors import Descriptors
 from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS, WHERE_THERE
 from cts.drivers.vulkan.module_facts import Facts, Matrix, Multiplication
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, Property
@@ -75,10 +75,6 @@ _COMPUTE = 0x20
 _MATRIX = "VkPhysicalDeviceCooperativeMatrixPropertiesKHR"
 _LONG_VECTOR = "VkPhysicalDeviceShaderLongVectorPropertiesEXT"
 _MATRIX2 = "VkPhysicalDeviceCooperativeMatrix2PropertiesNV"
-
-
-#: By set and binding the kind of its descriptors and how many it has.
-Descriptors: TypeAlias = "dict[tuple[int, int], tuple[Kind, int]]"
 
 
 @dataclass(frozen=True)

@@ -299,7 +299,7 @@ def test_opaque_memory_that_a_device_can_have() -> None:
 def request(*jobs: ModuleJob) -> protocol.Run:
     items = [driver._Item(i, None, j, support.examine(device(), NOTHING, j)) for i, j in enumerate(jobs)]
     assert items[0].support is not None
-    return driver._request(7, items, items[0].support, 3.0)
+    return driver._request(7, items, items[0].support, 3.0, frozenset())
 
 
 def test_opaque_memory_is_numbered_after_the_buffers() -> None:

@@ -8,9 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from cts.drivers.vulkan import module, support
+from cts.drivers.vulkan import descriptors, module, support
 from cts.drivers.vulkan.descriptors import Descriptor
 from cts.drivers.vulkan.module_facts import Facts
+from cts.drivers.vulkan.options import parse
+from cts.errors import BadInput
 from cts.job import Memory, ModuleJob
 from cts.spirv.tools import assemble
 from tests.vulkan_driver.devices import LAVAPIPE, NOTHING
@@ -93,6 +95,21 @@ def test_descriptors_of_a_job() -> None:
     assert {"descriptorBindingPartiallyBound", "runtimeDescriptorArray"} <= found.features
     whole = support.examine(LAVAPIPE, NOTHING, job({(2, 5, 0): "x"}))
     assert "descriptorBindingPartiallyBound" not in whole.features
+
+
+def test_dynamic_offsets_are_for_as_many_descriptors_as_the_device_takes() -> None:
+    found = support.examine(LAVAPIPE, facts(), job({(2, 5, 0): "x", (2, 6, 4): "x"})).descriptors
+    few = {"maxDescriptorSetStorageBuffersDynamic": 2, "maxDescriptorSetUniformBuffersDynamic": 8}
+    assert descriptors.dynamic(found, few) == {(0, 1), (2, 3), (2, 4), (2, 5)}
+    fewer = {"maxDescriptorSetStorageBuffersDynamic": 6, "maxDescriptorSetUniformBuffersDynamic": 2}
+    assert descriptors.dynamic(found, fewer) == {(0, 1), (2, 3), (2, 4)}
+    assert descriptors.dynamic(found, LAVAPIPE.properties["VkPhysicalDeviceLimits"]) == set(found)
+
+
+def test_an_option_of_offsets_that_there_is_not() -> None:
+    with pytest.raises(BadInput, match="offsets='moving'"):
+        parse({"offsets": "moving"})
+    assert (parse({}).offsets, parse({"offsets": "dynamic"}).offsets) == ("fixed", "dynamic")
 
 
 def test_indices_beyond_an_array() -> None:

@@ -41,10 +41,22 @@ def test_storage_buffer_specialization_and_workgroups(open_device: OpenDevice, m
         assert (contents(outcome.memory["data"]) == expected).all()
 
 
-@pytest.mark.parametrize("form", ["groups", "offsets", "operands", "offsets+operands+groups"])
-def test_other_forms_of_modules_do_the_same(open_device: OpenDevice, form: str) -> None:
-    """SpecId, sets and bindings by groups of decorations; buffers and addresses that begin elsewhere."""
-    vulkan = open_device()
+@pytest.mark.parametrize("memory", ["host", "staged"])
+def test_offsets_that_are_given_when_descriptors_are_bound(open_device: OpenDevice, memory: str) -> None:
+    """Every window begins behind guard bytes, and those of later jobs of a submission behind other jobs' memory."""
+    vulkan = open_device(memory=memory, offsets="dynamic")
+    jobs = [scale(iota(8 + i, 10 * i), 3) for i in range(12)]
+    for i, outcome in enumerate(vulkan.run_modules(jobs)):
+        assert outcome.status is Status.DONE, outcome.detail
+        values = iota(8 + i, 10 * i)
+        assert (contents(outcome.memory["data"]) == np.where(np.arange(8 + i) < 8, values * 3, values)).all()
+
+
+@pytest.mark.parametrize("offsets", ["fixed", "dynamic"])
+@pytest.mark.parametrize("form", ["groups", "offsets", "operands", "offsets+operands+groups", "descriptors"])
+def test_other_forms_of_modules_do_the_same(open_device: OpenDevice, form: str, offsets: str) -> None:
+    """SpecId, sets and bindings by groups of decorations; buffers and addresses that begin elsewhere, and arrays."""
+    vulkan = open_device(offsets=offsets)
     job = ModuleJob(
         words=words(PHYSICAL),
         workgroups=(1, 1, 1),

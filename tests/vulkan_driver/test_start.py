@@ -18,6 +18,7 @@ from cts.drivers.vulkan import package
 from cts.drivers.vulkan.options import parse
 from cts.drivers.vulkan.start import choose
 from cts.drivers.vulkan.worker.protocol import (
+    VERSION,
     Devices,
     DeviceSummary,
     Done,
@@ -221,9 +222,9 @@ def test_frames_round_trip() -> None:
     [
         (b"\x01", "truncated frame: 1 of"),
         (b"\x05\0\0\0abc", "truncated frame: 7 of 9"),
-        (b"\x05\0\0\0abcde", "no message of protocol version 4"),
+        (b"\x05\0\0\0abcde", f"no message of protocol version {VERSION}"),
         (b"\xff\xff\xff\xff", "a frame of 4294967295 bytes"),
-        (frame(Hello()), "no message of protocol version 4"),
+        (frame(Hello()), f"no message of protocol version {VERSION}"),
     ],
 )
 def test_bytes_that_are_no_protocol(data: bytes, words: str) -> None:

@@ -23,6 +23,9 @@ _TRANSFERS = vk.VK_ACCESS_TRANSFER_READ_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
 #: What opaque memory holds where it is not zero: finite in every floating-point type, as padding must be (CV-039).
 _POISON = 0xA5
 
+#: Kinds of descriptors whose offsets are given when they are bound.
+_DYNAMIC = ("storage-dynamic", "uniform-dynamic")
+
 #: What a run does on the device, one after the other: a conversion, or the dispatches.
 _Step: TypeAlias = "Conversion | None"
 
@@ -141,6 +144,7 @@ class _Descriptors:
     def __init__(self, pipeline: Pipeline, run: Run, sets: list[list[_Placed]]) -> None:
         self._device = pipeline.device.handle
         self._pool: Any = None
+        self._dynamic = _dynamic(run)
         per_set = len(pipeline.set_layouts)
         self.per_set = per_set
         self.handles: Any = None
@@ -175,6 +179,8 @@ class _Descriptors:
             for binding in run.bindings:
                 buffer, info, write = placed[binding.buffer], infos[n], writes[n]
                 info.buffer, info.offset, info.range = arena, buffer.window, buffer.memory.size
+                if binding.kind in _DYNAMIC:
+                    info.offset = sets[0][binding.buffer].offset
                 write.sType = vk.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
                 write.dstSet, write.dstBinding = self.handles[index * per_set + binding.set], binding.binding
                 write.dstArrayElement, write.descriptorCount = binding.index, 1
@@ -183,10 +189,21 @@ class _Descriptors:
                 n += 1
         lib.vkUpdateDescriptorSets(self._device, total, writes, 0, ffi.NULL)
 
+    def offsets(self, first: list[_Placed], placed: list[_Placed]) -> list[int]:
+        """What to bind the descriptors of a parameter set with: the way from where they are written to its windows."""
+        return [0 if n is None else placed[n].window - first[n].offset for n in self._dynamic]
+
     def close(self) -> None:
         if self._pool is not None:
             vk.vkDestroyDescriptorPool(self._device, self._pool, None)
             self._pool = None
+
+
+def _dynamic(run: Run) -> list[int | None]:
+    """The buffer of each dynamic descriptor, by set, binding and index; None where none is bound."""
+    bound = {(b.set, b.binding, b.index): b.buffer for b in run.bindings}
+    places = sorted({(b.set, b.binding, b.count) for b in run.bindings if b.kind in _DYNAMIC})
+    return [bound.get((set_, binding, index)) for set_, binding, count in places for index in range(count)]
 
 
 def _sides(converter: Converter, placed: list[_Placed], base: int, c: Conversion) -> tuple[Side, Side]:
@@ -256,8 +273,9 @@ def _dispatch(pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descripto
     lib.vkCmdBindPipeline(commands, point, pipeline.handle)
     for index, (placed, parameters) in enumerate(zip(sets, run.sets, strict=True)):
         if per_set:
+            handles, offsets = descriptors.handles + index * per_set, descriptors.offsets(sets[0], placed)
             lib.vkCmdBindDescriptorSets(
-                commands, point, pipeline.layout, 0, per_set, descriptors.handles + index * per_set, 0, ffi.NULL
+                commands, point, pipeline.layout, 0, per_set, handles, len(offsets), ffi.new("uint32_t[]", offsets)
             )
         if parameters.push_constants:
             data = _patch(parameters.push_constants, parameters.push_addresses, placed, base)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 4
+VERSION = 5
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -21,6 +21,7 @@ FailureStatus: TypeAlias = Literal[
     "timeout", "device-lost", "out-of-memory", "rejected", "unsupported", "no-device", "error"
 ]
 Phase: TypeAlias = Literal["pipeline", "dispatch"]
+Kind: TypeAlias = Literal["storage", "uniform", "storage-dynamic", "uniform-dynamic"]
 
 
 class ProtocolError(Exception):
@@ -117,13 +118,14 @@ class Binding(Struct, frozen=True):
     """A descriptor: the window of buffer number `buffer` of each parameter set.
 
     It is descriptor `index` of the `count` that the binding has: more than one make an array, which
-    need not be bound as a whole.
+    need not be bound as a whole. Descriptors of a dynamic `kind` are written for the first parameter set, where its
+    buffer's bytes begin, and bound for each with the offset of the window from there.
     """
 
     set: int
     binding: int
     buffer: int
-    kind: Literal["storage", "uniform"] = "storage"
+    kind: Kind = "storage"
     index: int = 0
     count: int = 1
 
