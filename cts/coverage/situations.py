@@ -46,10 +46,12 @@ from cts.model import (
     VectorTimesScalar,
     Walk,
     WorkgroupShape,
+    body_of,
     factors_of,
     tables_of,
     types_of,
 )
+from cts.model.expression import Assignment
 from cts.model.operand import Scalar
 from cts.model.types import ResultType
 
@@ -114,6 +116,8 @@ def _of_case(context: _Context) -> Iterator[str]:
             yield "CM-032"
         if isinstance(function, Helper):
             yield "CM-033"
+        if any(not isinstance(s, Assignment) for s in body_of(function, case.helpers).statements):
+            yield "CM-034"
     yield from _of_modes(context)
     yield from _of_fast_math(case)
     yield from of_vectors(case, context.types)

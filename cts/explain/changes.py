@@ -6,22 +6,18 @@ changed case is valid is for the caller to say.
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import structs
 
 from cts.explain.alternatives import Alternatives, alternatives
 from cts.explain.block_changes import of_blocks
+from cts.explain.body_changes import of_bodies
 from cts.explain.change import Change, of_numbers, with_instruction
 from cts.model import (
     Accumulation,
-    AnyFunction,
     Case,
-    Decode,
-    DecodeVector,
     FastMath,
     FastMathBits,
     LayoutInstruction,
@@ -29,14 +25,12 @@ from cts.model import (
     MatrixNull,
     MatrixShape,
     MatrixTranspose,
-    PerElement,
     PointerInstruction,
     Setter,
     Use,
     ViewInstruction,
     references,
     renamed,
-    tables_of,
     types_of,
 )
 
@@ -55,7 +49,7 @@ def _every(case: Case, index: int) -> Iterator[Change]:
         for what, facts, instruction in _instead(case, j):
             yield Change(f"program[{j}] {what}", facts, with_instruction(case, j, instruction))
     yield from _added(case, index)
-    yield from _bodies(case, index)
+    yield from of_bodies(case, index)
     yield from of_blocks(case, index)
 
 
@@ -139,65 +133,3 @@ def _added(case: Case, index: int) -> Iterator[Change]:
         null = MatrixNull(name, shape.declared)
         program = (*case.program[:index], null, structs.replace(i, **{field: name}), *case.program[index + 1 :])
         yield Change(f"program[{index}].{field} were all 0", (rule,), structs.replace(case, program=program))
-
-
-_CALLED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
-    ("row and col had changed places", ("CM-031", "CM-030"), {"row": "col", "col": "row"}),
-    ("row were 0", ("CM-031",), {"row": "0"}),
-    ("col were 0", ("CM-031",), {"col": "0"}),
-)
-_DECODED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
-    (
-        "the block's coordinates and those in it had changed places",
-        ("DV-011", "TA-035"),
-        {"blockCoord": "coordInBlock", "coordInBlock": "blockCoord"},
-    ),
-)
-
-
-def _bodies(case: Case, index: int) -> Iterator[Change]:
-    """Parameters of a callback that have changed places, and coordinates that count from elsewhere."""
-    i: Any = case.program[index]
-    names = {getattr(i, f, None) for f in ("function", "decode", "decode_vector", "combine")}
-    functions = {n: f for n, f in case.functions.items() if n in names}
-    for what, facts, pairs in _CALLED if hasattr(i, "function") else _DECODED:
-        bodies = {n: _replaced(f.body, pairs) for n, f in functions.items()}
-        if any(bodies[n] != f.body for n, f in functions.items()):
-            changed = {n: structs.replace(f, body=bodies[n]) for n, f in functions.items()}
-            yield Change(what, facts, structs.replace(case, functions={**case.functions, **changed}))
-    if any(tables_of(f) for f in functions.values()):
-        for what, others in _table_bodies(functions):
-            if others != functions:
-                yield Change(what, ("CM-032",), structs.replace(case, functions={**case.functions, **others}))
-
-
-def _table_bodies(functions: dict[str, AnyFunction]) -> Iterator[tuple[str, dict[str, AnyFunction]]]:
-    """What was read from tables: their first elements, elements of rows for columns, other tables (CM-032)."""
-    indices: tuple[tuple[str, Callable[[str], str]], ...] = (
-        ("tables were read at index 0", lambda index: "0"),
-        ("row and col had changed places in indices of tables", lambda i: _replaced(i, {"row": "col", "col": "row"})),
-    )
-    for what, change in indices:
-        yield what, {n: structs.replace(f, body=_indexed(f, change)) for n, f in functions.items()}
-    first = {
-        n: structs.replace(f, tables=tuple(structs.replace(t, buffer=f.tables[0].buffer) for t in f.tables))
-        for n, f in functions.items()
-        if isinstance(f, (Decode, DecodeVector, PerElement))
-        and len(f.tables) > 1
-        and len({t.type for t in f.tables}) == 1
-    }
-    yield "every table was the first one", {**functions, **first}
-
-
-def _indexed(function: AnyFunction, change: Callable[[str], str]) -> str:
-    """The function's body with other indices of its tables."""
-    names = {table.name for table in tables_of(function)}
-    tree = ast.parse(function.body)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in names:
-            node.slice = ast.parse(change(ast.unparse(node.slice)), mode="eval").body
-    return ast.unparse(tree) if names else function.body
-
-
-def _replaced(body: str, names: dict[str, str]) -> str:
-    return re.sub(rf"\b({'|'.join(names)})\b", lambda m: names[m.group()], body)

@@ -1,9 +1,17 @@
 """Callbacks as expressions: typed once (`expression_parser`), executed by each implementation for itself.
 
-A body is assignments to fresh names, one a line, and a last line that is the result:
+A body is statements and a last line that is the result:
 
     scale = float32(block.d)
     scale * float32(block.qs[coordInBlock[1]] & 15)
+
+Statements assign to fresh names; in a branch or a loop they also assign to names from outside of it:
+
+    total = value
+    for i in range(4):
+        if i < row:
+            total += bias[row - i - 1]
+    total
 
 Every value has a component type or is a condition (`bool`). Nothing converts silently: `float32(x)`
 converts, `as_uint16(x)` keeps the bits, and a number takes the type of the other operand. See docs/expressions.md.
@@ -11,7 +19,7 @@ converts, `as_uint16(x)` keeps the bits, and a number takes the type of the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -157,10 +165,44 @@ Expression: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Body:
-    """A typed body: assignments in order, then the result."""
+class Assignment:
+    """`name = value`."""
 
-    assignments: tuple[tuple[str, Expression], ...]
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Branch:
+    """`if condition:`, perhaps with `else:`. One of the two is executed: the other one may be undefined (CM-034).
+
+    `joined` are the names that either may have assigned and that mean something behind it, with their types.
+    """
+
+    condition: Expression
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+    joined: tuple[tuple[str, ValueType], ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for index in range(count):`, whose index is a uint32. `carried` are the names from outside that it assigns."""
+
+    index: str
+    count: int
+    body: tuple[Statement, ...]
+    carried: tuple[tuple[str, ValueType], ...]
+
+
+Statement: TypeAlias = Assignment | Branch | Loop
+
+
+@dataclass(frozen=True)
+class Body:
+    """A typed body: statements in order, then the result."""
+
+    statements: tuple[Statement, ...]
     result: Expression
 
 
@@ -212,12 +254,33 @@ def parts_of(e: Expression) -> Iterator[Expression]:
             pass
 
 
+def statements_of(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """All statements, each before those inside it."""
+    for statement in statements:
+        yield statement
+        match statement:
+            case Branch(then=then, otherwise=otherwise):
+                yield from statements_of((*then, *otherwise))
+            case Loop(body=body):
+                yield from statements_of(body)
+
+
+def _outermost(body: Body) -> Iterator[Expression]:
+    for statement in statements_of(body.statements):
+        match statement:
+            case Assignment(value=value):
+                yield value
+            case Branch(condition=condition):
+                yield condition
+    yield body.result
+
+
 def expressions_of(body: Body) -> Iterator[Expression]:
     """All expressions of a body, outer ones first, and those of the bodies that it calls behind each call."""
-    waiting = [*(e for _, e in body.assignments), body.result][::-1]
+    waiting = [*_outermost(body)][::-1]
     while waiting:
         e = waiting.pop()
         yield e
         if isinstance(e, Call):
-            waiting += [*(inner for _, inner in e.body.assignments), e.body.result][::-1]
+            waiting += [*_outermost(e.body)][::-1]
         waiting += [*parts_of(e)][::-1]

@@ -1,4 +1,4 @@
-"""Bodies of callbacks as typed expressions: parsed with Python's own grammar, every node given its type.
+"""Expressions of the bodies of callbacks: read with Python's own grammar, every node given its type.
 
 A plain number takes the type that the other operand, or what the value is for, gives it.
 """
@@ -6,9 +6,8 @@ A plain number takes the type that the other operand, or what the value is for, 
 from __future__ import annotations
 
 import ast
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -16,7 +15,6 @@ from cts.model.component import ComponentType, encode
 from cts.model.expression import (
     Binary,
     Bitcast,
-    Body,
     Call,
     Convert,
     Coordinate,
@@ -31,64 +29,12 @@ from cts.model.expression import (
     Select,
     Unary,
     ValueType,
-    expressions_of,
 )
-
-#: The most nodes of one body, and the deepest nesting: far more than a callback needs.
-MAX_NODES = 256
-MAX_DEPTH = 64
-
-
-def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
-    """The typed body behind `text`. Raises ExpressionError."""
-    try:
-        lines = ast.parse(text, mode="exec").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
-        reason = e.msg if isinstance(e, SyntaxError) else str(e)
-        raise ExpressionError(f"not an expression: {reason}", "assignments, one a line, then one expression") from e
-    if not lines or not isinstance(lines[-1], ast.Expr):
-        raise ExpressionError("the body has no result", "end with an expression on a line of its own")
-    if sum(1 for _ in ast.walk(ast.Module(lines, []))) > 4 * MAX_NODES:
-        raise ExpressionError("the body is too long", f"at most {MAX_NODES} operations")
-    if _depth(lines) > MAX_DEPTH:
-        raise ExpressionError("the body is nested too deeply", f"at most {MAX_DEPTH} levels: assign parts to names")
-    typing = _Typing(environment)
-    assignments = []
-    for line in lines[:-1]:
-        match line:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                if name in typing.names or name in RESERVED or name in environment.tables:
-                    raise ExpressionError(f"{name!r} already has a meaning", "a fresh name for every assignment")
-                expression = typing.typed(value)
-                assignments.append((name, expression))
-                typing.names[name] = expression.type
-            case _:
-                raise ExpressionError(f"`{ast.unparse(line)}` is not an assignment", "`name = expression`")
-    result = typing.typed(lines[-1].value, returns)
-    if result.type != returns:
-        raise ExpressionError(
-            f"the result is of type {_text(result.type)}",
-            f"{returns.value}, say by {returns.value}(...)",
-        )
-    body = Body(tuple(assignments), result)
-    if sum(1 for _ in itertools.islice(expressions_of(body), 4 * MAX_NODES + 1)) > 4 * MAX_NODES:
-        raise ExpressionError("the body and those that it calls are too long", f"at most {4 * MAX_NODES} operations")
-    return body
-
-
-def _depth(level: Sequence[ast.AST]) -> int:
-    """How many levels of nodes there are, without recursion."""
-    depth = 0
-    while level:
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        depth += 1
-    return depth
-
 
 _COMPONENTS = {c.value: c for c in ComponentType}
 #: Names that mean something in every body.
 RESERVED = frozenset(
-    {"block", "blockCoord", "coordInBlock", "min", "max", "abs", "exp", "clamp", "lookup", "True", "False"}
+    {"block", "blockCoord", "coordInBlock", "min", "max", "abs", "exp", "clamp", "lookup", "range", "True", "False"}
     | set(_COMPONENTS)
     | {f"as_{name}" for name in _COMPONENTS}
 )
@@ -135,12 +81,13 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 
 
-def _text(t: ValueType) -> str:
+def text_of(t: ValueType) -> str:
+    """A type as bodies write it; `bool` for a condition."""
     return t if isinstance(t, str) else t.value
 
 
-class _Typing:
-    """Types one body; `names` are the parameters and assignments so far."""
+class Typing:
+    """Types expressions; `names` are what means something where it has come to."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -170,16 +117,16 @@ class _Typing:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
                 a, b = self._pair(left, right, None, ast.unparse(node))
                 if not isinstance(a.type, ComponentType) or not _arithmetic(a.type):
-                    raise ExpressionError(f"`{ast.unparse(node)}` compares {_text(a.type)}", _ARITHMETIC)
+                    raise ExpressionError(f"`{ast.unparse(node)}` compares {text_of(a.type)}", _ARITHMETIC)
                 return Binary("bool", _COMPARISONS[type(op)], a, b)
             case ast.BoolOp(op=op, values=values):
-                conditions = [self._condition(v) for v in values]
+                conditions = [self.condition(v) for v in values]
                 joined = conditions[0]
                 for other in conditions[1:]:
                     joined = Binary("bool", "both" if isinstance(op, ast.And) else "either", joined, other)
                 return joined
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                condition = self._condition(test)
+                condition = self.condition(test)
                 a, b = self._pair(body, orelse, wanted, ast.unparse(node))
                 return Select(a.type, condition, a, b)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
@@ -230,31 +177,31 @@ class _Typing:
     def _require_alike(self, a: Expression, b: Expression, where: str) -> None:
         if a.type != b.type:
             raise ExpressionError(
-                f"`{where}` mixes {_text(a.type)} and {_text(b.type)}", "operands of one type: convert one of them"
+                f"`{where}` mixes {text_of(a.type)} and {text_of(b.type)}", "operands of one type: convert one of them"
             )
 
     def _unary(self, op: ast.unaryop, operand: ast.expr, wanted: ValueType | None) -> Expression:
         if isinstance(op, ast.Not):
-            return Unary("bool", "not", self._condition(operand))
+            return Unary("bool", "not", self.condition(operand))
         a = self.typed(operand, wanted)
         if isinstance(op, ast.USub) and isinstance(a.type, ComponentType) and _arithmetic(a.type):
             return Unary(a.type, "neg", a)
         if isinstance(op, ast.Invert) and isinstance(a.type, ComponentType) and _integer(a.type):
             return Unary(a.type, "invert", a)
         allowed = _INTEGER if isinstance(op, ast.Invert) else _ARITHMETIC
-        raise ExpressionError(f"`{ast.unparse(operand)}` is of type {_text(a.type)}", allowed)
+        raise ExpressionError(f"`{ast.unparse(operand)}` is of type {text_of(a.type)}", allowed)
 
     def _binary(self, rule: _Rule, left: ast.expr, right: ast.expr, wanted: ValueType | None, where: str) -> Expression:
         operation, admits, allowed = rule
         a, b = self._pair(left, right, wanted, where)
         if not isinstance(a.type, ComponentType) or not admits(a.type):
-            raise ExpressionError(f"`{where}` has operands of type {_text(a.type)}", allowed)
+            raise ExpressionError(f"`{where}` has operands of type {text_of(a.type)}", allowed)
         return Binary(a.type, operation, a, b)
 
-    def _condition(self, node: ast.expr) -> Expression:
+    def condition(self, node: ast.expr) -> Expression:
         condition = self.typed(node)
         if condition.type != "bool":
-            raise ExpressionError(f"`{ast.unparse(node)}` is of type {_text(condition.type)}", "a comparison")
+            raise ExpressionError(f"`{ast.unparse(node)}` is of type {text_of(condition.type)}", "a comparison")
         return condition
 
     def _access(self, node: ast.expr) -> Expression:
@@ -300,7 +247,7 @@ class _Typing:
 
     def _require_index(self, index: Expression, where: str) -> None:
         if index.type not in (ComponentType.int32, ComponentType.uint32):
-            raise ExpressionError(f"`{where}`: the index is of type {_text(index.type)}", "int32 or uint32")
+            raise ExpressionError(f"`{where}`: the index is of type {text_of(index.type)}", "int32 or uint32")
 
     def _call(self, name: str, arguments: list[ast.expr], wanted: ValueType | None, where: str) -> Expression:
         if name in _COMPONENTS and len(arguments) == 1:
@@ -308,7 +255,7 @@ class _Typing:
         if name.startswith("as_") and name[3:] in _COMPONENTS and len(arguments) == 1:
             a, target = self.typed(arguments[0]), _COMPONENTS[name[3:]]
             if not isinstance(a.type, ComponentType) or a.type.size != target.size:
-                raise ExpressionError(f"`{where}`: {_text(a.type)} has another width", f"{8 * target.size} bits")
+                raise ExpressionError(f"`{where}`: {text_of(a.type)} has another width", f"{8 * target.size} bits")
             return a if a.type is target else Bitcast(target, a)
         if name in ("min", "max") and len(arguments) == 2:
             left, right = arguments
@@ -323,7 +270,7 @@ class _Typing:
             a = self.typed(arguments[0], wanted)
             admits = _float if name == "exp" else _arithmetic
             if not isinstance(a.type, ComponentType) or not admits(a.type) or _unsigned(a.type):
-                raise ExpressionError(f"`{where}`: {_text(a.type)}", _FLOAT if name == "exp" else "a signed type")
+                raise ExpressionError(f"`{where}`: {text_of(a.type)}", _FLOAT if name == "exp" else "a signed type")
             return Unary(a.type, name, a)
         if name == "lookup" and len(arguments) >= 2:
             return self._lookup(arguments, wanted, where)
@@ -343,7 +290,7 @@ class _Typing:
         typed = tuple(self.typed(a, t) for a, t in zip(arguments, callee.parameters.values(), strict=True))
         for argument, wanted in zip(typed, callee.parameters.values(), strict=True):
             if argument.type is not wanted:
-                raise ExpressionError(f"`{where}` passes {_text(argument.type)}", f"{name}({parameters})")
+                raise ExpressionError(f"`{where}` passes {text_of(argument.type)}", f"{name}({parameters})")
         try:
             body = callee.body()
         except ExpressionError as e:

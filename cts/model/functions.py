@@ -13,9 +13,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from cts.model.body_parser import parse
 from cts.model.component import ComponentType
 from cts.model.expression import Body, Callee, Environment, ExpressionError
-from cts.model.expression_parser import RESERVED, parse
+from cts.model.expression_parser import RESERVED
 
 Coordinates: TypeAlias = Literal["uint32", "int32"]
 Identifier: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]

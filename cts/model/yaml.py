@@ -99,7 +99,7 @@ def dumps_case(case: Case) -> str:
 def _function(name: str, function: dict[str, Any]) -> Iterator[str]:
     """A function on one line, or, where its body has several, one field a line and the body as it is read."""
     body = function["body"]
-    if not all(re.fullmatch(r"[!-~]([ -~]*[!-~])?", line) for line in body.split("\n")) or "\n" not in body:
+    if not re.fullmatch(r"[!-~]([ -~]*[!-~])?(\n *[!-~]([ -~]*[!-~])?)+", body):
         yield f"  {_flow(name)}: {_flow(function)}"
         return
     yield f"  {_flow(name)}:"

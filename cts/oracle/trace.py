@@ -104,6 +104,8 @@ class StepKind(enum.Enum):
     BODY_OPERATION = "body-operation"
     BODY_CONVERSION = "body-conversion"
     BODY_CALL = "body-call"
+    BODY_BRANCH = "body-branch"
+    BODY_LOOP = "body-loop"
     BODY_LOOKUP = "body-lookup"
     BODY_FIELD = "body-field"
     TABLE_ELEMENT = "table-element"

@@ -100,16 +100,71 @@ class _Writer:
 
     def body(self, body: e.Body) -> None:
         """Append the operations that leave the body's result on the stack."""
-        for name, value in body.assignments:
-            self.write(value)
-            self.locals[name] = self._keep()
+        self._execute(body.statements)
         self.write(body.result)
+
+    def _execute(self, statements: tuple[e.Statement, ...]) -> None:
+        """Append the operations of statements, which leave nothing on the stack."""
+        for statement in statements:
+            match statement:
+                case e.Assignment(name=name, value=value):
+                    self.write(value)
+                    if name in self.locals:
+                        self.rows.append((vm.KEEP, 0, self.locals[name], 0))
+                    else:
+                        self.locals[name] = self._keep()
+                case e.Branch():
+                    self._branch(statement)
+                case e.Loop():
+                    self._loop(statement)
+
+    def _branch(self, branch: e.Branch) -> None:
+        """Names that both ways make are one local; those that one way makes end with it."""
+        self.write(branch.condition)
+        decision = self._hole()
+        for name, _ in branch.joined:
+            if name not in self.locals:
+                self.locals[name] = self._slot()
+        outside = dict(self.locals)
+        self._execute(branch.then)
+        self.locals = dict(outside)
+        end = None if self.bug == c.BODY_BRANCH_FALLS_THROUGH else self._hole()
+        self.rows[decision] = (vm.UNLESS, BOOL, len(self.rows), 0)
+        self._execute(branch.otherwise)
+        self.locals = outside
+        if end is not None:
+            self.rows[end] = (vm.JUMP, 0, len(self.rows), 0)
+
+    def _loop(self, loop: e.Loop) -> None:
+        """The test of the index, the body and the next index; the index is a local."""
+        unsigned, outside = TYPE_NUMBERS[ComponentType.uint32], dict(self.locals)
+        count = loop.count - 1 if self.bug == c.BODY_LOOP_ONE_SHORT else loop.count
+        self.rows.append((vm.NUMBER, unsigned, 0, 0))
+        index = self.locals[loop.index] = self._keep()
+        start = len(self.rows)
+        self.rows += [(vm.LOCAL, unsigned, index, 0), (vm.NUMBER, unsigned, count, 0), (vm.LESS, BOOL, 0, unsigned)]
+        decision = self._hole()
+        self._execute(loop.body)
+        self.rows += [(vm.LOCAL, unsigned, index, 0), (vm.NUMBER, unsigned, 1, 0), (vm.ADD, unsigned, 0, unsigned)]
+        self.rows += [(vm.KEEP, 0, index, 0), (vm.JUMP, 0, start, 0)]
+        self.rows[decision] = (vm.UNLESS, BOOL, len(self.rows), 0)
+        self.locals = outside
+
+    def _hole(self) -> int:
+        """A place for a jump, whose target is not known yet."""
+        self.rows.append((vm.JUMP, 0, 0, 0))
+        return len(self.rows) - 1
+
+    def _slot(self) -> int:
+        """A local that holds nothing yet."""
+        self.kept += 1
+        return self.kept - 1
 
     def _keep(self) -> int:
         """Keep the value on top of the stack; where it is."""
-        self.rows.append((vm.KEEP, 0, self.kept, 0))
-        self.kept += 1
-        return self.kept - 1
+        slot = self._slot()
+        self.rows.append((vm.KEEP, 0, slot, 0))
+        return slot
 
     def _call(self, call: e.Call) -> None:
         """A helper's body in the place of its call, whose arguments are kept."""

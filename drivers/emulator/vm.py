@@ -57,6 +57,8 @@ Floats = npt.NDArray[np.float64]
 PARAMETER, NUMBER, LOCAL, COORDINATE, MEMBER = range(5)
 # Pops into the a-th local.
 KEEP = 5
+# Go on at the a-th operation; UNLESS pops a condition, and goes there where it does not hold.
+JUMP, UNLESS = 34, 35
 # Replaces an index on top by the element of the a-th table there.
 ENTRY = 33
 # Replaces the top. For conversions b is the source's type, and a is 1 where they saturate; a lookup takes one of
@@ -346,8 +348,10 @@ def call(
     first = np.zeros(code.shape[0], np.int64)
     t = 0
     for n in range(result.shape[0]):
-        size = 0
-        for step in range(code.shape[0]):
+        size, following = 0, 0
+        while following < code.shape[0]:
+            step = following
+            following += 1
             operation, t, a, b = code[step, 0], code[step, 1], code[step, 2], code[step, 3]
             if operation == PARAMETER:
                 push(int(np.int64(parameters[a, n])), t, ints, floats, size, bug)
@@ -389,6 +393,17 @@ def call(
             elif operation == KEEP:
                 size -= 1
                 local_ints[a], local_floats[a] = ints[size], floats[size]
+            elif operation == JUMP:
+                following = a
+            elif operation == UNLESS:
+                size -= 1
+                holds = ints[size]
+                if n == 0:
+                    first[step] = holds
+                elif bug == c.BODY_BRANCH_UNIFORM:
+                    holds = first[step]
+                if not holds:
+                    following = a
             elif operation == CONVERT:
                 convert(ints, floats, size - 1, t, b, a != 0, settings, bug)
             elif operation == BITCAST:

@@ -16,7 +16,8 @@ from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.build.value_ranges import UNBOUNDED, Known, settled
 from cts.generators.parts.blocks import draw_fields, draw_memory, field_terms, reread
-from cts.generators.parts.expressions import Term, draw_body
+from cts.generators.parts.bodies import draw_body
+from cts.generators.parts.expressions import Term
 from cts.generators.parts.formats import FORMATTED, Format, formats_for
 from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.tables import Index, draw_tables

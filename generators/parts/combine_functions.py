@@ -105,6 +105,7 @@ _FLOATS = (
     Combining("max(abs(x), abs(y))", _magnitude, _draw_any, ("infinities", "greatest")),
     Combining("x if x > y else y", _one_of, _draw_any, ("infinities", "greatest")),
     Combining("min(max(x, y), 100)", _capped, _draw_any, ("infinities", "greatest")),
+    Combining("r = y\nif x > y:\n    r = x\nr", _one_of, _draw_any, ("infinities", "greatest")),
 )
 _UNSIGNED = (
     _ADD,
@@ -123,6 +124,7 @@ _UNSIGNED = (
             "~(~x & ~y)",
             "x ^ y ^ 90",
             "x if x < y else y",
+            "r = x\nif y < x:\n    r = y\nr",
         )
     ),
 )

@@ -8,7 +8,8 @@ from functools import partial
 
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel
-from cts.generators.parts.expressions import Term, draw_body
+from cts.generators.parts.bodies import draw_body
+from cts.generators.parts.expressions import Term
 from cts.model import AnyFunction, Helper, Parameter, with_helpers
 
 

@@ -9,7 +9,8 @@ from cts.generators.build.contents import Wanted
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.specials import draw_numbers
 from cts.generators.build.value_ranges import Known
-from cts.generators.parts.expressions import Term, draw_body
+from cts.generators.parts.bodies import draw_body
+from cts.generators.parts.expressions import Term
 from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.tables import Index, draw_tables
 from cts.model import ComponentType, Extra, MatrixPerElement, PerElement

@@ -25,7 +25,6 @@ from cts.model import (
     PerElement,
     SpecNumber,
     Store,
-    Table,
     VectorAtomicAdd,
     VectorExtract,
     VectorInsert,
@@ -49,6 +48,7 @@ from cts.reference.execution.program import Evaluation, Step, evaluate
 from cts.reference.execution.vector_memory import VectorMemory
 from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
+from cts.reference.matrices.tables import EntryRead
 from cts.reference.numeric.arrays import U8, U32, Mask
 from cts.reference.numeric.fast_math import FastMathOf
 from cts.reference.numeric.rounding import binding
@@ -78,7 +78,7 @@ class Recording:
 
     values: dict[tuple[int, str], Value] = field(default_factory=dict)
     read: dict[int, dict[str, Value]] = field(default_factory=dict)
-    tables: dict[int, list[tuple[Table, Value]]] = field(default_factory=dict)
+    tables: dict[int, list[EntryRead]] = field(default_factory=dict)
     most: int = 512
 
     def add(self, number: int, name: str, value: Value) -> None:

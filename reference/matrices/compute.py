@@ -30,7 +30,6 @@ from cts.model import (
     MatrixTranspose,
     MulAddOperand,
     PerElement,
-    Table,
     body_of,
     mul_add_types,
 )
@@ -39,7 +38,7 @@ from cts.reference.addressing.accesses import Shape
 from cts.reference.common.memory import Memory
 from cts.reference.matrices.products import multiplied_floats, multiplied_integers
 from cts.reference.matrices.reductions import Reduction, filled, reduced
-from cts.reference.matrices.tables import tables
+from cts.reference.matrices.tables import EntryRead, tables
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.expression import Arguments, call
 from cts.reference.numeric.floats import Floats
@@ -67,7 +66,7 @@ class Operation:
     floats: Floats
     first_group: int
     memories: Mapping[str, Memory]
-    read: list[tuple[Table, Value]] = field(default_factory=list)
+    read: list[EntryRead] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
 
     def full(self, name: str) -> Value:
@@ -242,7 +241,7 @@ def _called(
     function: PerElement | Component, names: Mapping[str, Value], operation: Operation, shape: MatrixShape
 ) -> Value:
     ieee = operation.floats.ieee
-    entry = tables(function, operation.memories, operation.watch, lambda value: passed(value, ieee), operation.read)
+    entry = tables(function, operation.memories, lambda value: passed(value, ieee), operation.read)
     body = body_of(function, operation.case.helpers)
     result = call(body, Arguments(names, entry=entry), operation.floats, operation.watch)
     shapes = (v.shape for v in (*names.values(), result))

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cts.model import BlockField, ComponentType, Decode, DecodeVector, Helpers, Table, block_offsets, body_of
+from cts.model import BlockField, ComponentType, Decode, DecodeVector, Helpers, block_offsets, body_of
 from cts.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Access, Blocks
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
-from cts.reference.matrices.tables import tables
+from cts.reference.matrices.tables import EntryRead, tables
 from cts.reference.numeric.arrays import I64
 from cts.reference.numeric.expression import Arguments, call, hull
 from cts.reference.numeric.floats import Floats
@@ -35,7 +35,7 @@ class Decoding:
     watch: Watch
     memories: Mapping[str, Memory]
     helpers: Helpers = ()
-    read: list[tuple[Table, Value]] = field(default_factory=list)
+    read: list[EntryRead] = field(default_factory=list)
 
 
 def decoded(decode: Decode, vector: DecodeVector | None, decoding: Decoding) -> Value:
@@ -116,7 +116,7 @@ def _called(
     start = np.where(access.status == Status.OK, access.byte, 0)
     fit = start + size <= decoding.memory.size
 
-    def read(name: str, index: I64 | None) -> Value:
+    def read(name: str, index: I64 | None, watch: Watch) -> Value:
         field: BlockField = fields[name]
         byte = start + offsets[name]
         if index is not None:
@@ -134,6 +134,6 @@ def _called(
         for d, coordinate in enumerate(values)
     }
     kept = decoding.read if isinstance(function, Decode) else []
-    entry = tables(function, decoding.memories, watch, lambda value: value, kept)
+    entry = tables(function, decoding.memories, lambda value: value, kept)
     body = body_of(function, decoding.helpers)
     return call(body, Arguments(names or {}, coordinates, read, entry), decoding.floats, watch)

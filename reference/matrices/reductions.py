@@ -65,7 +65,7 @@ def filled(results: Value, shape: MatrixShape, first_group: int) -> Value:
 def operation_of(function: Combine, helpers: Helpers = ()) -> str | None:
     """The associative operation that the body is, perhaps in a wider type; None: it must be tried."""
     body = body_of(function, helpers)
-    if body.assignments:
+    if body.statements:
         return None
     inner = _unwrapped(body.result)
     if isinstance(inner, ast.Binary) and inner.operation in _ANY_ORDER:

@@ -17,12 +17,12 @@ from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where, with_freedom
 
-#: Reads a block's field: its name, and the elements' indices where it is an array.
-ReadField = Callable[[str, I64 | None], Value]
+#: Reads a block's field: its name, and the elements' indices where it is an array; the watch is told of wrong ones.
+ReadField = Callable[[str, I64 | None, Watch], Value]
 
 
-#: Reads a table: its name, and the indices of elements.
-ReadEntry = Callable[[str, Value], Value]
+#: Reads a table: its name, and the indices of elements; the watch is told of wrong ones.
+ReadEntry = Callable[[str, Value, Watch], Value]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,7 @@ class Arguments:
 def call(body: ast.Body, arguments: Arguments, floats: Floats, watch: Watch) -> Value:
     """The function's result for every element of its arguments; what is undefined is reported to `watch`."""
     evaluation = _Evaluation(arguments, floats, watch)
-    for name, expression in body.assignments:
-        evaluation.names[name] = evaluation.evaluated(expression)
+    evaluation.execute(body.statements)
     return evaluation.evaluated(body.result)
 
 
@@ -49,6 +48,35 @@ class _Evaluation:
         self.arguments = arguments
         self.floats = floats
         self.watch = watch
+
+    def execute(self, statements: tuple[ast.Statement, ...]) -> None:
+        for statement in statements:
+            match statement:
+                case ast.Assignment(name=name, value=value):
+                    self.names[name] = self.evaluated(value)
+                case ast.Branch():
+                    self._branch(statement)
+                case ast.Loop(index=index, count=count, body=body):
+                    for n in range(count):
+                        self.names[index] = Value(ComponentType.uint32, np.array([n], np.uint32))
+                        self.execute(body)
+                case _:
+                    assert_never(statement)
+
+    def _branch(self, branch: ast.Branch) -> None:
+        """CM-034: both ways for all elements; what is undefined counts for those that may take the way."""
+        condition = self.evaluated(branch.condition)
+        holds, undecided = condition.bits != 0, condition.flags != 0
+        watch, before = self.watch, self.names
+        given = []
+        for statements, taken in ((branch.then, holds), (branch.otherwise, ~holds)):
+            self.watch, self.names = watch.within(taken | undecided), dict(before)
+            self.execute(statements)
+            given.append(self.names)
+        self.watch, self.names = watch, before
+        then, otherwise = given
+        for name, _ in branch.joined:
+            self.names[name] = chosen(condition, then[name], otherwise[name], self.floats.ieee)
 
     def evaluated(self, e: ast.Expression) -> Value:
         match e:
@@ -114,14 +142,14 @@ class _Evaluation:
         read = self.arguments.read
         assert read is not None, "only a decode function has a block"
         if index is None:
-            return read(name, None)
-        value = read(name, index_of(index))
+            return read(name, None, self.watch)
+        value = read(name, index_of(index), self.watch)
         return where(index.flags != 0, anything(_component(e), value.shape, index.reasons), value)
 
     def _entry(self, table: str, index: Value) -> Value:
         entry = self.arguments.entry
         assert entry is not None, "only a function with tables reads them"
-        return entry(table, index)
+        return entry(table, index, self.watch)
 
     def _lookup(self, e: ast.Lookup, index: Value) -> Value:
         check_index(index, len(e.bits), "the table", self.watch)

@@ -19,11 +19,18 @@ class Undefined:
 
 @dataclass
 class Watch:
-    """Collects what is undefined in one instruction."""
+    """Collects what is undefined in one instruction, for the elements that it is `executed` for; None: for all."""
 
     found: list[Undefined] = field(default_factory=list)
+    executed: Mask | None = None
+
+    def within(self, condition: Mask) -> Watch:
+        """Collects into the same list what is undefined where a condition holds as well."""
+        return Watch(self.found, condition if self.executed is None else self.executed & condition)
 
     def report(self, rule: str, elements: Mask, what: str, remedy: str) -> None:
         """Note that the elements of a mask break a rule; none of them: nothing to note."""
+        if self.executed is not None:
+            elements = elements & self.executed
         if elements.any():
             self.found.append(Undefined(rule, what, remedy, elements))

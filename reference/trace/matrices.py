@@ -187,8 +187,10 @@ def _call(
 def _tables(history: History, number: int, element: Element) -> Iterator[TraceStep]:
     """What the function read from its tables for an element, each place once (CM-032)."""
     seen = set()
-    for table, indices in history.recording.tables.get(number, ()):
-        index = int(element_of(indices, element).bits.item())
+    for read in history.recording.tables.get(number, ()):
+        if not at_element(read.executed, element):
+            continue
+        table, index = read.table, int(element_of(read.index, element).bits.item())
         if (table.name, index) in seen:
             continue
         seen.add((table.name, index))

@@ -285,9 +285,22 @@ def decoded(case: Case, decode: str, decode_vector: str | None) -> Iterator[Trac
 def operations(function: AnyFunction, helpers: Helpers) -> Iterator[TraceStep]:
     """The rules of what a callback's body does, and the bodies that it calls, each once."""
     steps: list[TraceStep] = []
-    for expression in ast.expressions_of(body_of(function, helpers)):
-        steps += (step for step in _rules(expression) if step not in steps)
+    body = body_of(function, helpers)
+    expressions = list(ast.expressions_of(body))
+    bodies = [body, *(e.body for e in expressions if isinstance(e, ast.Call))]
+    flow = (step for b in bodies for statement in ast.statements_of(b.statements) for step in _flow(statement))
+    for step in (*flow, *(step for expression in expressions for step in _rules(expression))):
+        if step not in steps:
+            steps.append(step)
     yield from steps
+
+
+def _flow(statement: ast.Statement) -> Iterator[TraceStep]:
+    match statement:
+        case ast.Branch():
+            yield TraceStep(StepKind.BODY_BRANCH, "CM-034")
+        case ast.Loop(count=count):
+            yield TraceStep(StepKind.BODY_LOOP, "CM-034", numbers={"count": count})
 
 
 def _rules(e: ast.Expression) -> Iterator[TraceStep]:

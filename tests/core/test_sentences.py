@@ -63,6 +63,7 @@ CASES = [
     "matrix_programs.kernel.row_maximum",
     "matrix_programs.loop.swap_twice",
     "per_element.body.table",
+    "per_element.flow.branch_in_a_loop",
     "per_element.helpers.called_twice",
     "per_element.tables.bias_by_row",
     "reductions.add.both_of_20x12",

@@ -33,11 +33,12 @@ TOPICS = {
     },
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},
     "per_element": {
-        "applied_twice", "body", "coordinates", "extras", "helpers", "scalar_per_workgroup", "source_is_kept", "tables",
+        "applied_twice", "body", "coordinates", "extras", "flow", "helpers", "scalar_per_workgroup", "source_is_kept",
+        "tables",
     },
     "block_loads": {
-        "address", "clamp", "coordinates", "fields", "format", "helpers", "program", "tables", "types", "vector",
-        "view",
+        "address", "clamp", "coordinates", "fields", "flow", "format", "helpers", "program", "tables", "types",
+        "vector", "view",
     },
     "matrix_programs": {"condition", "kernel", "liveness", "loop", "return", "scopes", "switch"},
 }  # fmt: skip

@@ -15,7 +15,7 @@ from cts.driver import Job, Status
 from cts.judging.compare import compare
 from cts.judging.judge import job
 from cts.model import Case, body_of, load_case
-from cts.model.expression import Expression
+from cts.model.expression import Expression, expressions_of, statements_of
 from cts.plugins import registry
 from cts.running import corpus
 
@@ -47,8 +47,10 @@ def _said(case: Case) -> Iterator[object]:
     for function in case.functions.values():
         yield type(function)
         body = body_of(function, case.helpers)
-        for expression in (body.result, *(e for _, e in body.assignments)):
-            yield from _operations(expression)
+        yield from map(type, statements_of(body.statements))
+        for node in expressions_of(body):
+            kinds = [a.type for name in ("a", "b", "index") if isinstance(a := getattr(node, name, None), Expression)]
+            yield type(node), node.type, getattr(node, "operation", ""), *kinds
     for instruction in case.program:
         for field, value in msgspec.to_builtins(instruction).items():
             if field not in instruction.refers:
@@ -66,15 +68,6 @@ def _words(field: str, value: Any) -> Iterator[object]:
             yield from _words(field, inner)
     elif isinstance(value, bool) or (isinstance(value, str) and field not in _NAMES):
         yield value
-
-
-def _operations(node: Expression) -> Iterator[object]:
-    kinds = [a.type for name in ("a", "b", "index") if isinstance(a := getattr(node, name, None), Expression)]
-    yield type(node), node.type, getattr(node, "operation", ""), *kinds
-    for name in ("a", "b", "condition", "index"):
-        inner = getattr(node, name, None)
-        if isinstance(inner, Expression):
-            yield from _operations(inner)
 
 
 def wrong(case: Case, words: npt.NDArray[np.uint32]) -> str:

@@ -11,12 +11,30 @@ import numpy.typing as npt
 
 from cts import model as m
 from cts.generators.parts.formats import FORMATS
-from cts.model.expression import Binary, Body, Call, Coordinate, Indexed, Lookup, Name, Number, Unary, expressions_of
+from cts.model.expression import (
+    Assignment,
+    Binary,
+    Body,
+    Branch,
+    Call,
+    Coordinate,
+    Indexed,
+    Lookup,
+    Loop,
+    Name,
+    Number,
+    Unary,
+    expressions_of,
+    statements_of,
+)
 from cts.model.operand import base_of, factors_of
 from cts.oracle.expectation import Expectation
 from tests.generators.flow_situations import fast_math_situations, flow_situations
 
 Values = npt.NDArray[Any]
+
+#: The result of a body of which only the statements matter.
+ZERO = Number(m.ComponentType.uint32, 0)
 
 
 def area_situations(case: m.Case, expectation: Expectation) -> set[str]:
@@ -213,6 +231,7 @@ class _Reader:
                     relation = "same" if new == old else "smaller" if new < old else "larger"
                     yield f"reduction by {mode.value}, extent {relation}"
                     yield "combined extent " + ("a power of two" if old & (old - 1) == 0 else "no power of two")
+        yield from self._flow("combine", self.case.functions[i.combine])
         value = self.numbers(i.matrix)
         if (value > 0).all() or (value < 0).all():
             yield "all combined are " + ("positive" if (value > 0).all() else "negative")
@@ -241,6 +260,7 @@ class _Reader:
             yield "extra scalar, then extra matrix, used"
         yield from self._tables("function", function)
         yield from self._helpers("function", function)
+        yield from self._flow("function", function)
         indices = [n.index for n in _nodes(m.body_of(function, self.case.helpers)) if isinstance(n, Indexed)]
         both = [{n.name for n in _nodes(Body((), i)) if isinstance(n, Name)} for i in indices]
         if {"row", "col"} in both:
@@ -256,6 +276,25 @@ class _Reader:
             yield f"{kind} reads a table"
             yield f"{kind} reads a table of {table.type.value}"
             yield f"{kind} reads a table in {buffer.storage.value}"
+
+    def _flow(self, kind: str, function: m.AnyFunction) -> Iterator[str]:
+        """The ways through a function, and through those that it calls."""
+        body = m.body_of(function, self.case.helpers)
+        for statement in statements_of(body.statements):
+            match statement:
+                case Branch(otherwise=otherwise):
+                    yield f"{kind} branches"
+                    yield f"{kind} branches, {'with' if otherwise else 'without'} else"
+                case Loop():
+                    yield f"{kind} loops"
+                    if any(isinstance(inner, Branch) for inner in statement.body):
+                        yield f"{kind} branches in a loop"
+                    index = Name(m.ComponentType.uint32, statement.index)
+                    if index in _nodes(Body(statement.body, ZERO)):
+                        yield f"{kind} uses the index of a loop"
+        called = (n.body for n in _nodes(body) if isinstance(n, Call))
+        if any(not isinstance(statement, Assignment) for b in called for statement in b.statements):
+            yield "a helper branches or loops"
 
     def _helpers(self, kind: str, function: m.AnyFunction) -> Iterator[str]:
         """What a function calls."""
@@ -304,6 +343,7 @@ class _Reader:
         yield f"decoded from {self.case.buffers[i.buffer].storage.value}"
         yield from self._tables("decode", self.case.functions[i.decode])
         yield from self._helpers("decode", self.case.functions[i.decode])
+        yield from self._flow("decode", self.case.functions[i.decode])
         if base_of(i.offset):
             yield "decoded load with base offset"
         if i.view is not None:

@@ -8,24 +8,27 @@ from pathlib import Path
 import pytest
 
 from cts.model import ComponentType
+from cts.model.body_parser import MAX_DEPTH, parse
 from cts.model.expression import (
     BINARY,
     UNARY,
+    Assignment,
     Binary,
     Bitcast,
     Body,
+    Branch,
     Convert,
     Coordinate,
     Environment,
     ExpressionError,
     Lookup,
+    Loop,
     Member,
     Name,
     Number,
     Select,
     Unary,
 )
-from cts.model.expression_parser import MAX_DEPTH, parse
 
 F16, F32, F8 = ComponentType.float16, ComponentType.float32, ComponentType.float8_e4m3fn
 I8, I32, U8, U32 = ComponentType.int8, ComponentType.int32, ComponentType.uint8, ComponentType.uint32
@@ -37,7 +40,7 @@ X, Y, I_, U = Name(F32, "x"), Name(F32, "y"), Name(I32, "i"), Name(U32, "u")
 
 def result(text: str, returns: ComponentType = F32) -> object:
     body = parse(text, ENVIRONMENT, returns)
-    assert body.assignments == ()
+    assert body.statements == ()
     return body.result
 
 
@@ -124,19 +127,63 @@ def test_numbers_take_the_type_of_what_they_meet() -> None:
 def test_assignments_come_in_order_and_have_types() -> None:
     body = parse("a = u >> 1\nb = a & 1\nfloat32(b)", ENVIRONMENT, F32)
     a = Binary(U32, "shr", U, one(U32))
-    assert body == Body((("a", a), ("b", Binary(U32, "and", Name(U32, "a"), one(U32)))), Convert(F32, Name(U32, "b")))
+    b = Binary(U32, "and", Name(U32, "a"), one(U32))
+    assert body == Body((Assignment("a", a), Assignment("b", b)), Convert(F32, Name(U32, "b")))
     assert parse("c = x < y\nx if c else y", ENVIRONMENT, F32).result == Select(F32, Name("bool", "c"), X, Y)
+
+
+def test_a_branch_joins_names_from_outside_and_those_that_both_ways_make() -> None:
+    text = "a = x\nif x < y:\n  a = y\n  b = u\n  c = u\nelse:\n  b = u >> 1\n  d = u\na * float32(b)"
+    condition = Binary("bool", "lt", X, Y)
+    then = (Assignment("a", Y), Assignment("b", U), Assignment("c", U))
+    otherwise = (Assignment("b", Binary(U32, "shr", U, one(U32))), Assignment("d", U))
+    branch = Branch(condition, then, otherwise, (("a", F32), ("b", U32)))
+    assert parse(text, ENVIRONMENT, F32).statements == (Assignment("a", X), branch)
+
+
+def test_a_loop_carries_what_it_assigns_from_outside_also_in_loops_and_branches_inside() -> None:
+    text = "a = x\nb = y\nfor n in range(3):\n  t = y\n  if n < u:\n    for k in range(2):\n      a += t\na"
+    add = Binary(F32, "add", Name(F32, "a"), Name(F32, "t"))
+    inner = Loop("k", 2, (Assignment("a", add),), (("a", F32),))
+    branch = Branch(Binary("bool", "lt", Name(U32, "n"), U), (inner,), (), (("a", F32),))
+    loop = Loop("n", 3, (Assignment("t", Y), branch), (("a", F32),))
+    assert parse(text, ENVIRONMENT, F32).statements[2] == loop
 
 
 @pytest.mark.parametrize(
     ("text", "what", "remedy"),
     [
-        ("x +", "not an expression", "assignments, one a line"),
+        ("x +", "not an expression", "statements, one a line"),
         ("", "no result", "on a line of its own"),
         ("a = x", "no result", "on a line of its own"),
-        ("import os\nx", "is not an assignment", "name = expression"),
-        ("a, b = x, y\nx", "is not an assignment", "name = expression"),
-        ("x += y\nx", "is not an assignment", "name = expression"),
+        ("import os\nx", "`import os` is no statement", "`name = expression`, `if a < b:` or `for i in range(4):`"),
+        ("a, b = x, y\nx", "is no statement", "name = expression"),
+        ("x += y\nx", "'x' already has a meaning", "a fresh name"),
+        ("z += y\nx", "'z' is not defined", "one of e, h, i, u, x, y"),
+        ("a = x\na += y\na", "'a' already has a meaning", "only branches and loops assign to names again"),
+        ("a = x\na = y\na", "'a' already has a meaning", "only branches and loops assign to names again"),
+        ("if x < y:\n  x = y\nx", "'x' already has a meaning", "a fresh name"),
+        ("if x:\n  a = y\nx", "`x` is of type float32", "a comparison"),
+        ("if x < y:\n  a = y\na", "'a' is not defined", "one of e, h, i, u, x, y"),
+        (
+            "if x < y:\n  a = y\nelse:\n  a = u\nx",
+            "makes 'a' of type float32, its `else:` of type uint32",
+            "one type in both",
+        ),
+        (
+            "a = x\nif x < y:\n  a = u\nx",
+            "'a' is of type float32, what is assigned to it here is uint32",
+            "of type float32",
+        ),
+        ("if x < y:\n  pass\nx", "`pass` is no statement", "name = expression"),
+        ("while x < y:\n  a = y\nx", "`while x < y:` is no statement", "for i in range(4):"),
+        ("for u in range(4):\n  a = y\nx", "'u' already has a meaning", "a fresh name"),
+        ("for n in range(4):\n  n = u\nx", "'n' already has a meaning", "a fresh name"),
+        ("for n in range(4):\n  a = y\nfloat32(n)", "'n' is not defined", "one of e, h, i, u, x, y"),
+        ("for n in range(4):\n  a = y\na", "'a' is not defined", "one of e, h, i, u, x, y"),
+        ("for n in range(0):\n  a = y\nx", "`for n in range(0):` is executed 0 times", "1 to 64"),
+        ("for n in range(u):\n  a = y\nx", "`for n in range(u):` is no statement", "for i in range(4):"),
+        ("for n in range(9):\n  for k in range(8):\n    a = y\nx", "is executed 72 times", "1 to 64"),
         ("x = y\nx", "'x' already has a meaning", "a fresh name"),
         ("min = y\nx", "'min' already has a meaning", "a fresh name"),
         ("float32 = y\nx", "'float32' already has a meaning", "a fresh name"),

@@ -22,10 +22,21 @@ class Call:
     entry: Callable[[str, int], Number] | None = None
 
     def result(self, body: ast.Body) -> Number:
-        for name, expression in body.assignments:
-            self.names[name] = self.of(expression)
+        self.execute(body.statements)
         result: Number = self.of(body.result)
         return result
+
+    def execute(self, statements: tuple[ast.Statement, ...]) -> None:
+        for statement in statements:
+            match statement:
+                case ast.Assignment(name=name, value=value):
+                    self.names[name] = self.of(value)
+                case ast.Branch(condition=condition, then=then, otherwise=otherwise):
+                    self.execute(then if self.of(condition) else otherwise)
+                case ast.Loop(index=index, count=count, body=body):
+                    for n in range(count):
+                        self.names[index] = n
+                        self.execute(body)
 
     def of(self, e: ast.Expression) -> Any:
         choices = self.choices

@@ -9,19 +9,23 @@ from cts.export.glsl.names import Names
 from cts.export.glsl.shader import Shader
 from cts.model import ComponentType
 from cts.model.expression import (
+    Assignment,
     Binary,
     Bitcast,
     Body,
+    Branch,
     Call,
     Convert,
     Coordinate,
     Expression,
     Indexed,
     Lookup,
+    Loop,
     Member,
     Name,
     Number,
     Select,
+    Statement,
     Unary,
     ValueType,
 )
@@ -57,15 +61,50 @@ class Evaluation:
         self.arrays = arrays or {}
         self.function = function
         self.lines: list[str] = []
+        #: Names that are variables where the text has come to.
+        self.made: set[str] = set()
 
     def run(self, body: Body) -> str:
         """The text of a body's result."""
-        for name, expression in body.assignments:
-            value, type_ = self.value(expression), expression.type
-            precise = "precise " if self.shader.strict and _is_float(type_) else ""
-            self.identifiers[name] = self.names.fresh(name)
-            self.lines.append(f"{precise}{self.type(type_)} {self.identifiers[name]} = {value};")
+        self._execute(body.statements)
         return self.value(body.result)
+
+    def _execute(self, statements: tuple[Statement, ...]) -> None:
+        for statement in statements:
+            match statement:
+                case Assignment(name=name, value=expression):
+                    value = self.value(expression)
+                    target = self.identifiers[name] if name in self.made else self._declared(name, expression.type)
+                    self.lines.append(f"{target} = {value};")
+                case Branch():
+                    self._branch(statement)
+                case Loop(index=index, count=count, body=body):
+                    i = self.identifiers[index] = self.names.fresh(index)
+                    self._block(f"for (uint {i} = 0; {i} < {count}; ++{i})", body)
+
+    def _declared(self, name: str, type_: ValueType) -> str:
+        """The declaration of a variable, with a fresh identifier."""
+        precise = "precise " if self.shader.strict and _is_float(type_) else ""
+        self.identifiers[name] = self.names.fresh(name)
+        self.made.add(name)
+        return f"{precise}{self.type(type_)} {self.identifiers[name]}"
+
+    def _branch(self, branch: Branch) -> None:
+        condition = self.value(branch.condition)
+        for name, type_ in branch.joined:
+            if name not in self.made:
+                self.lines.append(f"{self._declared(name, type_)};")
+        self._block(f"if ({condition})", branch.then)
+        if branch.otherwise:
+            self._block("else", branch.otherwise)
+
+    def _block(self, head: str, statements: tuple[Statement, ...]) -> None:
+        """Statements in braces; the names that they make end there."""
+        outside, before = self.lines, set(self.made)
+        self.lines = []
+        self._execute(statements)
+        outside += [f"{head} {{", *(f"    {line}" for line in self.lines), "}"]
+        self.lines, self.made = outside, before
 
     def type(self, type_: ValueType) -> str:
         return self.shader.component(type_) if isinstance(type_, ComponentType) else "bool"

@@ -352,6 +352,8 @@ _STEPS: dict[StepKind, tuple[_Part, _Part]] = {
     _K.BODY_OPERATION: ("in the body: {operation} of {component}", ""),
     _K.BODY_CONVERSION: ("in the body: {source} to {target}", ""),
     _K.BODY_CALL: ("in the body: {function!r} is called", ""),
+    _K.BODY_BRANCH: ("in the body: a branch for the element", ""),
+    _K.BODY_LOOP: ("in the body: a loop of {count} iterations", ""),
     _K.BODY_LOOKUP: ("in the body: an element of {constants} constants", ""),
     _K.BODY_FIELD: ("in the body: field {field!r} of the block", ""),
     _K.TABLE_ELEMENT: ("{table}[{index}]: byte {byte} of {buffer!r}", "{result}"),

@@ -1,4 +1,4 @@
-"""A callback with an operand in place of an operation, 0 or 1 of a number, an extra parameter or a table less."""
+"""A callback with an operand in place of an operation, 0 or 1 of a number, one way of a branch, or one thing less."""
 
 from __future__ import annotations
 
@@ -54,12 +54,66 @@ def _simpler(body: str) -> Iterator[str]:
             changed = copy.deepcopy(tree)
             target = [m for m in ast.walk(changed) if isinstance(m, ast.expr)][n]
             yield _written(_Replaced(target, replacement).visit(changed))
-    for n, line in enumerate(tree.body[:-1]):
-        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
-            without = ast.Module(tree.body[:n] + tree.body[n + 1 :], [])
-            yield _written(without)
-            inlined = _Inlined(line.targets[0].id, line.value).visit(copy.deepcopy(without))
-            yield _written(inlined)
+    for n, block in enumerate(_blocks(tree)):
+        for k, line in enumerate(block):
+            for instead in _simpler_statements(line):
+                changed = copy.deepcopy(tree)
+                inside = list(_blocks(changed))[n]
+                inside[k : k + 1] = copy.deepcopy(instead)
+                for inline in (False, True):
+                    yield _written(_once_assigned(copy.deepcopy(changed), line if inline else None))
+
+
+def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    """The statements of every level, outer ones first."""
+    waiting = [tree.body]
+    while waiting:
+        block = waiting.pop(0)
+        yield block
+        for line in block:
+            waiting += [inner for field in ("body", "orelse") if (inner := getattr(line, field, None))]
+
+
+def _simpler_statements(line: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """What a statement may become: nothing, one of the ways that it has, or its first iteration."""
+    match line:
+        case ast.Assign() | ast.AugAssign():
+            yield []
+        case ast.If(body=then, orelse=otherwise):
+            yield []
+            yield then
+            yield otherwise
+            if otherwise:
+                yield [ast.If(line.test, then, [])]
+        case ast.For(target=ast.Name(id=index), body=body):
+            yield []
+            first = ast.parse("uint32(0)", mode="eval").body
+            yield [_Inlined(index, first).visit(copy.deepcopy(inner)) for inner in body]
+
+
+def _once_assigned(tree: ast.Module, inlined: ast.stmt | None) -> ast.Module:
+    """Where a level assigns to a name twice, the first value in the place of the name until the second.
+
+    `inlined` is an assignment that has been removed: its value takes the place of its name.
+    """
+    match inlined:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            tree = _Inlined(name, value).visit(tree)
+    for block in _blocks(tree):
+        values: dict[str, tuple[ast.stmt, ast.expr]] = {}
+        for line in list(block):
+            match line:
+                case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value) if name in values:
+                    line = block[block.index(line)] = ast.Assign([target], ast.BinOp(ast.Name(name), op, value))
+            match line:
+                case ast.Assign(targets=[ast.Name(id=name)]):
+                    if name in values:
+                        first, value = values[name]
+                        start, end = block.index(first), block.index(line)
+                        rest = block[start + 1 : end + 1]
+                        block[start : end + 1] = [_Inlined(name, value).visit(s) for s in rest]
+                    values[name] = line, line.value
+    return tree
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:
@@ -99,7 +153,8 @@ class _Inlined(ast.NodeTransformer):
         self.value = value
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.value) if node.id == self.name else node
+        is_read = not isinstance(node.ctx, ast.Store)
+        return copy.deepcopy(self.value) if node.id == self.name and is_read else node
 
 
 def _written(tree: ast.AST) -> str:

@@ -67,7 +67,9 @@ def matrix_per_element(instruction: MatrixPerElement, lowering: Lowering) -> Non
 def callback(lowering: Lowering, name: str) -> Id:
     """The OpFunction of a callback, written where it is first asked for."""
     if name not in lowering.callbacks:
+        around = lowering.block
         lowering.callbacks[name] = _write(lowering, name, lowering.functions[name])
+        lowering.block = around
     return lowering.callbacks[name]
 
 
@@ -103,7 +105,7 @@ def _begin(
     ids = [op("OpFunctionParameter", t) for t in types]
     for i, parameter in zip(ids, parameters, strict=True):
         lowering.module.name(i, parameter)
-    op("OpLabel")
+    lowering.label()
     return written, ids
 
 

@@ -7,19 +7,23 @@ from functools import singledispatchmethod
 
 from cts.model import ComponentType
 from cts.model.expression import (
+    Assignment,
     Binary,
     Bitcast,
     Body,
+    Branch,
     Call,
     Convert,
     Coordinate,
     Expression,
     Indexed,
     Lookup,
+    Loop,
     Member,
     Name,
     Number,
     Select,
+    Statement,
     Unary,
     ValueType,
 )
@@ -95,9 +99,72 @@ class Evaluation:
 
     def run(self, body: Body) -> Id:
         """The result of a body."""
-        for name, expression in body.assignments:
-            self.names[name] = self.lowering.module.name(self.value(expression), name)
+        self.execute(body.statements)
         return self.value(body.result)
+
+    def execute(self, statements: tuple[Statement, ...]) -> None:
+        """Statements, whose values are known by `names` from then on."""
+        for statement in statements:
+            match statement:
+                case Assignment(name=name, value=value):
+                    self.names[name] = self.lowering.module.name(self.value(value), name)
+                case Branch():
+                    self._branch(statement)
+                case Loop():
+                    self._loop(statement)
+
+    def _branch(self, branch: Branch) -> None:
+        """A selection, with OpPhi of what either way has assigned (CM-034)."""
+        op, fresh, label = self.lowering.module.op, self.lowering.module.id, self.lowering.label
+        condition = self.value(branch.condition)
+        before, outside = self.lowering.block, dict(self.names)
+        first, merge = fresh(), fresh()
+        second = fresh() if branch.otherwise else merge
+        op("OpSelectionMerge", merge, "None")
+        op("OpBranchConditional", condition, first, second)
+        label(first)
+        self.execute(branch.then)
+        then, end_of_then = self.names, self.lowering.block
+        op("OpBranch", merge)
+        self.names, end_of_otherwise = dict(outside), before
+        if branch.otherwise:
+            label(second)
+            self.execute(branch.otherwise)
+            end_of_otherwise = self.lowering.block
+            op("OpBranch", merge)
+        label(merge)
+        otherwise, self.names = self.names, outside
+        for name, type_ in branch.joined:
+            edges = (then[name], end_of_then, otherwise[name], end_of_otherwise)
+            self.names[name] = self.lowering.module.name(op("OpPhi", self.type(type_), *edges), name)
+
+    def _loop(self, loop: Loop) -> None:
+        """A loop, with OpPhi of the index and of what its iterations assign (CM-034)."""
+        module, label = self.lowering.module, self.lowering.label
+        op, uint = module.op, self.lowering.uint
+        header, body, continues, merge, following = (module.id() for _ in range(5))
+        before, outside = self.lowering.block, dict(self.names)
+        assigned = {name: module.id() for name, _ in loop.carried}
+        op("OpBranch", header)
+        label(header)
+        index = op("OpPhi", uint, self.lowering.constant(0), before, following, continues)
+        self.names[loop.index] = module.name(index, loop.index)
+        for name, type_ in loop.carried:
+            phi = op("OpPhi", self.type(type_), outside[name], before, assigned[name], continues)
+            self.names[name] = outside[name] = module.name(phi, name)
+        below = op("OpULessThan", op("OpTypeBool"), index, self.lowering.constant(loop.count))
+        op("OpLoopMerge", merge, continues, "None")
+        op("OpBranchConditional", below, body, merge)
+        label(body)
+        self.execute(loop.body)
+        op("OpBranch", continues)
+        label(continues)
+        for name, type_ in loop.carried:
+            op("OpCopyObject", self.type(type_), self.names[name], result=assigned[name])
+        op("OpIAdd", uint, index, self.lowering.constant(1), result=following)
+        op("OpBranch", header)
+        label(merge)
+        self.names = outside
 
     def type(self, type_: ValueType) -> Id:
         if isinstance(type_, ComponentType):

@@ -21,3 +21,10 @@ HELPER_ARGUMENTS_REVERSED = called(
 HELPER_FIRST_OF_A_TYPE = called(
     "helper-first-of-a-type", "of several helpers with the same types every call goes to the first one"
 )
+
+# Flow inside functions (callbacks.py, vm.py)
+BODY_BRANCH_UNIFORM = called(
+    "body-branch-uniform", "every element takes the branch of a body that the first element takes"
+)
+BODY_BRANCH_FALLS_THROUGH = called("body-branch-falls-through", "an `if` in a body goes on into its `else`")
+BODY_LOOP_ONE_SHORT = called("body-loop-one-short", "loops in bodies end one iteration early")

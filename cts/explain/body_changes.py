@@ -1,0 +1,123 @@
+"""What a driver may take a callback for: other parameters, other tables, another way through its body."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec import structs
+
+from cts.explain.change import Change
+from cts.model import AnyFunction, Case, Decode, DecodeVector, PerElement, tables_of
+
+_CALLED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
+    ("row and col had changed places", ("CM-031", "CM-030"), {"row": "col", "col": "row"}),
+    ("row were 0", ("CM-031",), {"row": "0"}),
+    ("col were 0", ("CM-031",), {"col": "0"}),
+)
+_DECODED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
+    (
+        "the block's coordinates and those in it had changed places",
+        ("DV-011", "TA-035"),
+        {"blockCoord": "coordInBlock", "coordInBlock": "blockCoord"},
+    ),
+)
+
+
+def of_bodies(case: Case, index: int) -> Iterator[Change]:
+    """What program[index] calls, with parameters that have changed places, other tables, or another way taken."""
+    i: Any = case.program[index]
+    names = {getattr(i, f, None) for f in ("function", "decode", "decode_vector", "combine")}
+    functions = {n: f for n, f in case.functions.items() if n in names}
+    for what, facts, pairs in _CALLED if hasattr(i, "function") else _DECODED:
+        bodies = {n: _replaced(f.body, pairs) for n, f in functions.items()}
+        if any(bodies[n] != f.body for n, f in functions.items()):
+            changed = {n: structs.replace(f, body=bodies[n]) for n, f in functions.items()}
+            yield Change(what, facts, structs.replace(case, functions={**case.functions, **changed}))
+    if any(tables_of(f) for f in functions.values()):
+        for what, others in _table_bodies(functions):
+            if others != functions:
+                yield Change(what, ("CM-032",), structs.replace(case, functions={**case.functions, **others}))
+    for what, way in _WAYS:
+        others = {n: structs.replace(f, body=_on(way, f.body)) for n, f in case.functions.items()}
+        if others != case.functions:
+            yield Change(what, ("CM-034",), structs.replace(case, functions=others))
+
+
+def _held(node: ast.stmt) -> ast.stmt:
+    if isinstance(node, ast.If):
+        node.test = ast.parse("uint32(0) == 0", mode="eval").body
+    return node
+
+
+def _failed(node: ast.stmt) -> ast.stmt:
+    if isinstance(node, ast.If):
+        node.test = ast.parse("uint32(0) != 0", mode="eval").body
+    return node
+
+
+def _fallen_through(node: ast.stmt) -> ast.stmt:
+    if isinstance(node, ast.If):
+        node.body = [*node.body, *node.orelse]
+    return node
+
+
+def _one_less(node: ast.stmt) -> ast.stmt:
+    match node:
+        case ast.For(iter=ast.Call(args=[ast.Constant(value=int() as count)])):
+            node.iter = ast.parse(f"range({count - 1})", mode="eval").body
+    return node
+
+
+#: Other ways through bodies (CM-034), and what they make of a statement.
+_WAYS: tuple[tuple[str, Callable[[ast.stmt], ast.stmt]], ...] = (
+    ("every `if` in the body held", _held),
+    ("no `if` in the body held", _failed),
+    ("an `if` in the body went on into its `else`", _fallen_through),
+    ("loops in the body ended one iteration early", _one_less),
+)
+
+
+def _on(way: Callable[[ast.stmt], ast.stmt], body: str) -> str:
+    """The body with its statements changed."""
+    if not re.search(r"^\s*(if|for) ", body, re.MULTILINE):
+        return body
+    tree = ast.parse(body)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            way(node)
+    return ast.unparse(tree)
+
+
+def _table_bodies(functions: dict[str, AnyFunction]) -> Iterator[tuple[str, dict[str, AnyFunction]]]:
+    """What was read from tables: their first elements, elements of rows for columns, other tables (CM-032)."""
+    indices: tuple[tuple[str, Callable[[str], str]], ...] = (
+        ("tables were read at index 0", lambda index: "0"),
+        ("row and col had changed places in indices of tables", lambda i: _replaced(i, {"row": "col", "col": "row"})),
+    )
+    for what, change in indices:
+        yield what, {n: structs.replace(f, body=_indexed(f, change)) for n, f in functions.items()}
+    first = {
+        n: structs.replace(f, tables=tuple(structs.replace(t, buffer=f.tables[0].buffer) for t in f.tables))
+        for n, f in functions.items()
+        if isinstance(f, (Decode, DecodeVector, PerElement))
+        and len(f.tables) > 1
+        and len({t.type for t in f.tables}) == 1
+    }
+    yield "every table was the first one", {**functions, **first}
+
+
+def _indexed(function: AnyFunction, change: Callable[[str], str]) -> str:
+    """The function's body with other indices of its tables."""
+    names = {table.name for table in tables_of(function)}
+    tree = ast.parse(function.body)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in names:
+            node.slice = ast.parse(change(ast.unparse(node.slice)), mode="eval").body
+    return ast.unparse(tree) if names else function.body
+
+
+def _replaced(body: str, names: dict[str, str]) -> str:
+    return re.sub(rf"\b({'|'.join(names)})\b", lambda m: names[m.group()], body)
