@@ -15,7 +15,7 @@ from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix, draw_f
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.build.value_ranges import Known, anything
-from cts.generators.parts.combine_functions import combinings
+from cts.generators.parts.combine_functions import combinable
 from cts.generators.parts.computations import ARITHMETIC, draw_arithmetic, draw_components, draw_times_scalar
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
@@ -128,10 +128,7 @@ def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     """A reduction; where its result has the matrix' type, perhaps the difference of both, as in a softmax."""
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
     count = combined_count(mode, matrix.rows, matrix.cols)
-    fitting = [c for c in combinings(matrix.component) if c.fits(matrix.component, matrix.known, count)]
-    if kernel.ieee and matrix.component.is_float:
-        # What was loaded, or computed from it, may have zeros of both signs.
-        fitting = [c for c in fitting if not c.picks]
+    fitting = combinable(matrix.component, matrix.known, count, ieee=kernel.ieee)
     if not fitting:
         return matrix
     reduced = draw_reduction(choices, kernel, matrix, mode, choices.pick(fitting))

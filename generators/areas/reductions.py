@@ -12,7 +12,7 @@ from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
-from cts.generators.parts.combine_functions import combinings, draw_combining, draw_special_terms
+from cts.generators.parts.combine_functions import combinable, combinings, draw_combining, draw_special_terms
 from cts.generators.parts.reductions import combined_count, draw_mode, draw_reduction
 from cts.model import Case, Use
 
@@ -61,7 +61,7 @@ def _draw_second(choices: Choices, kernel: Kernel, source: Matrix, first: Matrix
     matrix = first if choices.chance(5) else source
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
     count = combined_count(mode, matrix.rows, matrix.cols)
-    fitting = [c for c in combinings(matrix.component) if c.fits(matrix.component, matrix.known, count)]
+    fitting = combinable(matrix.component, matrix.known, count, ieee=kernel.ieee)
     if fitting:
         combining = draw_combining(choices, fitting)
         kernel.store(choices, draw_reduction(choices, kernel, matrix, mode, combining))

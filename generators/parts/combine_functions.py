@@ -163,6 +163,12 @@ def combinings(component: ComponentType) -> Sequence[Combining]:
     return _SIGNED if component.is_signed else _UNSIGNED
 
 
+def combinable(component: ComponentType, known: Known, count: int, *, ieee: bool) -> Sequence[Combining]:
+    """Those for which computed values are defined; in an `ieee` program there may be zeros of both signs among them."""
+    fitting = [c for c in combinings(component) if c.fits(component, known, count)]
+    return [c for c in fitting if not c.picks] if ieee and component.is_float else fitting
+
+
 def draw_combining(choices: Choices, options: Sequence[Combining]) -> Combining:
     """One of them: the first, as a rule a sum, more often than others."""
     return choices.pick(options) if choices.chance(7) else options[0]
