@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, realistic
+from cts.generators.build.kernels import Kernel
 from cts.generators.build.specials import draw_special
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, settled
-from cts.model import ComponentType
+from cts.model import ComponentType, Helper, Parameter
 from cts.model.component import Number
 
 _C = ComponentType
@@ -172,6 +174,31 @@ def combinable(component: ComponentType, known: Known, count: int, *, ieee: bool
 def draw_combining(choices: Choices, options: Sequence[Combining]) -> Combining:
     """One of them: the first, as a rule a sum, more often than others."""
     return choices.pick(options) if choices.chance(7) else options[0]
+
+
+#: What a body makes of one of its parameters alone, first of x.
+_OF_ONE = re.compile(r"(?:abs|float32)\([xy]\)|[-~][xy]\b")
+
+
+def draw_body_with_helpers(choices: Choices, kernel: Kernel, component: ComponentType, combining: Combining) -> str:
+    """The body, of which helpers do all or a part in three of ten functions (CM-033): the result stays what it is.
+
+    A helper takes each parameter alone, where the body does the same to both, or both; or both, and calls that of one.
+    """
+    body = combining.body
+    if not choices.chance(3):
+        return body
+    of_one, of_both = choices.pick(((True, False), (False, True), (True, True)))
+    alone = _OF_ONE.search(body)
+    if of_one and alone:
+        returns = _C.float32 if alone[0].startswith("float32") else component
+        one = Helper(parameters=(Parameter(name="x", type=component),), returns=returns, body=alone[0])
+        name = kernel.function("h", one)
+        body = _OF_ONE.sub(lambda found: f"{name}({found[0].strip(')')[-1]})", body)
+    if of_both or not alone:
+        parameters = tuple(Parameter(name=name, type=component) for name in "xy")
+        body = f"{kernel.function('h', Helper(parameters=parameters, returns=component, body=body))}(x, y)"
+    return body
 
 
 def _draw_exact_terms(choices: Choices, component: ComponentType, count: int) -> Contents:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
-from cts.generators.parts.combine_functions import Combining
+from cts.generators.parts.combine_functions import Combining, draw_body_with_helpers
 from cts.model import Combine, ComponentType, MatrixReduce, ReduceMode, Use
 
 #: The modes, and how many of source's elements each combines: rows and columns of the source.
@@ -41,7 +41,8 @@ def draw_reduction(
     else:
         free = ReduceMode.Column in mode, ReduceMode.Row in mode
         shape = _draw_free(choices, kernel, matrix, free)
-    function = kernel.function("f", Combine(type=matrix.component, body=combining.body))
+    body = draw_body_with_helpers(choices, kernel, matrix.component, combining)
+    function = kernel.function("f", Combine(type=matrix.component, body=body))
     known = combining.combined(matrix.component, matrix.known, combined_count(mode, rows, cols))
     result = Matrix(
         kernel.name("r"),

@@ -6,7 +6,7 @@ wider type, is recognised in its body; others are evaluated in several orders, w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -67,21 +67,35 @@ def operation_of(function: Combine, helpers: Helpers = ()) -> str | None:
     body = body_of(function, helpers)
     if body.statements:
         return None
-    inner = _unwrapped(body.result)
-    if isinstance(inner, ast.Binary) and inner.operation in _ANY_ORDER:
-        operands = [_unwrapped(inner.a), _unwrapped(inner.b)]
-        names = {o.name for o in operands if isinstance(o, ast.Name)}
-        wide = _precision(inner.type) >= _precision(function.type)
-        if names == {"x", "y"} and wide:
+    precision = _precision(function.type)
+    inner, names = _unwrapped(body.result, {"x": "x", "y": "y"}, precision)
+    if isinstance(inner, ast.Binary) and inner.operation in _ANY_ORDER and _precision(inner.type) >= precision:
+        operands = {_named(operand, names, precision) for operand in (inner.a, inner.b)}
+        if operands == {"x", "y"}:
             return inner.operation
     return None
 
 
-def _unwrapped(e: ast.Expression) -> ast.Expression:
-    """Without conversions between floats."""
-    while isinstance(e, ast.Convert) and _precision(e.type) and _precision(e.a.type):
-        e = e.a
-    return e
+def _unwrapped(e: ast.Expression, names: Mapping[str, str], precision: int) -> tuple[ast.Expression, Mapping[str, str]]:
+    """What conversions between floats of this precision or more start from, inside of helpers of one expression, too.
+
+    `names` gives for each name there the parameter of the combine function that it stands for.
+    """
+    while True:
+        if isinstance(e, ast.Convert) and _precision(e.a.type) and _precision(e.type) >= precision > 0:
+            e = e.a
+        elif isinstance(e, ast.Call) and not e.body.statements:
+            passed = [_named(a, names, precision) for a in e.arguments]
+            names = {p: name for p, name in zip(e.parameters, passed, strict=True) if name is not None}
+            e = e.body.result
+        else:
+            return e, names
+
+
+def _named(e: ast.Expression, names: Mapping[str, str], precision: int) -> str | None:
+    """The parameter of the combine function that an expression is; None: it is something else."""
+    inner, names = _unwrapped(e, names, precision)
+    return names.get(inner.name) if isinstance(inner, ast.Name) else None
 
 
 def _precision(t: ast.ValueType) -> int:

@@ -231,7 +231,8 @@ class _Reader:
                     relation = "same" if new == old else "smaller" if new < old else "larger"
                     yield f"reduction by {mode.value}, extent {relation}"
                     yield "combined extent " + ("a power of two" if old & (old - 1) == 0 else "no power of two")
-        yield from self._flow("combine", self.case.functions[i.combine])
+        yield from self._flow("combine", function)
+        yield from self._helpers("combine", function)
         value = self.numbers(i.matrix)
         if (value > 0).all() or (value < 0).all():
             yield "all combined are " + ("positive" if (value > 0).all() else "negative")

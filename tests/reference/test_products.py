@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.model import Combine, ReduceMode, encode
+from cts.model import Combine, Helper, Parameter, ReduceMode, encode
 from cts.model import ComponentType as T
 from cts.oracle.expectation import Freedom, Policy
 from cts.reference.matrices.products import multiplied_floats, multiplied_integers
@@ -170,8 +170,34 @@ def test_functions_by_way_of_a_wider_type_are_recognised() -> None:
     assert operation_of(wide) == "add"
     assert operation_of(Combine(type=T.float32, body="float32(float16(x) + float16(y))")) is None
     assert operation_of(Combine(type=T.float32, body="x - y")) is None
+    assert operation_of(Combine(type=T.float32, body="float32(float16(x)) + y")) is None
     found, _ = reduce(T.bfloat16, wide.body, [[1, 2, 3, 100]], ROW)
     assert found.bits.view(T.bfloat16.dtype).item() == 106 and not found.flags.any()
+
+
+def test_functions_that_helpers_compute_are_recognised() -> None:
+    """CM-023, CM-033: where floats round, a sum is any order's, whoever adds."""
+    b, f = T.bfloat16, T.float32
+    one = (Parameter(name="a", type=b),)
+    both = (Parameter(name="a", type=f), Parameter(name="b", type=f))
+    helpers = (
+        ("wide", Helper(parameters=one, returns=f, body="float32(a)")),
+        ("total", Helper(parameters=both, returns=f, body="b + a")),
+        ("twice", Helper(parameters=both, returns=f, body="total(a, a)")),
+        ("steps", Helper(parameters=both, returns=f, body="s = a + b\ns")),
+        ("half", Helper(parameters=both[:1], returns=f, body="float32(float16(a))")),
+    )
+
+    def operation(component: T, body: str) -> str | None:
+        return operation_of(Combine(type=component, body=body), helpers)
+
+    assert operation(b, "bfloat16(total(wide(x), wide(y)))") == "add"
+    assert operation(b, "bfloat16(wide(x) * wide(y))") == "mul"
+    assert operation(f, "total(y, x)") == "add"
+    for body in ("total(x, x)", "twice(x, y)", "total(-x, y)", "half(x) + half(y)", "half(total(x, y))"):
+        assert operation(f, body) is None, body
+    # Assignments are not looked through: the function is tried.
+    assert operation(f, "steps(x, y)") is None
 
 
 def test_absolute_maximum_is_tried_and_exact() -> None:
