@@ -144,6 +144,14 @@ NEIGHBOURS = [
         "FastMathNone",
         "NoContraction",
     ),
+    (
+        "fast-math-none-of-one",
+        "matrix_arithmetic.fast_math.default_of_a_type",
+        "AllowContract, AllowReassoc",
+        "AllowContract",
+    ),
+    ("fast-math-none-of-one", "matrix_arithmetic.fast_math.default_of_a_type", "fast_math: []", "fast_math: [NSZ]"),
+    ("fast-math-none-of-one", "vector_arithmetic.fast_math.default_of_a_type", "a: s, b: k, ", "a: x0, b: k, "),
     ("layout-span-endless", "tensor_addressing.slice.endless_span_of_five", "4294967295", "16"),
 ]
 

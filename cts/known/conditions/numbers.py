@@ -11,6 +11,7 @@ from cts.model import (
     Case,
     ComponentType,
     Conversion,
+    FastMath,
     FloatControls,
     MatrixArithmetic,
     MatrixConstant,
@@ -28,6 +29,7 @@ from cts.model import (
     VectorConvert,
     VectorOperation,
     VectorShape,
+    VectorTimesScalar,
     body_of,
     encode,
     expression,
@@ -72,6 +74,23 @@ def matrix_roundings_binding(case: Case) -> bool:
         or (isinstance(i, MatrixArithmetic) and {i.a, i.b} & products and {i.a, i.b} & constants)
         for i in case.program
     )
+
+
+@condition("fast-math-none-of-one", operands=())
+def fast_math_none_of_one(case: Case) -> bool:
+    """A type's default allows AllowReassoc, and an operation of it on another one's result is decorated with None."""
+    free = {width.value for width, bits in case.fast_math.items() if FastMath.AllowReassoc in bits}
+    computing = (MatrixArithmetic, MatrixTimesScalar, VectorArithmetic, VectorTimesScalar)
+    operations = [i for i in case.program if isinstance(i, computing)]
+    results = {i.id for i in operations}
+    types = types_of(case)
+    for i in operations:
+        shape = types[i.id]
+        assert isinstance(shape, (MatrixShape, VectorShape))
+        bound = i.fast_math is not None and not i.fast_math
+        if bound and shape.component.value in free and not results.isdisjoint(references(i)):
+            return True
+    return False
 
 
 @condition("matrix-zero-folded", operands=())
