@@ -15,6 +15,9 @@ MAX_FILE_BYTES = 4 << 20
 #: How deep lists and mappings may be nested, in any YAML file. A case needs 7.
 MAX_DEPTH = 32
 
+#: What newer builds of libyaml say of brackets that its scanner, which reads ahead of all events, meets 1000 deep.
+_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
+
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -50,9 +53,11 @@ def parse(text: str, where: str, page: str = "docs/writing-a-case.md") -> Any:
         _check(text, where, page)
         return yaml.load(text, Loader=Loader)  # noqa: S506 - CSafeLoader or SafeLoader
     except yaml.YAMLError as e:
-        mark = getattr(e, "problem_mark", None)
-        line = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise BadInput("yaml", f"not YAML: {getattr(e, 'problem', None) or e}", where + line, f"see {page}") from e
+        mark, problem = getattr(e, "problem_mark", None), getattr(e, "problem", None)
+        place = where + (f":{mark.line + 1}:{mark.column + 1}" if mark else "")
+        if problem == _TOO_DEEP_FOR_LIBYAML:
+            raise _too_deep(place, page) from e
+        raise BadInput("yaml", f"not YAML: {problem or e}", place, f"see {page}") from e
     except ValueError as e:  # dates of no calendar, integers of thousands of digits
         raise BadInput("yaml", f"not a value: {e}", where, f"see {page}") from e
 
@@ -75,5 +80,9 @@ def _check(text: str, where: str, page: str) -> None:
             if isinstance(event, yaml.AliasEvent):
                 raise BadInput("yaml", "an alias, which no file of the suite may have", place, "what it stands for")
             if depth > MAX_DEPTH:
-                what = f"lists and mappings nested more than {MAX_DEPTH} deep"
-                raise BadInput("yaml-depth", what, place, f"fewer brackets or less indentation, see {page}")
+                raise _too_deep(place, page)
+
+
+def _too_deep(place: str, page: str) -> BadInput:
+    what = f"lists and mappings nested more than {MAX_DEPTH} deep"
+    return BadInput("yaml-depth", what, place, f"fewer brackets or less indentation, see {page}")

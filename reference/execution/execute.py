@@ -53,7 +53,7 @@ from cts.reference.numeric.arrays import U8, U32, Mask
 from cts.reference.numeric.fast_math import FastMathOf
 from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
-from cts.reference.numeric.value import Value, anything, history_of, step_of, where
+from cts.reference.numeric.value import Value, anything, rearranged, step_of, where
 from cts.reference.vectors.compute import computed as computed_vector
 from cts.reference.vectors.opaque import convert
 
@@ -208,7 +208,7 @@ class _Machine:
                 # It may drop roundings of its operands, not that of its own result (NU-049).
                 value = binding(value)
             else:
-                value = replace(value, history=history_of(compute(instruction, self._relaxed(operation))))
+                value = replace(value, history=rearranged(compute(instruction, self._relaxed(operation))))
         if value.free is not None and value.free.group is not None:
             self.next_group = max(self.next_group, int(value.free.group.max()) + 1)
         self._report(step, operation.watch, name)

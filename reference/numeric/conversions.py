@@ -115,6 +115,8 @@ def float_to_float(
         return result
     h, (low, high) = value.history, result.interval
     known = np.where(result.wild, 0.0, np.maximum(np.abs(low), np.abs(high)))
+    unknown = np.isnan(h.lo)
+    low, high = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     quantum = np.where(low == high, h.quantum, 0.0)
     return replace(result, history=History(low, high, np.maximum(h.magnitude, known), quantum, h.unit))
 

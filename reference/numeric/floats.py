@@ -102,7 +102,8 @@ class Floats:
     def div(self, a: Value, b: Value) -> Value:
         """OpFDiv: 2.5 ULP for divisors of moderate size, anything else beyond."""
         component = component_of(a)
-        (x, zero, x_wild), (y, y_wild) = parts(a), operand(b)
+        (x, zero, x_wild), (y, y_wild) = self._parts(a), operand(b)
+        y_wild = y_wild | self._unknown(b)
         least, most = np.minimum(np.abs(y[0]), np.abs(y[1])), np.maximum(np.abs(y[0]), np.abs(y[1]))
         bound = 2.0 ** _DIVISORS[component]
         wild = x_wild | y_wild | (y[0] * y[1] <= 0) | (least < 1 / bound) | (most > bound)
@@ -209,7 +210,7 @@ class Floats:
         component = component_of(a)
         mode = self.mode(component)
         ieee = self.ieee or mode.specials
-        (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a, mode), parts(b, mode)
+        (x, x_zero, x_wild), (y, y_zero, y_wild) = self._parts(a, mode), self._parts(b, mode)
         wild = x_wild | y_wild
         if not ieee:
             x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
@@ -242,10 +243,21 @@ class Floats:
             result = rounded(component, (value[0] - slack, value[1] + slack), wild, reasons)
         return replace(result, history=History(*_underflowed(value, fmt, 1.0, ~fits), total, terms, unit))
 
+    def _parts(self, value: Value, mode: Mode = OPEN) -> tuple[Interval, Mask | None, Mask]:
+        """An operand by `parts`; wild is also what rearrangement makes unknown."""
+        bounds, zero, wild = parts(value, mode)
+        return bounds, zero, wild | self._unknown(value)
+
+    def _unknown(self, value: Value) -> Mask:
+        """Where a value that is bound may be anything once it is rearranged with what uses it."""
+        if not self.loose or value.history is None:
+            return np.zeros((), bool)
+        return np.isnan(value.history.lo)
+
     def _moved(self, move: Callable[[Interval], Interval], a: Value, keeps_specials: bool = True) -> Value:
         mode = self.mode(component_of(a)).unrounded
         ieee = self.ieee or (mode.specials and keeps_specials)
-        bounds, zero, wild = parts(a, mode)
+        bounds, zero, wild = self._parts(a, mode)
         result = rounded(component_of(a), move(bounds), wild, a.reasons, zero, ieee, mode)
         if not self.loose:
             result = stepped(result, np.where(beside_free([a]), step_of(a), 0.0)) if a.free is not None else result
@@ -257,7 +269,7 @@ class Floats:
 
     def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value, number_wins: bool) -> Value:
         mode = self.mode(component_of(a)).unrounded
-        (x, x_zero, x_wild), (y, y_zero, y_wild) = parts(a, mode), parts(b, mode)
+        (x, x_zero, x_wild), (y, y_zero, y_wild) = self._parts(a, mode), self._parts(b, mode)
         wild = x_wild | y_wild
         if not self.ieee:
             x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)

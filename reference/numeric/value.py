@@ -56,6 +56,7 @@ class History:
     [lo, hi] holds the value without any rounding; `magnitude` the same with every term made
     positive; `quantum` a power of two of which every term is a multiple (0: unknown); `unit` the
     sum of the relative errors of the roundings on the way, 0 where no order of evaluation rounds.
+    lo and hi are NaN where a rearrangement may give anything, though the value itself is bound (NU-049).
     """
 
     lo: F64
@@ -299,6 +300,14 @@ def history_of(value: Value) -> History:
         point = lo == hi
     quantum = np.where(point, lowest_bit(lo), 0.0)
     return History(lo, hi, np.maximum(np.abs(lo), np.abs(hi)), quantum, np.zeros(value.shape))
+
+
+def rearranged(relaxed: Value) -> History:
+    """What an operation gives when it may be rearranged, as the history of a value that is bound otherwise (NU-049)."""
+    history, unknown = history_of(relaxed), relaxed.wild
+    if not unknown.any():
+        return history
+    return replace(history, lo=np.where(unknown, np.nan, history.lo), hi=np.where(unknown, np.nan, history.hi))
 
 
 def is_float(component: ComponentType | None) -> bool:
