@@ -36,6 +36,13 @@ NEIGHBOURS = [
         "[16, 1, -16, 3, 0.5, 1]",
     ),
     ("reduce-negated-max", "reductions.functions.negated_max", "-max(-x, -y)", "min(x, y)"),
+    ("reduce-negated-max", "reductions.functions.negated_max", "-max(-x, -y)", "-max(-x, y)"),
+    (
+        "vector-product-in-switch",
+        "vector_multiply.flow.product_in_one_arm_of_a_switch",
+        "{dynamic: 1, inv: 3}",
+        "{dynamic: 1}",
+    ),
     ("mul-add-c-again", "matrix_arithmetic.mul_add.c_is_kept", "matrix: c0", "matrix: d0"),
     ("matrix-in-struct", "matrix_memory.copies.struct_uint8", "through: Struct", "through: Array"),
     ("matrix-extent-256", "matrix_memory.sizes.largest_dimension", "cols: 256,", "cols: 128,"),

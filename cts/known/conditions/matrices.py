@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from cts.model import (
     Operand,
     ReduceMode,
     Through,
+    body_of,
     encode,
     number_of,
     references,
     types_of,
 )
+from cts.model import expression as ast
 
 
 @condition("reduce-beyond-8", operands=())
@@ -37,9 +39,34 @@ def reduce_beyond_8(case: Case) -> bool:
 
 @condition("reduce-negated-max", operands=())
 def reduce_negated_max(case: Case) -> bool:
-    """A reduction combines by `-max(-x, -y)`, which is the minimum."""
+    """A reduction combines by `-max(-x, -y)`, which is the minimum, perhaps by way of helpers."""
     names = {i.combine for i, _ in _reductions(case)}
-    return any(isinstance(f, Combine) and n in names and f.body == "-max(-x, -y)" for n, f in case.functions.items())
+    combines = [f for n, f in case.functions.items() if isinstance(f, Combine) and n in names]
+    return any(_inlined(body_of(f, case.helpers), {}) == "neg(max(neg(x), neg(y)))" for f in combines)
+
+
+def _inlined(body: ast.Body, given: Mapping[str, str]) -> str:
+    """Negations and maxima of parameters, as text with what is called in place of calls; else something with "?"."""
+    names = dict(given)
+    for statement in body.statements:
+        if not isinstance(statement, ast.Assignment):
+            return "?"
+        names[statement.name] = _text(statement.value, names)
+    return _text(body.result, names)
+
+
+def _text(e: ast.Expression, names: Mapping[str, str]) -> str:
+    match e:
+        case ast.Name(name=name):
+            return names.get(name, name)
+        case ast.Unary(operation="neg", a=a):
+            return f"neg({_text(a, names)})"
+        case ast.Binary(operation="max", a=a, b=b):
+            return f"max({', '.join(sorted((_text(a, names), _text(b, names))))})"
+        case ast.Call(parameters=parameters, arguments=arguments, body=body):
+            return _inlined(body, {p: _text(a, names) for p, a in zip(parameters, arguments, strict=True)})
+        case _:
+            return "?"
 
 
 @condition("reduce-inexact-sum")

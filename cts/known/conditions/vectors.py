@@ -13,9 +13,11 @@ from cts.model import (
     Case,
     Else,
     EndIf,
+    EndSwitch,
     If,
     MatrixLayout,
     Scalar,
+    Switch,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorShape,
@@ -89,6 +91,23 @@ def vector_outer_products_in_arms(case: Case) -> bool:
         elif isinstance(i, VectorOuterProductAccumulate):
             for arms in opened:
                 arms[-1] = True
+    return False
+
+
+@condition("vector-product-in-switch", operands=())
+def vector_product_in_switch(case: Case) -> bool:
+    """A Switch whose selector varies by invocation gives on, from one of its arms, a value behind a multiplication."""
+    products: list[bool] = []  # of each Switch around an instruction, whether it has a multiplication
+    varies: list[bool] = []
+    for i in case.program:
+        if isinstance(i, Switch):
+            products.append(False)
+            varies.append(isinstance(i.selector, Scalar) and any(i.selector.factors.of_invocation))
+        elif isinstance(i, EndSwitch):
+            if products.pop() & varies.pop() & bool(i.merge):
+                return True
+        elif isinstance(i, VectorMatrixMul):
+            products = [True] * len(products)
     return False
 
 
