@@ -220,6 +220,39 @@ def test_further_operands() -> None:
     assert np.array_equal(found, a * scale + b + scale)
 
 
+def test_a_function_of_the_caller_is_called_by_a_callback_too() -> None:
+    """CM-060: what it computed for the caller's invocations means nothing for elements, though the ids are the same."""
+    helper = function(
+        "helper",
+        "int",
+        {"v": "int"},
+        """
+%negative = OpSLessThan %bool %v %i_0
+OpSelectionMerge %both None
+OpBranchConditional %negative %below %both
+%below = OpLabel
+%opposite = OpSNegate %int %v
+OpBranch %both
+%both = OpLabel
+%value = OpPhi %int %v %entry_helper %opposite %below""",
+    )
+    f = function(
+        "f", "int", {"r": "uint", "c": "uint", "x": "int"}, "%f_value = OpFunctionCall %int %helper %x"
+    ).replace("OpReturnValue %value", "OpReturnValue %f_value")
+    parts = options(helper, f)
+    parts["globals_"] += "%i_0 = OpConstant %int 0\n"
+    t = Mat("int", 3, 4)
+    values = some(t, 2)
+    body = f"""
+%lane_number = OpBitcast %int %lane
+%below_zero = OpISub %int %lane_number %ten
+%of_caller = OpFunctionCall %int %helper %below_zero
+%result = OpCooperativeMatrixPerElementOpNV %{t.name} %a %f
+"""
+    parts["globals_"] += "%ten = OpConstant %int 10\n"
+    assert np.array_equal(run(body, {"a": (t, values)}, t, **parts), np.abs(values))
+
+
 def test_constants_are_mapped_once_and_still_right_everywhere() -> None:
     """A matrix that is the same everywhere, with a scalar that is not."""
     f = function("f", "uint", {"r": "uint", "c": "uint", "x": "uint", "s": "uint"}, "%value = OpIAdd %uint %x %s")

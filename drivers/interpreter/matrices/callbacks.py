@@ -46,6 +46,9 @@ class Callback:
         for f in called:
             _refuse_tangled(c, f, label)
         self.globals = _varying_globals(c, called)
+        results = {i.result for f in called for i in _body(f)} - {0}
+        #: Its own results before it runs. Where the caller calls the same functions, its registers have other lanes.
+        self.fresh = tuple((id_, c.registers[id_]) for id_ in sorted(results))
 
     def __call__(self, m: Machine, instances: Instances, instance: Array, arguments: Sequence[Value]) -> Array:
         """Call it once for every lane; the result (lanes,) or, for vectors, (lanes, n).
@@ -61,6 +64,8 @@ class Callback:
 
     def _call(self, m: Machine, instances: Instances, instance: Array, arguments: list[Value]) -> Array:
         callee = m.apart(len(instance))
+        for id_, value in self.fresh:
+            callee.registers[id_] = value
         caller = instances.first[instance]
         for id_ in self.globals:
             value = m.registers[id_]
