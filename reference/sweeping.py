@@ -32,8 +32,9 @@ from cts.model import (
     VectorTimesScalar,
     ViewInstruction,
     types_of,
+    written,
 )
-from cts.model.sweep import Sweep, written
+from cts.model.sweep import Sweep
 from cts.oracle.expectation import Allowed, Exclusion, Identical, Intervals, Swept, Violation
 from cts.reference.common.broken import Broken, violations_of
 from cts.reference.execution.execute import run

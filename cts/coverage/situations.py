@@ -48,10 +48,11 @@ from cts.model import (
     WorkgroupShape,
     body_of,
     factors_of,
+    outputs_of,
     tables_of,
     types_of,
 )
-from cts.model.expression import Assignment
+from cts.model.expression import Branch, Loop
 from cts.model.operand import Scalar
 from cts.model.types import ResultType
 
@@ -114,9 +115,15 @@ def _of_case(context: _Context) -> Iterator[str]:
         yield from _of_function(function)
         if tables_of(function):
             yield "CM-032"
+        if outputs_of(function):
+            yield "CM-035"
+        if isinstance(function, PerElement) and any(
+            e.pointer or e.members or e.count or e.integer for e in function.extras
+        ):
+            yield "CM-036"
         if isinstance(function, Helper):
             yield "CM-033"
-        if any(not isinstance(s, Assignment) for s in body_of(function, case.helpers).statements):
+        if any(isinstance(s, Branch | Loop) for s in body_of(function, case.helpers).statements):
             yield "CM-034"
     yield from _of_modes(context)
     yield from _of_fast_math(case)

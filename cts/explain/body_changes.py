@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from cts.explain.change import Change
-from cts.model import AnyFunction, Case, Decode, DecodeVector, PerElement, tables_of
+from cts.model import AnyFunction, Case, Decode, DecodeVector, PerElement, outputs_of, tables_of
 
 _CALLED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     ("row and col had changed places", ("CM-031", "CM-030"), {"row": "col", "col": "row"}),
@@ -40,6 +40,11 @@ def of_bodies(case: Case, index: int) -> Iterator[Change]:
         for what, others in _table_bodies(functions):
             if others != functions:
                 yield Change(what, ("CM-032",), structs.replace(case, functions={**case.functions, **others}))
+    if any(outputs_of(f) for f in functions.values()):
+        for what, change in _OUTPUTS:
+            others = {n: structs.replace(f, body=_stored_otherwise(f, change)) for n, f in functions.items()}
+            if others != functions:
+                yield Change(what, ("CM-035",), structs.replace(case, functions={**case.functions, **others}))
     for what, way in _WAYS:
         others = {n: structs.replace(f, body=_on(way, f.body)) for n, f in case.functions.items()}
         if others != case.functions:
@@ -78,6 +83,38 @@ _WAYS: tuple[tuple[str, Callable[[ast.stmt], ast.stmt]], ...] = (
     ("an `if` in the body went on into its `else`", _fallen_through),
     ("loops in the body ended one iteration early", _one_less),
 )
+
+
+def _index_swapped(store: ast.Assign) -> None:
+    match store.targets:
+        case [ast.Subscript(slice=index) as target]:
+            target.slice = ast.parse(_replaced(ast.unparse(index), {"row": "col", "col": "row"}), mode="eval").body
+
+
+def _element_stored(store: ast.Assign) -> None:
+    store.value = ast.Name("value")
+
+
+def _nothing_stored(store: ast.Assign) -> None:
+    store.targets = [ast.Name("nothing")]
+
+
+#: What may become of what a body stores (CM-035).
+_OUTPUTS: tuple[tuple[str, Callable[[ast.Assign], None]], ...] = (
+    ("row and col had changed places in indices of outputs", _index_swapped),
+    ("stores of the body stored the element itself", _element_stored),
+    ("stores of the body were left out", _nothing_stored),
+)
+
+
+def _stored_otherwise(function: AnyFunction, change: Callable[[ast.Assign], None]) -> str:
+    """The function's body with its stores to outputs changed."""
+    names, tree = {output.name for output in outputs_of(function)}, ast.parse(function.body)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))]) if name in names:
+                change(node)
+    return ast.unparse(tree) if names else function.body
 
 
 def _on(way: Callable[[ast.stmt], ast.stmt], body: str) -> str:

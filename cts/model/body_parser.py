@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from cts.model.component import ComponentType
@@ -16,7 +16,10 @@ from cts.model.expression import (
     ExpressionError,
     Loop,
     Statement,
+    Store,
     ValueType,
+    dependent_names,
+    depends,
     expressions_of,
 )
 from cts.model.expression_parser import RESERVED, Typing, text_of
@@ -51,9 +54,29 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
             f"{returns.value}, say by {returns.value}(...)",
         )
     body = Body(statements, result)
+    _require_known_places(body.statements, dependent_names(body, environment.elements))
     if sum(1 for _ in itertools.islice(expressions_of(body), 4 * MAX_NODES + 1)) > 4 * MAX_NODES:
         raise ExpressionError("the body and those that it calls are too long", f"at most {4 * MAX_NODES} operations")
     return body
+
+
+def _require_known_places(statements: Sequence[Statement], names: Set[str], condition: str = "") -> None:
+    """CM-035: where a body stores, and whether it does, follows from integers that are known before it runs."""
+    for statement in statements:
+        match statement:
+            case Store(output=output, index=index):
+                what = "the index" if depends(index, names) else condition
+                if what:
+                    right = (
+                        "row, col, integer scalars and indices of loops: where a store goes is checked before it runs"
+                    )
+                    why = "depends on an element, on memory or on a float"
+                    raise ExpressionError(f"{what} of a store to {output!r} {why}", right)
+            case Branch(condition=test, then=then, otherwise=otherwise):
+                inside = "a condition" if depends(test, names) else condition
+                _require_known_places((*then, *otherwise), names, inside)
+            case Loop(body=body):
+                _require_known_places(body, names, condition)
 
 
 def _depth(level: Sequence[ast.AST]) -> int:
@@ -89,6 +112,10 @@ class _Statements:
         match line:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 return self._assignment(name, value)
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=index)], value=value) if (
+                name in self.typing.environment.outputs
+            ):
+                return self._store(name, index, value)
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
                 return self._assignment(name, ast.BinOp(target, op, value), again=True)
             case ast.If(test=test, body=then, orelse=otherwise):
@@ -117,8 +144,21 @@ class _Statements:
         (scope.changed if outside else scope.made)[name] = self.typing.names[name] = expression.type
         return Assignment(name, expression)
 
+    def _store(self, name: str, index: ast.expr, value: ast.expr) -> Store:
+        """To an element of an output, which is never read."""
+        component = self.typing.environment.outputs[name]
+        place, expression = (
+            self.typing.index(index, f"{name}[{ast.unparse(index)}]"),
+            self.typing.typed(value, component),
+        )
+        if expression.type is not component:
+            what = f"{name!r} holds {component.value}, what is stored to it here is {text_of(expression.type)}"
+            raise ExpressionError(what, f"a value of type {component.value}")
+        return Store(name, place, expression)
+
     def _require_fresh(self, name: str) -> None:
-        if name in self.typing.names or name in RESERVED or name in self.typing.environment.tables:
+        environment = self.typing.environment
+        if name in self.typing.names or name in RESERVED or name in environment.tables or name in environment.outputs:
             right = "a fresh name; only branches and loops assign to names again, to those from outside of them"
             raise ExpressionError(f"{name!r} already has a meaning", right)
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cts.model.case import Case
 from cts.model.component import ComponentType, encode
-from cts.model.functions import PerElement
+from cts.model.functions import PerElement, scalars_of
 from cts.model.instruction import references
 from cts.model.instructions import dynamic_operands
 from cts.model.operand import Scalar, SpecNumber
@@ -54,8 +54,7 @@ def component_of(case: Case, index: int, path: str) -> ComponentType:
         return ComponentType(declared.component)
     function = case.functions.get(getattr(instruction, "function", ""))
     if isinstance(function, PerElement):
-        types = [e.type for e in function.extras if e.type is not None]
-        return types[int(path.removeprefix("scalars[").removesuffix("]"))]
+        return scalars_of(function)[int(path.removeprefix("scalars[").removesuffix("]"))][1]
     source = types_of(case)[next(references(instruction))]
     assert isinstance(source, MatrixShape | VectorShape)
     return source.component

@@ -19,7 +19,7 @@ converts, `as_uint16(x)` keeps the bits, and a number takes the type of the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -173,6 +173,15 @@ class Assignment:
 
 
 @dataclass(frozen=True)
+class Store:
+    """`output[index] = value`: to an element of a buffer. An index outside it is undefined (TA-069)."""
+
+    output: str
+    index: Expression
+    value: Expression
+
+
+@dataclass(frozen=True)
 class Branch:
     """`if condition:`, perhaps with `else:`. One of the two is executed: the other one may be undefined (CM-034).
 
@@ -195,7 +204,7 @@ class Loop:
     carried: tuple[tuple[str, ValueType], ...]
 
 
-Statement: TypeAlias = Assignment | Branch | Loop
+Statement: TypeAlias = Assignment | Store | Branch | Loop
 
 
 @dataclass(frozen=True)
@@ -223,8 +232,9 @@ class Environment:
     """What a body may refer to.
 
     `members` maps a block's fields to type and array length (None: no array); `coordinates` is the
-    type of the elements of blockCoord and coordInBlock, of which there are `dim`. `tables` maps tables to the
-    type of their elements, `helpers` names what may be called.
+    type of the elements of blockCoord and coordInBlock, of which there are `dim`. `tables` and `outputs` map what
+    is read and written to the type of its elements, `helpers` names what may be called. `elements` are the
+    parameters that are elements of matrices.
     """
 
     parameters: Mapping[str, ComponentType]
@@ -233,6 +243,8 @@ class Environment:
     coordinates: ComponentType = ComponentType.uint32
     tables: Mapping[str, ComponentType] = field(default_factory=dict)
     helpers: Mapping[str, Callee] = field(default_factory=dict)
+    outputs: Mapping[str, ComponentType] = field(default_factory=dict)
+    elements: frozenset[str] = frozenset()
 
 
 def parts_of(e: Expression) -> Iterator[Expression]:
@@ -270,6 +282,8 @@ def _outermost(body: Body) -> Iterator[Expression]:
         match statement:
             case Assignment(value=value):
                 yield value
+            case Store(index=index, value=value):
+                yield from (index, value)
             case Branch(condition=condition):
                 yield condition
     yield body.result
@@ -284,3 +298,41 @@ def expressions_of(body: Body) -> Iterator[Expression]:
         if isinstance(e, Call):
             waiting += [*_outermost(e.body)][::-1]
         waiting += [*parts_of(e)][::-1]
+
+
+def depends(e: Expression, names: Set[str]) -> bool:
+    """Whether an expression is made of floats or of what memory holds: a table, a block, or one of the names."""
+    waiting = [e]
+    while waiting:
+        part = waiting.pop()
+        is_float = isinstance(part.type, ComponentType) and part.type.is_float
+        if is_float or isinstance(part, (Indexed, Member)) or (isinstance(part, Name) and part.name in names):
+            return True
+        waiting += parts_of(part)
+    return False
+
+
+def dependent_names(body: Body, elements: Set[str]) -> frozenset[str]:
+    """The names of a body that depend on floats or on what memory holds: `elements`, and what is made of them.
+
+    A name of which one assignment depends on that is one of them everywhere.
+    """
+    names = set(elements)
+    known = -1
+    while known != len(names):
+        known = len(names)
+        _add_dependent(body.statements, names)
+    return frozenset(names)
+
+
+def _add_dependent(statements: Iterable[Statement], names: set[str]) -> None:
+    for statement in statements:
+        match statement:
+            case Assignment(name=name, value=value) if depends(value, names):
+                names.add(name)
+            case Branch():
+                if depends(statement.condition, names):
+                    names.update(name for name, _ in statement.joined)
+                _add_dependent((*statement.then, *statement.otherwise), names)
+            case Loop(body=body):
+                _add_dependent(body, names)

@@ -105,6 +105,10 @@ class Typing:
             case ast.Name(id=name):
                 if name in self.environment.tables:
                     raise ExpressionError(f"{name!r} is a table", f"an element of it: {name}[index]")
+                if name in self.environment.outputs:
+                    raise ExpressionError(
+                        f"{name!r} is an output", f"a statement that stores to it: {name}[index] = ..."
+                    )
                 if name not in self.names:
                     raise ExpressionError(f"{name!r} is not defined", f"one of {', '.join(sorted(self.names))}")
                 return Name(self.names[name], name)
@@ -215,14 +219,19 @@ class Typing:
                     )
                 which: OneOf["blockCoord", "coordInBlock"] = "blockCoord" if array == "blockCoord" else "coordInBlock"
                 return Coordinate(self.environment.coordinates, which, d)
+            case ast.Subscript(value=ast.Name(), slice=ast.Constant()) | ast.Attribute(value=ast.Name()) if (
+                ast.unparse(node) in self.names
+            ):
+                return Name(self.names[ast.unparse(node)], ast.unparse(node))
             case ast.Attribute(value=ast.Name(id="block"), attr=name):
                 return self._member(name, None, ast.unparse(node))
             case ast.Subscript(value=ast.Attribute(value=ast.Name(id="block"), attr=name), slice=index):
                 return self._member(name, index, ast.unparse(node))
             case ast.Subscript(value=ast.Name(id=name), slice=index) if name in self.environment.tables:
-                typed_index = self.typed(index, ComponentType.uint32)
-                self._require_index(typed_index, ast.unparse(node))
-                return Indexed(self.environment.tables[name], name, typed_index)
+                return Indexed(self.environment.tables[name], name, self.index(index, ast.unparse(node)))
+            case ast.Subscript(value=ast.Name(id=name)) if name in self.environment.outputs:
+                right = "a table of another buffer: what a body writes it does not read"
+                raise ExpressionError(f"`{ast.unparse(node)}` reads an output", right)
         tables = "".join(f", {name}[index]" for name in sorted(self.environment.tables))
         raise ExpressionError(
             f"`{ast.unparse(node)}` cannot be accessed",
@@ -239,15 +248,17 @@ class Typing:
             raise ExpressionError(f"`{where}` is not how the field is declared", right)
         if index is None or count is None:
             return Member(component, name, None)
-        typed_index = self.typed(index, ComponentType.uint32)
-        self._require_index(typed_index, where)
+        typed_index = self.index(index, where)
         if isinstance(typed_index, Number) and typed_index.bits >= count:
             raise ExpressionError(f"`{where}` is outside the array", f"0 to {count - 1} (TA-073)")
         return Member(component, name, typed_index)
 
-    def _require_index(self, index: Expression, where: str) -> None:
+    def index(self, node: ast.expr, where: str) -> Expression:
+        """An index of 32 bits, of either signedness; a plain number is a uint32."""
+        index = self.typed(node, ComponentType.uint32)
         if index.type not in (ComponentType.int32, ComponentType.uint32):
             raise ExpressionError(f"`{where}`: the index is of type {text_of(index.type)}", "int32 or uint32")
+        return index
 
     def _call(self, name: str, arguments: list[ast.expr], wanted: ValueType | None, where: str) -> Expression:
         if name in _COMPONENTS and len(arguments) == 1:
@@ -306,8 +317,7 @@ class Typing:
         return a if a.type is target else Convert(target, a)
 
     def _lookup(self, arguments: list[ast.expr], wanted: ValueType | None, where: str) -> Expression:
-        index = self.typed(arguments[0], ComponentType.uint32)
-        self._require_index(index, where)
+        index = self.index(arguments[0], where)
         values = [self.typed(a, wanted) for a in arguments[1:]]
         if isinstance(index, Number) and index.bits >= len(values):
             raise ExpressionError(f"`{where}`: index {index.bits} is outside", f"0 to {len(values) - 1} (TA-073)")

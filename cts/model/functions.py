@@ -6,7 +6,7 @@ Each kind has its own parameters; the body is an expression over them (`cts.mode
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Annotated, Literal, TypeAlias
@@ -34,12 +34,20 @@ class BlockField(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
     count: Annotated[int, Meta(ge=1, le=4096)] | None = None
 
 
-class Table(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A buffer that a body reads as `name[index]`, in elements of `type`; no instruction may write it (CM-032)."""
+class BodyBuffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A buffer as a body names it, in elements of `type`."""
 
     name: Identifier
     type: ComponentType
     buffer: str
+
+
+class Table(BodyBuffer, frozen=True):
+    """A buffer that a body reads as `name[index]` (CM-032)."""
+
+
+class Output(BodyBuffer, frozen=True):
+    """A buffer that a body writes as `name[index] = value` (CM-035)."""
 
 
 class Decode(Function, frozen=True):
@@ -78,16 +86,50 @@ class Combine(Function, frozen=True):
     body: str
 
 
+class Parameter(Struct, frozen=True, forbid_unknown_fields=True):
+    """A parameter of a helper, or a member of a structure: a scalar."""
+
+    name: Identifier
+    type: ComponentType
+
+
 class Extra(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An extra operand of a per-element function: a scalar of `type`, or an element of another matrix."""
+    """An extra operand of a per-element function (CM-036).
+
+    A scalar of `type`, a vector of `count` of them, a structure of `members`, an element of another `matrix`, a
+    `pointer` to scalars of `type`, which bodies read like a table, or an `integer`: a uint32 that, unlike scalars, may
+    differ by workgroup, subgroup and iteration.
+    """
 
     name: Identifier
     type: ComponentType | None = None
     matrix: bool = False
+    pointer: bool = False
+    integer: bool = False
+    count: Annotated[int, Meta(ge=2, le=4)] | None = None
+    members: Annotated[tuple[Parameter, ...], Meta(max_length=8)] = ()
 
     def __post_init__(self) -> None:
-        if (self.type is None) != self.matrix:
-            raise ValueError("give the `type` of a scalar, or `matrix: true`")
+        if [self.type is not None, self.matrix, bool(self.members), self.integer].count(True) != 1:
+            one = "the `type` of a scalar, vector or pointer, the `members` of a structure"
+            raise ValueError(f"give {one}, `matrix: true` or `integer: true`")
+        if (self.count is not None or self.pointer) and self.type is None:
+            raise ValueError("`count` is of a vector and `pointer` of a pointer, which have a `type`")
+        if self.count is not None and self.pointer:
+            raise ValueError("either a vector, with a `count`, or a `pointer`")
+        if len({m.name for m in self.members}) != len(self.members):
+            raise ValueError("two members have one name")
+
+    @property
+    def scalars(self) -> tuple[tuple[str, ComponentType], ...]:
+        """The component values that it is made of, as bodies name them: `s`, `v[0]`, `v[1]`, `s.a`; perhaps none."""
+        if self.pointer:
+            return ()
+        if self.type is None:
+            return tuple((f"{self.name}.{m.name}", m.type) for m in self.members)
+        if self.count is None:
+            return ((self.name, self.type),)
+        return tuple((f"{self.name}[{n}]", self.type) for n in range(self.count))
 
 
 class PerElement(Function, frozen=True):
@@ -98,6 +140,7 @@ class PerElement(Function, frozen=True):
     extras: tuple[Extra, ...] = ()
     coords: Coordinates = "uint32"
     tables: tuple[Table, ...] = ()
+    outputs: tuple[Output, ...] = ()
 
 
 class Component(Function, frozen=True):
@@ -105,13 +148,6 @@ class Component(Function, frozen=True):
 
     type: ComponentType
     body: str
-
-
-class Parameter(Struct, frozen=True, forbid_unknown_fields=True):
-    """A parameter of a helper: a scalar."""
-
-    name: Identifier
-    type: ComponentType
 
 
 class Helper(Function, frozen=True):
@@ -149,6 +185,11 @@ def with_helpers(names: Iterable[str], functions: Mapping[str, AnyFunction]) -> 
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 
+def pointers_of(function: AnyFunction) -> tuple[Extra, ...]:
+    """The extra operands of a function that are pointers."""
+    return tuple(e for e in function.extras if e.pointer) if isinstance(function, PerElement) else ()
+
+
 def returns_of(function: AnyFunction) -> ComponentType:
     """The type of a function's result (of one lane of a DecodeVector)."""
     return function.returns if isinstance(function, (Decode, DecodeVector, Helper)) else function.type
@@ -157,6 +198,37 @@ def returns_of(function: AnyFunction) -> ComponentType:
 def tables_of(function: AnyFunction) -> tuple[Table, ...]:
     """The buffers that a function's body reads."""
     return function.tables if isinstance(function, (Decode, DecodeVector, PerElement)) else ()
+
+
+def scalars_of(function: PerElement) -> tuple[tuple[str, ComponentType], ...]:
+    """The component values that a call passes to a function, as its body names them, with their types."""
+    return tuple(scalar for extra in function.extras for scalar in extra.scalars)
+
+
+def integers_of(function: PerElement) -> tuple[str, ...]:
+    """The extra operands of a function that are integers which may differ by instance and iteration."""
+    return tuple(extra.name for extra in function.extras if extra.integer)
+
+
+def parameters_of(function: PerElement) -> dict[str, ComponentType]:
+    """The parameters of a per-element function as its body names them, with their types, in order."""
+    coords = ComponentType(function.coords)
+    parameters = {"row": coords, "col": coords, "value": function.type}
+    for extra in function.extras:
+        if extra.matrix or extra.integer:
+            parameters[extra.name] = function.type if extra.matrix else ComponentType.uint32
+        parameters |= dict(extra.scalars)
+    return parameters
+
+
+def buffers_of(function: AnyFunction) -> tuple[BodyBuffer, ...]:
+    """The buffers that a function's body reads and writes by name."""
+    return (*tables_of(function), *outputs_of(function))
+
+
+def outputs_of(function: AnyFunction) -> tuple[Output, ...]:
+    """The buffers that a function's body writes."""
+    return function.outputs if isinstance(function, PerElement) else ()
 
 
 def environment_of(function: AnyFunction, helpers: Helpers = ()) -> Environment:
@@ -182,6 +254,7 @@ def _called(name: str, helpers: Helpers, callers: tuple[str, ...]) -> Body:
 
 def _own_environment(function: AnyFunction) -> Environment:
     tables = {t.name: t.type for t in tables_of(function)}
+    tables |= {e.name: e.type for e in pointers_of(function) if e.type is not None}
     match function:
         case Helper(parameters=own):
             return Environment({p.name: p.type for p in own})
@@ -194,10 +267,10 @@ def _own_environment(function: AnyFunction) -> Environment:
             return Environment({"x": t, "y": t})
         case Component(type=t):
             return Environment({"value": t})
-        case PerElement(type=t, extras=extras):
-            coords = ComponentType(function.coords)
-            parameters = {"row": coords, "col": coords, "value": t, **{e.name: e.type or t for e in extras}}
-            return Environment(parameters, tables=tables)
+        case PerElement(extras=extras):
+            outputs = {o.name: o.type for o in function.outputs}
+            elements = frozenset({"value", *(e.name for e in extras if e.matrix)})
+            return Environment(parameters_of(function), tables=tables, outputs=outputs, elements=elements)
 
 
 @lru_cache(maxsize=4096)
@@ -208,21 +281,26 @@ def body_of(function: AnyFunction, helpers: Helpers = ()) -> Body:
 
 def _parsed(function: AnyFunction, environment: Environment) -> Body:
     if isinstance(function, (PerElement, Helper)):
-        own = 3 + len(function.extras) if isinstance(function, PerElement) else len(function.parameters)
-        noun = "extra" if isinstance(function, PerElement) else "parameter"
-        if len(environment.parameters) != own:
+        extras = isinstance(function, PerElement)
+        own = [p.name for p in (function.extras if isinstance(function, PerElement) else function.parameters)]
+        names, noun = ["row", "col", "value", *own] if extras else own, "extra" if extras else "parameter"
+        if len(set(names)) != len(names):
             raise ExpressionError("two parameters have one name", f"a name of its own for every {noun}")
-        for name in sorted(RESERVED & set(environment.parameters)):
+        for name in sorted(RESERVED & set(own)):
             raise ExpressionError(f"{name!r} already has a meaning", f"another name for the {noun}")
-    _require_names(tables_of(function), environment)
+    _require_names("table", (*tables_of(function), *pointers_of(function)), environment.tables, environment)
+    _require_names("output", outputs_of(function), environment.outputs, environment)
     return parse(function.body, environment, returns_of(function))
 
 
-def _require_names(tables: tuple[Table, ...], environment: Environment) -> None:
-    if len(environment.tables) != len(tables):
-        raise ExpressionError("two tables have one name", "a name of its own for every table")
-    for name in sorted(set(environment.tables) & (RESERVED | set(environment.parameters))):
-        raise ExpressionError(f"{name!r} already has a meaning", "another name for the table")
+def _require_names(
+    noun: str, declared: Sequence[BodyBuffer | Extra], types: Mapping[str, ComponentType], environment: Environment
+) -> None:
+    if len(types) != len(declared):
+        raise ExpressionError(f"two {noun}s have one name", f"a name of its own for every {noun}")
+    others = set(environment.tables if noun == "output" else ()) | set(environment.parameters)
+    for name in sorted(set(types) & (RESERVED | others)):
+        raise ExpressionError(f"{name!r} already has a meaning", f"another name for the {noun}")
 
 
 def block_offsets(block: tuple[BlockField, ...]) -> tuple[dict[str, int], int]:

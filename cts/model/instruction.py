@@ -7,13 +7,12 @@ whether it is of a kind, and have no lists of instructions of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
 from cts.model.feature import Feature
-from cts.model.types import LayoutType, MatrixShape, MatrixType, Problem, ScalarType, VectorType, ViewType
+from cts.model.types import LayoutType, MatrixShape, MatrixType, PointerType, Problem, ScalarType, VectorType, ViewType
 
 if TYPE_CHECKING:
     from cts.model.names import Names, Operands
@@ -91,11 +90,12 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         Here: an instruction that makes a matrix of matrices, whose type follows from theirs.
         """
         sound = True
-        for name in references(self):
-            for problem in names.refer("matrix", name, MatrixShape):
-                fields = (f for f in self.__struct_fields__ if f != "id" and getattr(self, f) == name)
-                yield replace(problem, path=next(fields, "matrices"))
-                sound = False
+        for field in self.refers:
+            value = getattr(self, field, None) or ()
+            for name in (value,) if isinstance(value, str) else value:
+                for problem in names.refer(field, name, PointerType if field == "pointers" else MatrixShape):
+                    yield problem
+                    sound = False
         if sound:
             yield from names.conclude(self)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from msgspec import structs
 
 from cts.model.feature import Feature
-from cts.model.functions import Combine, Component, PerElement
+from cts.model.functions import Combine, Component, PerElement, integers_of, pointers_of, scalars_of
 from cts.model.instruction import Computation, Found
 from cts.model.matrices import represents
-from cts.model.operand import ComponentValue, SpecInt, Use, constant_of
-from cts.model.types import Problem
+from cts.model.operand import ComponentValue, Operand, SpecInt, StorageClass, Use, constant_of
+from cts.model.types import PointerType, Problem
 
 if TYPE_CHECKING:
     from cts.model.names import Operands
@@ -84,17 +84,24 @@ class MatrixReduce(Computation, frozen=True):
 
 
 class MatrixPerElement(Computation, frozen=True):
-    """CM-030, CM-031. `matrices` and `scalars` are the function's extra operands, each kind in order."""
+    """CM-030, CM-031. `matrices`, `scalars`, `pointers` and `integers` are its extra operands, each kind in order.
+
+    Vectors and structures are passed as the scalars that they are made of (CM-036).
+    """
 
     opcode: ClassVar[str] = "OpCooperativeMatrixPerElementOpNV"
     facts = ("CM-030", "CM-031")
     needs = frozenset({Feature.PER_ELEMENT})
     component_values = ("scalars",)
+    refers = ("matrix", "matrices", "pointers")
+    stands_for = ("matrix", "matrices")
     id: str
     matrix: str
     function: str
     matrices: tuple[str, ...] = ()
     scalars: tuple[ComponentValue, ...] = ()
+    pointers: tuple[str, ...] = ()
+    integers: tuple[Operand, ...] = ()
 
     def typed(self, operands: Operands) -> Found:
         """CM-030."""
@@ -111,12 +118,32 @@ class MatrixPerElement(Computation, frozen=True):
                 if operands.matrix(name).declared != source.declared:
                     what = "an extra matrix of another type than matrix"
                     yield Problem(f"matrices[{n}]", what, "matrices of one type, declared alike", "CM-030")
-            types = [e.type for e in function.extras if e.type is not None]
+            types = [t for _, t in scalars_of(function)]
             if len(types) != len(self.scalars):
                 yield Problem("scalars", f"{len(self.scalars)} scalars", f"{len(types)}, as the function has", "CM-030")
             for n, (component, value) in enumerate(zip(types, self.scalars, strict=False)):
                 yield from represents(f"scalars[{n}]", component, value)
+            if len(self.integers) != len(integers_of(function)):
+                what, right = f"{len(self.integers)} integers", f"{len(integers_of(function))}, as the function has"
+                yield Problem("integers", what, right, "CM-036")
+            yield from self._pointers(operands, function)
         yield source.declared
+
+    def _pointers(self, operands: Operands, function: PerElement) -> Found:
+        wanted = pointers_of(function)
+        if len(wanted) != len(self.pointers):
+            yield Problem("pointers", f"{len(self.pointers)} pointers", f"{len(wanted)}, as the function has", "CM-036")
+        for n, (extra, name) in enumerate(zip(wanted, self.pointers, strict=False)):
+            pointer = operands.types[name]
+            assert isinstance(pointer, PointerType) and extra.type is not None
+            buffer = operands.buffers[pointer.buffer]
+            if (buffer.type, buffer.components) != (extra.type, 1):
+                what = f"a pointer into {pointer.buffer!r}, which holds {buffer.type.value}"
+                what += " vectors" * (buffer.components > 1)
+                yield Problem(f"pointers[{n}]", what, f"one to scalars of type {extra.type.value}", "CM-036")
+            elif buffer.storage is not StorageClass.PhysicalStorageBuffer:
+                what = f"a pointer into {pointer.buffer!r}, which is in {buffer.storage.value} memory"
+                yield Problem(f"pointers[{n}]", what, "one into PhysicalStorageBuffer memory", "CM-036")
 
 
 class Walk(enum.Enum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
@@ -12,12 +12,12 @@ from cts.model.control import BranchStart, EndSwitch, Loop, Switch
 from cts.model.expression import ExpressionError
 from cts.model.expression_parser import RESERVED
 from cts.model.float_modes import FastMathBits, default_problems, fast_math_problems, float_mode_problems
-from cts.model.functions import Decode, DecodeVector, Helper, block_offsets, body_of, tables_of
+from cts.model.functions import BodyBuffer, Decode, DecodeVector, Helper, block_offsets, body_of, outputs_of, tables_of
 from cts.model.instruction import Instruction, references
 from cts.model.instructions import MatrixInstruction
 from cts.model.names import Names, nearest
 from cts.model.operand import Scalar, StorageClass, factors_of
-from cts.model.types import MatrixShape, Problem, ResultType, VectorShape
+from cts.model.types import MatrixShape, PointerType, Problem, ResultType, VectorShape
 
 #: A limit for hand-written cases; generators stay far below.
 MAX_INSTRUCTIONS = 512
@@ -74,6 +74,18 @@ def types_of(case: Case) -> dict[str, ResultType]:
     if problems:
         raise ValueError(f"{problems[0].path}: {problems[0].what}; {problems[0].remedy}")
     return types
+
+
+def written(case: Case) -> tuple[str, ...]:
+    """The buffers that a well-formed case stores, accumulates or converts to, in the order of the case."""
+    types, names = types_of(case), {conversion.destination.of for conversion in case.conversions}
+    for instruction in case.program:
+        if (name := instruction.writes) is not None:
+            pointer = types.get(name)
+            names.add(pointer.buffer if isinstance(pointer, PointerType) else name)
+        function = case.functions.get(getattr(instruction, "function", ""))
+        names.update(output.buffer for output in (outputs_of(function) if function is not None else ()))
+    return tuple(name for name in case.buffers if name in names)
 
 
 def _buffer_problems(case: Case) -> Iterator[Problem]:
@@ -185,25 +197,21 @@ def _place_problems(instruction: Instruction, names: Names) -> Iterator[Problem]
 
 
 def _table_problems(names: Names) -> Iterator[Problem]:
-    """Buffers that callbacks read: of scalars of the table's type, and written by nothing (CM-032, TA-044)."""
+    """Buffers that callbacks read and write: of scalars of the type that is declared (CM-032, CM-035)."""
     case = names.case
-    stored = {names.buffer_of(name) for i in case.program if (name := i.writes) is not None}
-    stored |= {conversion.destination.of for conversion in case.conversions}
     for function_name, function in case.functions.items():
-        for n, table in enumerate(tables_of(function)):
-            path, buffer = f"functions.{function_name}.tables[{n}]", case.buffers.get(table.buffer)
-            if buffer is None:
-                yield replace(names.no_buffer("buffer", table.buffer), path=f"{path}.buffer")
-            elif (buffer.type, buffer.components) != (table.type, 1):
-                what = f"{table.buffer!r} holds {buffer.type.value}" + " vectors" * (buffer.components > 1)
-                yield Problem(f"{path}.type", what, f"a buffer of scalars of type {table.type.value}", "CM-032")
-            elif buffer.storage is StorageClass.Workgroup:
-                yield Problem(
-                    f"{path}.buffer", f"{table.buffer!r} is in Workgroup memory", "a storage buffer", "CM-032"
-                )
-            elif table.buffer in stored:
-                what = f"{table.buffer!r} is written by the program"
-                yield Problem(f"{path}.buffer", what, "a buffer that nothing writes", "TA-044")
+        kinds: list[tuple[str, Sequence[BodyBuffer], str]] = [
+            ("tables", tables_of(function), "CM-032"),
+            ("outputs", outputs_of(function), "CM-035"),
+        ]
+        for noun, declared, fact in kinds:
+            for n, one in enumerate(declared):
+                path, buffer = f"functions.{function_name}.{noun}[{n}]", case.buffers.get(one.buffer)
+                if buffer is None:
+                    yield replace(names.no_buffer("buffer", one.buffer), path=f"{path}.buffer")
+                elif (buffer.type, buffer.components) != (one.type, 1):
+                    what = f"{one.buffer!r} holds {buffer.type.value}" + " vectors" * (buffer.components > 1)
+                    yield Problem(f"{path}.type", what, f"a buffer of scalars of type {one.type.value}", fact)
 
 
 def _factor_problems(instruction: Instruction, names: Names) -> Iterator[Problem]:

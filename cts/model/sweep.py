@@ -20,8 +20,7 @@ from cts.model.component import Bits
 from cts.model.delivery import dynamics
 from cts.model.instructions import AnyInstruction
 from cts.model.operand import Scalar, SpecNumber
-from cts.model.resolve import types_of
-from cts.model.types import PointerType
+from cts.model.resolve import written
 
 Words: TypeAlias = npt.NDArray[np.uint32]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -160,16 +159,6 @@ def sets_at_a_time(template: Case, data: Iterable[str] = ()) -> int:
         what = f"a template of {math.prod(template.dispatch.workgroups)} workgroups with windows of {strides} bytes"
         raise BadInput("sweep-too-large", what, template.name, "fewer workgroups and smaller buffers")
     return most
-
-
-def written(case: Case) -> tuple[str, ...]:
-    """The buffers that a well-formed case stores, accumulates or converts to, in the order of the case."""
-    types, names = types_of(case), {conversion.destination.of for conversion in case.conversions}
-    for instruction in case.program:
-        if (name := instruction.writes) is not None:
-            pointer = types.get(name)
-            names.add(pointer.buffer if isinstance(pointer, PointerType) else name)
-    return tuple(name for name in case.buffers if name in names)
 
 
 def _with(instruction: AnyInstruction, path: str, value: object) -> AnyInstruction:

@@ -109,6 +109,7 @@ class StepKind(enum.Enum):
     BODY_LOOKUP = "body-lookup"
     BODY_FIELD = "body-field"
     TABLE_ELEMENT = "table-element"
+    OUTPUT_ELEMENT = "output-element"
     BODY_COORDINATE = "body-coordinate"
 
     # Training.

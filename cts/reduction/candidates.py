@@ -16,8 +16,9 @@ from cts.model import (
     MatrixReduce,
     MatrixType,
     WorkgroupShape,
+    buffers_of,
+    outputs_of,
     references,
-    tables_of,
     with_helpers,
 )
 from cts.reduction.cost import size
@@ -40,13 +41,15 @@ def remove_unused(case: Case, program: Program) -> Case:
     used = {place.of for c in case.conversions for place in (c.source, c.destination)}
     for instruction in reversed(program):
         name = getattr(instruction, "id", None)
-        if name is None or name in used:
+        function = case.functions.get(getattr(instruction, "function", ""))
+        stores = function is not None and bool(outputs_of(function))
+        if name is None or name in used or stores:
             kept.append(instruction)
             used.update(references(instruction))
             for field in ("buffer", "matrix", "bias", "combine", "function", "decode", "decode_vector"):
                 used.update(filter(None, (getattr(instruction, field, None),)))
     called = with_helpers(used, case.functions)
-    used.update(t.buffer for name, function in case.functions.items() if name in used for t in tables_of(function))
+    used.update(b.buffer for name, function in case.functions.items() if name in used for b in buffers_of(function))
     return structs.replace(
         case,
         program=tuple(reversed(kept)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from cts.model import Case, Counter, Data, Iota, Pointer, Store
+from cts.model import Case, Counter, Data, Iota, Pointer, Store, outputs_of, tables_of
 from cts.reduction.candidates import with_buffer
 
 #: Counts, from the one that tells most elements apart.
@@ -19,7 +19,11 @@ def is_patterned(data: Data) -> bool:
 def only_written(case: Case) -> set[str]:
     """Names of the buffers that are stored to and never read."""
     stored = {i.buffer for i in case.program if isinstance(i, Store)}
-    read = {getattr(i, f, None) for i in case.program if not isinstance(i, Store) for f in ("buffer", "matrix", "bias")}
+    stored |= {output.buffer for function in case.functions.values() for output in outputs_of(function)}
+    read: set[str | None] = {table.buffer for function in case.functions.values() for table in tables_of(function)}
+    read |= {
+        getattr(i, f, None) for i in case.program if not isinstance(i, Store) for f in ("buffer", "matrix", "bias")
+    }
     pointed = {i.buffer for i in case.program if isinstance(i, Pointer)}
     return stored - read - pointed
 

@@ -25,6 +25,10 @@ from cts.model import (
     PerElement,
     block_offsets,
     body_of,
+    outputs_of,
+    parameters_of,
+    pointers_of,
+    returns_of,
     tables_of,
 )
 from cts.model import expression as e
@@ -61,7 +65,7 @@ def number_of_type(t: e.ValueType) -> int:
 
 @lru_cache(maxsize=1024)
 def compiled(function: AnyFunction, bug: int, helpers: Helpers = ()) -> Program:
-    """The program of a callback, the helpers that it calls inside. Its parameters are those of `parameters_of`."""
+    """The program of a callback, the helpers that it calls inside. Its parameters are those of `registers_of`."""
     writer = _Writer(function, bug, dict(helpers))
     writer.body(body_of(function, helpers))
     if bug == m.REDUCE_IN_FLOAT16 and isinstance(function, Combine) and function.type is ComponentType.float32:
@@ -69,15 +73,20 @@ def compiled(function: AnyFunction, bug: int, helpers: Helpers = ()) -> Program:
     return program(writer.rows, writer.table)
 
 
-def parameters_of(function: AnyFunction) -> tuple[str, ...]:
+def tables_named(function: AnyFunction) -> list[str]:
+    """The names of what a callback reads from memory by an index, in the order of their numbers."""
+    return [*(table.name for table in tables_of(function)), *(extra.name for extra in pointers_of(function))]
+
+
+def registers_of(function: AnyFunction) -> tuple[str, ...]:
     """The names of a callback's parameters that travel in registers, in order."""
     match function:
         case Combine():
             return ("x", "y")
         case Component():
             return ("value",)
-        case PerElement(extras=extras):
-            return ("row", "col", "value", *(extra.name for extra in extras))
+        case PerElement():
+            return tuple(parameters_of(function))
         case DecodeVector():
             return ("lane",)
         case Decode() | Helper():
@@ -113,10 +122,24 @@ class _Writer:
                         self.rows.append((vm.KEEP, 0, self.locals[name], 0))
                     else:
                         self.locals[name] = self._keep()
+                case e.Store(output=output, index=index, value=value):
+                    self._store(output, index, value)
                 case e.Branch():
                     self._branch(statement)
                 case e.Loop():
                     self._loop(statement)
+
+    def _store(self, output: str, index: e.Expression, value: e.Expression) -> None:
+        """Outputs have numbers behind those of tables."""
+        names = [known.name for known in outputs_of(self.function)]
+        self._index(index, c.OUTPUT_INDEX_SWAPPED)
+        if self.bug == c.OUTPUT_GETS_ELEMENT and number_of_type(value.type) == number_of_type(
+            returns_of(self.function)
+        ):
+            value = e.Name(value.type, "value")
+        self.write(value)
+        number = len(tables_named(self.function)) + (0 if self.bug == c.OUTPUT_ALWAYS_FIRST else names.index(output))
+        self.rows.append((vm.STORE, number_of_type(value.type), number, 0))
 
     def _branch(self, branch: e.Branch) -> None:
         """Names that both ways make are one local; those that one way makes end with it."""
@@ -203,15 +226,14 @@ class _Writer:
             case e.Name(name=name) if name in self.locals:
                 self.rows.append((vm.LOCAL, t, self.locals[name], 0))
             case e.Name(name=name):
-                self.rows.append((vm.PARAMETER, t, parameters_of(self.function).index(name), 0))
+                self.rows.append((vm.PARAMETER, t, registers_of(self.function).index(name), 0))
             case e.Coordinate(array=array, dimension=dimension):
                 self.rows.append((vm.COORDINATE, t, dimension, int(array == "coordInBlock")))
             case e.Member(name=name, index=index):
                 self._member(t, name, index)
             case e.Indexed(table=table, index=index):
-                names = [known.name for known in tables_of(self.function)]
-                self._index(index)
-                self.rows.append((vm.ENTRY, t, names.index(table), 0))
+                self._index(index, c.TABLE_INDEX_SWAPPED)
+                self.rows.append((vm.ENTRY, t, tables_named(self.function).index(table), 0))
             case e.Unary(operation=operation, a=a):
                 self.write(a)
                 self.rows.append((_UNARY[operation], t, 0, 0))
@@ -240,11 +262,11 @@ class _Writer:
                 self.rows.append((vm.LOOKUP, t, len(self.table), len(values)))
                 self.table += values
 
-    def _index(self, index: e.Expression) -> None:
-        """The index of a table's element."""
+    def _index(self, index: e.Expression, swapping: int) -> None:
+        """The index of a table's or an output's element; a bug swaps row and column there."""
         start = len(self.rows)
         self.write(index)
-        if self.bug == c.TABLE_INDEX_SWAPPED and isinstance(self.function, PerElement):
+        if self.bug == swapping and isinstance(self.function, PerElement):
             swapped = {0: 1, 1: 0}
             self.rows[start:] = [
                 (o, t, swapped.get(a, a), b) if o == vm.PARAMETER else (o, t, a, b) for o, t, a, b in self.rows[start:]

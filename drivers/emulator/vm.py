@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.emulator.jit import device, kernel
-from cts.drivers.emulator.matrices.memory import Bytes, Registers, inside, read
+from cts.drivers.emulator.matrices.memory import Bytes, Registers, inside, read, write
 from cts.drivers.emulator.matrices.state import Ints
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
@@ -59,6 +59,8 @@ PARAMETER, NUMBER, LOCAL, COORDINATE, MEMBER = range(5)
 KEEP = 5
 # Go on at the a-th operation; UNLESS pops a condition, and goes there where it does not hold.
 JUMP, UNLESS = 34, 35
+# Pops a value and an index: the value goes to the element of the a-th table there.
+STORE = 36
 # Replaces an index on top by the element of the a-th table there.
 ENTRY = 33
 # Replaces the top. For conversions b is the source's type, and a is 1 where they saturate; a lookup takes one of
@@ -69,6 +71,9 @@ SELECT = 14
 # Pops two operands, of type b where they are compared.
 ADD, SUBTRACT, MULTIPLY, DIVIDE, MODULO, AND, OR, XOR, SHIFT_LEFT, SHIFT_RIGHT, MINIMUM, MAXIMUM = range(15, 27)
 LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL = range(27, 33)
+
+#: The origin of an output for elements that do not store to it.
+NOT_STORED = -1
 
 #: What `call` returns when every access was inside the memory.
 NO_FAULT = -1
@@ -338,8 +343,8 @@ def call(
     `parameters` (count, n) are bit patterns; `wide` (count, n) are their values before rounding, NaN for
     those that have no other value; (0, 0) where none has. Decode functions also get `memory`, the byte
     of each element's block (n,), and blockCoord and coordInBlock (n, 2, rank). `tables` holds the memory of the
-    buffers that are read as tables, `origins` (tables, n) the byte of each one's first element there, for each element
-    of the matrix. Results are bit patterns
+    buffers that are read as tables or written, `origins` (tables, n) the byte of each one's first element there, for
+    each element of the matrix. Results are bit patterns
     (n,), and their values before rounding where `wide_result` is (n,). Returns NO_FAULT, or the element
     whose access was outside.
     """
@@ -348,7 +353,7 @@ def call(
     first = np.zeros(code.shape[0], np.int64)
     t = 0
     for n in range(result.shape[0]):
-        size, following = 0, 0
+        size, following, stores = 0, 0, 0
         while following < code.shape[0]:
             step = following
             following += 1
@@ -390,6 +395,20 @@ def call(
                 if not inside(tables, address, width):
                     return n
                 push(read(tables, address, width), t, ints, floats, size - 1, bug)
+            elif operation == STORE:
+                size -= 2
+                width = width_of(t) // 8
+                address = origins[a, n] + ints[size] * width
+                if origins[a, n] == NOT_STORED or (bug == c.OUTPUT_ONLY_FIRST and stores):
+                    continue
+                stores += 1
+                if not inside(tables, address, width):
+                    return n
+                if t < UINT8:
+                    bits = pattern(floats[size + 1], t, settings[ROUNDING_OF + t], bool(t < 0), bug)
+                else:
+                    bits = ints[size + 1] & ((1 << width_of(t)) - 1)
+                write(tables, address, width, bits)
             elif operation == KEEP:
                 size -= 1
                 local_ints[a], local_floats[a] = ints[size], floats[size]

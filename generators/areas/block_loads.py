@@ -153,7 +153,7 @@ def _draw_expression(
     helpers = draw_helpers(choices, kernel, terms)
     body = draw_body(choices, component, [*terms, *helpers.calls], inexact=False)
     helpers.use(kernel, body.text)
-    read = tables.used(body.text)
+    read, _ = tables.used(body.text)
     decode = Decode(returns=component, dim=dim, block=fields, body=body.text, coords=coords, tables=read)
     memory = Memory(*draw_memory(choices, fields, pointees, special=kernel.ieee))
     vector = _draw_vector(choices, kernel, decode, block, body.known)

@@ -11,6 +11,8 @@ from cts.generators.build.layout_plans import LayoutPlan
 from cts.generators.build.operands import Constness
 from cts.model import (
     AnyInstruction,
+    BlockEnd,
+    BlockStart,
     Branch,
     Break,
     Carry,
@@ -63,6 +65,11 @@ class Program:
         number = self._taken.get(prefix, 0)
         self._taken[prefix] = number + 1
         return f"{prefix}{number or ''}"
+
+    @property
+    def in_block(self) -> bool:
+        """Whether what is emitted next stands in a loop, condition or switch."""
+        return sum(isinstance(i, BlockStart) - isinstance(i, BlockEnd) for i in self.instructions) > 0
 
     def emit(self, instruction: AnyInstruction) -> None:
         self.instructions.append(instruction)

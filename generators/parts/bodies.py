@@ -38,7 +38,7 @@ def draw_body(choices: Choices, returns: ComponentType, terms: Sequence[Term], *
     if inexact and working.is_float:
         result = _draw_last(choices, result)
     if working is not returns:
-        result = _narrowed(returns, result)
+        result = narrowed(returns, result)
     return replace(result, text="\n".join([*lines, bare(result.text)]))
 
 
@@ -74,7 +74,7 @@ def _draw_last(choices: Choices, a: Term) -> Term:
     return Term(f"({a.text} * exp(clamp({a.text}, -2, 1)))", a.type, Known(-3 * a.known.size, 3 * a.known.size, None))
 
 
-def _narrowed(target: ComponentType, a: Term) -> Term:
+def narrowed(target: ComponentType, a: Term) -> Term:
     """A float32 result as one of a type without arithmetic."""
     most = _CONVERTED[target]
     if a.number:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
+from cts.capabilities import Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Wanted
-from cts.generators.build.kernels import Kernel, Source
+from cts.generators.build.kernels import Kernel, Matrix, Source
+from cts.generators.build.memory import FILL, Lines, Part, aligned_elements, draw_read
+from cts.generators.build.operands import Varying
 from cts.generators.build.specials import draw_numbers
 from cts.generators.parts.expressions import Term
-from cts.model import ComponentType, Table
+from cts.model import ComponentType, Data, Extra, MatrixStore, Order, Pointer, StorageClass, Table
 
 
 @dataclass(frozen=True)
@@ -24,17 +29,26 @@ class Index:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Tables with their regions and the bytes that these need, and what a body may read from them."""
+    """Tables, what makes room for each and gives the pointer that leads to it, if one does; what a body may read."""
 
-    tables: list[tuple[Table, Source, int]]
+    tables: list[tuple[Table, Callable[[], str | None]]]
     terms: list[Term]
 
-    def used(self, body: str) -> tuple[Table, ...]:
-        """The tables that a body reads. The regions of the others stay empty, and so are no buffers."""
-        used = [(table, region, size) for table, region, size in self.tables if f"{table.name}[" in body]
-        for _, region, size in used:
-            region.size = size
-        return tuple(table for table, _, _ in used)
+    def used(self, body: str) -> tuple[tuple[Table, ...], list[tuple[Extra, str]]]:
+        """The tables that a body reads, and those behind pointers, which are passed.
+
+        The regions of others stay empty, and so are no buffers.
+        """
+        named, passed = [], []
+        for table, use in self.tables:
+            if f"{table.name}[" not in body:
+                continue
+            pointer = use()
+            if pointer is None:
+                named.append(table)
+            else:
+                passed.append((Extra(name=table.name, type=table.type, pointer=True), pointer))
+        return tuple(named), passed
 
 
 #: Numbers that indices are divided by, counted in or taken modulo; powers of two where the type is signed.
@@ -45,23 +59,82 @@ _MOST = 1 << 12
 
 
 def draw_tables(
-    choices: Choices, kernel: Kernel, components: Sequence[ComponentType], indices: Sequence[Index]
+    choices: Choices,
+    kernel: Kernel,
+    components: Sequence[ComponentType],
+    indices: Sequence[Index],
+    matrix: Matrix | None = None,
 ) -> Drawn:
-    """In about three of ten functions one table or two."""
+    """In about three of ten functions one table or two.
+
+    Of an operation on a `matrix` some are behind pointers (CM-036), and some hold the matrix, which is stored there.
+    """
     drawn = Drawn([], [])
     if not choices.chance(3):
         return drawn
     for n in range(choices.pick((1, 1, 1, 2))):
-        which, pad = choices.record(len(components) - 1, 2)
+        which, pad, kind = choices.record(len(components) - 1, 2, 9)
         component = components[which]
         index = choices.group(lambda c: _draw_index(c, indices))
+        name = f"t{n}"
+        if matrix is not None and kind >= 8 and (written := _stored(kernel, matrix)) is not None:
+            index = _below(index, matrix.rows * matrix.cols)
+            table = Table(name=name, type=matrix.component, buffer=written)
+            drawn.tables.append((table, lambda: None))
+            drawn.terms.extend([Term(f"{name}[{index.text}]", matrix.component, matrix.known)] * 3)
+            continue
         contents = draw_numbers(choices, component, Wanted(exact=True), ieee=kernel.ieee)
         region = kernel.source(choices, component, contents, scalar=True)
-        table = Table(name=f"t{n}", type=component, buffer=region.name)
-        drawn.tables.append((table, region, (index.high + 1 + pad) * component.size))
+        table = Table(name=name, type=component, buffer=region.name)
+        pointed = matrix is not None and kind in (6, 7) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features
+        if pointed:
+            region.storage = StorageClass.PhysicalStorageBuffer
+        use = partial(_pointed if pointed else _sized, choices, kernel, region)
+        drawn.tables.append((table, partial(use, (index.high + 1 + pad) * component.size)))
         # More than once, so that bodies mostly read what is there.
         drawn.terms.extend([Term(f"{table.name}[{index.text}]", component, contents.known)] * 3)
     return drawn
+
+
+def _sized(choices: Choices, kernel: Kernel, region: Source, size: int) -> None:
+    region.size = max(region.size, size)
+
+
+def _pointed(choices: Choices, kernel: Kernel, region: Source, size: int) -> str:
+    """A pointer to somewhere in a region, perhaps another place in every instance."""
+    offset = draw_read(choices, region, kernel.grid, region.type.size, size)
+    name = kernel.name("q")
+    kernel.program.emit(Pointer(id=name, buffer=region.name, offset=kernel.constness.scalars([offset])[0]))
+    return name
+
+
+def _stored(kernel: Kernel, matrix: Matrix) -> str | None:
+    """The name of a buffer of workgroup memory where every instance stores the matrix, and a barrier; None: no room."""
+    if kernel.program.in_block:
+        return None
+    name = kernel.region_name("shared", 0)
+    region = Part(name, matrix.component, 1, StorageClass.Workgroup, Data(fill=FILL[matrix.component]))
+    region.workgroups = math.prod(kernel.dispatch.workgroups)
+    lines = Lines.for_matrix(region, Order.RowMajor, matrix.component, matrix.rows, matrix.cols)
+    stride = lines.unit * lines.dense
+    unit = aligned_elements(region, lines.alignment)
+    tile = -(-lines.extent(stride) // (unit * region.element_size)) * unit
+    grid = replace(kernel.grid, x=1, y=1, z=1)
+    own = Varying(0, grid.tiles(tile))
+    size = own.range(grid)[1] * region.element_size + lines.extent(stride)
+    if not kernel.set_aside(size):
+        return None
+    region.unit, region.size = math.lcm(region.unit, lines.alignment), size
+    kernel.add(region)
+    written_stride, written_offset = kernel.constness.scalars([stride, own])
+    kernel.program.emit(MatrixStore(matrix=matrix.id, buffer=name, stride=written_stride, offset=written_offset))
+    kernel.program.barrier()
+    return name
+
+
+def _below(index: Index, count: int) -> Index:
+    """The index, or its remainder where it may be `count` or more."""
+    return index if index.high < count else _remainder(index, count)
 
 
 def _draw_index(choices: Choices, indices: Sequence[Index]) -> Index:

@@ -104,6 +104,13 @@ class Access:
         """Which elements access memory at all; None: every one."""
         return self.status == Status.OK if self.status.any() else None
 
+    @property
+    def places_decided_by(self) -> str:
+        """The operand that decides where the elements after the first are."""
+        if self.layout is not None:
+            return "layout"
+        return "stride" if self.stride is not None and not isinstance(self.shape, Grid) else self.field
+
     def taken_by(self, active: Mask) -> Access:
         """The same where some instances, (sets, instances), do not take the step."""
         status = np.where(active[..., None, None], self.status, np.uint8(Status.INACTIVE))

@@ -14,9 +14,22 @@ from copy import copy
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import Case, Dispatch, Operand, dynamic_words, dynamics, factors_of, modulus_of
-from cts.model.operand import Factors
+from cts.model import (
+    Case,
+    ComponentType,
+    Dispatch,
+    Operand,
+    SpecNumber,
+    dynamic_words,
+    dynamics,
+    encode,
+    factors_of,
+    modulus_of,
+    number_of,
+)
+from cts.model.operand import ComponentValue, Factors
 from cts.reference.numeric.arrays import U32
+from cts.reference.numeric.value import Value
 
 _MASK = 0xFFFFFFFF
 
@@ -53,6 +66,13 @@ class Operands:
     def word(self, instruction: int, field: str) -> U32:
         """The dynamic operand's own 32-bit words, (sets, 1)."""
         return self._sets[:, self._column[instruction, field], None]
+
+    def component(self, instruction: int, field: str, component: ComponentType, value: ComponentValue) -> Value:
+        """A component value of an instruction, (sets, 1, 1, 1)."""
+        if isinstance(value, SpecNumber) and value.dynamic is not None:
+            words = self.word(instruction, field)
+            return Value(component, words.astype(component.bits_dtype)[..., None, None])
+        return Value(component, encode(component, [number_of(value)])[:, None, None, None])
 
     def _value(self, operand: Operand, place: tuple[int, str], iterations: tuple[int, ...]) -> U32:
         if isinstance(operand, int):

@@ -22,8 +22,8 @@ from cts.model import (
     MatrixConstant,
     MatrixInstruction,
     MatrixLoadTensor,
+    MatrixPerElement,
     PerElement,
-    SpecNumber,
     Store,
     VectorAtomicAdd,
     VectorExtract,
@@ -33,11 +33,8 @@ from cts.model import (
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
     dynamics,
-    encode,
-    number_of,
     references,
 )
-from cts.model.operand import ComponentValue
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
@@ -46,9 +43,9 @@ from cts.reference.common.memory import Memory
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.program import Evaluation, Step, evaluate
 from cts.reference.execution.vector_memory import VectorMemory
+from cts.reference.matrices.callback_memory import EntryRead
 from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
-from cts.reference.matrices.tables import EntryRead
 from cts.reference.numeric.arrays import U8, U32, Mask
 from cts.reference.numeric.fast_math import FastMathOf
 from cts.reference.numeric.rounding import binding
@@ -73,12 +70,13 @@ def execute(case: Case, parameter_sets: U32) -> Execution:
 class Recording:
     """The results defined last, by number of the step and name, and what each step read besides, by field path.
 
-    `tables` are the indices at which each step's functions read tables.
+    `tables` is what each step's functions read from tables, `stored` what they stored, value after value.
     """
 
     values: dict[tuple[int, str], Value] = field(default_factory=dict)
     read: dict[int, dict[str, Value]] = field(default_factory=dict)
     tables: dict[int, list[EntryRead]] = field(default_factory=dict)
+    stored: dict[int, list[Value]] = field(default_factory=dict)
     most: int = 512
 
     def add(self, number: int, name: str, value: Value) -> None:
@@ -88,6 +86,7 @@ class Recording:
             del self.values[oldest]
             self.read.pop(oldest[0], None)
             self.tables.pop(oldest[0], None)
+            self.stored.pop(oldest[0], None)
 
 
 def run(
@@ -131,8 +130,9 @@ class _Machine:
         instruction = self.case.program[step.index]
         match instruction:
             case MatrixConstant():
-                component = instruction.type.component
-                self._define(step, instruction.id, self._scalar(step.index, "value", component, instruction.value))
+                component, operands = instruction.type.component, self.evaluation.operands
+                value = operands.component(step.index, "value", component, instruction.value)
+                self._define(step, instruction.id, value)
             case Load():
                 assert step.access is not None
                 if isinstance(instruction, VectorInstruction):
@@ -195,10 +195,11 @@ class _Machine:
         names = (*references(instruction), *instruction.defines)
         floats = self.fast_math.of(instruction, (self.shapes[n].component for n in names if n in self.shapes))
         operation = Operation(
-            self.case, self.values, self.shapes, scalars, floats, self.next_group, self.result.memories
+            self.case, self.values, self.shapes, scalars, floats, self.next_group, self.result.memories, step.pointers
         )
         if self.recording is not None:
             self.recording.tables[self.number] = operation.read
+            self.recording.stored[self.number] = operation.stored
         name: str = instruction.id  # type: ignore[attr-defined]
         vector = isinstance(instruction, VectorInstruction)
         compute = computed_vector if vector else computed
@@ -212,12 +213,15 @@ class _Machine:
         if value.free is not None and value.free.group is not None:
             self.next_group = max(self.next_group, int(value.free.group.max()) + 1)
         self._report(step, operation.watch, name)
+        for access, stored in zip(step.outputs, operation.stored, strict=True):
+            kept = binding(stored) if self.fast_math.mixed and floats.loose else stored
+            self.result.memories[access.buffer].store(access.byte, access.accessed, self._stored(kept))
         self._define(step, name, value)
 
     def _relaxed(self, operation: Operation) -> Operation:
         """The same operation as what uses its result may rearrange it (NU-049): its own operands are as they are."""
         values = {name: replace(value, history=None) for name, value in self.values.items()}
-        return replace(operation, values=values, floats=self.fast_math.relaxed, read=[], watch=Watch())
+        return replace(operation, values=values, floats=self.fast_math.relaxed, read=[], stored=[], watch=Watch())
 
     def _scalars(self, step: Step, instruction: Instruction) -> Iterator[tuple[str, Value]]:
         """The component values among an instruction's operands, and what it reads but does not keep."""
@@ -228,14 +232,12 @@ class _Machine:
         scalar = getattr(instruction, "scalar", None)
         if scalar is not None:
             component = self.shapes[instruction.matrix].component  # type: ignore[attr-defined]
-            yield "scalar", self._scalar(i, "scalar", component, scalar)
+            yield "scalar", self.evaluation.operands.component(i, "scalar", component, scalar)
         name = getattr(instruction, "function", None)
         function = None if name is None else self.case.functions[name]
         if isinstance(function, PerElement):
-            types = [e.type for e in function.extras if e.type is not None]
-            values = instruction.scalars  # type: ignore[attr-defined]
-            for n, (component, value) in enumerate(zip(types, values, strict=True)):
-                yield f"scalars[{n}]", self._scalar(i, f"scalars[{n}]", component, value)
+            assert isinstance(instruction, MatrixPerElement)
+            yield from self.evaluation.passed(step.taken, instruction, function).items()
 
     def _of_vector(self, step: Step, instruction: VectorInstruction) -> Iterator[tuple[str, Value]]:
         match instruction:
@@ -257,7 +259,7 @@ class _Machine:
                     for n, item in enumerate(value if listed else () if value is None else (value,)):
                         path = f"{field_}[{n}]" if listed else field_
                         component = self.shapes[instruction.id].component  # type: ignore[union-attr]
-                        yield path, self._scalar(step.index, path, component, item)
+                        yield path, self.evaluation.operands.component(step.index, path, component, item)
 
     def _opaque(self, step: Step, name: str) -> Value:
         matrix, value = self.case.opaque[name], self.opaque.values[name]
@@ -265,13 +267,6 @@ class _Machine:
             self._nothing_yet(step, name)
             return anything(matrix.component, (1, 1, matrix.rows, matrix.cols), ())
         return value
-
-    def _scalar(self, i: int, field_: str, component: ComponentType, value: ComponentValue) -> Value:
-        """A component value, (sets, 1, 1, 1)."""
-        if isinstance(value, SpecNumber) and value.dynamic is not None:
-            words = self.evaluation.operands.word(i, field_)
-            return Value(component, words.astype(component.bits_dtype)[..., None, None])
-        return Value(component, encode(component, [number_of(value)])[:, None, None, None])
 
     def _load(self, step: Step, access: Access, instruction: Load) -> Value:
         """KM-012; CM-010 and TA-038: clipped elements keep the Object's, clamped ones are low bits of clampValue."""
@@ -299,7 +294,7 @@ class _Machine:
         assert isinstance(decode, Decode) and (vector is None or isinstance(vector, DecodeVector))
         watch = Watch()
         memories = self.result.memories
-        decoding = Decoding(access, memories[access.buffer], self.floats, watch, memories, self.case.helpers)
+        decoding = Decoding(self.case, access, memories[access.buffer], self.floats, watch, memories)
         if self.recording is not None:
             self.recording.tables[self.number] = decoding.read
         value = decoded(decode, vector, decoding)

@@ -6,7 +6,7 @@ depends on the contents of memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -16,11 +16,15 @@ import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.model import (
+    AnyFunction,
     Case,
+    ComponentType,
     LayoutInstruction,
     LayoutType,
+    MatrixPerElement,
     MatrixShape,
     MemoryInstruction,
+    PerElement,
     Pointer,
     PointerSelect,
     PointerType,
@@ -47,7 +51,10 @@ from cts.model import (
     VectorStore,
     ViewInstruction,
     ViewType,
+    integers_of,
+    scalars_of,
     types_of,
+    written,
 )
 from cts.model.types import ResultType, ScalarType
 from cts.reference.addressing import layout as layouts
@@ -66,7 +73,9 @@ from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
 from cts.reference.common.operands import Operands, lanes_of
 from cts.reference.execution.unroll import Taken, unroll
-from cts.reference.numeric.arrays import I64, U32, Mask
+from cts.reference.matrices.callback_memory import outputs, whole, windows
+from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
+from cts.reference.numeric.value import Value
 from cts.reference.vectors.accesses import bias_access, matrix_access, vector_access
 
 _T = TypeVar("_T", bound=np.generic)
@@ -78,7 +87,8 @@ class Step:
 
     `before` and `after` are the states of a layout instruction's operand and result, `view_before` and
     `view_after` those of a view instruction's; `bias` is what a multiplication of vectors reads beside
-    its matrix.
+    its matrix. Of functions that are called, `tables` are the buffers they read, each as a whole, `outputs` their
+    stores in order, and `pointers` the buffers and offsets in elements, (sets, instances), of pointer operands.
     """
 
     taken: Taken
@@ -88,16 +98,22 @@ class Step:
     bias: Access | None = None
     view_before: TensorViewState | None = None
     view_after: TensorViewState | None = None
+    tables: tuple[Access, ...] = ()
+    outputs: tuple[Access, ...] = ()
+    pointers: tuple[tuple[str, I64], ...] = ()
 
     @property
     def accesses(self) -> tuple[Access, ...]:
         """What it loads and stores."""
-        return tuple(access for access in (self.access, self.bias) if access is not None)
+        own = tuple(access for access in (self.access, self.bias) if access is not None)
+        return (*own, *self.tables, *self.outputs)
 
     def chosen(self, which: npt.NDArray[np.intp]) -> Step:
         """The same under some sets, by their numbers; states that only rules and traces look at are left out."""
         access, bias = (a and a.chosen(which) for a in (self.access, self.bias))
-        return Step(self.taken.chosen(which), access, bias=bias)
+        tables, outputs = (tuple(a.chosen(which) for a in some) for some in (self.tables, self.outputs))
+        pointers = tuple((buffer, some_sets(offset, which)) for buffer, offset in self.pointers)
+        return Step(self.taken.chosen(which), access, bias=bias, tables=tables, outputs=outputs, pointers=pointers)
 
     @property
     def index(self) -> int:
@@ -132,6 +148,11 @@ class Evaluation:
     pointers: dict[str, I64] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
 
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The buffers that the program writes."""
+        return frozenset(written(self.case))
+
     @property
     def accesses(self) -> Iterator[tuple[Step, Access]]:
         """Every load and store, in order."""
@@ -157,6 +178,17 @@ class Evaluation:
         if scope is Scope.Subgroup or values.shape[1] == 1:
             return values
         return values[:, :: lanes_of(self.case.dispatch)]
+
+    def passed(self, step: Taken, instruction: MatrixPerElement, function: PerElement) -> dict[str, Value]:
+        """Scalars and integers that an instruction passes to a function, (sets, instances, 1, 1), by name."""
+        i, scope = step.index, self.shape_of(instruction.matrix).scope
+        passed = {}
+        for n, ((name, component), value) in enumerate(zip(scalars_of(function), instruction.scalars, strict=True)):
+            passed[name] = self.operands.component(i, f"scalars[{n}]", component, value)
+        for n, (name, operand) in enumerate(zip(integers_of(function), instruction.integers, strict=True)):
+            words = self.at_scope(self.operands.scalar(i, f"integers[{n}]", operand, step.iterations), scope)
+            passed[name] = Value(ComponentType.uint32, words[..., None, None])
+        return passed
 
     def active_at(self, step: Taken, scope: Scope) -> Mask | None:
         """Which instances of `scope` take a step, (sets, instances); None: all."""
@@ -209,9 +241,15 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
     instruction = evaluation.case.program[taken.index]
     match instruction:
         case _ if isinstance(instruction, MemoryInstruction):
-            return Step(taken, _access(evaluation, taken, instruction))
+            access = _access(evaluation, taken, instruction)
+            decode = evaluation.case.functions.get(getattr(instruction, "decode", None) or "")
+            if decode is None or not isinstance(access.shape, MatrixShape):
+                return Step(taken, access)
+            return Step(taken, access, tables=_tables(evaluation, taken, decode, access.shape))
         case VectorLoad() | VectorStore() | VectorReduceSumAccumulate() | VectorAtomicAdd():
             return Step(taken, _vector_access(evaluation, taken, instruction))
+        case MatrixPerElement():
+            return _calling(evaluation, taken, instruction, evaluation.case.functions[instruction.function])
         case VectorMatrixMul():
             matrix, bias = _operand_accesses(evaluation, taken, instruction)
             return Step(taken, matrix, bias=bias)
@@ -233,6 +271,38 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
         case _:
             pass
     return Step(taken)
+
+
+def _calling(evaluation: Evaluation, taken: Taken, instruction: MatrixPerElement, function: AnyFunction) -> Step:
+    """CM-032, CM-035, CM-036: what a function that is called for every element accesses."""
+    assert isinstance(function, PerElement)
+    case, shape = evaluation.case, evaluation.shape_of(instruction.matrix)
+    assert isinstance(shape, MatrixShape)
+    pointers = tuple(_pointed(evaluation, name, shape.scope) for name in instruction.pointers)
+    passed = evaluation.passed(taken, instruction, function)
+    stored = outputs(case, taken.index, function, shape, passed) if function.outputs else []
+    tables = _tables(evaluation, taken, function, shape, pointers)
+    return Step(
+        taken, tables=tables, outputs=tuple(_by_takers(evaluation, taken, a) for a in stored), pointers=pointers
+    )
+
+
+def _tables(
+    evaluation: Evaluation,
+    taken: Taken,
+    function: AnyFunction,
+    shape: MatrixShape,
+    pointers: Sequence[tuple[str, I64]] = (),
+) -> tuple[Access, ...]:
+    """CM-032: what a function may read of buffers that the program writes."""
+    known = (w for w in windows(evaluation.case, function, shape, pointers) if w.table.buffer in evaluation.written)
+    return tuple(_by_takers(evaluation, taken, whole(taken.index, window, shape)) for window in known)
+
+
+def _pointed(evaluation: Evaluation, name: str, scope: Scope) -> tuple[str, I64]:
+    pointer = evaluation.types[name]
+    assert isinstance(pointer, PointerType)
+    return pointer.buffer, evaluation.at_scope(evaluation.pointers[name], scope)
 
 
 def _layout(evaluation: Evaluation, taken: Taken, instruction: LayoutInstruction) -> TensorLayoutState:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
 
@@ -36,10 +36,11 @@ from cts.model import (
 from cts.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Shape
 from cts.reference.common.memory import Memory
+from cts.reference.matrices.callback_memory import EntryRead, Window, tables, windows
 from cts.reference.matrices.products import multiplied_floats, multiplied_integers
 from cts.reference.matrices.reductions import Reduction, filled, reduced
-from cts.reference.matrices.tables import EntryRead, tables
 from cts.reference.numeric import conversions, integers
+from cts.reference.numeric.arrays import I64
 from cts.reference.numeric.expression import Arguments, call
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.rounding import denormal
@@ -55,8 +56,9 @@ class Operation:
 
     `values` are the matrices, vectors and scalars so far, (sets, instances, rows, cols) or with extents
     of 1; `scalars` the instruction's own component values and what it reads, by field path;
-    `first_group` a number that no group of equals has yet; `memories` the buffers as they are now. What
-    functions `read` from tables is kept: the indices of elements.
+    `first_group` a number that no group of equals has yet; `memories` the buffers as they are now; `pointers`
+    the buffers and offsets in elements of pointers among its operands. What functions `read` from tables is kept,
+    and what they have `stored`, value after value.
     """
 
     case: Case
@@ -66,7 +68,9 @@ class Operation:
     floats: Floats
     first_group: int
     memories: Mapping[str, Memory]
+    pointers: Sequence[tuple[str, I64]] = ()
     read: list[EntryRead] = field(default_factory=list)
+    stored: list[Value] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
 
     def full(self, name: str) -> Value:
@@ -195,13 +199,11 @@ def _per_element(i: MatrixPerElement, operation: Operation) -> Value:
         "col": Value(coords, col),
         "value": passed(operation.values[i.matrix], operation.floats.ieee),
     }
-    matrices, scalars = iter(i.matrices), iter(range(len(i.scalars)))
-    for extra in function.extras:
-        if extra.matrix:
-            names[extra.name] = passed(operation.values[next(matrices)], operation.floats.ieee)
-        else:
-            names[extra.name] = operation.scalars[f"scalars[{next(scalars)}]"]
-    return _called(function, names, operation, shape)
+    others = (e.name for e in function.extras if e.matrix)
+    for name, matrix in zip(others, i.matrices, strict=True):
+        names[name] = passed(operation.values[matrix], operation.floats.ieee)
+    names |= operation.scalars
+    return _called(function, names, operation, shape, windows(operation.case, function, shape, operation.pointers))
 
 
 @computed.register
@@ -238,12 +240,17 @@ def passed(value: Value, ieee: bool = False) -> Value:
 
 
 def _called(
-    function: PerElement | Component, names: Mapping[str, Value], operation: Operation, shape: MatrixShape
+    function: PerElement | Component,
+    names: Mapping[str, Value],
+    operation: Operation,
+    shape: MatrixShape,
+    known: Sequence[Window] = (),
 ) -> Value:
     ieee = operation.floats.ieee
-    entry = tables(function, operation.memories, lambda value: passed(value, ieee), operation.read)
+    entry = tables(known, operation.memories, lambda value: passed(value, ieee), operation.read)
     body = body_of(function, operation.case.helpers)
-    result = call(body, Arguments(names, entry=entry), operation.floats, operation.watch)
+    arguments = Arguments(names, entry=entry, store=operation.stored.append)
+    result = call(body, arguments, operation.floats, operation.watch)
     shapes = (v.shape for v in (*names.values(), result))
     lead = np.broadcast_shapes(*(shape[:-2] for shape in shapes if len(shape) == 4))
     return result.broadcast((*lead, shape.rows, shape.cols))

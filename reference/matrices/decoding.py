@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cts.model import BlockField, ComponentType, Decode, DecodeVector, Helpers, block_offsets, body_of
+from cts.model import BlockField, Case, ComponentType, Decode, DecodeVector, MatrixShape, block_offsets, body_of
 from cts.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Access, Blocks
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
-from cts.reference.matrices.tables import EntryRead, tables
+from cts.reference.matrices.callback_memory import EntryRead, tables, windows
 from cts.reference.numeric.arrays import I64
 from cts.reference.numeric.expression import Arguments, call, hull
 from cts.reference.numeric.floats import Floats
@@ -29,12 +29,12 @@ class Decoding:
     What the function of one element has `read` from tables is kept: indices of elements.
     """
 
+    case: Case
     access: Access
     memory: Memory
     floats: Floats
     watch: Watch
     memories: Mapping[str, Memory]
-    helpers: Helpers = ()
     read: list[EntryRead] = field(default_factory=list)
 
 
@@ -134,6 +134,8 @@ def _called(
         for d, coordinate in enumerate(values)
     }
     kept = decoding.read if isinstance(function, Decode) else []
-    entry = tables(function, decoding.memories, lambda value: value, kept)
-    body = body_of(function, decoding.helpers)
+    assert isinstance(decoding.access.shape, MatrixShape)
+    known = windows(decoding.case, function, decoding.access.shape)
+    entry = tables(known, decoding.memories, lambda value: value, kept)
+    body = body_of(function, decoding.case.helpers)
     return call(body, Arguments(names or {}, coordinates, read, entry), decoding.floats, watch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -12,7 +12,7 @@ from cts.model import ComponentType
 from cts.model import expression as ast
 from cts.oracle.expectation import Freedom
 from cts.reference.numeric import conversions, integers
-from cts.reference.numeric.arrays import I64, Bits
+from cts.reference.numeric.arrays import I64, Bits, Mask
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where, with_freedom
@@ -24,15 +24,31 @@ ReadField = Callable[[str, I64 | None, Watch], Value]
 #: Reads a table: its name, and the indices of elements; the watch is told of wrong ones.
 ReadEntry = Callable[[str, Value, Watch], Value]
 
+#: Is told of what goes to an output, one store after the other.
+StoreValue = Callable[[Value], None]
+
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a call passes: parameters by name, coordinates by array and dimension, the block's fields, and tables."""
+    """What a call passes: parameters by name, coordinates by array and dimension, the block's fields, and tables.
+
+    `store` gets the values of stores in the order of `places_of`.
+    """
 
     names: Mapping[str, Value]
     coordinates: Mapping[tuple[str, int], Value] = field(default_factory=dict)
     read: ReadField | None = None
     entry: ReadEntry | None = None
+    store: StoreValue | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a store of a body goes: the index of an element of an output, for the elements that it is executed for."""
+
+    output: str
+    index: Value
+    executed: Mask | None
 
 
 def call(body: ast.Body, arguments: Arguments, floats: Floats, watch: Watch) -> Value:
@@ -40,6 +56,16 @@ def call(body: ast.Body, arguments: Arguments, floats: Floats, watch: Watch) -> 
     evaluation = _Evaluation(arguments, floats, watch)
     evaluation.execute(body.statements)
     return evaluation.evaluated(body.result)
+
+
+def places_of(body: ast.Body, names: Mapping[str, Value], elements: Set[str]) -> list[Place]:
+    """Where the stores of a body go, in the order in which they are executed (CM-035).
+
+    `names` are parameters by name, without those that are `elements` of matrices.
+    """
+    evaluation = _Addressing(Arguments(names), Floats(loose=True), Watch(), ast.dependent_names(body, elements))
+    evaluation.execute(body.statements)
+    return evaluation.places
 
 
 class _Evaluation:
@@ -51,17 +77,23 @@ class _Evaluation:
 
     def execute(self, statements: tuple[ast.Statement, ...]) -> None:
         for statement in statements:
-            match statement:
-                case ast.Assignment(name=name, value=value):
-                    self.names[name] = self.evaluated(value)
-                case ast.Branch():
-                    self._branch(statement)
-                case ast.Loop(index=index, count=count, body=body):
-                    for n in range(count):
-                        self.names[index] = Value(ComponentType.uint32, np.array([n], np.uint32))
-                        self.execute(body)
-                case _:
-                    assert_never(statement)
+            self.take(statement)
+
+    def take(self, statement: ast.Statement) -> None:
+        match statement:
+            case ast.Assignment(name=name, value=value):
+                self.names[name] = self.evaluated(value)
+            case ast.Store(value=value):
+                assert self.arguments.store is not None, "only a function with outputs stores"
+                self.arguments.store(self.evaluated(value))
+            case ast.Branch():
+                self._branch(statement)
+            case ast.Loop(index=index, count=count, body=body):
+                for n in range(count):
+                    self.names[index] = Value(ComponentType.uint32, np.array([n], np.uint32))
+                    self.execute(body)
+            case _:
+                assert_never(statement)
 
     def _branch(self, branch: ast.Branch) -> None:
         """CM-034: both ways for all elements; what is undefined counts for those that may take the way."""
@@ -75,8 +107,12 @@ class _Evaluation:
             given.append(self.names)
         self.watch, self.names = watch, before
         then, otherwise = given
-        for name, _ in branch.joined:
+        for name in self.joined(branch):
             self.names[name] = chosen(condition, then[name], otherwise[name], self.floats.ieee)
+
+    def joined(self, branch: ast.Branch) -> Iterator[str]:
+        """The names that both ways of a branch have a value of."""
+        return (name for name, _ in branch.joined)
 
     def evaluated(self, e: ast.Expression) -> Value:
         match e:
@@ -161,11 +197,35 @@ class _Evaluation:
         return where(index.flags != 0, anything(component, entry.shape, index.reasons), entry)
 
 
-def check_index(index: Value, count: int, what: str, watch: Watch, rule: str = "TA-073") -> None:
-    """TA-073: an index outside an array, or by another rule a buffer."""
+class _Addressing(_Evaluation):
+    """Evaluates what decides where a body stores, and nothing that is `dependent` on elements, memory or floats."""
+
+    def __init__(self, arguments: Arguments, floats: Floats, watch: Watch, dependent: Set[str]) -> None:
+        super().__init__(arguments, floats, watch)
+        self.dependent = dependent
+        self.places: list[Place] = []
+
+    def take(self, statement: ast.Statement) -> None:
+        match statement:
+            case ast.Assignment(name=name) if name in self.dependent:
+                pass
+            case ast.Branch(condition=condition) if ast.depends(condition, self.dependent):
+                pass
+            case ast.Store(output=output, index=index):
+                self.places.append(Place(output, self.evaluated(index), self.watch.executed))
+            case _:
+                super().take(statement)
+
+    def joined(self, branch: ast.Branch) -> Iterator[str]:
+        return (name for name in super().joined(branch) if name not in self.dependent)
+
+
+def check_index(index: Value, count: int, what: str, watch: Watch, rule: str = "TA-073", first: I64 | int = 0) -> None:
+    """TA-073: an index outside an array, or by another rule a buffer; it counts from element `first` on."""
     low, high = index.interval
-    outside = (low < 0) | (high >= count) | (index.flags & Freedom.ANY != 0)
-    watch.report(rule, outside, f"an index outside the {count} elements of {what}", f"0 to {count - 1}")
+    outside = (low + first < 0) | (high + first >= count) | (index.flags & Freedom.ANY != 0)
+    remedy = f"0 to {count - 1}" if not np.any(first) else "an element between its beginning and its end"
+    watch.report(rule, outside, f"an index outside the {count} elements of {what}", remedy)
 
 
 def index_of(value: Value) -> I64:

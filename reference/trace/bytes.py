@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.model import ClampMode, Store
+from cts.model import ClampMode, MatrixPerElement, Store
 from cts.oracle.expectation import Reach, Reached, SeenTensor, Trace
 from cts.oracle.trace import ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access, instances_of
@@ -20,8 +20,9 @@ from cts.reference.addressing.elements import matrix_elements
 from cts.reference.execution.execute import Recording
 from cts.reference.execution.program import Evaluation
 from cts.reference.numeric.arrays import I64, U32, Mask
-from cts.reference.trace.element import Element, at_element
+from cts.reference.trace.element import Element, at_element, element_of
 from cts.reference.trace.history import History
+from cts.reference.trace.matrices import stored_by_body
 from cts.reference.trace.training import written_by_accumulation, written_by_conversion
 
 #: The clamp modes that move coordinates into the tensor (TA-035).
@@ -43,8 +44,9 @@ def trace(
     if written is not None:
         return written
     for number, step in reversed(list(enumerate(evaluation.steps))):
-        access = step.access
-        if access is not None and access.store and not access.accumulates and access.buffer == buffer:
+        for access in reversed(step.accesses):
+            if not access.store or access.accumulates or access.buffer != buffer:
+                continue
             mask = _covering(evaluation, access, offset)
             if mask.any():
                 instance, row, col = (int(n) for n in np.argwhere(mask)[-1])
@@ -150,13 +152,19 @@ def _unwritten(evaluation: Evaluation, buffer: str, offset: int) -> Iterator[Tra
 def _of_byte(history: History, number: int, access: Access, element: Element, offset: int) -> Iterator[TraceStep]:
     """From the store of the element back to where its value came from."""
     instruction = history.evaluation.case.program[access.instruction]
-    assert isinstance(instruction, Store)
-    name = instruction.stored
-    yield history.begin(number, name, element)
-    yield from history.marked(access.instruction, history.address(access, element, number))
-    yield from history.steps_behind(name, number, element)
-    value = history.value(name, number, element)
-    assert value is not None, "the matrix of the store is among the last that were recorded"
+    if isinstance(instruction, Store):
+        name = instruction.stored
+        yield history.begin(number, name, element)
+        yield from history.marked(access.instruction, history.address(access, element, number))
+        yield from history.steps_behind(name, number, element)
+        value = history.value(name, number, element)
+        assert value is not None, "the matrix of the store is among the last that were recorded"
+    else:
+        assert isinstance(instruction, MatrixPerElement)
+        output = next(n for n, own in enumerate(history.evaluation.steps[number].outputs) if own is access)
+        yield history.begin(number, instruction.id, element)
+        yield from history.marked(access.instruction, stored_by_body(history, number, output, element))
+        value = element_of(history.recording.stored[number][output], element)
     bits, part = int(value.bits.item()), offset - int(at_element(access.byte, element))
     yield TraceStep(
         StepKind.STORED_BYTE,

@@ -19,14 +19,13 @@ from cts.model import (
     MatrixShape,
     MatrixTimesScalar,
     MatrixTranspose,
-    initial_bits,
     mul_add_types,
+    outputs_of,
 )
 from cts.oracle.trace import ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.execution.program import Evaluation
-from cts.reference.numeric.value import Value
 from cts.reference.trace import terms as details
 from cts.reference.trace.element import Element, at_element, element_of, matrix_place, number_text, shown
 from cts.reference.trace.vectors import History
@@ -194,14 +193,35 @@ def _tables(history: History, number: int, element: Element) -> Iterator[TraceSt
         if (table.name, index) in seen:
             continue
         seen.add((table.name, index))
-        bits = initial_bits(history.evaluation.case.buffers[table.buffer])[index : index + 1]
         yield TraceStep(
             StepKind.TABLE_ELEMENT,
             "CM-032",
             names={"table": table.name, "buffer": table.buffer},
-            numbers={"index": index, "byte": index * table.type.size},
-            result=shown(Value(table.type, bits)),
+            numbers={"index": index, "byte": int(at_element(read.byte, element))},
+            result=shown(element_of(read.value, element)),
         )
+
+
+def stored_by_body(history: History, number: int, output: int, element: Element) -> Iterator[TraceStep]:
+    """What the function that a step calls stores to the step's `output`-th place for an element (CM-035)."""
+    step = history.evaluation.steps[number]
+    i, access = history.evaluation.case.program[step.index], step.outputs[output]
+    assert isinstance(i, MatrixPerElement)
+    function = history.evaluation.case.functions[i.function]
+    byte = int(at_element(access.byte, element))
+    index = (byte - int(at_element(access.origin[..., None, None], element))) // access.size
+    name = next(known.name for known in outputs_of(function) if known.buffer == access.buffer)
+    yield _call(history, i, number, element, None)
+    yield from _tables(history, number, element)
+    yield TraceStep(
+        StepKind.OUTPUT_ELEMENT,
+        "CM-035",
+        names={"output": name, "buffer": access.buffer},
+        numbers={"index": index, "byte": byte},
+        result=shown(element_of(history.recording.stored[number][output], element)),
+    )
+    for matrix in (i.matrix, *i.matrices):
+        yield from history.steps_behind(matrix, number, element)
 
 
 def rule_of(evaluation: Evaluation, i: Instruction, result: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.model import ClampMode
-from cts.reference.addressing.accesses import Access, Grid
+from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, broken, of_set
 from cts.reference.execution.program import Evaluation
@@ -83,16 +83,9 @@ def _bounds(evaluation: Evaluation, access: Access, taken: Access, addressable: 
         byte = int(np.broadcast_to(of_set(start, number), mask.shape)[mask][0])
         return f"element {_element(mask)} is at byte {byte} of {access.buffer!r}", remedy
 
-    path = f"{path}.{_blamed(access)}"
+    path = f"{path}.{access.places_decided_by}"
     yield from broken("TA-042", path, beyond, words)
     yield from broken("TA-069", path, outside.any(axis=(1, 2, 3)) & ~beyond, words)
-
-
-def _blamed(access: Access) -> str:
-    """The operand that decides where the elements after the first are."""
-    if access.layout is not None:
-        return "layout"
-    return access.field if isinstance(access.shape, Grid) else "stride"
 
 
 def _element(mask: Mask) -> str:

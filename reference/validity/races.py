@@ -145,8 +145,8 @@ def stored_twice(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
         keys = keys.astype(np.int32)  # which is quicker to sort
     keys = np.sort(keys, axis=1)
     same = keys[:, 1:] == keys[:, :-1]
-    blamed = "stride" if access.layout is None else "layout"
-    rule, path = "TA-067" if access.layout is not None else "TA-044", f"program[{access.instruction}].{blamed}"
+    path = f"program[{access.instruction}].{access.places_decided_by}"
+    rule = "TA-067" if access.layout is not None else "TA-044"
     yield from broken(rule, path, same, _collision_words(access, instances, True))
     if instances > 1:
         keys //= instances

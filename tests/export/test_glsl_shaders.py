@@ -65,6 +65,7 @@ def test_corpus(part: int) -> None:
 #: What cases of the corpus say that GLSL cannot, by the beginning of the reason.
 REASONS = {
     "a choice between pointers",
+    "a pointer as an operand of OpCooperativeMatrixPerElementOpNV",
     "a specialization constant of type",
     "coordinates of a decode function of type int32",
     "row and column of a per-element function of type int32",

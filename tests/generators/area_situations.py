@@ -12,7 +12,6 @@ import numpy.typing as npt
 from cts import model as m
 from cts.generators.parts.formats import FORMATS
 from cts.model.expression import (
-    Assignment,
     Binary,
     Body,
     Branch,
@@ -23,6 +22,7 @@ from cts.model.expression import (
     Loop,
     Name,
     Number,
+    Store,
     Unary,
     expressions_of,
     statements_of,
@@ -254,7 +254,15 @@ class _Reader:
                 yield "body uses coordinates above 8"
             if "col" in names and source.cols > source.rows:
                 yield "body uses col, more columns than rows"
-        kinds = ["matrix" if e.matrix else "scalar" for e in function.extras if e.name in names]
+        used = [e for e in function.extras if e.name in names or names & {name for name, _ in e.scalars}]
+        kinds = [
+            "matrix" if e.matrix else "structure" if e.members else "vector" if e.count else "scalar"
+            for e in used
+            if not e.integer
+        ]
+        tables = {n.table for n in _nodes(m.body_of(function, self.case.helpers)) if isinstance(n, Indexed)}
+        yield from ("extra pointer used" for e in m.pointers_of(function) if e.name in tables)
+        yield from self._outputs(i, function)
         yield from (f"extra {kind} used" for kind in kinds)
         yield from (f"two extra {kind} operands used" for kind in set(kinds) if kinds.count(kind) > 1)
         if ("scalar", "matrix") in itertools.pairwise(kinds):
@@ -267,6 +275,31 @@ class _Reader:
         if {"row", "col"} in both:
             yield "table read by row and col"
 
+    def _outputs(self, i: m.MatrixPerElement, function: m.PerElement) -> Iterator[str]:
+        """What a function stores to buffers."""
+        if not function.outputs:
+            return
+        yield "function stores"
+        if len(function.outputs) > 1:
+            yield "function with two outputs"
+        yield from ("function stores at integers that are passed" for _ in i.integers)
+        if any(isinstance(o, m.Scalar) and (o.wg_x or o.wg_y or o.wg_z or o.sg) for o in i.integers):
+            yield "function stores at places by instance"
+        body = m.body_of(function, self.case.helpers)
+        for output in function.outputs:
+            yield f"function stores {output.type.value}"
+            yield f"function stores to {self.case.buffers[output.buffer].storage.value}"
+            if output.type is not function.type:
+                yield "function stores another type"
+        for statement in body.statements:
+            inner = [s for s in statements_of([statement]) if isinstance(s, Store)]
+            if inner and isinstance(statement, Branch):
+                yield "function stores in a branch"
+            if inner and isinstance(statement, Loop):
+                yield "function stores in a loop"
+        if self.depth:
+            yield "function stores under a condition"
+
     def _tables(self, kind: str, function: m.AnyFunction) -> Iterator[str]:
         """What a function reads from buffers."""
         tables = m.tables_of(function)
@@ -277,6 +310,8 @@ class _Reader:
             yield f"{kind} reads a table"
             yield f"{kind} reads a table of {table.type.value}"
             yield f"{kind} reads a table in {buffer.storage.value}"
+            if table.buffer in m.written(self.case):
+                yield f"{kind} reads a table that the program writes"
 
     def _flow(self, kind: str, function: m.AnyFunction) -> Iterator[str]:
         """The ways through a function, and through those that it calls."""
@@ -294,7 +329,7 @@ class _Reader:
                     if index in _nodes(Body(statement.body, ZERO)):
                         yield f"{kind} uses the index of a loop"
         called = (n.body for n in _nodes(body) if isinstance(n, Call))
-        if any(not isinstance(statement, Assignment) for b in called for statement in b.statements):
+        if any(isinstance(statement, Branch | Loop) for b in called for statement in b.statements):
             yield "a helper branches or loops"
 
     def _helpers(self, kind: str, function: m.AnyFunction) -> Iterator[str]:

@@ -20,6 +20,7 @@ class Call:
     coordinates: Mapping[tuple[str, int], int] = field(default_factory=dict)
     read: Callable[[str, int], Number] | None = None
     entry: Callable[[str, int], Number] | None = None
+    store: Callable[[str, int, Number], None] | None = None
 
     def result(self, body: ast.Body) -> Number:
         self.execute(body.statements)
@@ -31,6 +32,9 @@ class Call:
             match statement:
                 case ast.Assignment(name=name, value=value):
                     self.names[name] = self.of(value)
+                case ast.Store(output=output, index=index, value=value):
+                    assert self.store is not None
+                    self.store(output, integer(type_of(index), self.of(index)), self.of(value))
                 case ast.Branch(condition=condition, then=then, otherwise=otherwise):
                     self.execute(then if self.of(condition) else otherwise)
                 case ast.Loop(index=index, count=count, body=body):

@@ -6,7 +6,7 @@ rules leave a choice, one is taken at random, so that what comes out must be amo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -338,29 +338,56 @@ class Subgroup:
         function = self.case.functions[i.function]
         assert isinstance(function, m.PerElement)
         names: dict[str, Any] = {"row": r, "col": c, "value": self.passed(t, self.matrices[i.matrix][r][c])}
-        matrices, scalars = iter(i.matrices), iter(i.scalars)
+        matrices, scalars, pointers, integers = iter(i.matrices), iter(i.scalars), iter(i.pointers), iter(i.integers)
+        behind = {}
         for extra in function.extras:
-            if extra.type is None:
+            if extra.matrix:
                 names[extra.name] = self.passed(t, self.matrices[next(matrices)][r][c])
-            else:
-                names[extra.name] = int(m.encode(extra.type, [m.number_of(next(scalars))])[0])
-        entry = self.entries(function, lambda t, bits: self.passed(t, bits))
-        return Call(self.choices, names, entry=entry).result(m.body_of(function, self.case.helpers))
+            elif extra.integer:
+                names[extra.name] = self.value(next(integers))
+            elif extra.pointer:
+                behind[extra.name] = self.pointers[next(pointers)]
+            for name, type_ in extra.scalars:
+                names[name] = int(m.encode(type_, [m.number_of(next(scalars))])[0])
+        entry = self.entries(function, lambda t, bits: self.passed(t, bits), behind)
+        call = Call(self.choices, names, entry=entry, store=self.stores(function))
+        return call.result(m.body_of(function, self.case.helpers))
 
     def entries(
-        self, function: m.AnyFunction, moved: Callable[[m.ComponentType, Number], Number]
+        self,
+        function: m.AnyFunction,
+        moved: Callable[[m.ComponentType, Number], Number],
+        behind: Mapping[str, tuple[str, int]] | None = None,
     ) -> Callable[[str, int], Number]:
-        """Reads elements of the function's tables, which must be inside (TA-069)."""
-        tables = {t.name: t for t in m.tables_of(function)}
+        """Reads elements of the function's tables, and of buffers behind pointers; they must be inside (TA-069)."""
+        places = {t.name: (t.buffer, 0) for t in m.tables_of(function)} | dict(behind or {})
 
         def entry(name: str, index: int) -> Number:
-            table = tables[name]
-            size = table.type.size
-            if not 0 <= index < len(self.result.memory[table.buffer]) // size:
-                raise Undefined("TA-069")
-            return moved(table.type, self.read(table.buffer, index * size, size))
+            buffer, first = places[name]
+            component = self.case.buffers[buffer].type
+            return moved(component, self.read(buffer, self.inside(buffer, first + index), component.size))
 
         return entry
+
+    def stores(self, function: m.AnyFunction) -> Callable[[str, int, Number], None]:
+        """Stores to elements of the function's outputs, which must be inside (TA-069)."""
+        outputs = {output.name: output for output in m.outputs_of(function)}
+
+        def store(name: str, index: int, value: Number) -> None:
+            output = outputs[name]
+            byte, size = self.inside(output.buffer, index), output.type.size
+            stored = int(self.choices.stored(output.type, value))
+            self.result.memory[output.buffer][byte : byte + size] = stored.to_bytes(size, "little")
+
+        return store
+
+    def inside(self, buffer: str, index: int) -> int:
+        """The byte of an element of the part of a buffer that the workgroup sees."""
+        declared = self.case.buffers[buffer]
+        parts = declared.shape[0] if declared.storage is StorageClass.Workgroup else 1
+        if not 0 <= index < declared.elements // parts:
+            raise Undefined("TA-069")
+        return self.byte_place(buffer, 0) + index * declared.type.size
 
     def mul_add(self, i: m.MatrixMulAdd, r: int, c: int) -> Number:
         a, b = self.matrices[i.a][r], [row[c] for row in self.matrices[i.b]]

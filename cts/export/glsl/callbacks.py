@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -19,6 +20,7 @@ from cts.model import (
     ComponentType,
     Decode,
     DecodeVector,
+    Extra,
     Helper,
     MatrixPerElement,
     MatrixReduce,
@@ -26,8 +28,9 @@ from cts.model import (
     ReduceMode,
     block_alignment,
     body_of,
+    buffers_of,
     returns_of,
-    tables_of,
+    scalars_of,
 )
 from cts.model.expression import Call, expressions_of
 
@@ -52,14 +55,21 @@ def matrix_per_element(instruction: MatrixPerElement, shader: Shader) -> None:
     shader.extensions.add(_EXTENSION)
     function = shader.case.functions[instruction.function]
     assert isinstance(function, PerElement)
-    matrices, scalars = iter(instruction.matrices), iter(enumerate(instruction.scalars))
+    if instruction.pointers:
+        raise shader.cannot("a pointer as an operand of OpCooperativeMatrixPerElementOpNV: it has no pointers")
+    values = (
+        shader.value(type_, value, "scalars", n)
+        for n, ((_, type_), value) in enumerate(zip(scalars_of(function), instruction.scalars, strict=True))
+    )
+    matrices, integers = iter(instruction.matrices), iter(shader.operands("integers", instruction.integers))
     arguments = [shader.results[instruction.matrix], callback(shader, instruction.function)]
     for extra in function.extras:
-        if extra.type is None:
-            arguments.append(shader.results[next(matrices)])
+        if extra.matrix or extra.integer:
+            arguments.append(shader.results[next(matrices)] if extra.matrix else next(integers))
         else:
-            n, value = next(scalars)
-            arguments.append(shader.value(extra.type, value, "scalars", n))
+            parts = ", ".join(itertools.islice(values, len(extra.scalars)))
+            composite = _composite(shader, extra)
+            arguments.append(parts if composite is None else f"{composite}({parts})")
     result = shader.define(instruction.id, shader.declared[instruction.matrix])
     shader.line(f"coopMatPerElementNV({', '.join((result, *arguments))});")
 
@@ -83,11 +93,41 @@ def _text(shader: Shader, name: str, function: AnyFunction) -> str:
         case Helper():
             return _scalar(shader, function, {p.name: p.type for p in function.parameters})
         case PerElement():
-            coords = _coordinates(shader, function.coords, "row and column of a per-element function")
-            extras = {e.name: e.type or component for e in function.extras}
-            return _scalar(shader, function, {"row": coords, "col": coords, "value": component, **extras})
+            return _per_element(shader, function)
         case Decode() | DecodeVector():
             return _decode(shader, name, function)
+
+
+def _per_element(shader: Shader, function: PerElement) -> str:
+    """CM-030, CM-036: vectors and structures are parameters, of which the body names parts."""
+    coords = shader.component(_coordinates(shader, function.coords, "row and column of a per-element function"))
+    component = shader.component(function.type)
+    types = {"row": coords, "col": coords, "value": component}
+    for extra in function.extras:
+        if extra.integer:
+            types[extra.name] = shader.component(ComponentType.uint32)
+            continue
+        types[extra.name] = (
+            component if extra.matrix else _composite(shader, extra) or shader.component(extra.scalars[0][1])
+        )
+    parts = {}
+    for extra in function.extras:
+        for n, (part, _) in enumerate(extra.scalars):
+            if extra.members:
+                parts[part] = (extra.name, f".{extra.members[n].name}")
+            elif extra.count is not None:
+                parts[part] = (extra.name, f"[{n}]")
+    return _called(shader, function, types, parts)
+
+
+def _composite(shader: Shader, extra: Extra) -> str | None:
+    """The type of an extra operand that is a vector or a structure."""
+    if extra.members:
+        members = " ".join(f"{shader.component(m.type)} {m.name};" for m in extra.members)
+        return shader.function(("struct", extra.members), f"Struct_{extra.name}", f"struct NAME {{ {members} }};")
+    if extra.count is None or extra.type is None:
+        return None
+    return shader.component(extra.type, extra.count)
 
 
 def _coordinates(shader: Shader, coords: str, what: str) -> ComponentType:
@@ -98,9 +138,17 @@ def _coordinates(shader: Shader, coords: str, what: str) -> ComponentType:
 
 
 def _scalar(shader: Shader, function: AnyFunction, parameters: Mapping[str, ComponentType]) -> str:
-    names, types = _names(shader, function), [shader.component(t) for t in parameters.values()]
-    identifiers = {name: names.fresh(name) for name in parameters}
-    declared = ", ".join(f"const in {t} {identifiers[n]}" for t, n in zip(types, parameters, strict=True))
+    return _called(shader, function, {name: shader.component(t) for name, t in parameters.items()}, {})
+
+
+def _called(
+    shader: Shader, function: AnyFunction, types: Mapping[str, str], parts: Mapping[str, tuple[str, str]]
+) -> str:
+    """A function of parameters of some types; `parts` are what a body names of one, and how the language does."""
+    names = _names(shader, function)
+    identifiers = {name: names.fresh(name) for name in types}
+    declared = ", ".join(f"const in {t} {identifiers[n]}" for n, t in types.items())
+    identifiers |= {name: f"{identifiers[whole]}{part}" for name, (whole, part) in parts.items()}
     evaluation = Evaluation(
         shader, names, identifiers, arrays=_arrays(shader, function), function=partial(callback, shader)
     )
@@ -115,15 +163,15 @@ def _scalar(shader: Shader, function: AnyFunction, parameters: Mapping[str, Comp
 
 def _names(shader: Shader, function: AnyFunction) -> Names:
     """The names of a function being written, which hide none of those that it refers to."""
-    refers = tables_of(function) or any(
+    refers = buffers_of(function) or any(
         isinstance(e, Call) for e in expressions_of(body_of(function, shader.case.helpers))
     )
     return Names(shader.names if refers else None)
 
 
 def _arrays(shader: Shader, function: AnyFunction) -> dict[str, str]:
-    """The arrays that a function's tables are (CM-032)."""
-    return {table.name: array_of(shader, table.buffer) for table in tables_of(function)}
+    """The arrays that a function's tables and outputs are (CM-032, CM-035)."""
+    return {known.name: array_of(shader, known.buffer) for known in buffers_of(function)}
 
 
 def _function(head: str, lines: Sequence[str]) -> str:

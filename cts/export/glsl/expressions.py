@@ -26,6 +26,7 @@ from cts.model.expression import (
     Number,
     Select,
     Statement,
+    Store,
     Unary,
     ValueType,
 )
@@ -42,7 +43,8 @@ class Evaluation:
     """Evaluates expressions in the function being written.
 
     `identifiers` has those of its parameters, `members` those of the fields of a decode function's
-    block, `arrays` those of its tables. `function` writes helpers. `lines` are the statements before the result.
+    block, `arrays` those of its tables and outputs. `function` writes helpers. `lines` are the statements before
+    the result.
     """
 
     def __init__(
@@ -76,6 +78,8 @@ class Evaluation:
                     value = self.value(expression)
                     target = self.identifiers[name] if name in self.made else self._declared(name, expression.type)
                     self.lines.append(f"{target} = {value};")
+                case Store(output=output, index=index, value=value):
+                    self.lines.append(f"{self.arrays[output]}[{self.value(index)}] = {self.value(value)};")
                 case Branch():
                     self._branch(statement)
                 case Loop(index=index, count=count, body=body):

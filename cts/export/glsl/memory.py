@@ -18,7 +18,7 @@ from cts.model import (
     StorageClass,
     StridedInstruction,
     VectorInstruction,
-    tables_of,
+    buffers_of,
 )
 from cts.spirv import lower
 
@@ -110,8 +110,8 @@ def _alignment(shader: Shader, name: str, array: _Array) -> int:
     program = shader.case.program
     pointers = {i.id for i in program if isinstance(i, Pointer) and i.buffer == name}
     strided = any(isinstance(i, StridedInstruction) and i.buffer in {name, *pointers} for i in program)
-    table = any(t.buffer == name for function in shader.case.functions.values() for t in tables_of(function))
-    return array.type.size if strided or table else _ALIGNMENT
+    of_body = any(known.buffer == name for function in shader.case.functions.values() for known in buffers_of(function))
+    return array.type.size if strided or of_body else _ALIGNMENT
 
 
 def _part(shader: Shader, name: str, buffer: Buffer) -> None:

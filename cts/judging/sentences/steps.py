@@ -357,6 +357,7 @@ _STEPS: dict[StepKind, tuple[_Part, _Part]] = {
     _K.BODY_LOOKUP: ("in the body: an element of {constants} constants", ""),
     _K.BODY_FIELD: ("in the body: field {field!r} of the block", ""),
     _K.TABLE_ELEMENT: ("{table}[{index}]: byte {byte} of {buffer!r}", "{result}"),
+    _K.OUTPUT_ELEMENT: ("the function stores to {output}[{index}]: byte {byte} of {buffer!r}", "{result}"),
     _K.BODY_COORDINATE: ("in the body: {array}[{dimension}]", ""),
     _K.CONVERSION: (
         "conversions[{conversion}] of {source!r}, {component} to {target}: element ({row}, {col})",

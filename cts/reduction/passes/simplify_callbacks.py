@@ -9,7 +9,17 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from cts.model import AnyFunction, Case, Decode, DecodeVector, MatrixPerElement, PerElement, tables_of
+from cts.model import (
+    AnyFunction,
+    Case,
+    Decode,
+    DecodeVector,
+    Extra,
+    MatrixPerElement,
+    PerElement,
+    outputs_of,
+    tables_of,
+)
 from cts.reduction.candidates import remove_unused
 
 FunctionT = TypeVar("FunctionT", bound=AnyFunction)
@@ -30,12 +40,14 @@ def propose(case: Case) -> Iterator[Case]:
 
 
 def _with_body(function: FunctionT, body: str) -> FunctionT:
-    """The function with another body, and of its tables those that the body reads."""
-    tables = tables_of(function)
-    if not tables:
-        return structs.replace(function, body=body)
+    """The function with another body, and of its tables and outputs those that the body names."""
     names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
-    return structs.replace(function, body=body, tables=tuple(t for t in tables if t.name in names))
+    fewer = {
+        field: tuple(known for known in declared if known.name in names)
+        for field, declared in (("tables", tables_of(function)), ("outputs", outputs_of(function)))
+        if declared
+    }
+    return structs.replace(function, body=body, **fewer)
 
 
 def _of_lane(body: str, function: AnyFunction) -> str:
@@ -152,6 +164,17 @@ class _Inlined(ast.NodeTransformer):
         self.name = name
         self.value = value
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        return self._part(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        return self._part(node)
+
+    def _part(self, node: ast.Subscript | ast.Attribute) -> ast.AST:
+        """A component of a vector, a member of a structure, or an element behind a pointer, of that name."""
+        is_part = isinstance(node.value, ast.Name) and node.value.id == self.name
+        return copy.deepcopy(self.value) if is_part else self.generic_visit(node)
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         is_read = not isinstance(node.ctx, ast.Store)
         return copy.deepcopy(self.value) if node.id == self.name and is_read else node
@@ -161,16 +184,24 @@ def _written(tree: ast.AST) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
+def _operands(extra: Extra) -> tuple[str, int]:
+    """The field of MatrixPerElement that has an extra operand, and how many elements of it are of this one."""
+    for field, is_one in (("matrices", extra.matrix), ("pointers", extra.pointer), ("integers", extra.integer)):
+        if is_one:
+            return field, 1
+    return "scalars", len(extra.scalars)
+
+
 def _without_extras(case: Case, name: str, function: PerElement) -> Iterator[Case]:
     """Without one extra operand, in the function and wherever it is called."""
     for n, extra in enumerate(function.extras):
-        before = sum(1 for e in function.extras[:n] if e.matrix is extra.matrix)
-        field = "matrices" if extra.matrix else "scalars"
+        field, count = _operands(extra)
+        before = sum(_operands(e)[1] for e in function.extras[:n] if _operands(e)[0] == field)
         program = []
         for i in case.program:
             if isinstance(i, MatrixPerElement) and i.function == name:
                 given = getattr(i, field)
-                i = structs.replace(i, **{field: given[:before] + given[before + 1 :]})
+                i = structs.replace(i, **{field: given[:before] + given[before + count :]})
             program.append(i)
         extras = function.extras[:n] + function.extras[n + 1 :]
         for instead in (ast.Name("value"), ast.Constant(0), ast.Constant(1)):

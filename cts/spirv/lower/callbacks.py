@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from cts.model import (
@@ -13,23 +14,33 @@ from cts.model import (
     ComponentType,
     Decode,
     DecodeVector,
+    Extra,
     Helper,
     MatrixPerElement,
     MatrixReduce,
     PerElement,
-    StorageClass,
     block_offsets,
     body_of,
+    outputs_of,
+    pointers_of,
     returns_of,
+    scalars_of,
     tables_of,
 )
 from cts.spirv.encode import Id
 from cts.spirv.lower import sets
 from cts.spirv.lower.context import Lowering
-from cts.spirv.lower.expressions import Evaluation, LoadEntry, MemberPointer
+from cts.spirv.lower.expressions import Evaluation, LoadEntry, MemberPointer, StoreEntry
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.matrix_types import derived_type
-from cts.spirv.lower.pointers import buffer_of, element
+from cts.spirv.lower.pointers import (
+    buffer_of,
+    element,
+    load_operands,
+    pointer_type,
+    store_operands,
+)
+from cts.spirv.lower.structure import BufferStructure
 from cts.spirv.lower.types import scalar, stored
 from cts.spirv.lower.values import component_value
 
@@ -47,33 +58,58 @@ def matrix_reduce(instruction: MatrixReduce, lowering: Lowering) -> None:
 
 @lower_instruction.register
 def matrix_per_element(instruction: MatrixPerElement, lowering: Lowering) -> None:
-    """CM-030: the extra operands in the order of the function's parameters."""
+    """CM-030, CM-036: the extra operands in the order of the function's parameters."""
     lowering.module.capability("CooperativeMatrixPerElementOperationsNV")
     source = lowering.results[instruction.matrix]
     function = lowering.functions[instruction.function]
     assert isinstance(function, PerElement)
-    matrices, scalars = iter(instruction.matrices), iter(enumerate(instruction.scalars))
+    values = [
+        component_value(lowering, type_, value, "scalars", n)
+        for n, ((_, type_), value) in enumerate(zip(scalars_of(function), instruction.scalars, strict=True))
+    ]
+    waiting = iter(values)
+    others = iter(lowering.results[name] for name in instruction.matrices)
+    each = iter(lowering.results[name] for name in instruction.pointers)
+    integers = iter(lowering.operands("integers", instruction.integers))
     extras = []
     for extra in function.extras:
-        if extra.type is None:
-            extras.append(lowering.results[next(matrices)].id)
-        else:
-            n, value = next(scalars)
-            extras.append(component_value(lowering, extra.type, value, "scalars", n))
-    call = callback(lowering, instruction.function)
+        if extra.matrix or extra.pointer:
+            extras.append(next(others if extra.matrix else each).id)
+            continue
+        if extra.integer:
+            extras.append(next(integers))
+            continue
+        parts = list(itertools.islice(waiting, len(extra.scalars)))
+        composite = _composite(lowering, extra)
+        extras.append(parts[0] if composite is None else lowering.module.op("OpCompositeConstruct", composite, *parts))
+    call = callback(lowering, instruction.function, tuple(lowering.pointees[name] for name in instruction.pointers))
     lowering.define(instruction.id, instruction.opcode, source.type, source.id, call, *extras)
 
 
-def callback(lowering: Lowering, name: str) -> Id:
-    """The OpFunction of a callback, written where it is first asked for."""
-    if name not in lowering.callbacks:
+def _composite(lowering: Lowering, extra: Extra) -> Id | None:
+    """The type of an extra operand that is a vector or a structure (CM-036)."""
+    types = [scalar(lowering.module, type_) for _, type_ in extra.scalars]
+    if extra.members:
+        struct = lowering.module.op("OpTypeStruct", *types)
+        for n, member in enumerate(extra.members):
+            lowering.module.op("OpMemberName", struct, n, member.name)
+        return struct
+    return lowering.module.op("OpTypeVector", types[0], extra.count) if extra.count is not None else None
+
+
+def callback(lowering: Lowering, name: str, pointees: tuple[str, ...] = ()) -> Id:
+    """The OpFunction of a callback, written where it is first asked for: one for each list of buffers that it is
+    passed pointers into, since these have types of their own.
+    """
+    key = (name, pointees)
+    if key not in lowering.callbacks:
         around = lowering.block
-        lowering.callbacks[name] = _write(lowering, name, lowering.functions[name])
+        lowering.callbacks[key] = _write(lowering, name, lowering.functions[name], pointees)
         lowering.block = around
-    return lowering.callbacks[name]
+    return lowering.callbacks[key]
 
 
-def _write(lowering: Lowering, name: str, function: AnyFunction) -> Id:
+def _write(lowering: Lowering, name: str, function: AnyFunction, pointees: tuple[str, ...]) -> Id:
     component = returns_of(function)
     match function:
         case Combine():
@@ -83,15 +119,42 @@ def _write(lowering: Lowering, name: str, function: AnyFunction) -> Id:
         case Helper():
             parameters = {p.name: p.type for p in function.parameters}
         case PerElement():
-            coords = ComponentType(function.coords)
-            extras = {e.name: e.type or component for e in function.extras}
-            parameters = {"row": coords, "col": coords, "value": component, **extras}
+            return _write_per_element(lowering, name, function, pointees)
         case Decode() | DecodeVector():
             return _write_decode(lowering, name, function)
     types = [scalar(lowering.module, t) for t in parameters.values()]
     written, ids = _begin(lowering, name, scalar(lowering.module, component), types, list(parameters))
     names = dict(zip(parameters, ids, strict=True))
     evaluation = Evaluation(lowering, names, entry=_entry(lowering, function), function=partial(callback, lowering))
+    return _end(lowering, written, evaluation.run(body_of(function, lowering.helpers)))
+
+
+def _write_per_element(lowering: Lowering, name: str, function: PerElement, pointees: tuple[str, ...]) -> Id:
+    """CM-030, CM-036: row, column and element, then the extra operands; vectors and structures are taken apart."""
+    op, component = lowering.module.op, scalar(lowering.module, function.type)
+    coords = scalar(lowering.module, ComponentType(function.coords))
+    behind = iter(buffer_of(lowering, pointee) for pointee in pointees)
+    pointers = {extra.name: next(behind) for extra in pointers_of(function)}
+    types = [coords, coords, component]
+    for extra in function.extras:
+        if extra.pointer:
+            types.append(pointer_type(lowering, pointers[extra.name]))
+        elif extra.matrix or extra.integer:
+            types.append(component if extra.matrix else lowering.uint)
+        else:
+            types.append(_composite(lowering, extra) or scalar(lowering.module, extra.scalars[0][1]))
+    parameters = ["row", "col", "value", *(extra.name for extra in function.extras)]
+    written, ids = _begin(lowering, name, component, types, parameters)
+    names, passed = dict(zip(parameters, ids, strict=True)), {}
+    for extra in function.extras:
+        own = names[extra.name]
+        if extra.pointer:
+            passed[extra.name] = own, pointers[extra.name]
+        elif extra.members or extra.count is not None:
+            for n, (part, type_) in enumerate(extra.scalars):
+                names[part] = op("OpCompositeExtract", scalar(lowering.module, type_), own, n)
+    entry, store = _entry(lowering, function, passed), _store(lowering, function)
+    evaluation = Evaluation(lowering, names, entry=entry, function=partial(callback, lowering), store=store)
     return _end(lowering, written, evaluation.run(body_of(function, lowering.helpers)))
 
 
@@ -143,19 +206,38 @@ def _write_decode(lowering: Lowering, name: str, function: Decode | DecodeVector
     return _end(lowering, written, op("OpCompositeConstruct", returns, *lanes))
 
 
-def _entry(lowering: Lowering, function: AnyFunction) -> LoadEntry:
-    """Loads from the function's tables (CM-032). Nothing writes them: no access is ordered with others."""
+def _entry(
+    lowering: Lowering, function: AnyFunction, pointers: Mapping[str, tuple[Id, BufferStructure]] | None = None
+) -> LoadEntry:
+    """Loads from the function's tables (CM-032), and from the buffers behind its pointers (CM-036)."""
     tables = {table.name: table for table in tables_of(function)}
 
     def load(name: str, index: Id) -> Id:
-        table = tables[name]
-        buffer = buffer_of(lowering, table.buffer)
-        with sets.in_function(lowering, buffer):
-            pointer = element(lowering, buffer, index)
-        aligned = ("Aligned", table.type.size) if buffer.storage is StorageClass.PhysicalStorageBuffer else ()
-        return lowering.module.op("OpLoad", scalar(lowering.module, table.type), pointer, *aligned)
+        if pointers and name in pointers:
+            base, buffer = pointers[name]
+            pointer = lowering.module.op("OpPtrAccessChain", pointer_type(lowering, buffer), base, index)
+        else:
+            buffer = buffer_of(lowering, tables[name].buffer)
+            with sets.in_function(lowering, buffer):
+                pointer = element(lowering, buffer, index)
+        return lowering.module.op(
+            "OpLoad", scalar(lowering.module, buffer.type), pointer, *load_operands(lowering, buffer)
+        )
 
     return load
+
+
+def _store(lowering: Lowering, function: PerElement) -> StoreEntry:
+    """Stores to the function's outputs (CM-035)."""
+    outputs = {output.name: output.buffer for output in outputs_of(function)}
+
+    def store(name: str, index: Id, value: Id) -> None:
+        buffer = buffer_of(lowering, outputs[name])
+        with sets.in_function(lowering, buffer):
+            pointer = element(lowering, buffer, index)
+        lowering.module.op("OpStore", pointer, value, *store_operands(lowering, buffer))
+
+    return store
 
 
 def _block(lowering: Lowering, name: str, block: tuple[BlockField, ...]) -> Id:

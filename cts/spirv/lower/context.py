@@ -117,7 +117,7 @@ class Lowering:
         self.interface: list[Id] = []
         #: Callbacks by name, and their ids once they are written.
         self.functions: dict[str, AnyFunction] = dict(structure.functions)
-        self.callbacks: dict[str, Id] = {}
+        self.callbacks: dict[tuple[str, tuple[str, ...]], Id] = {}
         self.helpers = helpers_of(self.functions)
         #: The label of the block being written, and the indices of the loops around it, outermost first.
         self.block = Id(0)

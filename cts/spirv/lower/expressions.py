@@ -24,6 +24,7 @@ from cts.model.expression import (
     Number,
     Select,
     Statement,
+    Store,
     Unary,
     ValueType,
 )
@@ -70,6 +71,9 @@ MemberPointer = Callable[[str, Id | None], Id]
 #: The element of a table at an index.
 LoadEntry = Callable[[str, Id], Id]
 
+#: Stores to an output: its name, the index and the value.
+StoreEntry = Callable[[str, Id, Id], None]
+
 #: The function of a helper.
 FunctionOf = Callable[[str], Id]
 
@@ -78,7 +82,8 @@ class Evaluation:
     """Evaluates expressions in the function being written.
 
     `names` are its parameters; `coordinates` the ids of the arrays of a decode function, and
-    `member` gives pointers into its block. `entry` loads from its tables, `function` writes helpers.
+    `member` gives pointers into its block. `entry` loads from its tables, `store` stores to its outputs,
+    `function` writes helpers.
     """
 
     def __init__(
@@ -89,6 +94,7 @@ class Evaluation:
         member: MemberPointer | None = None,
         entry: LoadEntry | None = None,
         function: FunctionOf | None = None,
+        store: StoreEntry | None = None,
     ) -> None:
         self.lowering = lowering
         self.names = dict(names)
@@ -96,6 +102,7 @@ class Evaluation:
         self.member = member
         self.entry = entry
         self.function = function
+        self.store = store
 
     def run(self, body: Body) -> Id:
         """The result of a body."""
@@ -108,6 +115,9 @@ class Evaluation:
             match statement:
                 case Assignment(name=name, value=value):
                     self.names[name] = self.lowering.module.name(self.value(value), name)
+                case Store(output=output, index=index, value=value):
+                    assert self.store is not None
+                    self.store(output, self.value(index), self.value(value))
                 case Branch():
                     self._branch(statement)
                 case Loop():

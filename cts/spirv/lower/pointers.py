@@ -122,7 +122,7 @@ def workgroup_scope(lowering: Lowering) -> Id:
 def pointer(instruction: Pointer, lowering: Lowering) -> None:
     """A pointer that may be moved: its type says how far apart elements are."""
     buffer = buffer_of(lowering, instruction.buffer)
-    type_ = _pointer_type(lowering, buffer)
+    type_ = pointer_type(lowering, buffer)
     index = lowering.operand("offset", instruction.offset)
     _define(lowering, instruction.id, Result(element(lowering, buffer, index, type_), type_), buffer.name)
 
@@ -144,7 +144,7 @@ def _define(lowering: Lowering, name: str, result: Result, buffer: str) -> None:
     lowering.pointees[name] = buffer
 
 
-def _pointer_type(lowering: Lowering, buffer: BufferStructure) -> Id:
+def pointer_type(lowering: Lowering, buffer: BufferStructure) -> Id:
     """A pointer type of the buffer's own with an ArrayStride, which OpPtrAccessChain goes by."""
     key = (Pointer, buffer)
     if key not in lowering.types:

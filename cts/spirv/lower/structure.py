@@ -23,7 +23,7 @@ from cts.model import (
     Scalar,
     SpecNumber,
     StorageClass,
-    tables_of,
+    buffers_of,
     with_helpers,
 )
 
@@ -104,7 +104,7 @@ def structure_of(case: Case, sets: Sets | None = None) -> Structure:
 def _memory(case: Case) -> Iterator[BufferStructure]:
     """Opaque matrices are arrays of their components; those of one byte of uint8: no fp8 capability is needed."""
     named = {getattr(i, field, None) for i in case.program for field in _MEMORY}
-    named |= {table.buffer for function in case.functions.values() for table in tables_of(function)}
+    named |= {known.buffer for function in case.functions.values() for known in buffers_of(function)}
     converted = {place.of for c in case.conversions for place in (c.source, c.destination)}
     for name, buffer in case.buffers.items():
         if name in named or name not in converted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +12,17 @@ from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addresses
 from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
+from cts.drivers.emulator.matrices.scalar import Tables, tables_in
 from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Actions, Ints, Work
+from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
+from cts.drivers.emulator.vm import NOT_STORED
 from cts.model import (
     GUARD_BYTES,
+    AnyFunction,
     Case,
     ComponentType,
     Load,
@@ -26,6 +31,8 @@ from cts.model import (
     StorageClass,
     StridedInstruction,
     Use,
+    outputs_of,
+    tables_of,
 )
 
 #: The tile within which some bugs are right.
@@ -83,6 +90,9 @@ class Access:
         #: Memory as the first subgroup of a workgroup sees it, where a bug makes that another one.
         late = self._bug in (flow.BARRIER_IGNORED, m.WORKGROUP_LOAD_EARLY)
         self._stale = {name: data.copy() for name, data in memory.items()} if late else None
+        #: Memory as callbacks see it, where a bug makes that what it was at first.
+        before = self._bug == c.TABLE_READ_BEFORE
+        self._before = {name: data.copy() for name, data in memory.items()} if before else None
 
     def define(self, name: str, buffer: str, offset: Operand) -> None:
         """OpAccessChain."""
@@ -106,6 +116,35 @@ class Access:
         if self._bug == m.POINTER_OFFSET_REPLACED:
             moved = np.where(self._instances.anywhere(elements != 0), elements, moved)
         return PointerValue(pointer.buffer, moved)
+
+    def tables(self, function: AnyFunction, pointers: Sequence[str], per_instance: int) -> Tables:
+        """What a callback reads and writes (CM-032, CM-035, CM-036), for every `per_instance`-th instance.
+
+        Outputs are nowhere for instances that are not active.
+        """
+        begins = []
+        for table in tables_of(function):
+            begin = self._instances.start(table.buffer)
+            if self._bug == c.TABLE_OF_FIRST_WORKGROUP and self._in_workgroups(table.buffer):
+                begin = np.full_like(begin, begin[0])
+            begins.append((self._read_by_callbacks(table.buffer), begin[::per_instance]))
+        for name in pointers:
+            pointer = self._pointers[name]
+            if self._bug == c.POINTER_EXTRA_AT_START:
+                pointer = PointerValue(pointer.buffer, np.zeros_like(pointer.elements))
+            begins.append((self._read_by_callbacks(pointer.buffer), self.bytes_of(pointer)[::per_instance]))
+        for output in outputs_of(function):
+            begin = self._instances.start(output.buffer)
+            if self._bug != c.OUTPUT_BY_INACTIVE:
+                begin = np.where(self._instances.active, begin, NOT_STORED)
+            begins.append((self.memory[output.buffer], begin[::per_instance]))
+        return tables_in(begins)
+
+    def _in_workgroups(self, buffer: str) -> bool:
+        return self.case.buffers[buffer].storage is StorageClass.Workgroup
+
+    def _read_by_callbacks(self, buffer: str) -> Bytes:
+        return self.memory[buffer] if self._before is None else self._before[buffer]
 
     def bytes_of(self, pointer: PointerValue) -> Ints:
         """Byte offset into the buffer's memory, per subgroup. In Workgroup memory, from the workgroup's own part."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import singledispatch
@@ -11,11 +12,12 @@ import numpy as np
 from cts.drivers.emulator.callbacks import Program, compiled
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices import elements, reductions
-from cts.drivers.emulator.matrices.memory import Bytes
+from cts.drivers.emulator.matrices.access import Access
 from cts.drivers.emulator.matrices.ownership import distribute
 from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS, mul_add, read_as
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
-from cts.drivers.emulator.matrices.scalar import NO_TABLES, Elements, ScalarMachine, Tables, tables_in
+from cts.drivers.emulator.matrices.scalar import NO_TABLES, Elements, ScalarMachine, Tables
+from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
@@ -50,6 +52,7 @@ from cts.model import (
     Use,
     Walk,
     constant_of,
+    scalars_of,
 )
 from cts.model.operand import ComponentValue
 
@@ -59,7 +62,7 @@ TILE = 8
 
 @dataclass(frozen=True)
 class Context:
-    """What instructions compute in. `matrices` are the results so far, `memory` is that of the buffers."""
+    """What instructions compute in. `matrices` are the results so far, `access` leads to the buffers."""
 
     case: Case
     options: Options
@@ -67,7 +70,7 @@ class Context:
     operands: Operands
     scalars: ScalarMachine
     matrices: dict[str, Matrix]
-    memory: dict[str, Bytes]
+    access: Access
 
     @property
     def bug(self) -> int:
@@ -311,9 +314,11 @@ def _per_element(i: MatrixPerElement, context: Context) -> Matrix:
     coordinates = [np.broadcast_to(x, bits.shape) for x in _coordinates(matrix, context.bug)]
     parameters = [(x.astype(np.uint32), None) for x in coordinates]
     extras = list(_extras(i, function, matrix, context))
-    tables = tables_in(function, context.memory, context.instances, context.instances.count // matrix.instances)
+    tables = context.access.tables(function, i.pointers, context.instances.count // matrix.instances)
     arguments = (*parameters, elements_of(matrix), *extras)
     computed = context.mapped(compiled(function, context.bug, context.case.helpers), matrix, *arguments, tables=tables)
+    if function.outputs:
+        tables.give_back()
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.PER_ELEMENT_TAIL_SKIPPED:
         skipped[:, :, -1] = matrix.owned.slots > 1
@@ -339,18 +344,43 @@ def _extras(i: MatrixPerElement, function: PerElement, matrix: Matrix, context: 
     matrices = [
         elements_of(matrix if context.bug == m.EXTRA_MATRIX_IS_MATRIX else context.matrices[n]) for n in i.matrices
     ]
-    types = [e.type for e in function.extras if e.type is not None]
-    scalars = [context.bits(v, t, matrix) for t, v in zip(types, i.scalars, strict=True)]
+    scalars = [context.bits(v, t, matrix) for (_, t), v in zip(scalars_of(function), i.scalars, strict=True)]
+    if context.bug in (c.VECTOR_EXTRA_FIRST, c.STRUCTURE_EXTRA_SHIFTED):
+        scalars = _composites_mistaken(function, scalars, context.bug)
     if context.bug == m.EXTRA_MATRICES_SWAPPED:
         matrices.reverse()
     elif context.bug == m.EXTRA_SCALAR_FIRST:
         scalars = scalars[:1] * len(scalars)
-    given: list[Elements] = [(np.broadcast_to(s, matrix.in_order().shape), None) for s in scalars]
-    kinds = [e.matrix for e in function.extras]
+    integers = context.operands.evaluate(i.integers)[:: context.instances.count // matrix.instances].astype(np.uint32)
+    if context.bug == c.INTEGER_EXTRA_OF_FIRST:
+        integers = np.broadcast_to(integers[:1], integers.shape)
+    shape = matrix.in_order().shape
+    waiting: dict[str, Iterator[Elements]] = {
+        "matrix": iter(matrices),
+        "scalar": ((np.broadcast_to(s, shape), None) for s in scalars),
+        "integer": ((np.broadcast_to(integers[:, n : n + 1], shape), None) for n in range(integers.shape[1])),
+    }
+    kinds: list[str] = []
+    for extra in function.extras:
+        kinds += ["matrix"] * extra.matrix + ["integer"] * extra.integer + ["scalar"] * len(extra.scalars)
     if context.bug == m.EXTRAS_GROUPED:
-        kinds.sort(reverse=True)
-    waiting = {True: iter(matrices), False: iter(given)}
+        kinds.sort(key=list(waiting).index)
     return (next(waiting[kind]) for kind in kinds)
+
+
+def _composites_mistaken(function: PerElement, scalars: list[Registers], bug: int) -> list[Registers]:
+    """The scalars as bugs take vectors and structures of them."""
+    mistaken, waiting = [], iter(scalars)
+    for extra in function.extras:
+        parts = list(itertools.islice(waiting, len(extra.scalars)))
+        if bug == c.VECTOR_EXTRA_FIRST and extra.count is not None:
+            parts = parts[:1] * len(parts)
+        elif bug == c.STRUCTURE_EXTRA_SHIFTED and extra.members:
+            types = [member.type for member in extra.members]
+            alike = {t: [n for n, own in enumerate(types) if own is t] for t in types}
+            parts = [parts[alike[t][alike[t].index(n) - 1]] for n, t in enumerate(types)]
+        mistaken += parts
+    return mistaken
 
 
 def _unless(skipped: np.typing.NDArray[np.bool_], old: Matrix, new: Matrix) -> Matrix:

@@ -23,7 +23,6 @@ from cts.drivers.emulator.matrices.scalar import (
     ScalarMachine,
     elides,
     settings_of,
-    tables_in,
     unrounding,
 )
 from cts.drivers.emulator.matrices.state import (
@@ -88,7 +87,7 @@ class Machine:
         scalars = ScalarMachine(settings, elides(options), options.mutant)
         self._licences: Licences[Matrix] = Licences(case, options)
         self._unrounding = ScalarMachine(unrounding(settings), True, options.mutant)
-        self._context = Context(case, options, instances, operands, scalars, self.matrices, memory)
+        self._context = Context(case, options, instances, operands, scalars, self.matrices, self._access)
         self._flow = Flow(case.program, instances, operands, self, options.mutant)
 
     def run(self) -> None:
@@ -144,7 +143,7 @@ class Machine:
         try:
             matrix = result(i, context)
         except OutsideMemoryError:
-            raise MemoryFault("the function reads outside the memory of its tables") from None
+            raise MemoryFault("the function reads or stores outside the memory of its buffers") from None
         operand = overwritten(i, self._context)
         if operand is not None:
             running = self._instances.running[:: self._instances.count // operand.instances]
@@ -206,8 +205,7 @@ class Machine:
         scalar, vector = functions[i.decode], None if i.decode_vector is None else functions[i.decode_vector]
         assert isinstance(scalar, Decode) and (vector is None or isinstance(vector, DecodeVector))
         tables, vector_tables = (
-            NO_TABLES if f is None else tables_in(f, self._access.memory, self._instances, per_instance)
-            for f in (scalar, vector)
+            NO_TABLES if f is None else self._access.tables(f, (), per_instance) for f in (scalar, vector)
         )
         way, scalars = self._options.decode, self._context.scalars
         return Decoder(scalar, vector, way, scalars, tables, vector_tables, self._case.helpers)

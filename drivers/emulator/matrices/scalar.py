@@ -11,7 +11,6 @@ import numpy as np
 from cts.drivers.emulator import numbers
 from cts.drivers.emulator.callbacks import Program
 from cts.drivers.emulator.fast_math import some_signs_free
-from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.registers import Floats, Registers
 from cts.drivers.emulator.matrices.state import Ints
@@ -19,8 +18,8 @@ from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as n
 from cts.drivers.emulator.numbers import Settings
 from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.vm import NO_FAULT, call
-from cts.model import AnyFunction, Case, FloatControls, FloatMode, FloatWidth, tables_of
+from cts.drivers.emulator.vm import NO_FAULT, NOT_STORED, call
+from cts.model import Case, FloatControls, FloatMode, FloatWidth
 
 #: Bit patterns, and the values before rounding where they are kept.
 Elements: TypeAlias = tuple[Registers, Floats | None]
@@ -36,18 +35,27 @@ _NO_COORDINATES = np.empty((0, 0, 0), np.int64)
 
 
 class OutsideMemoryError(Exception):
-    """A callback read outside the memory of a buffer, for the element `args[0]`."""
+    """A callback reads or stores outside the memory of a buffer, for the element `args[0]`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What a callback reads besides its arguments: `memory` of its tables, and where each of them begins in it.
+    """What a callback reads besides its arguments and writes: `memory`, a copy of that of its tables and outputs, and
+    where each of them begins in it.
 
-    `origins` (tables, instances) are bytes.
+    `origins` (tables, instances) are bytes; `buffers` the memory of which this is a copy, in order.
     """
 
     memory: Bytes
     origins: Ints
+    buffers: tuple[Bytes, ...] = ()
+
+    def give_back(self) -> None:
+        """What has been written, to the buffers' own memory."""
+        begin = 0
+        for buffer in self.buffers:
+            buffer[:] = self.memory[begin : begin + len(buffer)]
+            begin += len(buffer)
 
     def of(self, instances: Ints) -> Ints:
         """The bytes where the tables begin, (tables, n), for elements of these instances, (n,)."""
@@ -62,15 +70,18 @@ class Tables:
 NO_TABLES = Tables(_NO_BYTES, np.empty((0, 0), np.int64))
 
 
-def tables_in(function: AnyFunction, memory: dict[str, Bytes], instances: Instances, step: int) -> Tables:
-    """The tables of a function (CM-032), for every `step`-th instance."""
-    tables = tables_of(function)
-    if not tables:
+def tables_in(begins: Sequence[tuple[Bytes, Ints]]) -> Tables:
+    """Tables that each begin at a byte of a buffer's memory, (instances,), or nowhere (NOT_STORED)."""
+    if not begins:
         return NO_TABLES
-    pieces = [memory[table.buffer] for table in tables]
-    before = np.cumsum([0, *(len(piece) for piece in pieces[:-1])])
-    windows = np.array([instances.window(table.buffer)[::step] for table in tables], np.int64)
-    return Tables(np.concatenate(pieces), windows + before[:, None])
+    before: dict[int, int] = {}
+    pieces: list[Bytes] = []
+    for memory, _ in begins:
+        if id(memory) not in before:
+            before[id(memory)] = sum(map(len, pieces))
+            pieces.append(memory)
+    origins = [np.where(begin == NOT_STORED, NOT_STORED, begin + before[id(memory)]) for memory, begin in begins]
+    return Tables(np.concatenate(pieces), np.array(origins, np.int64), tuple(pieces))
 
 
 def settings_of(options: Options, case: Case) -> Settings:
