@@ -211,8 +211,6 @@ def stored_by_body(history: History, number: int, output: int, element: Element)
     byte = int(at_element(access.byte, element))
     index = (byte - int(at_element(access.origin[..., None, None], element))) // access.size
     name = next(known.name for known in outputs_of(function) if known.buffer == access.buffer)
-    yield _call(history, i, number, element, None)
-    yield from _tables(history, number, element)
     yield TraceStep(
         StepKind.OUTPUT_ELEMENT,
         "CM-035",
@@ -220,6 +218,9 @@ def stored_by_body(history: History, number: int, output: int, element: Element)
         numbers={"index": index, "byte": byte},
         result=shown(element_of(history.recording.stored[number][output], element)),
     )
+    value = history.value(i.id, number + 1, element)
+    yield _call(history, i, number, element, None if value is None else shown(value))
+    yield from _tables(history, number, element)
     for matrix in (i.matrix, *i.matrices):
         yield from history.steps_behind(matrix, number, element)
 

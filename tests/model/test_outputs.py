@@ -76,8 +76,8 @@ def test_bodies_that_mean_nothing(function: PerElement, what: str) -> None:
     [
         ("outputs: [{name: out, type: float32, buffer: dst}]", "outputs: [{name: out, type: float32, buffer: d}]",
          "no buffer 'd'", "functions.f.outputs[0].buffer"),
-        ("outputs: [{name: out, type: float32", "outputs: [{name: out, type: int32", "is of type|holds int32", "functions.f"),
-        ("storage: PhysicalStorageBuffer", "components: 1", "which is in StorageBuffer memory", "program[2].pointers[0]"),
+        ("outputs: [{name: out, type: float32", "outputs: [{name: out, type: int32", "holds int32", "functions.f"),
+        ("storage: PhysicalStorageBuffer", "components: 1", "in StorageBuffer memory", "program[2].pointers[0]"),
         ("integers: [0]", "integers: []", "0 integers", "program[2].integers"),
         ("pointers: [q]", "pointers: []", "0 pointers", "program[2].pointers"),
         ("pointers: [q]", "pointers: [z]", "is not a pointer|pointer", "program[2].pointers"),

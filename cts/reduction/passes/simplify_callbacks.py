@@ -29,7 +29,7 @@ def propose(case: Case) -> Iterator[Case]:
     for name, function in case.functions.items():
         if isinstance(function, PerElement):
             yield from _without_extras(case, name, function)
-        for body in _simpler(function.body):
+        for body in filter(_is_body, _simpler(function.body)):
             changed = {name: _with_body(function, body)}
             yield remove_unused(structs.replace(case, functions={**case.functions, **changed}), case.program)
             # A Decode and its DecodeVector must agree.
@@ -37,6 +37,15 @@ def propose(case: Case) -> Iterator[Case]:
                 if isinstance(function, Decode) and isinstance(partner, DecodeVector):
                     both = {**changed, other: _with_body(partner, _of_lane(body, function))}
                     yield remove_unused(structs.replace(case, functions={**case.functions, **both}), case.program)
+
+
+def _is_body(text: str) -> bool:
+    """Whether a text is statements at all: a block may be left without any."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _with_body(function: FunctionT, body: str) -> FunctionT:
@@ -60,11 +69,10 @@ def _of_lane(body: str, function: AnyFunction) -> str:
 def _simpler(body: str) -> Iterator[str]:
     """Bodies with one operation less, the largest gone first; they need not have the right type."""
     tree = ast.parse(body)
-    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.expr)]
-    for n, node in enumerate(nodes):
+    for n, node in enumerate(_values(tree)):
         for replacement in _parts(node):
             changed = copy.deepcopy(tree)
-            target = [m for m in ast.walk(changed) if isinstance(m, ast.expr)][n]
+            target = _values(changed)[n]
             yield _written(_Replaced(target, replacement).visit(changed))
     for n, block in enumerate(_blocks(tree)):
         for k, line in enumerate(block):
@@ -74,6 +82,11 @@ def _simpler(body: str) -> Iterator[str]:
                 inside[k : k + 1] = copy.deepcopy(instead)
                 for inline in (False, True):
                     yield _written(_once_assigned(copy.deepcopy(changed), line if inline else None))
+
+
+def _values(tree: ast.Module) -> list[ast.expr]:
+    """All expressions that have a value: what is assigned to has none."""
+    return [n for n in ast.walk(tree) if isinstance(n, ast.expr) and not isinstance(getattr(n, "ctx", None), ast.Store)]
 
 
 def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
