@@ -44,6 +44,12 @@ NEIGHBOURS = [
         "{dynamic: 1}",
     ),
     ("mul-add-c-again", "matrix_arithmetic.mul_add.c_is_kept", "matrix: c0", "matrix: d0"),
+    (
+        "structure-passed",
+        "per_element.extras.structure",
+        "body: value * s.scale + s.other, extras: [{name: s, members: [{name: scale, type: float32}, {name: other, type: float32}]}]",
+        "body: 'value * s[0] + s[1]', extras: [{name: s, type: float32, count: 2}]",
+    ),
     ("matrix-in-struct", "matrix_memory.copies.struct_uint8", "through: Struct", "through: Array"),
     ("matrix-extent-256", "matrix_memory.sizes.largest_dimension", "cols: 256,", "cols: 128,"),
     ("if-literal-condition", "matrix_programs.condition.literal_true", "condition: 1", "condition: {spec: 1}"),

@@ -15,13 +15,19 @@ schema: 1
 name: x
 dispatch: {dispatch}
 functions:
-  f: {{kind: PerElement, type: uint8, extras: [{{name: at, integer: true}}], {tables}outputs: [{{name: o, type: uint8, buffer: out}}], body: "{body}"}}
+  f:
+    kind: PerElement
+    type: uint8
+    extras: [{{name: at, integer: true}}]
+    {tables}
+    outputs: [{{name: o, type: uint8, buffer: out}}]
+    body: "{body}"
 buffers:
   src: {{type: uint8, shape: [16], data: {{counter: {{start: 1}}}}}}
   out: {{type: uint8, shape: [32], data: {{fill: 99}}}}
   part: {{type: uint8, shape: [{parts}, 16], data: {{fill: 7}}, storage: Workgroup}}
 program:
-  - {{op: MatrixLoad, id: m, type: {{component: uint8, scope: Subgroup, rows: 2, cols: 4, use: A}}, buffer: src, stride: 4}}
+  - {{op: MatrixLoad, id: m, type: {{{type}}}, buffer: src, stride: 4}}
   {before}
   - {{op: MatrixPerElement, id: r, matrix: m, function: f, integers: [{at}]}}
   {after}
@@ -41,12 +47,12 @@ def case(
     dispatch = f"{{workgroups: [{groups}, 1, 1], subgroups: {subgroups}}}"
     return loads_case(
         CASE.format(
-            body=body, at=at, parts=groups, before=before, after=after, tables=tables, dispatch=dispatch,
+            type="component: uint8, scope: Subgroup, rows: 2, cols: 4, use: A", body=body, at=at, parts=groups, before=before, after=after, tables=tables, dispatch=dispatch,
         )
     )  # fmt: skip
 
 
-TABLE = "tables: [{name: t, type: uint8, buffer: part}], "
+TABLE = "tables: [{name: t, type: uint8, buffer: part}]"
 STORE = "- {op: MatrixStore, matrix: m, buffer: part, stride: 4}"
 BARRIER = "- {op: ControlBarrier}"
 

@@ -17,9 +17,11 @@ from cts.model import (
     Loop,
     MatrixCopy,
     MatrixMulAdd,
+    MatrixPerElement,
     MatrixReduce,
     MatrixShape,
     Operand,
+    PerElement,
     ReduceMode,
     Through,
     body_of,
@@ -88,6 +90,13 @@ def mul_add_c_again(case: Case) -> bool:
 def matrix_in_struct(case: Case) -> bool:
     """A matrix is kept in a structure."""
     return any(isinstance(i, MatrixCopy) and i.through is Through.Struct for i in case.program)
+
+
+@condition("structure-passed", operands=())
+def structure_passed(case: Case) -> bool:
+    """A per-element function is passed a structure."""
+    called = (case.functions[i.function] for i in case.program if isinstance(i, MatrixPerElement))
+    return any(isinstance(f, PerElement) and any(e.members for e in f.extras) for f in called)
 
 
 @condition("matrix-extent-256", operands=())
