@@ -47,7 +47,8 @@ NEIGHBOURS = [
     (
         "structure-passed",
         "per_element.extras.structure",
-        "body: value * s.scale + s.other, extras: [{name: s, members: [{name: scale, type: float32}, {name: other, type: float32}]}]",
+        "body: value * s.scale + s.other, "
+        "extras: [{name: s, members: [{name: scale, type: float32}, {name: other, type: float32}]}]",
         "body: 'value * s[0] + s[1]', extras: [{name: s, type: float32, count: 2}]",
     ),
     ("matrix-in-struct", "matrix_memory.copies.struct_uint8", "through: Struct", "through: Array"),

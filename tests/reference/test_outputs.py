@@ -47,7 +47,8 @@ def case(
     dispatch = f"{{workgroups: [{groups}, 1, 1], subgroups: {subgroups}}}"
     return loads_case(
         CASE.format(
-            type="component: uint8, scope: Subgroup, rows: 2, cols: 4, use: A", body=body, at=at, parts=groups, before=before, after=after, tables=tables, dispatch=dispatch,
+            type="component: uint8, scope: Subgroup, rows: 2, cols: 4, use: A",
+            body=body, at=at, parts=groups, before=before, after=after, tables=tables, dispatch=dispatch,
         )
     )  # fmt: skip
 

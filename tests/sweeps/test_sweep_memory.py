@@ -10,8 +10,8 @@ import pytest
 
 from cts.errors import BadInput
 from cts.judging.judge import job
-from cts.model import dynamic_words, dynamics, guard_pattern, load_case
-from cts.model.sweep import GAP, MAX_WORKGROUPS, Sweep, Windows, sets_at_a_time, window_stride, written
+from cts.model import dynamic_words, dynamics, guard_pattern, load_case, written
+from cts.model.sweep import GAP, MAX_WORKGROUPS, Sweep, Windows, sets_at_a_time, window_stride
 from cts.plugins import registry
 from cts.running import corpus
 from cts.spirv.lower import sweep_job
