@@ -81,14 +81,14 @@ class LayoutConversion:
 
 @dataclass(frozen=True)
 class ModuleJob:
-    """One dispatch of one compute module.
+    """One dispatch of one compute module, or several of it, one after the other.
 
     `words` has dtype uint32. `spec_constants` maps SpecId to the constant's bytes (4 for bool, as
     VkBool32). `bindings` maps (set, binding) to the name of a buffer or of opaque memory,
     `array_bindings` (set, binding, index) to those of an array of descriptors, where elements may be
     left out. `subgroup_size` requires a size, `full_subgroups` that no subgroup is smaller than it. `robust`: reads
     outside a buffer give zeros, writes there do nothing. `timeout`: seconds, for drivers that have such a limit, where
-    it is not their own.
+    it is not their own. `times`: each dispatch sees what those before it have written.
     """
 
     words: npt.NDArray[np.uint32]
@@ -106,3 +106,4 @@ class ModuleJob:
     full_subgroups: bool = False
     robust: bool = False
     timeout: float | None = None
+    times: int = 1

@@ -130,6 +130,8 @@ def _of_case(context: _Context) -> Iterator[str]:
     yield from of_vectors(case, context.types)
     yield from of_conversions(case)
     size_by = case.dispatch.size_by
+    if case.dispatch.times > 1:
+        yield "VK-057"
     if case.dispatch.shape != WorkgroupShape():
         yield "VK-027"
     if size_by.by_mode_of_ids:

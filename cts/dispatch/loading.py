@@ -159,6 +159,7 @@ class _Loader:
             full_subgroups=file.full_subgroups,
             robust=file.robust,
             timeout=file.timeout,
+            times=file.times,
         )
         expected = {name: self.wanted(name, e, initial[name]) for name, e in file.expected.items()}
         outputs = tuple(dict.fromkeys((*file.outputs, *file.expected)))

@@ -200,7 +200,7 @@ class Conversion(_Data, frozen=True):
 
 
 class Settings(_Data, frozen=True):
-    """One dispatch of one SPIR-V compute module. Paths are relative to the file.
+    """A dispatch of one SPIR-V compute module, `times` times one after the other. Paths are relative to the file.
 
     `entry` may be left out where there is one GLCompute entry point. `subgroup_size` requires a size;
     without it a driver runs at its own, the interpreter at 32; `full_subgroups` requires that none is smaller.
@@ -213,6 +213,7 @@ class Settings(_Data, frozen=True):
     module: str
     dispatch: tuple[Count, Count, Count]
     buffers: dict[str, Buffer]
+    times: Annotated[int, Meta(ge=1, le=64)] = 1
     entry: str | None = None
     subgroup_size: Literal[1, 2, 4, 8, 16, 32, 64, 128] | None = None
     full_subgroups: bool = False

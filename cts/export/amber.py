@@ -118,7 +118,8 @@ def _lines(subject: Subject, job: ModuleJob, needs: Needs) -> Iterator[str]:
         yield f"  BIND BUFFER {bound} AS {kind} DESCRIPTOR_SET {d.set} BINDING {d.binding}"
     yield "END"
     yield ""
-    yield f"RUN pipeline {' '.join(map(str, job.workgroups))}"
+    for _ in range(job.times):
+        yield f"RUN pipeline {' '.join(map(str, job.workgroups))}"
     yield from (f"EXPECT {names[name]} EQ_BUFFER {names[name]}_expected" for name in case.buffers)
 
 

@@ -224,7 +224,8 @@ class _Program:
         sequence: list[tuple[bool, str]] = []
         for after in (False, True):
             if after:
-                sequence.append((False, f"dispatch({'set' if self.needs.descriptors else ''})"))
+                dispatch = (False, f"dispatch({'set' if self.needs.descriptors else ''})")
+                sequence += [dispatch] * self.job.times
             for i, k in conversions:
                 if k.after == after:
                     how = "convert_on_host" if k.host else "record_conversion"

@@ -42,6 +42,8 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
     names = _names(job)
     files = {module: lowered.words.astype("<u4").tobytes()}
     lines = [f"module: {_flow(module)}", f"dispatch: {_flow(list(job.workgroups))}"]
+    if job.times > 1:
+        lines.append(f"times: {job.times}")
     if job.subgroup_size is not None:
         lines.append(f"subgroup_size: {job.subgroup_size}")
     if job.spec_constants:

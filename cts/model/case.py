@@ -67,7 +67,8 @@ class Dispatch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     the last subgroup.
 
     The invocations are in the x dimension, unless `shape` says how y and z divide them. `size_by` is how the
-    module gives the size.
+    module gives the size. The dispatch is repeated `times` times, one after the other: each sees what the one before
+    has written.
     """
 
     workgroups: tuple[Count, Count, Count] = (1, 1, 1)
@@ -76,6 +77,7 @@ class Dispatch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     invocations: Annotated[int, Meta(ge=1, le=1024)] | None = None
     shape: WorkgroupShape = WorkgroupShape()
     size_by: SizeBy = SizeBy.LocalSize
+    times: Annotated[int, Meta(ge=1, le=4)] = 1
 
     def local_size(self, subgroup_size: int) -> tuple[int, int, int]:
         """Invocations of a workgroup in x, y and z, on a device with subgroups of a size."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from cts.drivers.emulator.instances import Instances, Sets, instances_of, members_of
 from cts.drivers.emulator.matrices.machine import Machine
 from cts.drivers.emulator.matrices.memory import Bytes
+from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.machine import VectorMachine
@@ -60,19 +61,32 @@ def numbered(case: Case) -> Case:
 
 def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> Machine | VectorMachine:
     """Run a case under some parameter sets; returns the machine as it is at the end."""
-    instances = Instances(case, sets)
-    instances.active = np.tile(launched(case.dispatch, options.mutant), instances.count // members_of(case.dispatch))
-    operands = Operands(case, instances, sets, options.mutant)
     opaque = {name: allocate(matrix, options.opaque, options.mutant) for name, matrix in case.opaque.items()}
-    spaces = Memory(case, {**memory, **opaque}, instances)
-    conversions = Conversions(case, spaces, options)
+    before = {name: data.copy() for name, data in {**memory, **opaque}.items()}
+    times = case.dispatch.times
+    for dispatch in range(times - 1 if options.mutant == v.LAST_DISPATCH_LOST and times > 1 else times):
+        instances = Instances(case, sets)
+        instances.active = np.tile(
+            launched(case.dispatch, options.mutant), instances.count // members_of(case.dispatch)
+        )
+        spaces = Memory(case, {**memory, **opaque}, instances)
+        if dispatch and options.mutant == v.DISPATCHES_BEGIN_ALIKE:
+            for name, data in {**memory, **opaque}.items():
+                data[:] = before[name]
+        conversions = Conversions(case, spaces, options)
+        with np.errstate(all="ignore"):
+            if dispatch == 0 or options.mutant == v.CONVERSIONS_REPEATED:
+                conversions.run(after=False)
+            machine = _machine(case, sets, spaces, instances, options)
+            machine.run()
     with np.errstate(all="ignore"):
-        conversions.run(after=False)
-        machine: Machine | VectorMachine
-        if case.dispatch.invocations is None:
-            machine = Machine(case, memory, instances, operands, options)
-        else:
-            machine = VectorMachine(case, spaces, instances, operands, options)
-        machine.run()
         conversions.run(after=True)
     return machine
+
+
+def _machine(case: Case, sets: Sets, spaces: Memory, instances: Instances, options: Options) -> Machine | VectorMachine:
+    """A machine for one dispatch."""
+    operands = Operands(case, instances, sets, options.mutant)
+    if case.dispatch.invocations is None:
+        return Machine(case, spaces.spaces, instances, operands, options)
+    return VectorMachine(case, spaces, instances, operands, options)

@@ -57,7 +57,7 @@ def keep_freed_memory() -> None:
 
 
 def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Options, trace: list[str]) -> Result:
-    """Run all workgroups. Raises what ends a run early (see `problems`)."""
+    """Run all workgroups, as often as the job says. Raises what ends a run early (see `problems`)."""
     keep_freed_memory()
     if job.full_subgroups and program.local_size[0] % subgroup_size:
         what = f"the workgroup's x size {program.local_size[0]} is no multiple of the subgroup size {subgroup_size}"
@@ -77,11 +77,14 @@ def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Option
     budget = Budget(options.max_steps)
     captured: dict[str, list[Array]] = {}
     with np.errstate(all="ignore"):
-        for first in range(0, total, at_once):
-            lanes = topology(min(at_once, total - first), invocations, subgroup_size)
-            batch = Batch(lanes, first, job.workgroups, program.local_size, subgroup_size)
-            registers = dispatch.run(batch, budget)
-            _capture(program, registers, lanes, captured)
+        for _ in range(job.times):
+            captured.clear()
+            dispatch.begin()
+            for first in range(0, total, at_once):
+                lanes = topology(min(at_once, total - first), invocations, subgroup_size)
+                batch = Batch(lanes, first, job.workgroups, program.local_size, subgroup_size)
+                registers = dispatch.run(batch, budget)
+                _capture(program, registers, lanes, captured)
     dispatch.convert(after=True)
     dispatch.restore_addresses()
     return Result(dispatch.memory, {name: np.concatenate(parts) for name, parts in captured.items()})
@@ -120,6 +123,11 @@ class _Dispatch:
                 self.registers[id_] = self._bound(job, id_)
         #: How many segments outlive a batch.
         self.lasting = len(self.space.segments)
+
+    def begin(self) -> None:
+        """A dispatch begins: what those before it have written is there, and races with none of its accesses."""
+        if isinstance(self.space, WatchedSpace):
+            self.space.forget_accesses()
 
     def convert(self, *, after: bool) -> None:
         """Do the conversions before or after the dispatch, in order."""

@@ -100,6 +100,11 @@ class WatchedSpace(AddressSpace):
         workgroups = topology.lanes // topology.invocations
         self._clocks = np.zeros(workgroups, np.int32), np.zeros(workgroups * topology.subgroups, np.int32)
 
+    def forget_accesses(self) -> None:
+        """What has been written stays so, but nothing races with it."""
+        for _, shadow in self._shadows.values():
+            shadow.trails = {way: _Trail(shadow.written.size) for way in _RIVALS}
+
     def executing(self, instruction: Instruction) -> None:
         """What makes the next accesses."""
         self._instruction = self._instructions[instruction.at] = instruction

@@ -232,8 +232,9 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
     if len(batch) >= MAX_SETS:
         return False
     a, b = first.job, item.job
-    if (a.workgroups, a.entry, a.subgroup_size, a.spec_constants) != (
+    if (a.workgroups, a.times, a.entry, a.subgroup_size, a.spec_constants) != (
         b.workgroups,
+        b.times,
         b.entry,
         b.subgroup_size,
         b.spec_constants,
@@ -284,6 +285,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
             )
             for c in job.conversions
         ),
+        times=job.times,
     )
 
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from msgspec import structs
+
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
@@ -73,6 +75,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
     if m * n > MAX_COMPONENTS:
         n = max(MAX_COMPONENTS // m, 1)
     dispatch = draw_vector_dispatch(choices, capabilities, max(m, n, m * n // 16))
+    dispatch = structs.replace(dispatch, times=choices.pick((1, 1, 1, 2, 3)))
     kernel = VectorKernel(choices, capabilities, dispatch)
     times = choices.pick((1, 1, 2, 3))
     exact = not choices.rarely(6)
@@ -119,7 +122,7 @@ class _Training:
         """How large the terms that are added to one location may be, for a sum exact in any order; integers wrap."""
         if not component.is_float:
             return 1
-        additions = self.kernel.lanes.instances * iterations * _MEETING
+        additions = self.kernel.lanes.instances * self.kernel.dispatch.times * iterations * _MEETING
         return max((1 << (component.format.precision - 1)) // additions, 1)
 
     def draw_outer(self, choices: Choices, shape: tuple[int, int], iterations: int) -> None:

@@ -368,7 +368,7 @@ class Kernel:
             float_modes=float_modes or {},
             fast_math=fast_math,
         )
-        dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities)
+        dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities, again=True)
         return case if dispatch == Dispatch() else _with_dispatch(case, dispatch)
 
 

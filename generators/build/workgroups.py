@@ -15,11 +15,14 @@ from cts.model import AnyInstruction, Dispatch, Scalar, SizeBy, Store, Workgroup
 _MAX_Y, _MAX_Z = 128, 64
 
 
-def draw_size(choices: Choices, dispatch: Dispatch, capabilities: Capabilities) -> Dispatch:
+def draw_size(choices: Choices, dispatch: Dispatch, capabilities: Capabilities, *, again: bool = False) -> Dispatch:
     """The dispatch; in half of the cases of several subgroups or invocations some of them are in y, z or both.
 
-    In three of ten cases the size of its workgroups is not given by LocalSize.
+    In three of ten cases the size of its workgroups is not given by LocalSize. One in twelve of programs that leave the
+    same memory when they are done `again` is dispatched twice.
     """
+    if choices.rarely(12) and again:
+        dispatch = structs.replace(dispatch, times=2)
     shaped, (which, by) = choices.chance(5), choices.record(119, 9)
     shapes = list(_shapes(dispatch.subgroups if dispatch.invocations is None else dispatch.invocations))
     if shaped and shapes:

@@ -104,7 +104,11 @@ def run(
     result = Execution(evaluation, sets, memories)
     machine = _Machine(evaluation, result, recording)
     convert(case, False, result.memories, machine.opaque, lambda v: result.note(everywhere(v)))
+    dispatch = 0
     for machine.number, step in enumerate(evaluation.steps):
+        if step.taken.dispatch != dispatch:
+            machine.vectors.finish()
+            dispatch = step.taken.dispatch
         machine.take(step)
     machine.vectors.finish()
     convert(case, True, result.memories, machine.opaque, lambda v: result.note(everywhere(v)))

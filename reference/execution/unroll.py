@@ -39,7 +39,7 @@ MAX_STEPS = 1 << 15
 
 @dataclass(frozen=True)
 class Taken:
-    """An instruction, the indices of the loops around it (innermost last), and who takes it.
+    """An instruction, the indices of the loops around it (innermost last), who takes it, and in which dispatch.
 
     `active` is (sets, subgroups), None where all do. `branch` of an EndIf or EndSwitch is the number of the
     branch that each took, in the order in which a merge names what they give.
@@ -49,6 +49,7 @@ class Taken:
     iterations: tuple[int, ...] = ()
     active: Mask | None = None
     branch: I64 | None = None
+    dispatch: int = 0
 
     def chosen(self, which: npt.NDArray[np.intp]) -> Taken:
         """The same under some sets, by their numbers."""
@@ -58,7 +59,16 @@ class Taken:
 
 
 def unroll(case: Case, operands: Operands) -> Iterator[Taken]:
-    """Every step that some subgroup takes, in order. Raises BadInput for a program of too many."""
+    """Every step that some subgroup takes, in order, of one dispatch after the other.
+
+    Raises BadInput for a program of too many.
+    """
+    for dispatch in range(case.dispatch.times):
+        for taken in _dispatched(case, operands):
+            yield taken if dispatch == 0 else replace(taken, dispatch=dispatch)
+
+
+def _dispatched(case: Case, operands: Operands) -> Iterator[Taken]:
     if not any(isinstance(i, ControlInstruction) for i in case.program):
         return (Taken(i) for i in range(len(case.program)))
     return _Unrolling(case, operands).block(0, len(case.program), (), None)

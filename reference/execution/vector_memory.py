@@ -46,11 +46,12 @@ class VectorMemory:
         self.opaque.gains(matrix, self.sets).add_products(a, b, everybody if active is None else active)
 
     def finish(self) -> None:
-        """The end of the dispatch, where everything has been accumulated."""
+        """The end of a dispatch, where everything has been accumulated."""
         for (buffer, component), gains in self._gains.items():
             byte = (np.arange(gains.count, dtype=np.int64) * component.size)[None, None, None]
             memory = self.memories[buffer]
             before = memory.load(byte, component).broadcast((self.sets, *byte.shape[1:]))
             after, gained = gains.finished(before.map(lambda a: a[:, 0, 0]))
             memory.store(byte, gained[:, None, None], after.map(lambda a: a[:, None, None]))
+        self._gains.clear()
         self.opaque.finish()

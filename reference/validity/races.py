@@ -1,6 +1,6 @@
 """Accesses to the same location (TA-044, TA-067, CV-019).
 
-Two accesses to one location, at least one of them a write, are a race unless they are of one
+Two accesses of one dispatch to one location, at least one of them a write, are a race unless they are of one
 workgroup and a ControlBarrier lies between them. Accumulations of one type may share a location, and
 nothing else in the dispatch; matrices and biases that are multiplied may not be written at all.
 """
@@ -44,11 +44,16 @@ class _Races:
         #: The last step that was a barrier, for each workgroup.
         self.barrier = np.full(self.workgroups, _NOBODY, np.int32)
         stored = {access.buffer for _, access in evaluation.accesses if access.store and not access.accumulates}
-        self.written = {name: _Touched(case.buffers[name].size) for name in stored}
-        self.read = {name: _Touched(case.buffers[name].size) for name in stored}
+        self._sizes = {name: case.buffers[name].size for name in stored}
+        self._forget()
 
     def run(self) -> Iterator[Violation]:
+        dispatch = 0
         for number, step in enumerate(self.evaluation.steps):
+            if step.taken.dispatch != dispatch:
+                # Dispatches are ordered: nothing races with what came before.
+                dispatch = step.taken.dispatch
+                self._forget()
             for access in step.accesses:
                 if access.buffer in self.written and not access.accumulates:
                     yield from self._access(number, step, access)
@@ -57,6 +62,9 @@ class _Races:
                 self.barrier[slice(None) if active is None else np.broadcast_to(active, (1, self.workgroups))[0]] = (
                     number
                 )
+
+    def _forget(self) -> None:
+        self.written, self.read = ({name: _Touched(size) for name, size in self._sizes.items()} for _ in range(2))
 
     def _access(self, number: int, step: Step, access: Access) -> Iterator[Violation]:
         places, accessed = access.byte // access.unit, access.status == Status.OK

@@ -19,6 +19,8 @@ def workgroup_situations(case: m.Case) -> set[str]:
             found.add("shaped workgroups, part of a subgroup")
         if any(b.storage is m.StorageClass.Workgroup for b in case.buffers.values()):
             found.add("shaped workgroups with memory of their own")
+    if d.times > 1:
+        found.add("several dispatches")
     for i in case.program:
         kind = "store" if isinstance(i, m.Store) else "other"
         found |= {f"{kind} by coordinates" for o in _operands(i) if any(factors_of(o).of_invocation[1:])}

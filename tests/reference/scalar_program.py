@@ -44,14 +44,16 @@ def execute_scalar(case: Case, seed: int = 0) -> Run:
     scalar_vectors.converted(case, result, choices, after=False)
     lanes = case.dispatch.invocations or case.dispatch.subgroups
     x, y, z = case.dispatch.workgroups
-    for number, (k, j, i) in enumerate(product(range(z), range(y), range(x))):
-        subgroups = [Subgroup(case, result, choices, (i, j, k), number, sg) for sg in range(lanes)]
-        runs = [s.run() for s in subgroups]
-        while runs:
-            # Each runs up to its next barrier; a workgroup's subgroups pass the same ones.
-            runs = [r for r in runs if next(r, "end") != "end"]
-        for subgroup in subgroups:
-            subgroup.keep()
+    for _ in range(case.dispatch.times):
+        result.matrices.clear()
+        for number, (k, j, i) in enumerate(product(range(z), range(y), range(x))):
+            subgroups = [Subgroup(case, result, choices, (i, j, k), number, sg) for sg in range(lanes)]
+            runs = [s.run() for s in subgroups]
+            while runs:
+                # Each runs up to its next barrier; a workgroup's subgroups pass the same ones.
+                runs = [r for r in runs if next(r, "end") != "end"]
+            for subgroup in subgroups:
+                subgroup.keep()
     scalar_vectors.converted(case, result, choices, after=True)
     return result
 

@@ -1,4 +1,4 @@
-"""Fewer workgroups, subgroups or invocations; no required subgroup size."""
+"""Fewer dispatches, workgroups, subgroups or invocations; no required subgroup size."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ def propose(case: Case) -> Iterator[Case]:
 
 
 def _dispatches(dispatch: Dispatch) -> Iterator[Dispatch]:
+    for smaller in filter(None, smaller_numbers(dispatch.times)):
+        yield structs.replace(dispatch, times=smaller)
     for n, count in enumerate(dispatch.workgroups):
         for smaller in filter(None, smaller_numbers(count)):
             groups: Any = (*dispatch.workgroups[:n], smaller, *dispatch.workgroups[n + 1 :])

@@ -125,6 +125,7 @@ def _bound(
         subgroup_size=lowered.subgroup_size,
         opaque=opaque.memories(case),
         conversions=opaque.conversions(case),
+        times=case.dispatch.times,
     )
 
 

@@ -94,7 +94,7 @@ def structure_of(case: Case, sets: Sets | None = None) -> Structure:
         tuple(_without_values(i) for i in case.program),
         tuple((name, f) for name, f in case.functions.items() if name in named),
         case.float_controls,
-        msgspec.structs.replace(case.dispatch, workgroups=(1, 1, 1), subgroup_size=None),
+        msgspec.structs.replace(case.dispatch, workgroups=(1, 1, 1), subgroup_size=None, times=1),
         tuple(case.float_modes.items()),
         tuple(case.fast_math.items()),
         sets,

@@ -240,6 +240,14 @@ OUTER_PRODUCT_TAIL_DROPPED = training(
 OUTER_PRODUCT_LAYOUT_CONFUSED = training(
     "outer-product-layout-confused", "outer products go where InferencingOptimal layout has the elements"
 )
+# Dispatches (running.py)
+LAST_DISPATCH_LOST = training("last-dispatch-lost", "of several dispatches the last one is not done")
+DISPATCHES_BEGIN_ALIKE = training(
+    "dispatches-begin-alike", "every dispatch finds memory as it was before the first one"
+)
+CONVERSIONS_REPEATED = training(
+    "conversions-repeated", "matrices are converted, or zeroed, before every dispatch again"
+)
 ATOMIC_ADD_PLAIN = training(
     "atomic-add-plain",
     "an atomic addition is a load and a store: of a subgroup's invocations at one place, only the last one's arrives",

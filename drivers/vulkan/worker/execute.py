@@ -252,7 +252,10 @@ def _record(
         if stage != vk.VK_PIPELINE_STAGE_HOST_BIT:
             _barrier(commands, stage, following)
         if step is None:
-            _dispatch(pipeline, run, sets, descriptors)
+            for repeated in range(run.times):
+                if repeated:
+                    _barrier(commands, following, following)
+                _dispatch(pipeline, run, sets, descriptors)
         else:
             converter = device.converter
             converter.record(commands, [_sides(converter, placed, arena.address, step) for placed in sets])

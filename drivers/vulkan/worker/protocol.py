@@ -136,7 +136,8 @@ class Run(_Message, frozen=True, tag="run"):
     `features` are the Vulkan features to enable, by name, nothing else is; `full_subgroups` asks for a
     pipeline without partial subgroups (VK-042); `timeout` is how many seconds all dispatches together may
     take, with the `conversions` by commands around them. Each parameter set has `opaque` memory of its own,
-    numbered after its buffers and never handed back, and all conversions are done for each, in order.
+    numbered after its buffers and never handed back, and all conversions are done for each, in order. The dispatches
+    are repeated `times` times, with a barrier between.
     """
 
     id: int
@@ -152,6 +153,7 @@ class Run(_Message, frozen=True, tag="run"):
     timeout: float = 10.0
     opaque: tuple[Opaque, ...] = ()
     conversions: tuple[Conversion, ...] = ()
+    times: int = 1
 
 
 # Worker to driver
