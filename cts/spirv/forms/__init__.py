@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.job import ModuleJob
-from cts.spirv.forms import accesses, additions, descriptors, flow, offsets, orders, untyped, values
+from cts.spirv.forms import accesses, additions, addresses, descriptors, flow, offsets, orders, untyped, values
 from cts.spirv.forms.hosts import Host, moved
 from cts.spirv.forms.layout import Layout, Unreadable
 
@@ -25,6 +25,7 @@ Words = npt.NDArray[np.uint32]
 FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
     "descriptors": descriptors.descriptors,
     "offsets": offsets.offsets,
+    "addresses": addresses.addresses,
     "operands": accesses.operands,
     "untyped": untyped.untyped,
     "variables": values.variables,

@@ -89,7 +89,7 @@ class _Arrays:
             return
         self.random.shuffle(buffers)
         cut = int(self.random.integers(1, len(buffers) + 1))
-        taken = self.taken()
+        taken = self.layout.taken_places()
         place = self.free(buffers[0].place[0], taken)
         self.layout.moves.indices = place
         non_uniform = self.random.random() < WITH_NON_UNIFORM and not self.has_wider_matrices()
@@ -160,16 +160,6 @@ class _Arrays:
         matrices = [op for op in self.globals.values() if op.name == "OpTypeCooperativeMatrixKHR"]
         constants = [self.globals.get(_id(op.values[1])) for op in matrices]
         return any(op is None or op.name != "OpConstant" or op.values[1] != _SUBGROUP for op in constants)
-
-    def taken(self) -> set[tuple[int, int]]:
-        """The places that the dispatch or the module names."""
-        numbers: dict[tuple[Value, Value], int] = {}
-        for op in self.layout.annotations:
-            if op.name == "OpDecorate" and isinstance(op.values[-1], int):
-                numbers[op.values[0], op.values[1]] = op.values[-1]
-        sets = {target: number for (target, name), number in numbers.items() if name == "DescriptorSet"}
-        declared = {(set_, numbers.get((target, "Binding"), 0)) for target, set_ in sets.items()}
-        return declared | set(self.layout.host.taken)
 
     def free(self, set_: int, taken: set[tuple[int, int]]) -> tuple[int, int]:
         """A place of its own in a set."""

@@ -32,6 +32,7 @@ class Host:
     Descriptors may begin earlier by multiples of `WINDOW`, addresses by any number of bytes. Buffers that have
     several uses, or uses that depend on where they begin, are left out. `bound` are the places of descriptors that
     are no arrays, `alone` those of them whose buffers nothing else leads to, `taken` the places of all.
+    `pushes_addresses`: the push constants have addresses, which could be in a buffer as well.
     """
 
     descriptors: Mapping[tuple[int, int], Place] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class Host:
     bound: frozenset[tuple[int, int]] = frozenset()
     alone: frozenset[tuple[int, int]] = frozenset()
     taken: frozenset[tuple[int, int]] = frozenset()
+    pushes_addresses: bool = False
 
     @classmethod
     def of(cls, job: ModuleJob) -> Host:
@@ -48,8 +50,9 @@ class Host:
         bound = frozenset(job.bindings)
         alone = frozenset(place for place, name in job.bindings.items() if uses[name] == 1 and name not in led)
         taken = bound | {(set_, binding) for set_, binding, _ in job.array_bindings}
+        pushes = bool(job.push_addresses)
         if job.robust:
-            return cls(bound=bound, alone=alone, taken=taken)
+            return cls(bound=bound, alone=alone, taken=taken, pushes_addresses=pushes)
         fixed = {region.of for c in job.conversions for region in (c.source, c.destination)}
         descriptors = {
             place: Place(memory.start, memory.size)
@@ -61,7 +64,7 @@ class Host:
             for a in job.push_addresses
             if (memory := job.buffers.get(a.of)) and 0 <= a.offset <= memory.size
         }
-        return cls(descriptors, pushed, bound, alone, taken)
+        return cls(descriptors, pushed, bound, alone, taken, pushes)
 
 
 @dataclass
@@ -69,13 +72,15 @@ class Moves:
     """By how many bytes the buffers of a form begin earlier than those of the module that it was.
 
     `elements` says which buffer a descriptor of an array has, by set, binding and index: that of a place of the module
-    that it was, or None for one with `words` in it, which is bound at `indices`, too.
+    that it was, or None for one with `words` in it, which is bound at `indices`, too. `loaded` is the place of a buffer
+    that has what were push constants.
     """
 
     descriptors: dict[tuple[int, int], int] = field(default_factory=dict)
     pushed: dict[int, int] = field(default_factory=dict)
     elements: dict[tuple[int, int, int], tuple[int, int] | None] = field(default_factory=dict)
     indices: tuple[int, int] | None = None
+    loaded: tuple[int, int] | None = None
     words: tuple[int, ...] = ()
 
 
@@ -98,13 +103,34 @@ def moved(job: ModuleJob, moves: Moves) -> ModuleJob:
         buffers={name: memory(name, m) for name, m in job.buffers.items()},
         push_addresses=tuple(address(a, moves.pushed.get(a.at, 0)) for a in job.push_addresses),
     )
+    if moves.loaded is not None:
+        job = _with_buffer_of_push_constants(job, moves.loaded)
     return job if moves.indices is None else _in_arrays(job, moves, moves.indices)
+
+
+def _unused(job: ModuleJob, name: str) -> str:
+    """The name, or one like it that no memory of the job has."""
+    taken = {*job.buffers, *job.opaque}
+    return next(n for n in (name, *(f"{name}{i}" for i in range(len(taken)))) if n not in taken)
+
+
+def _with_buffer_of_push_constants(job: ModuleJob, place: tuple[int, int]) -> ModuleJob:
+    """The job with its push constants in a buffer, between bytes of which no eight are an address."""
+    name = _unused(job, "$addresses")
+    window = np.frombuffer(job.push_constants, np.uint8)
+    memory = Memory(np.pad(window, GUARD_BYTES, constant_values=0xFF), GUARD_BYTES, len(window), job.push_addresses)
+    return replace(
+        job,
+        buffers={**job.buffers, name: memory},
+        bindings={**job.bindings, place: name},
+        push_constants=b"",
+        push_addresses=(),
+    )
 
 
 def _in_arrays(job: ModuleJob, moves: Moves, indices: tuple[int, int]) -> ModuleJob:
     """The job with descriptors in arrays, and the buffer of their indices between bytes that are no index of any."""
-    taken = {*job.buffers, *job.opaque}
-    name = next(n for n in ("$indices", *(f"$indices{i}" for i in range(len(taken)))) if n not in taken)
+    name = _unused(job, "$indices")
     window = np.array(moves.words, "<u4").view(np.uint8)
     data = np.pad(window, GUARD_BYTES, constant_values=0xFF)
     inside = {place for place in moves.elements.values() if place is not None}

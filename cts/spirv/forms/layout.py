@@ -149,6 +149,16 @@ class Layout:
         places = [n for n, op in enumerate(self.globals, 1) if op.result in needed]
         return self.add(name, *values, at=max(places, default=0))
 
+    def taken_places(self) -> set[tuple[int, int]]:
+        """The sets and bindings of descriptors that the dispatch or the module names."""
+        numbers: dict[tuple[Value, Value], int] = {}
+        for op in self.annotations:
+            if op.name == "OpDecorate" and isinstance(op.values[-1], int):
+                numbers[op.values[0], op.values[1]] = op.values[-1]
+        sets = {target: number for (target, name), number in numbers.items() if name == "DescriptorSet"}
+        declared = {(set_, numbers.get((target, "Binding"), 0)) for target, set_ in sets.items()}
+        return declared | set(self.host.taken)
+
     def rename(self, new: dict[Id, Id], bound: int) -> None:
         """Other numbers for ids."""
         for section in self.sections:
