@@ -23,6 +23,7 @@ from cts.model import (
     Operand,
     PerElement,
     ReduceMode,
+    Return,
     Through,
     body_of,
     encode,
@@ -124,10 +125,21 @@ def if_literal_condition(case: Case) -> bool:
     return any(isinstance(i, If) and isinstance(i.condition, int) for i in case.program)
 
 
+@condition("return-constant", operands=())
+def return_constant(case: Case) -> bool:
+    """Every invocation ends at a Return when the pipeline is made: compilers remove what follows."""
+    ends = (i.condition for i in case.program if isinstance(i, Return))
+    return any(_is_constant(condition) and not _is_constant_zero(condition) for condition in ends)
+
+
 @condition("loop-count-zero", operands=())
 def loop_count_zero(case: Case) -> bool:
     """The count of a loop is 0 when the pipeline is made: compilers remove the loop."""
     return any(isinstance(i, Loop) and _is_constant_zero(i.count) for i in case.program)
+
+
+def _is_constant(operand: Operand) -> bool:
+    return isinstance(operand, int) or (operand.dynamic is None and not operand.factors.any_set)
 
 
 def _is_constant_zero(count: Operand) -> bool:
