@@ -285,7 +285,7 @@ def workgroup_bytes(case: Case) -> int:
 
 
 def required_features(case: Case) -> frozenset[Feature]:
-    """The features a well-formed case needs (VK-010..VK-013, VK-024, VK-027b)."""
+    """The features a well-formed case needs (VK-010..VK-013, VK-024, VK-027b, VK-061)."""
     needed = {feature for i in case.program for feature in i.features}
     needed |= {_accumulates(case, i) for i in case.program if isinstance(i, TrainingInstruction)}
     added = {types_of(case)[i.vector] for i in case.program if isinstance(i, VectorAtomicAdd)}
@@ -298,6 +298,9 @@ def required_features(case: Case) -> frozenset[Feature]:
         needed |= {Feature.COOPERATIVE_VECTOR, Feature.BUFFER_DEVICE_ADDRESS}
     if case.dispatch.size_by.by_mode_of_ids:
         needed.add(Feature.MAINTENANCE_4)
+    if case.robustness is not None:
+        # The second feature may only be enabled beside the first, and of matrices there is a third (VK-061).
+        needed |= {Feature.ROBUST_BUFFER_ACCESS, Feature(case.robustness.value), Feature.ROBUST_MATRIX_ACCESS}
     if case.float_controls is FloatControls.FastMathNone:
         needed.add(Feature.FLOAT_CONTROLS_2)
     if widest_scope(case) is Scope.Workgroup:

@@ -87,8 +87,9 @@ class ModuleJob:
     VkBool32). `bindings` maps (set, binding) to the name of a buffer or of opaque memory,
     `array_bindings` (set, binding, index) to those of an array of descriptors, where elements may be
     left out. `subgroup_size` requires a size, `full_subgroups` that no subgroup is smaller than it. `robust`: reads
-    outside a buffer give zeros, writes there do nothing. `timeout`: seconds, for drivers that have such a limit, where
-    it is not their own. `times`: each dispatch sees what those before it have written.
+    and writes outside a buffer are harmless; with `robust2`, which goes with it, such reads give zeros, and such writes
+    do nothing. `timeout`: seconds, for drivers that have such a limit, where it is not their own. `times`: each
+    dispatch sees what those before it have written.
     """
 
     words: npt.NDArray[np.uint32]
@@ -105,5 +106,6 @@ class ModuleJob:
     array_bindings: dict[tuple[int, int, int], str] = field(default_factory=dict)
     full_subgroups: bool = False
     robust: bool = False
+    robust2: bool = False
     timeout: float | None = None
     times: int = 1

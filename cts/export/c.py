@@ -80,6 +80,7 @@ class _Program:
             "workgroup_scope": needs.workgroup_scope,
             "addressable": any(f.name == "bufferDeviceAddress" for f in needs.features),
             "descriptors": needs.descriptors,
+            "robust": job.robust,
             "constants": job.spec_constants,
             "push_bytes": len(job.push_constants),
             "push_addresses": job.push_addresses,

@@ -46,6 +46,8 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
         lines.append(f"times: {job.times}")
     if job.subgroup_size is not None:
         lines.append(f"subgroup_size: {job.subgroup_size}")
+    if job.robust:
+        lines.append(f"{'robust2' if job.robust2 else 'robust'}: true")
     if job.spec_constants:
         lines.append(f"spec_constants: {_flow(_spec_constants(job, lowered))}")
     if job.push_addresses:

@@ -30,6 +30,7 @@ class StepKind(enum.Enum):
     STORES_NOTHING = "stores-nothing"
     STORED_BYTE = "stored-byte"
     LOADED = "loaded"
+    OUTSIDE_RANGE = "outside-range"
     WORKGROUP_PART = "workgroup-part"
     MATRIX_BYTE = "matrix-byte"
     TENSOR_BYTE = "tensor-byte"

@@ -54,6 +54,8 @@ def _dispatch(case: Case) -> Iterator[str]:
             yield f"workgroups that extend in {axis}"
     if case.dispatch.size_by is not SizeBy.LocalSize:
         yield f"size of workgroups by {case.dispatch.size_by.value}"
+    if case.robustness is not None:
+        yield f"robustness {case.robustness.value}"
     if case.float_controls.value != "Undecorated":
         yield f"float controls {case.float_controls.value}"
     for width, modes in case.float_modes.items():

@@ -31,6 +31,8 @@ SAMPLE = [
     "matrix_programs.kernel.gemm_alpha_beta_workgroup",
     "vector_multiply.layout.transposed_square",
     "matrix_memory.constants.spec",
+    "matrix_memory.robust.load_ends_within_16_bytes",
+    "matrix_memory.robust.store_rows_beyond",
     "matrix_memory.storage.physical_column_major",
     "matrix_memory.workgroup.last_tile_alone",
     "block_loads.vector.eight_in_several_blocks",

@@ -89,6 +89,12 @@ def test_no_warnings(name: str, compiler: str) -> None:
     assert built.returncode == 0, built.stderr
 
 
+def test_the_range_of_a_descriptor_ends_where_robustness_counts_from() -> None:
+    """Else it goes on over the guard: a device may drop what is written behind a range (VK-062)."""
+    assert "GUARD, b->size);" in source("matrix_memory.robust.store_rows_beyond")
+    assert "GUARD, b->size + GUARD);" in source("matrix_memory.constants.spec")
+
+
 @needs_gcc
 @pytest.mark.parametrize("name", SAMPLE)
 def test_the_verdict_and_the_first_wrong_element_are_ours(name: str, fake: Path, tmp_path: Path) -> None:

@@ -190,6 +190,7 @@ EXAMPLES = {
         SUM.replace(HEAD, HEAD + "float_controls: FastMathNone\nfast_math: {float16: [NSZ, NotNaN]}\n")
     ),
     "drop_float_modes": Example(COPY.replace(HEAD, HEAD + MODES)),
+    "drop_robustness": Example(COPY.replace(HEAD, HEAD + "robustness: robustBufferAccess2\n")),
     "reset_opaque_matrices": Example(VECTORS, multiplies_by_w),
     "merge_slices": Example(TENSOR, slices_from_3),
     "fold_pointers": Example(POINTER, stores_from_8),

@@ -14,6 +14,7 @@ from cts.job import Address, Memory, ModuleJob
 from cts.model import (
     GUARD_BYTES,
     Case,
+    Robustness,
     Scalar,
     StorageClass,
     dynamic_words,
@@ -92,6 +93,8 @@ def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
         if memory[name].nbytes != expected:
             raise ValueError(f"memory of {name!r} has {memory[name].nbytes} bytes; with its guards it has {expected}")
         contents[name] = _guarded(memory[name])
+        if case.robustness is not None and buffer.storage is StorageClass.StorageBuffer:
+            contents[name] = Memory(memory[name], GUARD_BYTES, buffer.size)  # where its range ends is what counts
     return _bound(lowered, case, contents, dynamic_words(case), case.dispatch.workgroups)
 
 
@@ -126,6 +129,8 @@ def _bound(
         opaque=opaque.memories(case),
         conversions=opaque.conversions(case),
         times=case.dispatch.times,
+        robust=case.robustness is not None,
+        robust2=case.robustness is Robustness.ROBUST_BUFFER_ACCESS_2,
     )
 
 
@@ -133,7 +138,7 @@ def _guarded(data: Bytes) -> Memory:
     """A buffer whose window runs on over the guard behind its contents.
 
     A device may drop what goes past the range of a descriptor: a stray store would not show. No
-    module of ours asks for the length of a buffer.
+    module of ours asks for the length of a buffer; cases with robustness alone ask where it ends.
     """
     return Memory(data, GUARD_BYTES, len(data) - GUARD_BYTES)
 

@@ -12,8 +12,9 @@ from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addresses
 from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
+from cts.drivers.emulator.matrices.robustness import checked
 from cts.drivers.emulator.matrices.scalar import Tables, tables_in
-from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Actions, Ints, Work
+from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Addresses, Ints, Work
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
@@ -49,18 +50,6 @@ class PointerValue:
 
     buffer: str
     elements: Ints
-
-
-@dataclass(frozen=True, eq=False)
-class Addresses:
-    """What to do for each work item, and where: (instances, n).
-
-    Where a load decodes, `coordinates` (instances, n, 2, 5) are blockCoord and coordInBlock, else (instances, 0, 2, 5).
-    """
-
-    action: Actions
-    byte: Ints
-    coordinates: Ints
 
 
 def clamp_bits(component: ComponentType, values: Ints, bug: int) -> Registers:
@@ -227,7 +216,21 @@ class Access:
         if self._bug == m.PARTIAL_TILE_NOT_LOADED and is_load:
             whole = [max(extent // TILE * TILE, min(extent, TILE)) for extent in (matrix.rows, matrix.cols)]
             action[:, (work[:, 2] >= whole[0]) | (work[:, 3] >= whole[1])] = DISCARD
-        return Addresses(action, byte, np.zeros((matrix.instances, 0, 2, MAX_RANK), np.int64))
+        addresses = Addresses(action, byte, np.zeros((matrix.instances, 0, 2, MAX_RANK), np.int64))
+        if self.case.robustness is None or buffer.storage is not StorageClass.StorageBuffer:
+            return addresses
+        window = self._instances.window(pointer.buffer)[:: self._instances.count // matrix.instances]
+        return checked(
+            addresses,
+            work,
+            buffer,
+            window,
+            matrix.component.size,
+            is_load=is_load,
+            column_major=column_major,
+            robustness=self.case.robustness,
+            options=self._options,
+        )
 
     def _stride(self, i: StridedInstruction, matrix: Matrix, buffer: str, column_major: bool) -> Ints:
         """In bytes, per subgroup."""

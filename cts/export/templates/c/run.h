@@ -139,7 +139,7 @@ static void place(size_t index, size_t size, size_t start, size_t window) {
 static void place_all(void) {
     for (size_t i = 0; i < COUNT(buffers); i++) {
         const struct buffer *b = &buffers[i];
-        place(i, b->size + 2 * GUARD, GUARD, b->size + GUARD);
+        place(i, b->size + 2 * GUARD, GUARD, $("b->size" if robust else "b->size + GUARD"));
         for (size_t k = 0; k < GUARD; k++) placed[i].before[k] = placed[i].before[GUARD + b->size + k] = guard(k);
         fill(placed[i].before + GUARD, &b->initial, b->type->size);
     }
