@@ -26,8 +26,9 @@ class Memory:
 
     `data` is everything, guard bytes included, dtype uint8; the module sees the window of `size`
     bytes at `start`: descriptors and device addresses point to `start`. `start` is a multiple of
-    256. An access outside the window but inside `data` is found by comparison afterwards where it is
-    performed; a device that checks bounds may drop it, and a driver may report it.
+    256; where it is negative, the window begins so much before `data`, in memory that nothing
+    accesses. An access outside the window but inside `data` is found by comparison afterwards where
+    it is performed; a device that checks bounds may drop it, and a driver may report it.
     """
 
     data: npt.NDArray[np.uint8]

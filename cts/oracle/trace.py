@@ -32,6 +32,7 @@ class StepKind(enum.Enum):
     LOADED = "loaded"
     OUTSIDE_RANGE = "outside-range"
     WORKGROUP_PART = "workgroup-part"
+    CONTENTS_BEGIN = "contents-begin"
     MATRIX_BYTE = "matrix-byte"
     TENSOR_BYTE = "tensor-byte"
     VECTOR_BYTE = "vector-byte"

@@ -282,6 +282,9 @@ class _Reader:
         if case.robustness is not None:
             what = "a template with robustness: the sets share a buffer, and no range ends with a set's window"
             raise self.error("template", what, "a template without it")
+        if late := next((name for name, buffer in case.buffers.items() if buffer.begins_at), None):
+            what = f"the contents of {late!r} begin late, and those of the sets lie side by side"
+            raise self.error("template", what, "buffers without `begins_at`")
         run_time = _run_time(case)
         axes, columns = [], []
         for name, axis in self.file.axes.items():

@@ -19,6 +19,7 @@ from cts.model import (
     PointerSelect,
     Robustness,
     StorageClass,
+    outputs_of,
     tables_of,
 )
 
@@ -64,7 +65,7 @@ def _only(case: Case, used: type[MatrixLoad] | type[MatrixStore]) -> Iterator[st
             roots[i.id] = roots[i.a]
         elif isinstance(i, MemoryInstruction):
             by.setdefault(roots[i.buffer], set()).add(type(i))
-    tables = {t.buffer for f in case.functions.values() for t in tables_of(f)}
+    tables = {p.buffer for f in case.functions.values() for p in (*tables_of(f), *outputs_of(f))}
     for name, kinds in by.items():
         if kinds == {used} and name not in tables and case.buffers[name].storage is StorageClass.StorageBuffer:
             yield name

@@ -93,7 +93,7 @@ class _Rules:
             yield rule
         if addressable.any():
             yield from memory.of_access(evaluation, access, taken, addressable)
-            yield from robustness.of_access(evaluation, access, taken)
+            yield from robustness.of_access(evaluation, access)
 
     def _noted(self, rules: Iterator[Broken]) -> Iterator[Broken]:
         for rule in rules:

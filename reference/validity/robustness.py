@@ -8,31 +8,23 @@ from cts.model import MatrixLoad, Robustness, tables_of
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, checked
 from cts.reference.addressing.coordinates import Status
-from cts.reference.common.broken import Broken, broken, everywhere, first_of
+from cts.reference.common.broken import Broken, broken, everywhere
 from cts.reference.execution.outside import WIDEST
 from cts.reference.execution.program import Evaluation
 
-#: Where bytes of a buffer must stay below (TA-042), and from which on an index of an access chain is negative.
-_LIMIT, _NEGATIVE = 1 << 32, 1 << 31
+#: Where bytes of a buffer must stay below (TA-042).
+_LIMIT = 1 << 32
 
 #: What the range of a descriptor may be rounded up to, in bytes (VK-065).
 _ROUNDED = 4
 
 
-def of_access(evaluation: Evaluation, access: Access, taken: Access) -> Iterator[Broken]:
-    """Rules on a plain load or store of a matrix; `taken` has the operands of the instances that take it."""
+def of_access(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
+    """Rules on a plain load or store of a matrix."""
     case = evaluation.case
     if access.stride is None or not checked(case, access.buffer):
         return
     path = f"program[{access.instruction}]"
-    index = taken.pointer // case.buffers[access.buffer].element_size
-    negative = index >= _NEGATIVE
-    yield from broken(
-        "VK-060",
-        f"{path}.offset",
-        negative,
-        lambda n: (f"the index {int(first_of(index, negative, n))} is negative as a signed number", "one below 2^31"),
-    )
     outside = access.status == Status.OUTSIDE
     if not outside.any():
         return

@@ -15,7 +15,7 @@ ROW = re.compile(r"^\| ([A-Z]{2}-\d{2,3}b?) \| (C?) ?\| (.+) \|$", re.MULTILINE)
 CITED = re.compile(r"\b(?:TA|CM|CV|DV|KM|VK|NU|AM)-\d{2,3}b?\b")
 
 #: Facts about what a program does, by group: everything but enumerations of Vulkan and readings of unclear text.
-GROUPS = re.compile(r"(?:TA|KM|CM|CV|DV|NU)-\d{3}b?|VK-0(?:[1-3]\d|4[0-4]|5\d|6[0-5])b?")
+GROUPS = re.compile(r"(?:TA|KM|CM|CV|DV|NU)-\d{3}b?|VK-0(?:[1-3]\d|4[0-4]|5\d|6[0-6])b?")
 
 #: Facts of these groups that no valid case can show, and why.
 NOT_TESTABLE = {

@@ -46,6 +46,10 @@ SAMPLE = [
 ]
 
 
+#: Cases whose buffers reach so far that they are tried once alone.
+LARGE = ["matrix_memory.large.store_across_2_gib", "tensor_addressing.large.store_up_to_4_gib"]
+
+
 @dataclass(frozen=True)
 class Ran:
     """How a program ended, and what it said."""
@@ -100,9 +104,11 @@ def device_folder(folder: Path, case: Case, memory: dict[str, npt.NDArray[np.uin
     for (_, binding), name in module.bindings.items():
         if name in memory:
             (folder / f"binding-{binding}").write_bytes(memory[name].tobytes())
+            (folder / f"binding-begins-{binding}").write_text(str(case.buffers[name].begins_at))
     for k, address in enumerate(module.push_addresses):
         if address.of in memory:
             (folder / f"push-{k}").write_bytes(memory[address.of].tobytes())
+            (folder / f"push-begins-{k}").write_text(str(case.buffers[address.of].begins_at))
     for k, conversion in enumerate(_in_order(module)):
         if conversion.destination.of in memory:
             contents = memory[conversion.destination.of][GUARD_BYTES:-GUARD_BYTES]

@@ -487,6 +487,7 @@ class Subgroup:
     def address(self, i: Any, shape: MatrixShape, row: int, col: int, is_store: bool) -> Any:
         """Buffer and byte of an element, blockCoord and coordInBlock; or SKIP, CLAMPED, DISCARD."""
         name, pointer = self.place(i)
+        pointer -= self.case.buffers[name].begins_at
         size = shape.component.size
         if isinstance(i, (m.MatrixLoad, m.MatrixStore)):
             r, c = (row, col) if i.order is Order.RowMajor else (col, row)

@@ -99,7 +99,7 @@ def test_stores_outside_are_dropped() -> None:
         ("", "", case(src=160)),
         ("TA-069", "program[0].stride", case(src=160, storage="PhysicalStorageBuffer")),
         ("", "", case(COPY.replace("src, ", "src, offset: 4096, "))),
-        ("VK-060", "program[0].offset", case(COPY.replace("src, ", "src, offset: 0x80000000, "))),
+        ("VK-066", "program[0].offset", case(COPY.replace("src, ", "src, offset: 0x80000000, "))),
         ("TA-042", "program[0].stride", case(COPY.replace("src, stride: 16", "src, stride: 0x08888890"))),
         ("", "", case(COPY.replace("src, stride: 16", "src, stride: 0x08888880"))),
         ("VK-065", "buffers.src.shape", case(src=161)),

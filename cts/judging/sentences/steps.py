@@ -284,6 +284,7 @@ _STEPS: dict[StepKind, tuple[_Part, _Part]] = {
     _K.LOADED: ("loaded from byte {byte} of {buffer!r}", "{result}"),
     _K.OUTSIDE_RANGE: ("byte {byte} is outside the {size} bytes of {buffer!r}, with {robustness}", "{result}"),
     _K.WORKGROUP_PART: ("the workgroup's part begins at byte {origin}: pointer {pointer}", "{byte}"),
+    _K.CONTENTS_BEGIN: ("the contents begin at byte {begins_at} of the buffer: pointer {pointer}", "{byte}"),
     _K.MATRIX_BYTE: (
         "byte address, {order}: pointer {pointer} + {major} * stride {stride} * {pointee} + {minor} * {size}",
         "{byte}",

@@ -8,6 +8,7 @@ from typing import Protocol
 from cts.model import Case
 from cts.reduction.interface import CasePass, InstructionPass, Pass
 from cts.reduction.passes import (
+    begin_at_zero,
     drop_fast_math,
     drop_float_controls,
     drop_float_modes,
@@ -79,6 +80,7 @@ WHOLE: tuple[Pass, ...] = (
     _case(make_program_literal),
     _case(narrow_to_subgroups),
     _case(use_storage_buffers),
+    _case(begin_at_zero),
     _case(halve_matrices),
     _case(halve_invocations),
     _case(remove_conversions),

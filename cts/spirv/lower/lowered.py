@@ -92,9 +92,10 @@ def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
         expected = buffer.size + 2 * GUARD_BYTES
         if memory[name].nbytes != expected:
             raise ValueError(f"memory of {name!r} has {memory[name].nbytes} bytes; with its guards it has {expected}")
-        contents[name] = _guarded(memory[name])
-        if case.robustness is not None and buffer.storage is StorageClass.StorageBuffer:
-            contents[name] = Memory(memory[name], GUARD_BYTES, buffer.size)  # where its range ends is what counts
+        checked = case.robustness is not None and buffer.storage is StorageClass.StorageBuffer
+        # Where its range ends is what counts then.
+        end = buffer.size if checked else buffer.size + GUARD_BYTES
+        contents[name] = Memory(memory[name], GUARD_BYTES - buffer.begins_at, buffer.begins_at + end)
     return _bound(lowered, case, contents, dynamic_words(case), case.dispatch.workgroups)
 
 

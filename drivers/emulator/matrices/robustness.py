@@ -31,16 +31,16 @@ def checked(
 ) -> Addresses:
     """The same where elements of `size` bytes outside the buffer load zero, and are not stored.
 
-    `window` (instances,) is where the buffer begins in the bytes of addresses.
+    `window` (instances,) is where the buffer begins in the bytes of addresses, which its range is counted from.
     """
     bug = options.mutant
     if bug == (m.ROBUST_LOAD_UNCHECKED if is_load else m.ROBUST_STORE_UNCHECKED):
         return addresses
-    first, end = window[:, None], window[:, None] + buffer.size
+    first, end = window[:, None], window[:, None] + buffer.reach
     if bug == m.ROBUST_RANGE_WITHOUT_OFFSET:
         end = end - first
     elif bug == m.ROBUST_RANGE_ROUNDED_UP:
-        end = first + -(-buffer.size // _TOGETHER) * _TOGETHER
+        end = first + -(-buffer.reach // _TOGETHER) * _TOGETHER
     outside = addresses.byte + size > end
     line = work[:, 3] if column_major else work[:, 2]
     if bug == m.ROBUST_LINE_AT_ONCE:
@@ -53,7 +53,7 @@ def checked(
     if loose and is_load:
         # Of a matrix that goes outside, what is not checked alone is left out with its whole block of 16 bytes.
         blocks = (addresses.byte - first) // _TOGETHER * _TOGETHER
-        outside = outside | (outside.any(axis=1, keepdims=True) & (blocks + _TOGETHER > buffer.size))
+        outside = outside | (outside.any(axis=1, keepdims=True) & (blocks + _TOGETHER > buffer.reach))
     last = bug == m.ROBUST_LOAD_LAST_ELEMENT or (loose and robustness is Robustness.ROBUST_BUFFER_ACCESS)
     if is_load and last:
         return replace(addresses, byte=np.where(outside, end - size, addresses.byte))

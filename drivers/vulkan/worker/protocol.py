@@ -63,7 +63,10 @@ class Address(Struct, frozen=True):
 
 
 class Memory(Struct, frozen=True):
-    """A buffer of the job: all its bytes, and the window [start, start + size) that the module sees."""
+    """A buffer of the job: all its bytes, and the window [start, start + size) that the module sees.
+
+    `start` may be negative: then the window begins so many bytes before the first one.
+    """
 
     data: bytes
     start: int
