@@ -112,6 +112,8 @@ def _of_case(context: _Context) -> Iterator[str]:
             yield "CM-013"
         if buffer.storage is StorageClass.PhysicalStorageBuffer:
             yield "VK-043"
+        if buffer.begins_at:
+            yield "VK-066"
     for function in case.functions.values():
         yield from _of_function(function)
         if tables_of(function):

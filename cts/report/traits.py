@@ -38,6 +38,8 @@ def traits(case: Case) -> frozenset[str]:
         found |= {f"a buffer of {buffer.type.value}", f"a {buffer.storage.value}"}
         if buffer.components > 1:
             found.add("a buffer of vectors")
+        if buffer.begins_at:
+            found.add("contents that begin late")
     found |= set(_dispatch(case))
     found |= {condition.sentence.partition(":")[0].rstrip(".") for condition in CONDITIONS.values() if condition(case)}
     return frozenset(found)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 5
+VERSION = 6
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
