@@ -130,6 +130,8 @@ class Capabilities:
     `max_workgroup_bytes` is what buffers in Workgroup memory may take, per workgroup. Beside matrices of Workgroup
     scope `workgroup_scope_reserved` bytes of that are not theirs, and instead of `max_subgroups` subgroups a workgroup
     has `workgroup_scope_subgroups` at most (VK-025).
+    `max_buffer_bytes` is how far a buffer may reach through a descriptor, `max_address_bytes` how far through its
+    address (VK-066).
     `vector_components` are the types that cooperative vectors may have (VK-051), `max_vector_length`
     their greatest length, `max_invocations` the most in a workgroup. `float_modes` are execution modes.
     """
@@ -141,6 +143,7 @@ class Capabilities:
     max_dimension: int = 256
     max_subgroups: int = 8
     max_buffer_bytes: int = 1 << 28
+    max_address_bytes: int = 1 << 28
     max_workgroup_bytes: int = 1 << 14
     vector_components: frozenset[ComponentType] = frozenset()
     vector_muls: tuple[VectorMulSupport, ...] = ()
@@ -183,6 +186,7 @@ class Capabilities:
                 yield f"matrix {where} (dimensions at most {self.max_dimension}, VK-023)"
             elif not any(row.admits(shape, case.dispatch.subgroups) for row in self.matrices):
                 yield f"matrix {where} with {case.dispatch.subgroups} subgroups (VK-020, VK-021)"
+        yield from self._missing_memory(case)
         yield from self._missing_mul_adds(case)
         yield from self._missing_vectors(case)
         shared, room = workgroup_bytes(case), self.workgroup_room(scope)
@@ -190,6 +194,17 @@ class Capabilities:
             reserved = f" beside {self.max_workgroup_bytes - room} reserved for Workgroup scope"
             beside = reserved if room != self.max_workgroup_bytes else ""
             yield f"{shared} bytes of workgroup memory (at most {room}{beside}, VK-025)"
+
+    def most_bytes(self, storage: StorageClass) -> int:
+        """How far a buffer in such memory may reach; in Workgroup memory there is a limit of its own."""
+        physical = storage is StorageClass.PhysicalStorageBuffer
+        return self.max_address_bytes if physical else self.max_buffer_bytes
+
+    def _missing_memory(self, case: Case) -> Iterator[str]:
+        for buffer in case.buffers.values():
+            most = self.most_bytes(buffer.storage)
+            if buffer.storage is not StorageClass.Workgroup and buffer.reach > most:
+                yield f"a {buffer.storage.value} of {buffer.reach} bytes (at most {most}, VK-066)"
 
     def _missing_vectors(self, case: Case) -> Iterator[str]:
         invocations = case.dispatch.invocations
@@ -285,7 +300,7 @@ def workgroup_bytes(case: Case) -> int:
 
 
 def required_features(case: Case) -> frozenset[Feature]:
-    """The features a well-formed case needs (VK-010..VK-013, VK-024, VK-027b)."""
+    """The features a well-formed case needs (VK-010..VK-013, VK-024, VK-027b, VK-061)."""
     needed = {feature for i in case.program for feature in i.features}
     needed |= {_accumulates(case, i) for i in case.program if isinstance(i, TrainingInstruction)}
     added = {types_of(case)[i.vector] for i in case.program if isinstance(i, VectorAtomicAdd)}
@@ -298,6 +313,9 @@ def required_features(case: Case) -> frozenset[Feature]:
         needed |= {Feature.COOPERATIVE_VECTOR, Feature.BUFFER_DEVICE_ADDRESS}
     if case.dispatch.size_by.by_mode_of_ids:
         needed.add(Feature.MAINTENANCE_4)
+    if case.robustness is not None:
+        # The second feature may only be enabled beside the first, and of matrices there is a third (VK-061).
+        needed |= {Feature.ROBUST_BUFFER_ACCESS, Feature(case.robustness.value), Feature.ROBUST_MATRIX_ACCESS}
     if case.float_controls is FloatControls.FastMathNone:
         needed.add(Feature.FLOAT_CONTROLS_2)
     if widest_scope(case) is Scope.Workgroup:
@@ -321,7 +339,8 @@ def _accumulates(case: Case, i: TrainingInstruction) -> Feature:
 def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilities:
     """A driver with every feature, every matrix type at granularity 1, and the multiplications of `_products`.
 
-    Workgroups have up to 16 subgroups and 32 KiB; with Workgroup scope 8, and half of the memory (VK-030).
+    Buffers reach 4 GiB. Workgroups have up to 16 subgroups and 32 KiB; with Workgroup scope 8, and half of the memory
+    (VK-030).
     """
     return Capabilities(
         subgroup_size=subgroup_size,
@@ -330,6 +349,8 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
         mul_adds=tuple(MulAddSupport(a, b, c, c, s, saturating) for s in Scope for a, b, c, saturating in _products()),
         max_dimension=max_dimension,
         max_subgroups=16,
+        max_buffer_bytes=1 << 32,
+        max_address_bytes=1 << 32,
         max_workgroup_bytes=1 << 15,
         workgroup_scope_subgroups=8,
         workgroup_scope_reserved=1 << 14,

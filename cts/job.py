@@ -26,8 +26,9 @@ class Memory:
 
     `data` is everything, guard bytes included, dtype uint8; the module sees the window of `size`
     bytes at `start`: descriptors and device addresses point to `start`. `start` is a multiple of
-    256. An access outside the window but inside `data` is found by comparison afterwards where it is
-    performed; a device that checks bounds may drop it, and a driver may report it.
+    256; where it is negative, the window begins so much before `data`, in memory that nothing
+    accesses. An access outside the window but inside `data` is found by comparison afterwards where
+    it is performed; a device that checks bounds may drop it, and a driver may report it.
     """
 
     data: npt.NDArray[np.uint8]
@@ -87,8 +88,9 @@ class ModuleJob:
     VkBool32). `bindings` maps (set, binding) to the name of a buffer or of opaque memory,
     `array_bindings` (set, binding, index) to those of an array of descriptors, where elements may be
     left out. `subgroup_size` requires a size, `full_subgroups` that no subgroup is smaller than it. `robust`: reads
-    outside a buffer give zeros, writes there do nothing. `timeout`: seconds, for drivers that have such a limit, where
-    it is not their own. `times`: each dispatch sees what those before it have written.
+    and writes outside a buffer are harmless; with `robust2`, which goes with it, such reads give zeros, and such writes
+    do nothing. `timeout`: seconds, for drivers that have such a limit, where it is not their own. `times`: each
+    dispatch sees what those before it have written.
     """
 
     words: npt.NDArray[np.uint32]
@@ -105,5 +107,6 @@ class ModuleJob:
     array_bindings: dict[tuple[int, int, int], str] = field(default_factory=dict)
     full_subgroups: bool = False
     robust: bool = False
+    robust2: bool = False
     timeout: float | None = None
     times: int = 1

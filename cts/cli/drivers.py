@@ -90,6 +90,7 @@ def _capabilities(capabilities: Capabilities) -> dict[str, Any]:
         "workgroup_scope_subgroups": capabilities.workgroup_scope_subgroups,
         "workgroup_scope_reserved": capabilities.workgroup_scope_reserved,
         "max_buffer_bytes": capabilities.max_buffer_bytes,
+        "max_address_bytes": capabilities.max_address_bytes,
         "matrices": matrices,
     }
 

@@ -37,6 +37,7 @@ from cts.model import (
     MatrixTimesScalar,
     MulAddOperand,
     PerElement,
+    Robustness,
     Scope,
     StorageClass,
     TensorLayoutSlice,
@@ -111,6 +112,8 @@ def _of_case(context: _Context) -> Iterator[str]:
             yield "CM-013"
         if buffer.storage is StorageClass.PhysicalStorageBuffer:
             yield "VK-043"
+        if buffer.begins_at:
+            yield "VK-066"
     for function in case.functions.values():
         yield from _of_function(function)
         if tables_of(function):
@@ -125,6 +128,9 @@ def _of_case(context: _Context) -> Iterator[str]:
             yield "CM-033"
         if any(isinstance(s, Branch | Loop) for s in body_of(function, case.helpers).statements):
             yield "CM-034"
+    if case.robustness is not None:
+        yield from ("VK-060", "VK-061", "VK-064")
+        yield "VK-062" if case.robustness is Robustness.ROBUST_BUFFER_ACCESS_2 else "VK-063"
     yield from _of_modes(context)
     yield from _of_fast_math(case)
     yield from of_vectors(case, context.types)

@@ -157,7 +157,8 @@ class _Loader:
             conversions=converted,
             array_bindings=arrays,
             full_subgroups=file.full_subgroups,
-            robust=file.robust,
+            robust=file.robust or file.robust2,
+            robust2=file.robust2,
             timeout=file.timeout,
             times=file.times,
         )

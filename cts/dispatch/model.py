@@ -204,7 +204,8 @@ class Settings(_Data, frozen=True):
 
     `entry` may be left out where there is one GLCompute entry point. `subgroup_size` requires a size;
     without it a driver runs at its own, the interpreter at 32; `full_subgroups` requires that none is smaller.
-    `robust`: accesses outside a buffer are harmless. `timeout`: seconds that a device may take.
+    `robust`: accesses outside a buffer are harmless; `robust2`: they read zeros and write nothing, those of matrices,
+    too. `timeout`: seconds that a device may take.
     `bindings` maps "set.binding", or "set.binding[index]" of an array of descriptors, to buffers; whether a
     descriptor is a storage or a uniform buffer, the module says. `outputs` are compared between drivers and
     written; `ignore` is not compared; every other buffer must come back unchanged.
@@ -218,6 +219,7 @@ class Settings(_Data, frozen=True):
     subgroup_size: Literal[1, 2, 4, 8, 16, 32, 64, 128] | None = None
     full_subgroups: bool = False
     robust: bool = False
+    robust2: bool = False
     timeout: Annotated[float, Meta(gt=0, le=86400)] | None = None
     spec_constants: dict[Annotated[int, Meta(ge=0, le=2**32 - 1)], Number] = msgspec.field(default_factory=dict)
     push_constants: PushConstants | None = None

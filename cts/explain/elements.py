@@ -28,7 +28,13 @@ from cts.oracle.expectation import Expectation, Freedom, Oracle, Reach, Reached,
 
 ElementIndex = tuple[int, int, int]
 
-_NAMES = {Reach.MEMORY: "memory", Reach.CLIPPED: "clipped", Reach.CLAMPED: "clamped", Reach.INACTIVE: "not reached"}
+_NAMES = {
+    Reach.MEMORY: "memory",
+    Reach.CLIPPED: "clipped",
+    Reach.CLAMPED: "clamped",
+    Reach.OUTSIDE: "outside",
+    Reach.INACTIVE: "not reached",
+}
 
 #: Elements that are looked at unless others are requested.
 MOST = 3
@@ -46,12 +52,16 @@ def correct_result(case: Case, expectation: Expectation, index: int) -> Result |
     return compared(index, name, shape.component, values, values)
 
 
-#: Why a tensor store passes an element over.
-_KEPT_OUT = {Reach.CLIPPED: ("TA-032", "outside the clip"), Reach.CLAMPED: ("TA-035", "out of bounds")}
+#: Why a store passes an element over.
+_KEPT_OUT = {
+    Reach.CLIPPED: ("TA-032", "outside the clip"),
+    Reach.CLAMPED: ("TA-035", "out of bounds"),
+    Reach.OUTSIDE: ("VK-062", "outside the buffer"),
+}
 
 
 def skipped_by_addressing(reached: Reached | None) -> tuple[Suspect, ...]:
-    """The facts that keep elements of a tensor store from memory: broken where memory changed that no store may."""
+    """The facts that keep elements of a store from memory: broken where memory changed that no store may."""
     if reached is None:
         return ()
     counts = {fact: (int((reached.status == reach).sum()), why) for reach, (fact, why) in _KEPT_OUT.items()}

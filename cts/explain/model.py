@@ -20,7 +20,7 @@ KEPT = 1024
 class Element(Struct, frozen=True):
     """One element of the first result that differs, or of the matrix that a store writes.
 
-    `reached` is `memory`, `clipped`, `clamped`, or empty where no memory is accessed. `read_instead` says
+    `reached` is `memory`, `clipped`, `clamped`, `outside`, or empty where no memory is accessed. `read_instead` says
     which element has the actual value, where the data tell. `steps` are how the expected value comes
     about, that of the instruction first.
     """

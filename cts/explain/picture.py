@@ -14,8 +14,10 @@ LEGEND = {
     "X": "wrong",
     "C": "wrong, and clipped",
     "K": "wrong, and out of bounds",
+    "O": "wrong, and outside the buffer",
     "c": "clipped, and right",
     "k": "out of bounds, and right",
+    "o": "outside the buffer, and right",
     ".": "right",
 }
 
@@ -44,7 +46,7 @@ def characters(result: Result, reached: Reached | None, untouched: Mask | None) 
     wrong = result.wrong
     symbols = np.where(wrong, "X", ".")
     if reached is not None and reached.status.shape == wrong.shape:
-        for kind, right, bad in ((Reach.CLIPPED, "c", "C"), (Reach.CLAMPED, "k", "K")):
+        for kind, right, bad in ((Reach.CLIPPED, "c", "C"), (Reach.CLAMPED, "k", "K"), (Reach.OUTSIDE, "o", "O")):
             here = reached.status == kind
             symbols = np.where(here, np.where(wrong, bad, right), symbols)
     if untouched is not None:

@@ -15,8 +15,10 @@ COLOURS = {
     "X": "bold red",
     "C": "bold yellow",
     "K": "bold blue",
+    "O": "bold cyan",
     "c": "yellow",
     "k": "blue",
+    "o": "cyan",
     ".": "green",
 }
 

@@ -65,6 +65,8 @@ def _refuse(subject: Subject, job: ModuleJob, needs: Needs) -> None:
         raise CannotExpress(f"Amber cannot enable the feature {unknown[0]}", name)
     if job.push_addresses:
         raise CannotExpress("Amber has no buffers with device addresses", name)
+    if any(memory.start < 0 for memory in job.buffers.values()):
+        raise CannotExpress("Amber has no buffers whose contents begin late", name)
     if job.conversions or job.opaque:
         raise CannotExpress("Amber has no conversions of matrices", name)
     for buffer, allowed in subject.expectation.buffers.items():

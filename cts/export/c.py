@@ -80,6 +80,8 @@ class _Program:
             "workgroup_scope": needs.workgroup_scope,
             "addressable": any(f.name == "bufferDeviceAddress" for f in needs.features),
             "descriptors": needs.descriptors,
+            "robust": job.robust,
+            "late": self._late,
             "constants": job.spec_constants,
             "push_bytes": len(job.push_constants),
             "push_addresses": job.push_addresses,
@@ -90,6 +92,11 @@ class _Program:
             "commands_convert": bool(on_device),
             "steps": list(self._steps()),
         }
+
+    @property
+    def _late(self) -> bool:
+        """Whether the contents of any buffer begin late."""
+        return any(buffer.begins_at for buffer in self.case.buffers.values())
 
     def _description(self) -> str:
         case = self.case
@@ -171,7 +178,8 @@ class _Program:
                 contents = memory.data[GUARD_BYTES : len(memory.data) - GUARD_BYTES].view(np.uint32)
                 declarations, row = _parameters(prefix, name, contents)
             yield from declarations
-            rows.append(row)
+            begins_at = self.case.buffers[name].begins_at if name in self.case.buffers else 0
+            rows.append(f"{row}, {begins_at}" if self._late else row)
         yield table("buffers", "struct buffer", rows)
         memories = len(self.job.buffers) + len(self.job.opaque)
         yield f"enum {{ CASE_BUFFERS = {len(self.case.buffers)}, MEMORY_COUNT = {memories} }};"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
+from cts.export.cannot import CannotExpress
 from cts.job import ModuleJob
 from cts.model import (
     GUARD_BYTES,
@@ -37,6 +38,11 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
     `module` is what the file names as the module; that of the case's GLSL runs as well there. A buffer of
     which the oracle allows one content has it as `expected`; others are not compared.
     """
+    late = next((name for name, buffer in case.buffers.items() if buffer.begins_at), None)
+    if late is not None:
+        raise CannotExpress(
+            f"the contents of {late!r} begin late; those of buffers of a dispatch file do not", case.name
+        )
     lowered = lower(case, subgroup_size)
     job = bind(lowered, case, initial_memory(case))
     names = _names(job)
@@ -46,6 +52,8 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
         lines.append(f"times: {job.times}")
     if job.subgroup_size is not None:
         lines.append(f"subgroup_size: {job.subgroup_size}")
+    if job.robust:
+        lines.append(f"{'robust2' if job.robust2 else 'robust'}: true")
     if job.spec_constants:
         lines.append(f"spec_constants: {_flow(_spec_constants(job, lowered))}")
     if job.push_addresses:

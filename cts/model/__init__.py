@@ -3,7 +3,7 @@
 from cts.memory import GUARD_BYTES, guard_pattern
 from cts.model.atomics import ATOMIC_ADDS, AtomicScope, VectorAtomicAdd
 from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
-from cts.model.case import SCHEMA_VERSION, Case, Dispatch, SizeBy, WorkgroupShape, initial_memory
+from cts.model.case import SCHEMA_VERSION, Case, Dispatch, Robustness, SizeBy, WorkgroupShape, initial_memory
 from cts.model.component import ComponentType, decode, encode
 from cts.model.control import (
     Branch,
@@ -196,9 +196,9 @@ __all__ = [
     "MatrixPerElement", "MatrixReduce", "MatrixShape", "MatrixStore", "MatrixStoreTensor", "MatrixTimesScalar",
     "MatrixTranspose", "MatrixType", "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix", "Operand", "Order",
     "Output", "Parameter", "PerElement", "Pointer", "PointerInstruction", "PointerSelect", "PointerType", "Problem",
-    "Product", "Random", "RandomBits", "ReduceMode", "Return", "Scalar", "ScalarType", "Scope", "Setter", "SizeBy",
-    "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope", "SpecUse",
-    "StorageClass", "Store", "StridedInstruction", "Switch", "SwitchMerge", "Table", "TensorInstruction",
+    "Product", "Random", "RandomBits", "ReduceMode", "Return", "Robustness", "Scalar", "ScalarType", "Scope", "Setter",
+    "SizeBy", "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope",
+    "SpecUse", "StorageClass", "Store", "StridedInstruction", "Switch", "SwitchMerge", "Table", "TensorInstruction",
     "TensorLayout", "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue", "TensorLayoutSetDimension",
     "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView", "TensorViewSetClip", "TensorViewSetDimension",
     "TensorViewSetStride", "Through", "TrainingInstruction", "Use", "VectorArithmetic", "VectorAtomicAdd",

@@ -79,10 +79,19 @@ class Data(_Data, frozen=True):
 Shape: TypeAlias = tuple[Annotated[int, Meta(ge=1)], ...]
 
 
+#: What contents that begin late begin at a multiple of: so all that is aligned in a buffer stays so.
+BEGIN_ALIGNMENT = 256
+
+#: How far into a buffer byte offsets must work (TA-042).
+MAX_REACH = 1 << 32
+
+
 class Buffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A buffer of prod(shape) elements (pointees), each `components` components of `type`.
 
-    The innermost extent of `shape` is last. The shape is for readers and reports; memory is flat.
+    The innermost extent of `shape` is last. The shape is for readers and reports; memory is flat. The contents begin
+    `begins_at` bytes into what the program sees as the buffer, and what is before them it may not access: so byte
+    offsets are large without all the memory (VK-066).
     """
 
     type: ComponentType
@@ -90,6 +99,7 @@ class Buffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     data: Data
     components: Annotated[int, Meta(ge=1, le=4)] = 1
     storage: StorageClass = StorageClass.StorageBuffer
+    begins_at: Annotated[int, Meta(ge=0, lt=MAX_REACH, multiple_of=BEGIN_ALIGNMENT)] = 0
 
     def __post_init__(self) -> None:
         if type(self.data) is not Data:
@@ -111,8 +121,13 @@ class Buffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     @property
     def size(self) -> int:
-        """Bytes of the whole buffer."""
+        """Bytes of the contents."""
         return self.elements * self.element_size
+
+    @property
+    def reach(self) -> int:
+        """Bytes from where the program sees the buffer begin to the end of its contents."""
+        return self.begins_at + self.size
 
 
 def _as_data(given: object) -> str:

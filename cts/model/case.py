@@ -48,6 +48,15 @@ class SizeBy(enum.Enum):
         return self in (SizeBy.SpecLocalSizeId, SizeBy.SpecWorkgroupSize)
 
 
+class Robustness(enum.Enum):
+    """A device feature under which accesses outside a storage buffer's range are defined (VK-060 to VK-065)."""
+
+    #: What is read there may be anything, and nothing is written there.
+    ROBUST_BUFFER_ACCESS = "robustBufferAccess"
+    #: What is read there is zero, and what is written is dropped.
+    ROBUST_BUFFER_ACCESS_2 = "robustBufferAccess2"
+
+
 Extent = Annotated[int, Meta(ge=1, le=1024)]
 
 
@@ -90,8 +99,9 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
 
     `functions` are the callbacks that instructions name; `float_controls` says how strictly
     floating-point arithmetic is rounded, `float_modes` are execution modes by width, and `fast_math` what is
-    allowed to instructions that do not say it themselves. `opaque` are matrices in optimal layouts, `conversions`
-    what is converted before and after the dispatch.
+    allowed to instructions that do not say it themselves. With `robustness` plain loads and stores of matrices may go
+    outside storage buffers. `opaque` are matrices in optimal layouts, `conversions` what is converted before and after
+    the dispatch.
     """
 
     schema: Annotated[int, Meta(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
@@ -99,6 +109,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     buffers: dict[str, Buffer]
     program: tuple[AnyInstruction, ...]
     dispatch: Dispatch = Dispatch()
+    robustness: Robustness | None = None
     functions: dict[str, AnyFunction] = msgspec.field(default_factory=dict)
     float_controls: FloatControls = FloatControls.Undecorated
     float_modes: dict[FloatWidth, tuple[FloatMode, ...]] = msgspec.field(default_factory=dict)

@@ -27,4 +27,7 @@ class Feature(enum.Enum):
     TRAINING_FLOAT32 = "cooperativeVectorTrainingFloat32Accumulation"
     ATOMIC_FLOAT32_ADD = "shaderBufferFloat32AtomicAdd"
     ATOMIC_FLOAT16_ADD = "shaderBufferFloat16AtomicAdd"
+    ROBUST_BUFFER_ACCESS = "robustBufferAccess"
+    ROBUST_BUFFER_ACCESS_2 = "robustBufferAccess2"
+    ROBUST_MATRIX_ACCESS = "cooperativeMatrixRobustBufferAccess"
     DEVICE_SCOPE = "vulkanMemoryModelDeviceScope"

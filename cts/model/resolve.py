@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cts.model.buffer import MAX_BUFFER_BYTES, initial_bits
+from cts.model.buffer import MAX_BUFFER_BYTES, MAX_REACH, initial_bits
 from cts.model.case import Case
 from cts.model.control import BranchStart, EndSwitch, Loop, Switch
 from cts.model.expression import ExpressionError
@@ -100,6 +100,7 @@ def _buffer_problems(case: Case) -> Iterator[Problem]:
                 f"at most {MAX_BUFFER_BYTES} bytes ({MAX_BUFFER_BYTES >> 20} MiB)",
             )
             continue
+        yield from _late_problems(case, name)
         workgroups = math.prod(case.dispatch.workgroups)
         if buffer.storage is StorageClass.Workgroup and (len(buffer.shape) < 2 or buffer.shape[0] != workgroups):
             yield Problem(
@@ -111,6 +112,23 @@ def _buffer_problems(case: Case) -> Iterator[Problem]:
             initial_bits(buffer)
         except ValueError as e:
             yield Problem(f"{path}.data", str(e), f"numbers that {buffer.type.value} represents, one per component")
+
+
+def _late_problems(case: Case, name: str) -> Iterator[Problem]:
+    """What may not be of a buffer whose contents begin late."""
+    buffer, path = case.buffers[name], f"buffers.{name}.begins_at"
+    if not buffer.begins_at:
+        return
+    if buffer.reach > MAX_REACH:
+        what = f"{buffer.size} bytes from byte {buffer.begins_at} on"
+        yield Problem(path, what, f"an end at byte {MAX_REACH} at most", "TA-042")
+    if buffer.storage is StorageClass.Workgroup:
+        yield Problem(path, "in Workgroup memory", "StorageBuffer or PhysicalStorageBuffer")
+    if any(name == place.of for c in case.conversions for place in (c.source, c.destination)):
+        yield Problem(path, "of a buffer that is converted", "another buffer")
+    places = (p for f in case.functions.values() for p in (*tables_of(f), *outputs_of(f)))
+    if any(name == place.buffer for place in places):
+        yield Problem(path, "of a table or an output of a function", "another buffer")
 
 
 def _conversion_problems(case: Case) -> Iterator[Problem]:

@@ -79,7 +79,7 @@ def dumps_case(case: Case) -> str:
     """The canonical YAML of a case: fixed field order, defaults left out, one instruction a line."""
     data = plain(case)
     lines = [f"{key}: {_flow(data[key])}" for key in ("schema", "name") if key in data]
-    header = ("description", "covers", "dispatch", "float_controls", "float_modes", "fast_math")
+    header = ("description", "covers", "dispatch", "robustness", "float_controls", "float_modes", "fast_math")
     lines += [f"{key}: {_flow(data[key])}" for key in header if key in data]
     if data.get("functions"):
         lines += ["functions:", *(line for name, f in data["functions"].items() for line in _function(name, f))]

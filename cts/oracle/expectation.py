@@ -180,6 +180,8 @@ class Reach(enum.IntEnum):
     CLIPPED = 1
     CLAMPED = 2
     INACTIVE = 3
+    #: Outside the range of a storage buffer, in a case with robustness.
+    OUTSIDE = 4
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,12 @@ from cts.pictures.memory import NONE, Memory
 from cts.pictures.names import MARK_NAMES, MEANINGS, TEXTURE_NAMES
 from cts.pictures.observed import Observed
 
-_TEXTURES = {Reach.MEMORY: Texture.PLAIN, Reach.CLIPPED: Texture.CLIPPED, Reach.CLAMPED: Texture.OUTSIDE}
+_TEXTURES = {
+    Reach.MEMORY: Texture.PLAIN,
+    Reach.CLIPPED: Texture.CLIPPED,
+    Reach.CLAMPED: Texture.OUTSIDE,
+    Reach.OUTSIDE: Texture.OUTSIDE,
+}
 
 #: Steps of one element that its hover text has.
 LONGEST_TITLE = 12

@@ -38,6 +38,8 @@ def traits(case: Case) -> frozenset[str]:
         found |= {f"a buffer of {buffer.type.value}", f"a {buffer.storage.value}"}
         if buffer.components > 1:
             found.add("a buffer of vectors")
+        if buffer.begins_at:
+            found.add("contents that begin late")
     found |= set(_dispatch(case))
     found |= {condition.sentence.partition(":")[0].rstrip(".") for condition in CONDITIONS.values() if condition(case)}
     return frozenset(found)
@@ -54,6 +56,8 @@ def _dispatch(case: Case) -> Iterator[str]:
             yield f"workgroups that extend in {axis}"
     if case.dispatch.size_by is not SizeBy.LocalSize:
         yield f"size of workgroups by {case.dispatch.size_by.value}"
+    if case.robustness is not None:
+        yield f"robustness {case.robustness.value}"
     if case.float_controls.value != "Undecorated":
         yield f"float controls {case.float_controls.value}"
     for width, modes in case.float_modes.items():

@@ -279,6 +279,12 @@ class _Reader:
         case = case_of(data, str(self.path), self.text, "template.")
         if case.opaque or case.conversions:
             raise self.error("template", "opaque matrices and conversions cannot be swept", "matrices in buffers")
+        if case.robustness is not None:
+            what = "a template with robustness: the sets share a buffer, and no range ends with a set's window"
+            raise self.error("template", what, "a template without it")
+        if late := next((name for name, buffer in case.buffers.items() if buffer.begins_at), None):
+            what = f"the contents of {late!r} begin late, and those of the sets lie side by side"
+            raise self.error("template", what, "buffers without `begins_at`")
         run_time = _run_time(case)
         axes, columns = [], []
         for name, axis in self.file.axes.items():

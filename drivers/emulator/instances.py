@@ -67,8 +67,14 @@ class Instances:
         self._sets = sets
 
     def window(self, buffer: str) -> Ints:
-        """Where each instance's set has its window of a buffer or opaque matrix, in bytes of the whole memory."""
+        """Where each instance's set has its window of a buffer or opaque matrix, in bytes of the whole memory.
+
+        Of a buffer whose contents begin late that is before the memory.
+        """
         start = np.full(self.count, GUARD_BYTES)
+        declared = self._case.buffers.get(buffer)
+        if declared is not None:
+            start -= declared.begins_at
         if buffer in self._sets.strides:
             own = np.arange(self.count) // self.per_set + self._sets.first
             start += own * self._sets.strides[buffer]

@@ -117,6 +117,11 @@ ATOMICS = {
     "combined": "sums of a subgroup's invocations with one address are accumulated at once",
 }
 
+ROBUST = {
+    "element": "with robustness, each element is checked alone, and loads zero outside a buffer",
+    "block": "with robustness, loads are checked by 16 bytes; with robustBufferAccess they give the last element",
+}
+
 #: Options with values by name: (area, values).
 CHOICES = {
     "order": (AREA, ORDERS),
@@ -136,6 +141,7 @@ CHOICES = {
     "opaque": ("vector_conversions", OPAQUE),
     "gaps": ("vector_conversions", GAPS),
     "atomics": ("vector_training", ATOMICS),
+    "robust": ("matrix_memory", ROBUST),
 }
 
 
@@ -162,6 +168,7 @@ class Options:
     opaque: str = "tiles"
     gaps: str = "kept"
     atomics: str = "forward"
+    robust: str = "element"
     mutant: int = m.NONE
 
 

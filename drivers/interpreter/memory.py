@@ -22,6 +22,8 @@ MIDDLE = 1 << SPACING - 1
 class Segment:
     """One allocation. The module's window of it begins at byte `start` and has `size` bytes.
 
+    Where `start` is negative, the first bytes of the window are not there.
+
     Where there are several `copies`, each has a window of its own, 2^`pitch` addresses from the one before:
     an index that is too large does not reach the next.
     """
@@ -31,6 +33,8 @@ class Segment:
         self.data = data
         self.start = start
         self.size = size
+        #: The first byte of the window that is there.
+        self.first = max(0, -start)
         self.pitch = SPACING - 1 - (copies - 1).bit_length() if copies > 1 else 0
         self.copies = copies
         self._views: dict[DType, Array] = {}
@@ -49,7 +53,7 @@ class Segment:
         None: all are right. `low` and `high` are the least and the greatest of them.
         """
         if not self.pitch:
-            return inside + self.start, (inside < 0) | (inside > self.size - size)
+            return inside + self.start, (inside < self.first) | (inside > self.size - size)
         copies = inside >> self.pitch
         within = inside & (1 << self.pitch) - 1
         places = copies * self.size
@@ -154,7 +158,7 @@ class AddressSpace:
             row = int(np.argmin(addresses)) // (addresses.size // len(addresses))
             raise OutOfBounds(f"{size} bytes at address {_hex(low)}, which belongs to no buffer", row)
         segment, base = self.segments[number - 1], (number << SPACING) + MIDDLE
-        if not segment.pitch and low >= base and high + size <= base + segment.size:
+        if not segment.pitch and low >= base + segment.first and high + size <= base + segment.size:
             return segment, addresses - (base - segment.start), None
         inside = addresses - base
         places, wrong = segment.within(inside, size, low - base, high - base)

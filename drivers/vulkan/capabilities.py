@@ -19,7 +19,7 @@ from cts.capabilities import (
 from cts.drivers.vulkan import vector_support
 from cts.drivers.vulkan.support import EXTENSION_OF, Limits
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
-from cts.model import ComponentType, FloatMode, FloatWidth, Interpretation, Scope, Use
+from cts.model import GUARD_BYTES, ComponentType, FloatMode, FloatWidth, Interpretation, Scope, Use
 
 #: VkComponentTypeKHR to component types; a matrix type of integers goes with either signedness (VK-007).
 COMPONENTS = {component.descriptor.number: component for component in ComponentType}
@@ -42,7 +42,17 @@ _SCOPES = {2: Scope.Workgroup, 3: Scope.Subgroup}
 _MATRIX_DIMENSION = 256
 
 
-def capabilities(description: Description, subgroup_size: int | None = None, *, unlisted: bool = False) -> Capabilities:
+#: How far buffers reach where nobody asks for more, in bytes: such memory costs nothing worth mention.
+_SMALL_BUFFERS = 1 << 28
+
+
+def capabilities(
+    description: Description,
+    subgroup_size: int | None = None,
+    *,
+    unlisted: bool = False,
+    large_buffers: bool = False,
+) -> Capabilities:
     """What cases may use on this device, with its own subgroup size or the one asked for.
 
     With `unlisted` that is every type, size and multiplication, and every feature whose extension is there; the
@@ -57,6 +67,7 @@ def capabilities(description: Description, subgroup_size: int | None = None, *, 
     subgroups = p["VkPhysicalDeviceVulkan13Properties"]["maxComputeWorkgroupSubgroups"]
     assert isinstance(x, tuple) and isinstance(invocations, int)
     assert isinstance(subgroups, int) and isinstance(range_, int)
+    most_bytes = _largest_buffer(description) if large_buffers else _SMALL_BUFFERS
     memory = device["maxComputeSharedMemorySize"]
     assert isinstance(memory, int)
     terms = [(row, t) for row in description.matrices if (t := _terms(row, description, size))]
@@ -69,7 +80,8 @@ def capabilities(description: Description, subgroup_size: int | None = None, *, 
         mul_adds=tuple(products),
         max_dimension=min(limits.matrix_dimension, 1024) if _flexible(description) else _MATRIX_DIMENSION,
         max_subgroups=max(1, min(int(x[0]) // size, invocations // size, subgroups, 64)),
-        max_buffer_bytes=min(range_, 1 << 28),
+        max_buffer_bytes=min(range_ - GUARD_BYTES, most_bytes),
+        max_address_bytes=most_bytes,
         max_workgroup_bytes=memory,
         vector_components=frozenset(_vector_components(description)),
         vector_muls=tuple(dict.fromkeys(m for row in description.vectors for m in _vector_mul(row, description))),
@@ -102,6 +114,15 @@ def _with_unlisted(listed: Capabilities, description: Description) -> Capabiliti
         vector_muls=tuple(dict.fromkeys((*listed.vector_muls, *every.vector_muls))),
         max_vector_length=max(listed.max_vector_length, every.max_vector_length),
     )
+
+
+def _largest_buffer(description: Description) -> int:
+    """The least of what the device allows of one buffer and of one allocation; the suite needs some of that itself."""
+    p = description.properties
+    buffer = p["VkPhysicalDeviceVulkan13Properties"]["maxBufferSize"]
+    allocation = p["VkPhysicalDeviceVulkan11Properties"]["maxMemoryAllocationSize"]
+    assert isinstance(buffer, int) and isinstance(allocation, int)
+    return min(buffer, allocation) - _SMALL_BUFFERS
 
 
 def _float_modes(description: Description) -> FloatModeSupport:

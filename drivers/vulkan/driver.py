@@ -99,7 +99,13 @@ class VulkanDriver:
         return self.pool.description
 
     def capabilities(self) -> Capabilities:
-        return capabilities.capabilities(self.description, self._options.subgroup_size, unlisted=self._options.unlisted)
+        options = self._options
+        return capabilities.capabilities(
+            self.description,
+            options.subgroup_size,
+            unlisted=options.unlisted,
+            large_buffers=options.large_buffers,
+        )
 
     def identity(self) -> str:
         """Device, driver and version in one line."""
@@ -243,6 +249,8 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
     if list(a.buffers) != list(b.buffers) or (a.bindings, a.array_bindings) != (b.bindings, b.array_bindings):
         return False
     if (a.opaque, a.conversions, a.timeout) != (b.opaque, b.conversions, b.timeout):
+        return False
+    if [m.start for m in a.buffers.values()] != [m.start for m in b.buffers.values()]:
         return False
     if len(a.push_constants) != len(b.push_constants) or first.support != item.support:
         return False

@@ -57,6 +57,10 @@ def _features(facts: Facts, job: ModuleJob) -> set[str]:
     features |= {MODES[mode] for mode in facts.modes & MODES.keys()} | conversion_support.features(job)
     if any(m.scope == "Workgroup" for m in facts.matrices):
         features.add("cooperativeMatrixWorkgroupScope")
+    if job.robust:
+        features.add("robustBufferAccess")
+        features |= {"robustBufferAccess2"} if job.robust2 else set()
+        features |= {"cooperativeMatrixRobustBufferAccess"} if facts.matrices else set()
     if facts.local_size_id:
         features.add("maintenance4")
     if facts.sets_block_size:

@@ -26,6 +26,7 @@ class Options:
     `validation`: load the validation layer. `journal`: the folder of `journal.Journal`.
     `offsets`: those of buffers are in their descriptors, or given when these are bound, as far as the device's limits
     allow. `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
+    `large_buffers`: also run cases whose buffers reach beyond 256 MiB, which take gigabytes on the device.
     """
 
     device: str = ""
@@ -41,6 +42,7 @@ class Options:
     journal: Path = Path("cts-run/vulkan")
     subgroup_size: int | None = None
     unlisted: bool = False
+    large_buffers: bool = False
 
 
 def parse(options: dict[str, str]) -> Options:
@@ -62,10 +64,11 @@ def parse(options: dict[str, str]) -> Options:
         start_timeout=_seconds(given, "start_timeout", 60.0),
         threads=_integer(given, "threads") or min(8, os.cpu_count() or 1),
         workers=_workers(given),
-        validation=_truth(given.get("validation", "no")),
+        validation=_truth("validation", given.get("validation", "no")),
         journal=Path(given.get("journal", "cts-run/vulkan")),
         subgroup_size=_integer(given, "subgroup_size"),
         unlisted=_unlisted(given.get("unlisted", "refuse")),
+        large_buffers=_truth("large_buffers", given.get("large_buffers", "no")),
     )
 
 
@@ -111,7 +114,7 @@ def _workers(given: dict[str, str]) -> int | None:
     return _integer(given, "workers") or (1 if several else None)
 
 
-def _truth(value: str) -> bool:
+def _truth(key: str, value: str) -> bool:
     if value in ("yes", "no", "1", "0", "true", "false"):
         return value in ("yes", "1", "true")
-    raise BadInput("driver-option", f"validation={value!r}", "driver vulkan", "yes or no")
+    raise BadInput("driver-option", f"{key}={value!r}", "driver vulkan", "yes or no")

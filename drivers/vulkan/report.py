@@ -22,7 +22,16 @@ def table(description: Description) -> list[tuple[str, str]]:
         ("workgroup memory reserved by Workgroup scope", str(limits.reserved_shared)),
         ("workgroup memory", str(description.properties["VkPhysicalDeviceLimits"]["maxComputeSharedMemorySize"])),
     ]
-    wanted = ("ooperative", "shaderFloat8", "BFloat16", "Replicated", "longVector", "64BitIndexing", "FloatControls2")
+    wanted = (
+        "ooperative",
+        "shaderFloat8",
+        "BFloat16",
+        "Replicated",
+        "longVector",
+        "64BitIndexing",
+        "FloatControls2",
+        "obustBuffer",
+    )
     for feature, present in sorted(description.features.items()):
         if any(w in feature for w in wanted):
             rows.append((feature, "yes" if present else "no"))

@@ -70,6 +70,7 @@ EXTENSION_OF = {
     if table.extension
 }
 
+_ROBUST_MATRICES = "cooperativeMatrixRobustBufferAccess"
 _FLEXIBLE = "cooperativeMatrixFlexibleDimensions"
 _COMPUTE = 0x20
 _MATRIX = "VkPhysicalDeviceCooperativeMatrixPropertiesKHR"
@@ -160,13 +161,25 @@ class _Check:
             if not self.facts.matrices and self.facts.local_size[0] % self.subgroup_size:
                 what = f"no multiple of the subgroup size {self.subgroup_size}, as full subgroups need"
                 yield f"workgroup size {self.facts.local_size[0]} in x, {what}"
-        if self.job.robust:
-            self.features.add("robustBufferAccess")
+        self.robustness()
         for feature in sorted(self.features):
             if not self.description.features.get(feature):
                 if lacking := EXTENSION_OF.get(feature, set()) - set(self.description.extensions):
                     self.stops.append(f"feature {feature}: the device does not have {min(lacking)}")
                 yield f"feature {feature}"
+
+    def robustness(self) -> None:
+        """What checks accesses (VK-060, VK-061).
+
+        Those of matrices are under robustBufferAccess only where the device has that: few modules go outside with them.
+        """
+        if not self.job.robust:
+            return
+        self.features.add("robustBufferAccess")
+        if self.job.robust2:
+            self.features.add("robustBufferAccess2")
+        if self.facts.matrices and (self.job.robust2 or self.description.features.get(_ROBUST_MATRICES)):
+            self.features.add(_ROBUST_MATRICES)
 
     def misuse(self) -> str:
         """What is undefined on every device with these subgroups (VK-025, VK-026)."""

@@ -9,8 +9,10 @@ from functools import partial
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
+from cts.generators.build.far_buffers import with_far_buffers
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, pattern
+from cts.generators.build.robustness import with_robustness
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
 from cts.generators.parts.scopes import draw_regrouped
@@ -55,7 +57,9 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     for matrix in pool[-stores:]:
         choices.group(partial(places.store, matrix=matrix))
     kernel.fill_workgroup_memory(choices)
-    return kernel.case()
+    return with_far_buffers(
+        choices, with_robustness(choices, kernel.case(), supports.capabilities), supports.capabilities
+    )
 
 
 def _draw_origin(choices: Choices, places: RegionAllocator) -> Matrix:

@@ -8,7 +8,9 @@ from functools import partial
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
+from cts.generators.build.far_buffers import with_far_buffers
 from cts.generators.build.kernels import Kernel, Tile
+from cts.generators.build.robustness import with_robustness
 from cts.generators.build.supports import MAX_ELEMENTS, Supports, draw_dispatch, draw_shape, pointees_of
 from cts.generators.parts.tensor_loads import draw_tensor_load
 from cts.generators.parts.tensor_stores import draw_tensor_store
@@ -59,7 +61,9 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
         kernel.program.keep_only(last)
     for region in transfers.regions:
         kernel.add(region)
-    return kernel.case()
+    return with_far_buffers(
+        choices, with_robustness(choices, kernel.case(), supports.capabilities), supports.capabilities
+    )
 
 
 def _draw_transfer(choices: Choices, transfers: Transfers) -> None:

@@ -214,11 +214,20 @@ def strided_access(case: Case, instruction: StridedInstruction, place: Instructi
     major, minor = (row, col) if instruction.order is Order.RowMajor else (col, row)
     pitch = stride * case.buffers[place.buffer].element_size
     byte = (pointer + origin)[..., None, None] + major * pitch[..., None, None] + minor * shape.component.size
-    status = np.broadcast_to(np.uint8(Status.OK), byte.shape)
     store, size = isinstance(instruction, Store), shape.component.size
+    status = np.broadcast_to(np.uint8(Status.OK), byte.shape)
+    if checked(case, place.buffer):
+        outside = byte > case.buffers[place.buffer].size - size
+        if outside.any():
+            status = np.where(outside, np.uint8(Status.OUTSIDE), status)
     return Access(
         place.instruction, store, place.buffer, shape, pointer, byte, status, size, origin, extent, stride=stride
     )
+
+
+def checked(case: Case, buffer: str) -> bool:
+    """Whether plain loads and stores of matrices may go outside a buffer (VK-060, VK-061)."""
+    return case.robustness is not None and case.buffers[buffer].storage is StorageClass.StorageBuffer
 
 
 def block_size(case: Case, function: str) -> int:
@@ -239,7 +248,13 @@ def part_of(buffer: Buffer, dispatch: Dispatch) -> int:
 
 
 def part_origin(case: Case, buffer: str, scope: Scope) -> tuple[I64, int]:
-    """Where the part of a buffer that each instance of a scope sees begins, (1, instances), and its size."""
+    """Where the part of a buffer that each instance of a scope sees begins, (1, instances), and its size.
+
+    That of a buffer whose contents begin late begins as much before them.
+    """
+    declared = case.buffers[buffer]
+    if declared.begins_at:
+        return np.full((1, 1), -declared.begins_at, np.int64), declared.reach
     extent = part_of(case.buffers[buffer], case.dispatch)
     if extent == case.buffers[buffer].size:
         return np.zeros((1, 1), np.int64), extent

@@ -38,6 +38,9 @@ class Status(enum.IntEnum):
     UNDEFINED = 4
     #: The instance does not take this step: nothing happens.
     INACTIVE = 5
+    #: Outside the range of a storage buffer, in a case with robustness: what is loaded is zero or anything, and a store
+    #: does nothing (VK-062, VK-063).
+    OUTSIDE = 6
 
 
 @dataclass(frozen=True)

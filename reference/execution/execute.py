@@ -41,6 +41,7 @@ from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, everywhere, of_set
 from cts.reference.common.memory import Memory
 from cts.reference.execution.execution import Execution
+from cts.reference.execution.outside import with_outside
 from cts.reference.execution.program import Evaluation, Step, evaluate
 from cts.reference.execution.vector_memory import VectorMemory
 from cts.reference.matrices.callback_memory import EntryRead
@@ -277,6 +278,8 @@ class _Machine:
         memory, component = self.result.memories[access.buffer], access.shape.component
         if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
             loaded = self._decoded(step, access, instruction)
+        elif self._goes_outside(access):
+            return with_outside(self.evaluation, access, self._read(access))
         elif not access.status.any():
             return memory.load(access.byte, component)
         else:
@@ -290,6 +293,10 @@ class _Machine:
             if mask.any():
                 loaded = where(mask, instead, loaded)
         return loaded
+
+    def _goes_outside(self, access: Access) -> bool:
+        """Whether a plain load has elements outside a buffer, or near the end of one that is read outside (VK-064)."""
+        return access.stride is not None and any(other.buffer == access.buffer for other in self.evaluation.outside)
 
     def _decoded(self, step: Step, access: Access, instruction: MatrixLoadTensor) -> Value:
         functions = self.case.functions

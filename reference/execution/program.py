@@ -69,6 +69,7 @@ from cts.reference.addressing.accesses import (
     strided_access,
     tensor_access,
 )
+from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
 from cts.reference.common.operands import Operands, lanes_of
@@ -157,6 +158,13 @@ class Evaluation:
     def accesses(self) -> Iterator[tuple[Step, Access]]:
         """Every load and store, in order."""
         return ((step, access) for step in self.steps for access in step.accesses)
+
+    @cached_property
+    def outside(self) -> tuple[Access, ...]:
+        """The loads and stores that go outside a storage buffer in a case with robustness, in order."""
+        if self.case.robustness is None:
+            return ()
+        return tuple(access for _, access in self.accesses if (access.status == Status.OUTSIDE).any())
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:

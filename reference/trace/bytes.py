@@ -86,6 +86,7 @@ def reached(evaluation: Evaluation, instruction: int) -> Reached | None:
     kinds = np.full(max(Status) + 1, Reach.INACTIVE, np.uint8)
     kinds[[Status.OK, Status.SKIP]] = (Reach.MEMORY, Reach.CLIPPED)
     kinds[[Status.CLAMPED, Status.DISCARD]] = Reach.CLAMPED
+    kinds[Status.OUTSIDE] = Reach.OUTSIDE
     pitch = None
     if access.stride is not None:
         pitch = np.broadcast_to(access.stride[0], shape[:1]) * evaluation.case.buffers[access.buffer].element_size

@@ -128,7 +128,10 @@ class History:
             return
         pointer = int(_of_instance(access.pointer[0], element.instance))
         origin = int(_of_instance(access.origin[0], element.instance))
-        if origin:
+        if origin < 0:
+            numbers = {"begins_at": -origin, "pointer": pointer, "byte": pointer + origin}
+            yield TraceStep(StepKind.CONTENTS_BEGIN, "VK-066", numbers=numbers)
+        elif origin:
             numbers = {"origin": origin, "pointer": pointer, "byte": pointer + origin}
             yield TraceStep(StepKind.WORKGROUP_PART, "CM-013", numbers=numbers)
         pointer += origin

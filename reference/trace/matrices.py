@@ -19,6 +19,7 @@ from cts.model import (
     MatrixShape,
     MatrixTimesScalar,
     MatrixTranspose,
+    Robustness,
     mul_add_types,
     outputs_of,
 )
@@ -97,6 +98,16 @@ def _loaded(
         else:
             rule, names = instruction.facts[0], {"buffer": access.buffer}
             yield TraceStep(StepKind.LOADED, rule, names=names, numbers={"byte": byte}, result=result, idle=True)
+    elif status == Status.OUTSIDE:
+        buffer, robustness = history.evaluation.case.buffers[access.buffer], history.evaluation.case.robustness
+        assert robustness is not None
+        yield TraceStep(
+            StepKind.OUTSIDE_RANGE,
+            "VK-062" if robustness is Robustness.ROBUST_BUFFER_ACCESS_2 else "VK-063",
+            names={"buffer": access.buffer, "robustness": robustness.value},
+            numbers={"byte": int(at_element(access.byte, element)), "size": buffer.size},
+            result=result,
+        )
     elif status == Status.CLAMPED:
         yield TraceStep(StepKind.CLAMP_VALUE, "TA-038", result=result)
     else:

@@ -2,9 +2,10 @@
 
 Kinds of rule: on operands (`operands`) and on what they vary over (`uniformity`), on the state of
 layouts and views (`state`), on the locations that loads and stores access (`memory`), on accesses
-to the same location (`races`), on cooperative vectors alone (`vectors`), and on conversions of
-matrices (`conversions`). Rules on values (NU-002, NU-004, NU-016, CM-023, DV-012, TA-073, AM-28, CV-038)
-show in the execution. Wrap-around mod 2^32 (TA-075) is defined arithmetic and no violation.
+to the same location (`races`), on cooperative vectors alone (`vectors`), on conversions of matrices
+(`conversions`), and on accesses outside buffers (`robustness`). Rules on values (NU-002, NU-004,
+NU-016, CM-023, DV-012, TA-073, AM-28, CV-038) show in the execution. Wrap-around mod 2^32 (TA-075) is
+defined arithmetic and no violation.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from cts.reference.addressing.accesses import Access
 from cts.reference.common.broken import Broken, everywhere, violations_of
 from cts.reference.execution.program import Evaluation, Step
 from cts.reference.numeric.arrays import Mask
-from cts.reference.validity import conversions, memory, operands, state, uniformity, vectors
+from cts.reference.validity import conversions, memory, operands, robustness, state, uniformity, vectors
 from cts.reference.validity.races import races, stored_twice
 
 __all__ = ["computes", "rules_broken", "violations"]
@@ -76,6 +77,7 @@ class _Rules:
         yield from operands.of_dispatch(evaluation)
         yield from map(everywhere, conversions.of_case(evaluation.case))
         yield from map(everywhere, uniformity.of_program(evaluation))
+        yield from map(everywhere, robustness.of_program(evaluation))
 
     def _of_access(self, step: Step, access: Access) -> Iterator[Broken]:
         """Addresses computed from undefined state mean nothing, so locations are judged only without such."""
@@ -91,6 +93,7 @@ class _Rules:
             yield rule
         if addressable.any():
             yield from memory.of_access(evaluation, access, taken, addressable)
+            yield from robustness.of_access(evaluation, access)
 
     def _noted(self, rules: Iterator[Broken]) -> Iterator[Broken]:
         for rule in rules:

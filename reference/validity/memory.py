@@ -1,4 +1,4 @@
-"""Rules on the locations that loads and stores access (TA-042, TA-060, TA-063, TA-069)."""
+"""Rules on the locations that loads and stores access (TA-042, TA-060, TA-063, TA-069, VK-066)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.model import ClampMode
-from cts.reference.addressing.accesses import Access
+from cts.reference.addressing.accesses import Access, Grid, checked
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, broken, of_set
 from cts.reference.execution.program import Evaluation
@@ -15,6 +15,9 @@ from cts.reference.numeric.arrays import Mask
 
 #: Where an index times the component's size must stay below (TA-042), in bytes.
 _LIMIT = 1 << 32
+
+#: From which on an index of an access chain is negative (VK-066).
+_NEGATIVE = 1 << 31
 
 
 def of_access(evaluation: Evaluation, access: Access, taken: Access, addressable: Mask) -> Iterator[Broken]:
@@ -53,8 +56,11 @@ def _bounds(evaluation: Evaluation, access: Access, taken: Access, addressable: 
     path = f"program[{access.instruction}]"
     part = "the" if size == evaluation.case.buffers[access.buffer].size else "a workgroup's"
     remedy = f"locations within {part} {size} bytes of {access.buffer!r}"
+    if begins_at := evaluation.case.buffers[access.buffer].begins_at:
+        remedy = f"locations in bytes {begins_at} to {size - 1} of {access.buffer!r}, which has contents there alone"
     past = taken.pointer >= size
-    if past.any():
+    # A plain load or store that is checked may begin outside, too (VK-060).
+    if past.any() and (access.stride is None or not checked(evaluation.case, access.buffer)):
         far_pointer = past.any(axis=1) & addressable
         yield from broken(
             "TA-069",
@@ -63,11 +69,21 @@ def _bounds(evaluation: Evaluation, access: Access, taken: Access, addressable: 
             lambda n: (f"the pointer is {int(of_set(taken.pointer, n).max())} bytes in", remedy),
         )
         addressable = addressable & ~far_pointer
+    if not isinstance(access.shape, Grid):
+        index = taken.pointer // evaluation.case.buffers[access.buffer].element_size
+        negative = index >= _NEGATIVE
+        yield from broken(
+            "VK-066",
+            f"{path}.{access.field}",
+            negative & addressable[:, None],
+            lambda n: (f"the index {int(of_set(index, n).max())} is negative as a signed number", "one below 2^31"),
+        )
     start = access.byte if not access.origin.any() else access.byte - access.origin[..., None, None]
     # As unsigned numbers, those below 0 are the greatest. No location fits into less than its size.
     outside = (
         start.view(np.uint64) > np.uint64(size - access.size) if access.size <= size else np.ones_like(start, bool)
     )
+    outside = outside | (access.byte < 0)
     if not outside.any():
         return
     outside = outside & (access.status == Status.OK) & addressable[:, None, None, None]

@@ -86,6 +86,13 @@ def test_types_buffers_and_environment_say_what_they_test() -> None:
     assert of(head=HEAD.replace("float16", "bfloat16")) == {"NU-032"}
     physical = HEAD.replace("data: {fill: 1}", "data: {fill: 1}, storage: PhysicalStorageBuffer")
     assert of(head=physical) == {"CM-013", "VK-043"}
+    late = HEAD.replace("data: {fill: 1}", "data: {fill: 1}, begins_at: 256").replace(
+        "stride: 16}", "stride: 16, offset: 128}"
+    )
+    assert of(head=late) == {"VK-066"}
+    for kind, fact in (("robustBufferAccess", "VK-063"), ("robustBufferAccess2", "VK-062")):
+        robust = HEAD.replace("buffers:", f"robustness: {kind}\nbuffers:")
+        assert of(head=robust) == {"VK-060", "VK-061", "VK-064", fact}
     strict = HEAD.replace("buffers:", "float_controls: FastMathNone\nbuffers:")
     assert "NU-019" in of("op: MatrixArithmetic, id: n, operation: FNegate, a: m", head=strict)
     product = "op: MatrixMulAdd, id: n, a: a0, b: b0, c: m"

@@ -19,12 +19,12 @@ IDS = list(FILES)
 #: Area -> its topics: the folders below it, and cases that lie beside them.
 TOPICS = {
     "tensor_addressing": {
-        "block", "clamp", "clip", "constness", "dispatch", "layout", "load", "memory", "slice", "store", "types",
-        "view", "wrap",
+        "block", "clamp", "clip", "constness", "dispatch", "large", "layout", "load", "memory", "robust", "slice",
+        "store", "types", "view", "wrap",
     },
     "matrix_memory": {
-        "constants", "copies", "dispatch", "pointers", "scopes", "sizes", "storage", "strided", "types", "use",
-        "vectors", "workgroup",
+        "constants", "copies", "dispatch", "large", "pointers", "robust", "scopes", "sizes", "storage", "strided",
+        "types", "use", "vectors", "workgroup",
     },
     "matrix_arithmetic": {"components", "elements", "environment", "fast_math", "modes", "mul_add", "scalar"},
     "conversions": {

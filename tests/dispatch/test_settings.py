@@ -22,6 +22,9 @@ def test_jobs(tmp_path: Path) -> None:
     assert (job.full_subgroups, job.robust, job.timeout) == (False, False, None)
     job = load(write(tmp_path, more="full_subgroups: true\nrobust: true\ntimeout: 2.5")).job
     assert (job.full_subgroups, job.robust, job.timeout) == (True, True, 2.5)
+    assert not job.robust2
+    job = load(write(tmp_path, more="robust2: true")).job
+    assert job.robust and job.robust2
 
 
 def test_robust_accesses(tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ static void properties_of(void *d, void *out) {
     p->api = 1u << 22 | 3u << 12;
     strcpy(p->name, "Fake Device");
     memset(&p->limits, 0x7f, sizeof p->limits);
+    p->limits.maxStorageBufferRange = UINT32_MAX;
 }
 static void properties2(void *d, struct properties *p) {
     properties_of(d, &p->api);
@@ -125,7 +126,7 @@ static int32_t extension_list(void *d, const char *layer, uint32_t *count, struc
     static const char *names[] = {
         "VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2", "VK_NV_cooperative_vector", "VK_EXT_shader_float8",
         "VK_NV_cooperative_matrix_decode_vector", "VK_KHR_shader_bfloat16", "VK_EXT_shader_replicated_composites",
-        "VK_EXT_shader_long_vector", "VK_KHR_shader_float_controls2"};
+        "VK_EXT_shader_long_vector", "VK_KHR_shader_float_controls2", "VK_EXT_robustness2"};
     (void)d, (void)layer;
     *count = sizeof names / sizeof *names;
     for (uint32_t i = 0; out != NULL && i < *count; i++) strcpy(out[i].name, names[i]);
@@ -177,18 +178,33 @@ static void update(void *d, uint32_t n, const struct write *w, uint32_t c, const
     (void)d, (void)c, (void)copies;
     for (uint32_t i = 0; i < n; i++) bound[w[i].binding] = *w[i].buffers, is_bound[w[i].binding] = true;
 }
+/* Where contents begin that begin late, in the window of a binding or behind an address. */
+static size_t begins(const char *kind, unsigned k) {
+    char name[32];
+    unsigned long long at = 0;
+    FILE *file;
+    snprintf(name, sizeof name, "%s-begins", kind);
+    file = open_file(name, k);
+    if (file == NULL) return 0;
+    if (fscanf(file, "%llu", &at) != 1) at = 0;
+    fclose(file);
+    return (size_t)at;
+}
 static void push(void *c, Object l, uint32_t s, uint32_t at, uint32_t size, const void *data) {
     (void)c, (void)l, (void)s, (void)at;
     for (unsigned k = 0; k < size / 8; k++) {
         uint64_t address;
         memcpy(&address, (const unsigned char *)data + 8 * k, 8);
-        copy_file(open_file("push", k), (unsigned char *)(uintptr_t)address - GUARD, SIZE_MAX);
+        copy_file(open_file("push", k), (unsigned char *)(uintptr_t)address + begins("push", k) - GUARD, SIZE_MAX);
     }
 }
 static void dispatch(void *c, uint32_t x, uint32_t y, uint32_t z) {
     (void)c, (void)x, (void)y, (void)z;
     for (unsigned i = 0; i < 64; i++)
-        if (is_bound[i]) copy_file(open_file("binding", i), buffers[bound[i].buffer].memory + bound[i].offset - GUARD, SIZE_MAX);
+        if (is_bound[i]) {
+            unsigned char *contents = buffers[bound[i].buffer].memory + bound[i].offset + begins("binding", i);
+            copy_file(open_file("binding", i), contents - GUARD, SIZE_MAX);
+        }
 }
 static void copy_buffer(void *c, Object from, Object to, uint32_t n, const struct copy *r) {
     (void)c, (void)n;

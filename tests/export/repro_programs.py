@@ -31,6 +31,8 @@ SAMPLE = [
     "matrix_programs.kernel.gemm_alpha_beta_workgroup",
     "vector_multiply.layout.transposed_square",
     "matrix_memory.constants.spec",
+    "matrix_memory.robust.load_ends_within_16_bytes",
+    "matrix_memory.robust.store_rows_beyond",
     "matrix_memory.storage.physical_column_major",
     "matrix_memory.workgroup.last_tile_alone",
     "block_loads.vector.eight_in_several_blocks",
@@ -42,6 +44,10 @@ SAMPLE = [
     "reductions.add.identical_row_sum_f16",
     "block_loads.types.bf16",
 ]
+
+
+#: Cases whose buffers reach so far that they are tried once alone.
+LARGE = ["matrix_memory.large.store_across_2_gib", "tensor_addressing.large.store_up_to_4_gib"]
 
 
 @dataclass(frozen=True)
@@ -98,9 +104,11 @@ def device_folder(folder: Path, case: Case, memory: dict[str, npt.NDArray[np.uin
     for (_, binding), name in module.bindings.items():
         if name in memory:
             (folder / f"binding-{binding}").write_bytes(memory[name].tobytes())
+            (folder / f"binding-begins-{binding}").write_text(str(case.buffers[name].begins_at))
     for k, address in enumerate(module.push_addresses):
         if address.of in memory:
             (folder / f"push-{k}").write_bytes(memory[address.of].tobytes())
+            (folder / f"push-begins-{k}").write_text(str(case.buffers[address.of].begins_at))
     for k, conversion in enumerate(_in_order(module)):
         if conversion.destination.of in memory:
             contents = memory[conversion.destination.of][GUARD_BYTES:-GUARD_BYTES]

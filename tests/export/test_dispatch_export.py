@@ -9,6 +9,7 @@ import pytest
 
 from cts import dispatch
 from cts.dispatch.loading import load
+from cts.export.cannot import CannotExpress
 from cts.export.dispatch import FILE, MODULE
 from cts.export.dispatch import dispatch as exported
 from cts.model import load_case
@@ -110,3 +111,18 @@ def test_matrices_in_optimal_layouts(name: str, tmp_path: Path) -> None:
     text = _write(name, tmp_path)[FILE].decode()
     assert "\nconversions:\n" in text
     assert _run(tmp_path).verdict is Verdict.PASS
+
+
+def test_robust_accesses(tmp_path: Path) -> None:
+    files = _write("matrix_memory.robust.load_rows_beyond", tmp_path)
+    assert "\nrobust2: true\n" in files[FILE].decode()
+    assert _run(tmp_path).verdict is Verdict.PASS
+    (tmp_path / "other").mkdir()
+    anything = _write("matrix_memory.robust.load_anything_beyond", tmp_path / "other")
+    assert "\nrobust: true\n" in anything[FILE].decode() and "robust2" not in anything[FILE].decode()
+
+
+def test_contents_that_begin_late_are_no_part_of_the_format() -> None:
+    case = corpus_case("matrix_memory.large.load_across_2_gib")
+    with pytest.raises(CannotExpress, match="'src' begin late"):
+        exported(case, 32, registry.oracle().expect(case))

@@ -29,6 +29,7 @@ from cts.running.opening import open_driver
 from cts.verdict import Verdict
 from tests.export.repro_programs import (
     COMPILERS,
+    LARGE,
     SAMPLE,
     SUBGROUP_SIZE,
     WARNINGS,
@@ -87,6 +88,25 @@ def test_no_warnings(name: str, compiler: str) -> None:
     command = [compiler, *WARNINGS, *how, "-x", "c", "-"]
     built = subprocess.run(command, input=source(name), text=True, capture_output=True, check=False)
     assert built.returncode == 0, built.stderr
+
+
+def test_the_range_of_a_descriptor_ends_where_robustness_counts_from() -> None:
+    """Else it goes on over the guard: a device may drop what is written behind a range (VK-062)."""
+    assert "GUARD, b->size);" in source("matrix_memory.robust.store_rows_beyond")
+    assert "GUARD, b->size + GUARD);" in source("matrix_memory.constants.spec")
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", LARGE)
+def test_contents_that_begin_late(name: str, fake: Path, tmp_path: Path) -> None:
+    """VK-066. Nothing touches most of the memory, so that it costs nothing here."""
+    case, _ = case_of(name)
+    program = compiled(source(name), tmp_path / "repro")
+    memory = right(case)
+    ran = run(program, fake, FAKE_FOLDER=str(device_folder(tmp_path / "right", case, memory)))
+    assert ran.status == 0 and ran.said.endswith("PASS\n"), ran.said
+    ran = run(program, fake, FAKE_FOLDER=str(device_folder(tmp_path / "wrong", case, spoilt(case, memory, 1))))
+    assert ran.status == 1, ran.said
 
 
 @needs_gcc

@@ -15,6 +15,7 @@ from cts.capabilities import everything
 from cts.model import dumps_case, loads_case, resolve
 from cts.plugins import registry
 from tests.generators.area_situations import area_situations
+from tests.generators.robust_situations import robust_situations
 from tests.generators.samples import SEED, sample
 from tests.generators.scope_situations import scope_situations
 from tests.generators.situations import situations
@@ -32,7 +33,12 @@ VECTOR_AREAS = [area for area in registry.names("cts.areas") if area.startswith(
 MATRIX_AREAS = [area for area in registry.names("cts.areas") if area not in ("tensor_addressing", *VECTOR_AREAS)]
 
 #: The order of seeds for areas of which one seed alone has what the first neglects: only the time depends on it.
-SEEDS = {"block_loads": (3, SEED, 2), "reductions": (2, SEED, 3), "vector_conversions": (SEED, 2, 3)}
+SEEDS = {
+    "matrix_memory": (2, SEED, 3),
+    "block_loads": (3, SEED, 2),
+    "reductions": (2, SEED, 3),
+    "vector_conversions": (SEED, 2, 3),
+}
 
 ROW = re.compile(r"^\| `(?P<pattern>[^`]+)` \| (?:(?P<once>once)|(?P<percent>\d+) %) \|$", re.MULTILINE)
 
@@ -93,7 +99,12 @@ def of_tensors(number: int) -> Counter[str]:
         assert oracle.violations(case) == [], dumps_case(case)
         assert capabilities.missing(case) == [], dumps_case(case)
         assert n % 10 or loads_case(dumps_case(case)) == case
-        found.update(situations(case) | width_situations(case, oracle.expect(case)) | workgroup_situations(case))
+        found.update(
+            situations(case)
+            | width_situations(case, oracle.expect(case))
+            | workgroup_situations(case)
+            | robust_situations(case)
+        )
     return found
 
 
@@ -121,6 +132,7 @@ def test_every_promised_situation_of_an_area_occurs_often_enough(area: str) -> N
                 | special_situations(case, expectation)
                 | width_situations(case, expectation)
                 | workgroup_situations(case)
+                | robust_situations(case)
             )
         return found
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cts.driver import Outcome, Status
-from cts.drivers.interpreter import Interpreter
+from cts.drivers.interpreter import Interpreter, create
 from cts.job import Address, Memory
 from tests.interpreter.modules import (
     assemble,
@@ -471,3 +471,29 @@ OpStore %slot %x
         outcome = run_with({}, words, driver=driver)
         assert outcome.status is Status.CRASH
         assert "the pointer is undefined" in outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("index", "status"), [(1 << 29, Status.DONE), ((1 << 29) - 4096, Status.CRASH), (4, Status.CRASH)]
+)
+@pytest.mark.parametrize("robust", ["no", "yes"])
+def test_the_beginning_of_a_window_may_not_be_there(index: int, status: Status, robust: str) -> None:
+    """The memory of a buffer begins 2 GiB into its window; a robust access before it reads zero."""
+    late = memory(np.arange(100, 104, dtype=np.uint32))
+    late = Memory(late.data, late.start - (1 << 31), late.size + (1 << 31))
+    body = "%at = OpAccessChain %word_pointer %late %u0 %index\n%v = OpLoad %uint %at\nOpStore %slot %v"
+    declared = f"%late = OpVariable %block_pointer StorageBuffer\n%index = OpConstant %uint {index}"
+    words = assemble(
+        kernel(body, globals_=declared, lanes=8),
+        interface="%late",
+        decorations="OpDecorate %late DescriptorSet 0\nOpDecorate %late Binding 2\n",
+    )
+    data = np.array(X, np.uint32)
+    buffers = {"in": memory(data), "out": memory(np.zeros_like(data)), "late": late}
+    outcome = dispatch(words, buffers, driver=create({"robust": robust}))
+    if robust == "yes":
+        wanted = 100 if status is Status.DONE else 0
+        assert contents(outcome, "out", np.uint32).tolist() == [wanted] * 8
+    else:
+        assert outcome.status is status, outcome.detail
+        assert status is Status.DONE or f"offset {4 * index} of buffer 'late'" in outcome.detail

@@ -173,6 +173,12 @@ EXAMPLES = {
     "make_program_literal": Example(SPEC),
     "narrow_to_subgroups": Example(COPY.replace("scope: Subgroup", "scope: Workgroup")),
     "use_storage_buffers": Example(COPY.replace("high: 9}}}", "high: 9}}, storage: PhysicalStorageBuffer}")),
+    "begin_at_zero": Example(
+        COPY.replace("high: 9}}}", "high: 9}}, begins_at: 2147483392}").replace(
+            "buffer: src, ", "buffer: src, offset: 1073741696, "
+        ),
+        has(MatrixLoad),
+    ),
     "halve_matrices": Example(COPY),
     "halve_invocations": Example(VECTORS),
     "remove_conversions": Example(VECTORS),
@@ -190,6 +196,7 @@ EXAMPLES = {
         SUM.replace(HEAD, HEAD + "float_controls: FastMathNone\nfast_math: {float16: [NSZ, NotNaN]}\n")
     ),
     "drop_float_modes": Example(COPY.replace(HEAD, HEAD + MODES)),
+    "drop_robustness": Example(COPY.replace(HEAD, HEAD + "robustness: robustBufferAccess2\n")),
     "reset_opaque_matrices": Example(VECTORS, multiplies_by_w),
     "merge_slices": Example(TENSOR, slices_from_3),
     "fold_pointers": Example(POINTER, stores_from_8),

@@ -487,6 +487,7 @@ class Subgroup:
     def address(self, i: Any, shape: MatrixShape, row: int, col: int, is_store: bool) -> Any:
         """Buffer and byte of an element, blockCoord and coordInBlock; or SKIP, CLAMPED, DISCARD."""
         name, pointer = self.place(i)
+        pointer -= self.case.buffers[name].begins_at
         size = shape.component.size
         if isinstance(i, (m.MatrixLoad, m.MatrixStore)):
             r, c = (row, col) if i.order is Order.RowMajor else (col, row)
@@ -513,7 +514,25 @@ class Subgroup:
         name, byte, block, inside = at
         if getattr(i, "decode", None) is not None:
             return self.decoded(i, name, byte, block, inside)
+        if isinstance(i, m.MatrixLoad) and self.outside(i, name, byte, size, shape):
+            return 0 if self.exact else self.choices.anything(shape.component)
         return self.read(name, byte, size)
+
+    @property
+    def exact(self) -> bool:
+        return self.case.robustness is m.Robustness.ROBUST_BUFFER_ACCESS_2
+
+    def outside(self, i: Any, name: str, byte: int, size: int, shape: MatrixShape) -> bool:
+        """Whether a plain access counts as outside the range this time (VK-062 to VK-064)."""
+        end = self.case.buffers[name].size
+        if self.case.robustness is None or byte + size > end:
+            return self.case.robustness is not None
+        last = max(
+            self.address(i, shape, r, c, is_store=False)[1] for r in range(shape.rows) for c in range(shape.cols)
+        )
+        near = byte // 16 == end // 16 if self.exact else byte + size > end - 16
+        # Only of a matrix that is partly outside: others of the same buffer are left as they are here.
+        return last + size > end and near and self.choices.flip()
 
     def decoded(self, i: m.MatrixLoadTensor, name: str, byte: int, block: list[int], inside: list[int]) -> Number:
         """By either function."""
@@ -546,6 +565,8 @@ class Subgroup:
         at = self.address(i, shape, row, col, is_store=True)
         if not isinstance(at, str):
             name, byte, *_ = at
+            if isinstance(i, m.MatrixStore) and self.case.robustness and byte >= self.case.buffers[name].size:
+                return
             bits = self.choices.stored(shape.component, self.matrices[i.matrix][row][col])
             self.result.memory[name][byte : byte + shape.component.size] = bits.to_bytes(shape.component.size, "little")
 

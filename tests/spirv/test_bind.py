@@ -14,6 +14,7 @@ from cts.model import (
     ComponentType,
     MatrixConstant,
     MatrixType,
+    Robustness,
     Scope,
     SpecNumber,
     StorageClass,
@@ -103,6 +104,24 @@ def test_dynamic_operands_are_the_words_of_the_parameter_buffer() -> None:
     assert job.bindings == {(0, 0): "src", (0, 1): "dst", (0, 2): PARAMETERS}
     assert parameters.start % 256 == 0
     assert np.array_equal(parameters.data[: parameters.start], guard_pattern())
+
+
+@pytest.mark.parametrize("kind", [None, *Robustness])
+def test_where_robustness_counts_from_a_buffer_ends_with_its_range(kind: Robustness | None) -> None:
+    """VK-060. What goes through addresses is not checked: there the window goes on over the guard."""
+    text = """
+schema: 1
+name: x
+buffers:
+  b: {type: uint8, shape: [64], data: {fill: 1}}
+  p: {type: uint8, shape: [64], data: {fill: 1}, storage: PhysicalStorageBuffer}
+program: []
+"""
+    case = msgspec.structs.replace(loads_case(text), robustness=kind)
+    job = module_job(case, initial_memory(case), 32)
+    assert (job.robust, job.robust2) == (kind is not None, kind is Robustness.ROBUST_BUFFER_ACCESS_2)
+    assert job.buffers["b"].size == (64 + GUARD_BYTES if kind is None else 64)
+    assert job.buffers["p"].size == 64 + GUARD_BYTES
 
 
 def test_each_dynamic_operand_is_read_from_its_own_word() -> None:

@@ -88,6 +88,8 @@ def test_every_byte_changes_one_at_a_time() -> None:
         ("id: m, object: z", "id: m, object: y", "'y'", "template.program[4]"),
         ("schema: 1\nname", "schema: 2\nname", "Invalid enum value 2", "schema"),
         ("axes:", "axis:", "unknown field", "small.yaml"),
+        ("template:", "template:\n  robustness: robustBufferAccess2", "a template with robustness", "template"),
+        ("{start: 1}}}", "{start: 1}}, begins_at: 256}", "begin late", "template"),
         (
             "at: ['program[0].clamp']",
             "at: ['program[0].clamp', 'program[1].dims[0]']",

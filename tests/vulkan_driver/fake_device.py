@@ -88,7 +88,9 @@ class FakeDevice:
             vkGetDeviceProcAddr=lambda _, name: self.commands.get(name.decode(), null),
             vkCmdPipelineBarrier=self._barrier,
             vkCmdPipelineBarrier2=self._barrier2,
-            vkCmdCopyBuffer=lambda _, source, target, count, region: self._note("copy", source, target, region.size),
+            vkCmdCopyBuffer=lambda _, source, target, count, regions: self._note(
+                "copy", source, target, regions[0].size
+            ),
             vkCmdBindPipeline=lambda *_: self._note("bind"),
             vkCmdPushConstants=lambda c, layout, stage, at, size, data: self._note(
                 "push", bytes(self.ffi.buffer(data, size))

@@ -28,6 +28,9 @@ from tests.vulkan_driver.devices import (
     with_rows,
 )
 
+#: What checks accesses, and those of matrices.
+ROBUST = ("robustBufferAccess", "cooperativeMatrixRobustBufferAccess")
+
 
 @pytest.mark.parametrize(
     ("candidate", "supported"),
@@ -315,3 +318,24 @@ def test_every_feature_of_the_table_is_known_to_the_worker() -> None:
     known = {name for table in tables.FEATURES for name in table.members}
     for needed in features.FEATURES.values():
         assert known.issuperset(needed), needed
+
+
+@pytest.mark.parametrize(
+    ("robust", "robust2", "lacking", "asked", "missing_"),
+    [
+        (False, False, (), set(), ()),
+        (True, False, (), {"robustBufferAccess", "cooperativeMatrixRobustBufferAccess"}, ()),
+        (True, False, ("cooperativeMatrixRobustBufferAccess",), {"robustBufferAccess"}, ()),
+        (True, True, (), {*ROBUST, "robustBufferAccess2"}, ()),
+        (True, True, ROBUST[1:], {*ROBUST, "robustBufferAccess2"}, (f"feature {ROBUST[1]}",)),
+    ],
+)
+def test_robustness(
+    robust: bool, robust2: bool, lacking: tuple[str, ...], asked: set[str], missing_: tuple[str, ...]
+) -> None:
+    """VK-060 and VK-061: matrices are checked by a feature of their own, without which robust2 is not what it says."""
+    device = with_rows(LAVAPIPE, row(), robustBufferAccess2=True, **dict.fromkeys(lacking, False))
+    job = ModuleJob(np.zeros(5, np.uint32), (1, 1, 1), {}, {}, robust=robust, robust2=robust2)
+    found = support.examine(device, replace(NOTHING, matrices=(matrix(F16, 16, 32, "A"),)), job)
+    assert {f for f in found.features if "obust" in f} == asked
+    assert found.missing == missing_

@@ -60,6 +60,9 @@ struct buffer {
     const struct intervals *intervals;
     size_t identical_groups;
     const struct identical *identical;
+//% if late %//
+    size_t begins_at; /* bytes of the buffer before its contents, which nothing accesses */
+//% endif %//
 };
 struct binding { uint32_t binding, type; size_t memory; };
 struct structure { const char *name; uint32_t sType; const char *extensions[4]; };

@@ -282,7 +282,9 @@ _STEPS: dict[StepKind, tuple[_Part, _Part]] = {
     _K.STORES_NOTHING: ("program[{instruction}] {op} stores", "nothing: all is discarded"),
     _K.STORED_BYTE: ("{buffer!r} byte {byte}: byte {part} of {result}, little-endian", "0x{bits:02x}"),
     _K.LOADED: ("loaded from byte {byte} of {buffer!r}", "{result}"),
+    _K.OUTSIDE_RANGE: ("byte {byte} is outside the {size} bytes of {buffer!r}, with {robustness}", "{result}"),
     _K.WORKGROUP_PART: ("the workgroup's part begins at byte {origin}: pointer {pointer}", "{byte}"),
+    _K.CONTENTS_BEGIN: ("the contents begin at byte {begins_at} of the buffer: pointer {pointer}", "{byte}"),
     _K.MATRIX_BYTE: (
         "byte address, {order}: pointer {pointer} + {major} * stride {stride} * {pointee} + {minor} * {size}",
         "{byte}",

@@ -8,9 +8,11 @@ from typing import Protocol
 from cts.model import Case
 from cts.reduction.interface import CasePass, InstructionPass, Pass
 from cts.reduction.passes import (
+    begin_at_zero,
     drop_fast_math,
     drop_float_controls,
     drop_float_modes,
+    drop_robustness,
     fill_with_counts,
     flatten_blocks,
     fold_pointers,
@@ -78,6 +80,7 @@ WHOLE: tuple[Pass, ...] = (
     _case(make_program_literal),
     _case(narrow_to_subgroups),
     _case(use_storage_buffers),
+    _case(begin_at_zero),
     _case(halve_matrices),
     _case(halve_invocations),
     _case(remove_conversions),
@@ -101,6 +104,7 @@ DETAILS: tuple[Pass, ...] = (
     _case(drop_fast_math),
     _case(drop_float_controls),
     _case(drop_float_modes),
+    _case(drop_robustness),
     _case(reset_opaque_matrices),
     _case(merge_slices),
     _case(fold_pointers),

@@ -57,12 +57,16 @@ class Host:
         descriptors = {
             place: Place(memory.start, memory.size)
             for place, name in job.bindings.items()
-            if (memory := job.buffers.get(name)) and uses[name] == 1 and name not in fixed and not memory.addresses
+            if (memory := job.buffers.get(name))
+            and memory.start >= 0
+            and uses[name] == 1
+            and name not in fixed
+            and not memory.addresses
         }
         pushed = {
             a.at: Place(memory.start + a.offset, memory.size - a.offset, math.gcd(WINDOW, a.offset))
             for a in job.push_addresses
-            if (memory := job.buffers.get(a.of)) and 0 <= a.offset <= memory.size
+            if (memory := job.buffers.get(a.of)) and memory.start >= 0 and 0 <= a.offset <= memory.size
         }
         return cls(descriptors, pushed, bound, alone, taken, pushes)
 

@@ -14,6 +14,7 @@ from cts.job import Address, Memory, ModuleJob
 from cts.model import (
     GUARD_BYTES,
     Case,
+    Robustness,
     Scalar,
     StorageClass,
     dynamic_words,
@@ -91,7 +92,10 @@ def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
         expected = buffer.size + 2 * GUARD_BYTES
         if memory[name].nbytes != expected:
             raise ValueError(f"memory of {name!r} has {memory[name].nbytes} bytes; with its guards it has {expected}")
-        contents[name] = _guarded(memory[name])
+        checked = case.robustness is not None and buffer.storage is StorageClass.StorageBuffer
+        # Where its range ends is what counts then.
+        end = buffer.size if checked else buffer.size + GUARD_BYTES
+        contents[name] = Memory(memory[name], GUARD_BYTES - buffer.begins_at, buffer.begins_at + end)
     return _bound(lowered, case, contents, dynamic_words(case), case.dispatch.workgroups)
 
 
@@ -126,6 +130,8 @@ def _bound(
         opaque=opaque.memories(case),
         conversions=opaque.conversions(case),
         times=case.dispatch.times,
+        robust=case.robustness is not None,
+        robust2=case.robustness is Robustness.ROBUST_BUFFER_ACCESS_2,
     )
 
 
@@ -133,7 +139,7 @@ def _guarded(data: Bytes) -> Memory:
     """A buffer whose window runs on over the guard behind its contents.
 
     A device may drop what goes past the range of a descriptor: a stray store would not show. No
-    module of ours asks for the length of a buffer.
+    module of ours asks for the length of a buffer; cases with robustness alone ask where it ends.
     """
     return Memory(data, GUARD_BYTES, len(data) - GUARD_BYTES)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,9 @@ from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addresses
 from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
+from cts.drivers.emulator.matrices.robustness import checked
 from cts.drivers.emulator.matrices.scalar import Tables, tables_in
-from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Actions, Ints, Work
+from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Addresses, Ints, Work
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
@@ -35,6 +36,9 @@ from cts.model import (
     tables_of,
 )
 
+#: Where a buffer with a device address lies, as the bug has it that loses the carry of a sum with an offset.
+_BEHIND_4_GIB = 1 << 16
+
 #: The tile within which some bugs are right.
 TILE = 8
 
@@ -49,18 +53,6 @@ class PointerValue:
 
     buffer: str
     elements: Ints
-
-
-@dataclass(frozen=True, eq=False)
-class Addresses:
-    """What to do for each work item, and where: (instances, n).
-
-    Where a load decodes, `coordinates` (instances, n, 2, 5) are blockCoord and coordInBlock, else (instances, 0, 2, 5).
-    """
-
-    action: Actions
-    byte: Ints
-    coordinates: Ints
 
 
 def clamp_bits(component: ComponentType, values: Ints, bug: int) -> Registers:
@@ -204,7 +196,7 @@ class Access:
             byte,
             coordinates,
         )
-        return Addresses(action, byte, coordinates)
+        return self._narrowed(Addresses(action, byte, coordinates), pointer.buffer)
 
     def strided(self, i: StridedInstruction, matrix: Matrix, work: Work, pointer: PointerValue) -> Addresses:
         """Addresses of a KHR load or store (KM-013)."""
@@ -227,7 +219,34 @@ class Access:
         if self._bug == m.PARTIAL_TILE_NOT_LOADED and is_load:
             whole = [max(extent // TILE * TILE, min(extent, TILE)) for extent in (matrix.rows, matrix.cols)]
             action[:, (work[:, 2] >= whole[0]) | (work[:, 3] >= whole[1])] = DISCARD
-        return Addresses(action, byte, np.zeros((matrix.instances, 0, 2, MAX_RANK), np.int64))
+        addresses = Addresses(action, byte, np.zeros((matrix.instances, 0, 2, MAX_RANK), np.int64))
+        addresses = self._narrowed(addresses, pointer.buffer)
+        if self.case.robustness is None or buffer.storage is not StorageClass.StorageBuffer:
+            return addresses
+        window = self._instances.window(pointer.buffer)[:: self._instances.count // matrix.instances]
+        return checked(
+            addresses,
+            work,
+            buffer,
+            window,
+            matrix.component.size,
+            is_load=is_load,
+            column_major=column_major,
+            robustness=self.case.robustness,
+            options=self._options,
+        )
+
+    def _narrowed(self, addresses: Addresses, name: str) -> Addresses:
+        """The same, where a bug computes addresses in 32 bits."""
+        physical = self.case.buffers[name].storage is StorageClass.PhysicalStorageBuffer
+        window = self._instances.window(name)[:: self._instances.count // len(addresses.byte), None]
+        offset = addresses.byte - window
+        if self._bug == m.OFFSET_SIGNED:
+            return replace(addresses, byte=window + ((offset + (1 << 31)) & U32) - (1 << 31))
+        if self._bug == m.ADDRESS_CARRY_LOST and physical:
+            # As if the device had placed the buffer so far behind a multiple of 4 GiB.
+            return replace(addresses, byte=window + ((offset + _BEHIND_4_GIB) & U32) - _BEHIND_4_GIB)
+        return addresses
 
     def _stride(self, i: StridedInstruction, matrix: Matrix, buffer: str, column_major: bool) -> Ints:
         """In bytes, per subgroup."""

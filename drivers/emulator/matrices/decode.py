@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.drivers.emulator.callbacks import compiled
-from cts.drivers.emulator.matrices.access import Addresses
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.registers import Registers
 from cts.drivers.emulator.matrices.scalar import NO_TABLES, Places, ScalarMachine, Tables
-from cts.drivers.emulator.matrices.state import ACCESS, TAKE_CLAMP_VALUE, Ints, Work
+from cts.drivers.emulator.matrices.state import ACCESS, TAKE_CLAMP_VALUE, Addresses, Ints, Work
 from cts.drivers.emulator.mutants import matrices as m
 from cts.model import Decode, DecodeVector, Helpers, block_offsets
 

@@ -7,6 +7,7 @@ below, second index the dimension, outermost first. Every value is kept in 0 to 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,18 @@ _CLAMP_NUMBERS = {
 
 # What an invocation does for one element
 ACCESS, KEEP_OBJECT, TAKE_CLAMP_VALUE, DISCARD = range(4)
+
+
+@dataclass(frozen=True, eq=False)
+class Addresses:
+    """What to do for each work item, and where: (instances, n).
+
+    Where a load decodes, `coordinates` (instances, n, 2, 5) are blockCoord and coordInBlock, else (instances, 0, 2, 5).
+    """
+
+    action: Actions
+    byte: Ints
+    coordinates: Ints
 
 
 def create_layout(dim: object, clamp: object, subgroups: int) -> Ints:

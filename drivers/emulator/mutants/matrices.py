@@ -360,6 +360,36 @@ CALLBACK_CONVERSION_UNSIGNED = per_element(
     "callback-conversion-unsigned", "conversions of signed integers to floats in functions are unsigned"
 )
 
+# Large buffers (access.py)
+OFFSET_SIGNED = memory(
+    "offset-signed", "byte offsets into buffers are computed as signed 32-bit numbers: from 2 GiB on they are negative"
+)
+ADDRESS_CARRY_LOST = memory(
+    "address-carry-lost", "a device address and an offset are added in 32 bits: the carry of the lower half is lost"
+)
+
+# Robust buffer access (robustness.py)
+ROBUST_LOAD_UNCHECKED = memory("robust-load-unchecked", "with robustness, plain loads read what lies behind a buffer")
+ROBUST_STORE_UNCHECKED = memory("robust-store-unchecked", "with robustness, plain stores write behind a buffer")
+ROBUST_LOAD_LAST_ELEMENT = memory(
+    "robust-load-last-element", "with robustness, what is outside a buffer loads its last element instead of zero"
+)
+ROBUST_LINE_AT_ONCE = memory(
+    "robust-line-at-once", "with robustness, a row (column) counts as outside where any of its elements is"
+)
+ROBUST_LINE_BY_ITS_START = memory(
+    "robust-line-by-its-start", "with robustness, a row (column) counts as inside where any of its elements is"
+)
+ROBUST_MATRIX_AT_ONCE = memory(
+    "robust-matrix-at-once", "with robustness, a matrix that lies partly outside a buffer loads as zeros"
+)
+ROBUST_RANGE_WITHOUT_OFFSET = memory(
+    "robust-range-without-offset", "with robustness, the range of a descriptor counts from byte 0, without its offset"
+)
+ROBUST_RANGE_ROUNDED_UP = memory(
+    "robust-range-rounded-up", "with robustness, the range of a descriptor is rounded up to 16 bytes"
+)
+
 # Block loads (decode.py, address.py)
 block = of_area("block_loads")
 BLOCK_COORDINATE_IN_SLICE = block("block-coordinate-in-slice", "blockCoord counts from the slice's first block")

@@ -29,6 +29,9 @@ _DYNAMIC = ("storage-dynamic", "uniform-dynamic")
 #: What a run does on the device, one after the other: a conversion, or the dispatches.
 _Step: TypeAlias = "Conversion | None"
 
+#: Bytes between buffers from which on they are copied apart.
+_GAP = 1 << 20
+
 _READ, _WRITE = vk.VK_ACCESS_MEMORY_READ_BIT, vk.VK_ACCESS_MEMORY_WRITE_BIT
 _FULL_MEMORY = {"srcAccessMask": _WRITE, "dstAccessMask": _READ | _WRITE}
 
@@ -47,6 +50,11 @@ class _Placed(NamedTuple):
     def window(self) -> int:
         """Where what the module sees begins."""
         return self.offset + self.memory.start
+
+    @property
+    def origin(self) -> int:
+        """Where a descriptor with a dynamic offset begins: ahead of the window, where there is memory."""
+        return min(self.offset, self.window)
 
 
 def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...]:
@@ -70,7 +78,7 @@ def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...
             if on_host:
                 _convert_on_host(device, sets, [step for step in steps if step is not None])
             else:
-                _submit(device, run.timeout, deadline, _record(pipeline, run, sets, descriptors, end, list(steps)))
+                _submit(device, run.timeout, deadline, _record(pipeline, run, sets, descriptors, list(steps)))
     except Hung:
         raise  # the device still uses the descriptors: the worker ends with them
     except BaseException:
@@ -97,11 +105,15 @@ def _steps(run: Run) -> list[_Step]:
 
 
 def _place(sets: list[tuple[Memory, ...]]) -> tuple[list[list[_Placed]], int]:
-    """Buffers one after the other, aligned so that every window is; and the end of the last."""
+    """Buffers one after the other, aligned so that every window is; and the end of the last.
+
+    A window that begins before its memory begins in that of other buffers, or in memory that none has.
+    """
     end, placed = 0, []
     for memories in sets:
         places = []
         for memory in memories:
+            end = max(end, -memory.start)
             end += -(end + memory.start) % ALIGNMENT
             places.append(_Placed(end, memory))
             end += len(memory.data)
@@ -180,7 +192,7 @@ class _Descriptors:
                 buffer, info, write = placed[binding.buffer], infos[n], writes[n]
                 info.buffer, info.offset, info.range = arena, buffer.window, buffer.memory.size
                 if binding.kind in _DYNAMIC:
-                    info.offset = sets[0][binding.buffer].offset
+                    info.offset = sets[0][binding.buffer].origin
                 write.sType = vk.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
                 write.dstSet, write.dstBinding = self.handles[index * per_set + binding.set], binding.binding
                 write.dstArrayElement, write.descriptorCount = binding.index, 1
@@ -191,7 +203,7 @@ class _Descriptors:
 
     def offsets(self, first: list[_Placed], placed: list[_Placed]) -> list[int]:
         """What to bind the descriptors of a parameter set with: the way from where they are written to its windows."""
-        return [0 if n is None else placed[n].window - first[n].offset for n in self._dynamic]
+        return [0 if n is None else placed[n].window - first[n].origin for n in self._dynamic]
 
     def close(self) -> None:
         if self._pool is not None:
@@ -236,7 +248,7 @@ def _convert_on_host(device: LogicalDevice, sets: list[list[_Placed]], conversio
 
 
 def _record(
-    pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors: _Descriptors, end: int, steps: list[_Step]
+    pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors: _Descriptors, steps: list[_Step]
 ) -> Any:
     """The command buffer, with these steps recorded in it."""
     device = pipeline.device
@@ -244,7 +256,7 @@ def _record(
     vk.vkResetCommandPool(device.handle, device.pool, 0)
     vk.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo(flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT))
     if arena.staging is not None:
-        _copy(commands, arena.staging, arena.buffer, end)
+        _copy(commands, arena.staging, arena.buffer, _regions(sets))
         stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
     for step in steps:
         following = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT if step is None else _CONVERT
@@ -262,7 +274,7 @@ def _record(
         stage = following
     if arena.staging is not None:
         _barrier(commands, stage, vk.VK_PIPELINE_STAGE_TRANSFER_BIT)
-        _copy(commands, arena.buffer, arena.staging, end)
+        _copy(commands, arena.buffer, arena.staging, _regions(sets))
         stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
     _barrier(commands, stage, vk.VK_PIPELINE_STAGE_HOST_BIT)
     vk.vkEndCommandBuffer(commands)
@@ -288,9 +300,21 @@ def _dispatch(pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descripto
         lib.vkCmdDispatch(commands, *run.workgroups)
 
 
-def _copy(commands: Any, source: Any, target: Any, size: int) -> None:
-    region = vk.ffi.new("VkBufferCopy *", {"srcOffset": 0, "dstOffset": 0, "size": size})
-    vk.lib.vkCmdCopyBuffer(commands, source, target, 1, region)
+def _regions(sets: list[list[_Placed]]) -> list[tuple[int, int]]:
+    """Where memory lies in the arena, as offsets and sizes: in one piece, unless there are large gaps."""
+    regions = [(0, 0)]
+    for buffer in itertools.chain.from_iterable(sets):
+        start, size = regions[-1]
+        if buffer.offset - (start + size) > _GAP:
+            regions.append((buffer.offset, len(buffer.memory.data)))
+        else:
+            regions[-1] = start, buffer.offset + len(buffer.memory.data) - start
+    return [(start, size) for start, size in regions if size] or [(0, ALIGNMENT)]
+
+
+def _copy(commands: Any, source: Any, target: Any, regions: list[tuple[int, int]]) -> None:
+    copies = [{"srcOffset": start, "dstOffset": start, "size": size} for start, size in regions]
+    vk.lib.vkCmdCopyBuffer(commands, source, target, len(copies), vk.ffi.new("VkBufferCopy[]", copies))
 
 
 def _barrier(commands: Any, before: int, after: int) -> None:

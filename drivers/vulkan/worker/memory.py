@@ -12,6 +12,9 @@ from .memory_types import choose_memory
 ALIGNMENT = 256
 _SMALLEST = 1 << 20
 
+#: From here on, in bytes, an arena grows by as much.
+_LARGE = 1 << 28
+
 _TRANSFERS = vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
 
 # Bits that the `vulkan` package lacks: VkBufferUsageFlagBits, VkMemoryAllocateFlagBits.
@@ -54,7 +57,7 @@ class Arena:
             return
         self.close()
         try:
-            self._grow(max(_SMALLEST, 1 << (size - 1).bit_length()))
+            self._grow(_capacity(size))
         except BaseException:
             self.close()
             raise
@@ -102,6 +105,13 @@ class Arena:
             vk.vkFreeMemory(self._device, memory, None)
         self._buffers.clear()
         self._memories.clear()
+
+
+def _capacity(size: int) -> int:
+    """How large an arena that needs so much becomes: not twice as large as needed where that is gigabytes."""
+    if size > _LARGE:
+        return -(-size // _LARGE) * _LARGE
+    return max(_SMALLEST, 1 << (size - 1).bit_length())
 
 
 def _address(device: Any, buffer: Any) -> int:

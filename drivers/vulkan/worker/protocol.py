@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 5
+VERSION = 6
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -63,7 +63,10 @@ class Address(Struct, frozen=True):
 
 
 class Memory(Struct, frozen=True):
-    """A buffer of the job: all its bytes, and the window [start, start + size) that the module sees."""
+    """A buffer of the job: all its bytes, and the window [start, start + size) that the module sees.
+
+    `start` may be negative: then the window begins so many bytes before the first one.
+    """
 
     data: bytes
     start: int

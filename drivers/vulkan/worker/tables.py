@@ -84,6 +84,12 @@ FEATURES = (
         "shaderZeroInitializeWorkgroupMemory dynamicRendering shaderIntegerDotProduct maintenance4",
     ),
     _table(
+        "VkPhysicalDeviceRobustness2FeaturesEXT",
+        1000286000,
+        "VK_EXT_robustness2",
+        "robustBufferAccess2 robustImageAccess2 nullDescriptor",
+    ),
+    _table(
         "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
         1000506000,
         "VK_KHR_cooperative_matrix",

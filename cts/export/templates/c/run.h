@@ -130,6 +130,9 @@ static void create_memory(void *physical) {
 
 static void place(size_t index, size_t size, size_t start, size_t window) {
     struct placed *p = &placed[index];
+//% if late %//
+    if (start > SIZE_MAX / 2 && arena_size < -start) arena_size = -start; /* the window begins in other memory */
+//% endif %//
     arena_size += (256 - (arena_size + start) % 256) % 256; /* every window begins aligned for any device */
     *p = (struct placed){arena_size, size, start, window, allocate(size)};
     arena_size += size;
@@ -139,7 +142,7 @@ static void place(size_t index, size_t size, size_t start, size_t window) {
 static void place_all(void) {
     for (size_t i = 0; i < COUNT(buffers); i++) {
         const struct buffer *b = &buffers[i];
-        place(i, b->size + 2 * GUARD, GUARD, b->size + GUARD);
+        place(i, b->size + 2 * GUARD, GUARD$(" - b->begins_at" if late), $("b->begins_at + " if late)$("b->size" if robust else "b->size + GUARD"));
         for (size_t k = 0; k < GUARD; k++) placed[i].before[k] = placed[i].before[GUARD + b->size + k] = guard(k);
         fill(placed[i].before + GUARD, &b->initial, b->type->size);
     }

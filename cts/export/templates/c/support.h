@@ -134,8 +134,8 @@ static void check_limits(void) {
         bool uniform = bindings[i].type == UNIFORM;
         size_t most = uniform ? properties.limits.maxUniformBufferRange : properties.limits.maxStorageBufferRange;
         counts[uniform]++;
-        if (bindings[i].memory < COUNT(buffers) && buffers[bindings[i].memory].size > most)
-            lack("buffers of %zu bytes", buffers[bindings[i].memory].size);
+        if (bindings[i].memory < COUNT(buffers) && buffers[bindings[i].memory].size$(" + buffers[bindings[i].memory].begins_at" if late) > most)
+            lack("buffers of %zu bytes", buffers[bindings[i].memory].size$(" + buffers[bindings[i].memory].begins_at" if late));
     }
     if (counts[0] > properties.limits.maxPerStageDescriptorStorageBuffers) lack("%u storage buffers", counts[0]);
     if (counts[1] > properties.limits.maxPerStageDescriptorUniformBuffers) lack("%u uniform buffers", counts[1]);

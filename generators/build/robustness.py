@@ -1,0 +1,84 @@
+"""Buffers that end before what plain loads and stores reach: drawn last, as nothing else of a case depends on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from cts.capabilities import Capabilities, Feature
+from cts.choices import Choices
+from cts.model import (
+    Buffer,
+    Case,
+    MatrixLoad,
+    MatrixStore,
+    MemoryInstruction,
+    Pointer,
+    PointerSelect,
+    Robustness,
+    StorageClass,
+    outputs_of,
+    tables_of,
+)
+
+#: Bytes of which a buffer has a multiple: where it is stored to, and else where nothing may read as one of two values;
+#: and the least (VK-064, VK-065).
+_BLOCK, _WORD = 16, 4
+
+#: In how many steps the end of a buffer may move.
+_STEPS = 15
+
+
+def with_robustness(choices: Choices, case: Case, capabilities: Capabilities) -> Case:
+    """The case; in one of ten with a kind of robustness, and mostly with buffers cut short that only plain loads read.
+
+    With robustBufferAccess2 also those that only plain stores write. What a case computes with must not come from
+    them: a zero may be what an operation does not allow.
+    """
+    drawn, (kind, whole, which, end, unit) = choices.chance(1), choices.record(2, 2, 15, _STEPS, 2)
+    features = capabilities.features
+    if not drawn or not {Feature.ROBUST_BUFFER_ACCESS, Feature.ROBUST_MATRIX_ACCESS} <= features:
+        return case
+    exact = kind > 0 and Feature.ROBUST_BUFFER_ACCESS_2 in features
+    robustness = Robustness.ROBUST_BUFFER_ACCESS_2 if exact else Robustness.ROBUST_BUFFER_ACCESS
+    loaded, stored = (list(_only(case, used)) for used in (MatrixLoad, MatrixStore))
+    cuttable = [*loaded, *(stored if exact else ())]
+    chosen = cuttable if whole == 0 else cuttable[which % len(cuttable) :][:1] if cuttable else []
+    step = _WORD if unit == 0 else _BLOCK
+    buffers = {
+        name: _cut(buffer, end, _BLOCK if name in stored else step) if name in chosen else buffer
+        for name, buffer in case.buffers.items()
+    }
+    return structs.replace(case, robustness=robustness, buffers=buffers)
+
+
+def _only(case: Case, used: type[MatrixLoad] | type[MatrixStore]) -> Iterator[str]:
+    """The storage buffers that no instruction of another kind accesses."""
+    roots = {name: name for name in case.buffers}
+    by: dict[str, set[type]] = {}
+    for i in case.program:
+        if isinstance(i, Pointer):
+            roots[i.id] = roots[i.buffer]
+        elif isinstance(i, PointerSelect):
+            roots[i.id] = roots[i.a]
+        elif isinstance(i, MemoryInstruction):
+            by.setdefault(roots[i.buffer], set()).add(type(i))
+    tables = {p.buffer for f in case.functions.values() for p in (*tables_of(f), *outputs_of(f))}
+    for name, kinds in by.items():
+        if kinds == {used} and name not in tables and case.buffers[name].storage is StorageClass.StorageBuffer:
+            yield name
+
+
+def _cut(buffer: Buffer, end: int, unit: int) -> Buffer:
+    """The first of a buffer's elements, whole units of so many bytes; all of a buffer that has not two units."""
+    unit = math.lcm(unit, buffer.element_size)
+    units = buffer.size // unit * (end + 1) // (_STEPS + 1)
+    elements = max(units, 1) * unit // buffer.element_size
+    return structs.replace(buffer, shape=(elements,)) if buffer.size >= 2 * unit else _rounded(buffer, unit)
+
+
+def _rounded(buffer: Buffer, unit: int) -> Buffer:
+    """A buffer of whole units that holds all that it did."""
+    return structs.replace(buffer, shape=(-(-buffer.size // unit) * unit // buffer.element_size,))

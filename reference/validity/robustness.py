@@ -1,0 +1,75 @@
+"""Rules on accesses outside the range of a storage buffer, where a case has them (VK-060 to VK-065, TA-042)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cts.model import MatrixLoad, Robustness, tables_of
+from cts.oracle.expectation import Violation
+from cts.reference.addressing.accesses import Access, checked
+from cts.reference.addressing.coordinates import Status
+from cts.reference.common.broken import Broken, broken, everywhere
+from cts.reference.execution.outside import WIDEST
+from cts.reference.execution.program import Evaluation
+
+#: Where bytes of a buffer must stay below (TA-042).
+_LIMIT = 1 << 32
+
+#: What the range of a descriptor may be rounded up to, in bytes (VK-065).
+_ROUNDED = 4
+
+
+def of_access(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
+    """Rules on a plain load or store of a matrix."""
+    case = evaluation.case
+    if access.stride is None or not checked(case, access.buffer):
+        return
+    path = f"program[{access.instruction}]"
+    outside = access.status == Status.OUTSIDE
+    if not outside.any():
+        return
+    start = access.byte - access.origin[..., None, None]
+    far = outside & (start + access.size > _LIMIT)
+    yield from broken(
+        "TA-042",
+        f"{path}.stride",
+        far,
+        lambda n: ("an element lies 4 GiB or more into the buffer, where offsets may wrap around", "a smaller stride"),
+    )
+    size, name = access.extent, access.buffer
+    if size % _ROUNDED:
+        what = f"{name!r} has {size} bytes, and its range may be rounded up to a multiple of {_ROUNDED}"
+        yield everywhere(Violation("VK-065", f"buffers.{name}.shape", what, f"a multiple of {_ROUNDED} bytes"))
+    if access.store and case.robustness is Robustness.ROBUST_BUFFER_ACCESS:
+        what = (
+            f"an element is stored outside the {size} bytes of {name!r}, where robustBufferAccess lets it go anywhere"
+        )
+        yield everywhere(Violation("VK-063", path, what, "robustBufferAccess2, or locations within the buffer"))
+    elif access.store and size % WIDEST:
+        what = f"a store goes beyond the end of {name!r}, and of its last {size % WIDEST} bytes may leave out some"
+        yield everywhere(Violation("VK-064", f"buffers.{name}.shape", what, f"a multiple of {WIDEST} bytes"))
+
+
+def of_program(evaluation: Evaluation) -> Iterator[Violation]:
+    """Rules on buffers that several instructions access, some of them outside."""
+    case, stored = evaluation.case, {access.buffer for access in evaluation.outside if access.store}
+    for access in evaluation.outside:
+        if not access.store and access.buffer in stored:
+            what = f"reads outside {access.buffer!r}, where another instruction has stored: it may find that"
+            yield Violation("VK-062", f"program[{access.instruction}].buffer", what, "another buffer")
+    if case.robustness is not Robustness.ROBUST_BUFFER_ACCESS:
+        return
+    read = {access.buffer for access in evaluation.outside}
+    for step, access in evaluation.accesses:
+        plain = isinstance(case.program[step.index], MatrixLoad)
+        if access.buffer in read and not access.store and not plain:
+            yield _near_end(f"program[{access.instruction}]", access.buffer)
+    for name, function in case.functions.items():
+        for n, table in enumerate(tables_of(function)):
+            if table.buffer in read:
+                yield _near_end(f"functions.{name}.tables[{n}].buffer", table.buffer)
+
+
+def _near_end(path: str, buffer: str) -> Violation:
+    what = f"reads {buffer!r}, whose last {WIDEST} bytes may be anything: another instruction reads outside of it"
+    return Violation("VK-064", path, what, "another buffer, or robustBufferAccess2")
