@@ -18,6 +18,7 @@ from cts.errors import BadInput, HarnessTrouble
 from cts.job import ModuleJob
 from cts.plugins import registry
 from cts.spirv.assembly import Words
+from cts.spirv.module import ModuleBuilder
 from cts.spirv.subprocess_tools import TARGET, crash, program
 
 #: Seconds that a tool may take for a module.
@@ -51,6 +52,10 @@ class Tool(Protocol):
 
     label: str
 
+    def unknown(self, capability: str) -> str:
+        """Why it can judge no module with a capability: it is older than that. "" where it can."""
+        ...
+
     def ask(self, words: Words, job: ModuleJob) -> Answer:
         """What it says of a module. `job` is that of the valid twin: its buffers and what it needs of a device."""
         ...
@@ -64,6 +69,7 @@ class SpirvVal:
     def __init__(self, command: list[str], target: str = TARGET, timeout: float = PATIENCE) -> None:
         """Raises HarnessTrouble where the command does not run, or does not know the target."""
         self._command, self._target, self._timeout = command, target, timeout
+        self._unknown: dict[str, str] = {}
         self.label = f"spirv-val {self._version()}"
 
     def _version(self) -> str:
@@ -75,7 +81,15 @@ class SpirvVal:
         found = re.search(r"v(\d+\.\d+\S*)", done.stdout.decode(errors="replace"))
         return found[1] if found else "of unknown version"
 
-    def ask(self, words: Words, job: ModuleJob) -> Answer:
+    def unknown(self, capability: str) -> str:
+        """What it says of a module that declares the capability and does nothing."""
+        if capability not in self._unknown:
+            answer = self.ask(_declaring(capability))
+            self._unknown[capability] = "" if answer.kind is Kind.ACCEPTED else answer.text or answer.kind.value
+        return self._unknown[capability]
+
+    def ask(self, words: Words, job: ModuleJob | None = None) -> Answer:
+        """What it says of a module, whatever that needs of a device."""
         done = self._run(["--target-env", self._target, "-"], words.tobytes())
         if isinstance(done, Answer):
             return done
@@ -107,6 +121,21 @@ def _said(done: subprocess.CompletedProcess[bytes]) -> str:
     return (done.stdout + done.stderr).decode(errors="replace").strip()
 
 
+def _declaring(capability: str) -> Words:
+    """A module that declares a capability, and does nothing."""
+    b = ModuleBuilder()
+    b.capability("Shader", "VulkanMemoryModel", capability)
+    b.op("OpMemoryModel", "Logical", "Vulkan")
+    void = b.op("OpTypeVoid")
+    kind = b.op("OpTypeFunction", void)
+    main = b.op("OpFunction", void, "None", kind)
+    b.op("OpEntryPoint", "GLCompute", main, "main")
+    b.op("OpExecutionMode", main, "LocalSize", 1, 1, 1)
+    for name in ("OpLabel", "OpReturn", "OpFunctionEnd"):
+        b.op(name)
+    return b.words()
+
+
 class OfDriver:
     """A driver's validation layer."""
 
@@ -118,6 +147,10 @@ class OfDriver:
             raise BadInput("no-validator", what, f"--driver {spec}", "spirv-val, spirv-val:command=PATH, vulkan")
         self._driver = driver
         self.label = driver.layer()
+
+    def unknown(self, capability: str) -> str:
+        """Nothing: what the device lacks is found when a module is asked about."""
+        return ""
 
     def ask(self, words: Words, job: ModuleJob) -> Answer:
         status, text = self._driver.judge_module(words, job)

@@ -1,0 +1,162 @@
+"""`cts validation`: modules that break one rule each, on tools that must reject them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cts.cli import completion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cts.validation.judging import Judgement
+    from cts.validation.rules import Rule
+
+
+def validation(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Names of rules, or the beginning of names. Default: all.",
+            metavar="[RULE]...",
+            autocompletion=completion.rules,
+        ),
+    ] = None,
+    driver: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--driver",
+            "-d",
+            help="A tool that accepts or rejects modules: spirv-val, spirv-val:command=PATH, or a driver with a "
+            "validation layer, such as vulkan. Repeatable.",
+            metavar="SPEC",
+            autocompletion=completion.validators,
+        ),
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the rules, their sentences and edits; run nothing.")
+    ] = False,
+    json: Annotated[
+        Path | None, typer.Option("--json", help="Write everything as JSON; - for standard output.", metavar="FILE")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", help="Write the table and the findings as Markdown.", metavar="FILE")
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option("--write", help="Write the modules of the rules, and their valid twins, here.", metavar="DIR"),
+    ] = None,
+) -> None:
+    """Try tools on modules that break one rule of the specifications each, beside valid twins.
+
+    A tool passes a rule if it accepts the twin and rejects the other. `pass*` marks a rejection whose message is about
+    something else, as far as that is known.
+    """
+    raise typer.Exit(_run(targets or [], driver or [], json, markdown, write, listed=listed))
+
+
+def _run(
+    targets: list[str], specs: list[str], json: Path | None, markdown: Path | None, write: Path | None, *, listed: bool
+) -> int:
+    from cts.errors import BadInput, HarnessTrouble
+    from cts.running.outputs import check_file, check_folder
+    from cts.validation.judging import judge
+    from cts.validation.tools import open_tool
+    from cts.verdict import CLEAN, Verdict, exit_status
+
+    to_stdout = json is not None and str(json) == "-"
+    for path, option in ((None if to_stdout else json, "--json"), (markdown, "--markdown")):
+        check_file(path, option)
+    check_folder(write, "--write")
+    rules = _selected(targets)
+    if write is not None:
+        _write(rules, write)
+    if listed:
+        _list(rules)
+    if listed or (write is not None and not specs):
+        return CLEAN
+    if not specs:
+        raise BadInput("no-driver", "no tool to try", "cts validation", "--driver spirv-val")
+    table: dict[str, Sequence[Judgement]] = {}
+    for spec in dict.fromkeys(specs):
+        tool = open_tool(spec)
+        try:
+            label = tool.label if tool.label not in table else f"{tool.label} ({spec})"
+            table[label] = tuple(judge(rules, tool))
+        finally:
+            tool.close()
+    _report(table, json, markdown, to_stdout=to_stdout)
+    idle = [label for label, judged in table.items() if all(j.verdict is Verdict.UNSUPPORTED for j in judged)]
+    if idle:
+        what = f"{idle[0]} could judge none of the rules: {table[idle[0]][0].reason}"
+        raise HarnessTrouble("nothing-tested", what, remedy="a newer version, or other rules")
+    return exit_status(j.verdict for judged in table.values() for j in judged)
+
+
+def _selected(targets: Sequence[str]) -> list[Rule]:
+    import difflib
+
+    from cts.errors import BadInput
+    from cts.validation.rules import rules
+
+    if not targets:
+        return list(rules())
+    for target in targets:
+        if not any(_matches(rule.name, target) for rule in rules()):
+            close = difflib.get_close_matches(target, [rule.name for rule in rules()], n=1)
+            remedy = f"did you mean {close[0]!r}?" if close else "`cts validation --list` prints them"
+            raise BadInput("unknown-rule", f"no rule is named {target!r}, nor begins so", "cts validation", remedy)
+    return [rule for rule in rules() if any(_matches(rule.name, target) for target in targets)]
+
+
+def _matches(name: str, target: str) -> bool:
+    return name == target or name.startswith(target)
+
+
+def _list(rules: Sequence[Rule]) -> None:
+    from cts.validation.report import difference
+
+    for rule in rules:
+        typer.echo(f"{rule.name}  [{' '.join(rule.facts)}]")
+        typer.echo(f'    {rule.source}, {rule.of}: "{rule.text}"')
+        for line in difference(rule):
+            typer.echo(f"    {line}")
+    typer.echo(f"{len(rules)} rules")
+
+
+def _write(rules: Sequence[Rule], folder: Path) -> None:
+    from cts.validation.report import files_of
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for rule in rules:
+        for name, content in files_of(rule).items():
+            (folder / name).write_bytes(content)
+    typer.echo(f"{len(rules)} rules, each broken by NAME.spv, kept by NAME.twin.spv: {folder}", err=True)
+
+
+def _report(
+    table: dict[str, Sequence[Judgement]], json: Path | None, markdown: Path | None, *, to_stdout: bool
+) -> None:
+    import msgspec
+
+    from cts.validation import report
+
+    for line in report.table_lines(table):
+        typer.echo(line, err=to_stdout)
+    for label, judged in table.items():
+        for judgement in judged:
+            if judgement.verdict.is_finding or judgement.other:
+                typer.echo(f"\n{label}", err=to_stdout)
+                for line in report.finding_lines(judgement):
+                    typer.echo(line, err=to_stdout)
+    if json is not None:
+        text = msgspec.json.format(msgspec.json.encode(report.document(table)), indent=2).decode() + "\n"
+        if to_stdout:
+            typer.echo(text, nl=False)
+        else:
+            json.write_text(text, encoding="utf-8")
+    if markdown is not None:
+        markdown.write_text("\n".join(report.markdown(table)) + "\n", encoding="utf-8")
