@@ -38,6 +38,8 @@ def judge(rules: Iterable[Rule], tool: Tool) -> Iterator[Judgement]:
 def _judge(rule: Rule, tool: Tool) -> Judgement:
     twin_words, broken_words = rule.modules()
     job = job_of(rule.base)
+    if rule.of_runtime and not tool.knows_device:
+        return Judgement(rule, Verdict.UNSUPPORTED, "depends on the device or the pipeline: for validation layers")
     for capability in _capabilities(rule):
         if why := tool.unknown(capability):
             return Judgement(rule, Verdict.UNSUPPORTED, f"does not know {capability}: {_line(why)}")

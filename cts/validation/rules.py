@@ -69,6 +69,11 @@ class Rule:
     message: str
     where: str
 
+    @property
+    def of_runtime(self) -> bool:
+        """Whether it is one of Vulkan's rules that depend on a device or pipeline, not on the module alone."""
+        return self.of.startswith("VUID-RuntimeSpirv-")
+
     def lines(self) -> tuple[list[str], list[str]]:
         """The lines of the twin, and of the module that breaks the rule. Raises BadInput for edits that do not fit."""
         twin = edited(base_lines(self.base), self.valid, f"{self.where}.valid")

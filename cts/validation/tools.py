@@ -51,6 +51,8 @@ class Tool(Protocol):
     """What rules are tried on. `label` says name and version in one line."""
 
     label: str
+    #: Whether it sees the device and the pipeline, too.
+    knows_device: bool
 
     def unknown(self, capability: str) -> str:
         """Why it can judge no module with a capability: it is older than that. "" where it can."""
@@ -65,6 +67,8 @@ class Tool(Protocol):
 
 class SpirvVal:
     """A spirv-val, one process a module."""
+
+    knows_device = False
 
     def __init__(self, command: list[str], target: str = TARGET, timeout: float = PATIENCE) -> None:
         """Raises HarnessTrouble where the command does not run, or does not know the target."""
@@ -138,6 +142,8 @@ def _declaring(capability: str) -> Words:
 
 class OfDriver:
     """A driver's validation layer."""
+
+    knows_device = True
 
     def __init__(self, spec: str) -> None:
         driver = registry.driver(spec)
