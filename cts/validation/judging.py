@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from cts.job import ModuleJob
@@ -13,6 +13,9 @@ from cts.spirv.lower import module_job
 from cts.validation.rules import SUBGROUP_SIZE, Rule, bases
 from cts.validation.tools import Answer, Kind, Tool
 from cts.verdict import Verdict
+
+_BINDING = re.compile(r"OpDecorate %\w+ Binding \d+$")
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -37,7 +40,7 @@ def judge(rules: Iterable[Rule], tool: Tool) -> Iterator[Judgement]:
 
 def _judge(rule: Rule, tool: Tool) -> Judgement:
     twin_words, broken_words = rule.modules()
-    job = job_of(rule.base)
+    job = job_of(rule)
     if rule.of_runtime and not tool.knows_device:
         return Judgement(rule, Verdict.UNSUPPORTED, "depends on the device or the pipeline: for validation layers")
     for capability in _capabilities(rule):
@@ -75,10 +78,19 @@ def _line(text: str) -> str:
 
 
 @cache
-def job_of(base: str) -> ModuleJob:
-    """The job of a base: its module, the buffers that it is bound to, and what it is specialized with."""
+def _job_of_base(base: str) -> ModuleJob:
+    """The job of a base. It is never dispatched, and asks for no subgroup size."""
     case = load_case(bases()[base])
-    return module_job(case, initial_memory(case), SUBGROUP_SIZE)
+    return replace(module_job(case, initial_memory(case), SUBGROUP_SIZE), subgroup_size=None)
+
+
+def job_of(rule: Rule) -> ModuleJob:
+    """The job of a rule's twin: its module, and the buffers that it is bound to; its own, and those of its base."""
+    job = _job_of_base(rule.base)
+    places = {(0, int(line.split()[3])) for line in rule.lines()[0] if _BINDING.match(line)}
+    some = next(iter(job.buffers))
+    bindings = {place: job.bindings.get(place, some) for place in places}
+    return replace(job, words=rule.modules()[0], bindings=bindings)
 
 
 def _capabilities(rule: Rule) -> Iterator[str]:
