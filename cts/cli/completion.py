@@ -22,9 +22,9 @@ def universes(incomplete: str) -> list[str]:
 
 def rules(incomplete: str) -> list[str]:
     """Names of rules for tools that accept or reject modules."""
-    from cts.validation.rules import rules
+    from cts.validation.files import rule_names
 
-    return _beginning(incomplete, [rule.name for rule in rules()])
+    return _beginning(incomplete, rule_names())
 
 
 def validators(incomplete: str) -> list[str]:

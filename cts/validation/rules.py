@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +19,7 @@ from cts.spirv.assembly import Words, lines_of, words_of
 from cts.spirv.encode import EmitError
 from cts.spirv.lower import lower
 from cts.validation.edits import Edit, edited
+from cts.validation.files import base_files, rule_files
 
 PAGE = "docs/validation.md"
 
@@ -92,7 +92,7 @@ class Rule:
 @cache
 def rules() -> tuple[Rule, ...]:
     """All rules that come with the suite, file by file. Raises BadInput."""
-    return tuple(rule for path in sorted(_folder().glob("*.yaml")) for rule in load_rules(path))
+    return tuple(rule for path in rule_files() for rule in load_rules(path))
 
 
 def load_rules(path: Path) -> tuple[Rule, ...]:
@@ -132,7 +132,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
 @cache
 def bases() -> dict[str, Path]:
     """The cases whose modules are edited, by name."""
-    return {path.stem: path for path in sorted((_folder() / "bases").glob("*.yaml"))}
+    return base_files()
 
 
 @cache
@@ -150,6 +150,3 @@ def rules_of_facts() -> dict[str, tuple[str, ...]]:
             out.setdefault(fact, []).append(rule.name)
     return {fact: tuple(names) for fact, names in out.items()}
 
-
-def _folder() -> Path:
-    return Path(str(importlib.resources.files("cts.rules")))
