@@ -131,9 +131,7 @@ def _names(instructions: Sequence[Decoded]) -> dict[Id, str]:
     return names
 
 
-def _name(
-    of: Id, by_id: Mapping[Any, Decoded], given: Mapping[Any, str], names: dict[Id, str], taken: set[str]
-) -> str:
+def _name(of: Id, by_id: Mapping[Any, Decoded], given: Mapping[Any, str], names: dict[Id, str], taken: set[str]) -> str:
     """The name of an id, for which those of its operands may be made first."""
     if of in names:
         return names[of]

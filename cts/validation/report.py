@@ -115,9 +115,7 @@ def document(table: Table) -> dict[str, Any]:
 def files_of(rule: Rule) -> dict[str, bytes]:
     """The modules of a rule as files, by name: words, and the lines that they are made of."""
     out: dict[str, bytes] = {}
-    for name, words, lines in zip(
-        (f"{rule.name}.twin", rule.name), rule.modules(), rule.lines(), strict=True
-    ):
+    for name, words, lines in zip((f"{rule.name}.twin", rule.name), rule.modules(), rule.lines(), strict=True):
         out[f"{name}.spv"] = words.tobytes()
         out[f"{name}.spvasm"] = ("\n".join(lines) + "\n").encode()
     return out

@@ -149,4 +149,3 @@ def rules_of_facts() -> dict[str, tuple[str, ...]]:
         for fact in rule.facts:
             out.setdefault(fact, []).append(rule.name)
     return {fact: tuple(names) for fact, names in out.items()}
-

@@ -19,7 +19,7 @@ from cts.job import ModuleJob
 from cts.plugins import registry
 from cts.spirv.assembly import Words
 from cts.spirv.module import ModuleBuilder
-from cts.spirv.subprocess_tools import TARGET, crash, program
+from cts.spirv.subprocess_tools import TARGET, crash, packaged_program, program
 
 #: Seconds that a tool may take for a module.
 PATIENCE = 30
@@ -77,19 +77,23 @@ class SpirvVal:
         self.label = f"spirv-val {self._version()}"
 
     def _version(self) -> str:
-        done = self._run(["--version"], b"")
+        done = self._run(["--target-env", self._target, "--version"], b"")
         if isinstance(done, Answer) or done.returncode:
             said = done.text if isinstance(done, Answer) else _said(done)
-            what = f"`{shlex.join(self._command)} --version` fails: {said}"
-            raise HarnessTrouble("validator", what, remedy="spirv-val:command=PATH of a spirv-val that runs here")
+            what = f"`{shlex.join(self._command)} --target-env {self._target} --version` fails: {said}"
+            raise HarnessTrouble("validator", what, remedy="spirv-val:command=PATH that runs here, a target it knows")
         found = re.search(r"v(\d+\.\d+\S*)", done.stdout.decode(errors="replace"))
         return found[1] if found else "of unknown version"
 
     def unknown(self, capability: str) -> str:
-        """What it says of a module that declares the capability and does nothing."""
+        """What it says of a module that declares the capability and does nothing.
+
+        A tool that accepts no such module at all is not too old, but wrong.
+        """
         if capability not in self._unknown:
-            answer = self.ask(_declaring(capability))
-            self._unknown[capability] = "" if answer.kind is Kind.ACCEPTED else answer.text or answer.kind.value
+            plain, answer = self.ask(_declaring("Shader")), self.ask(_declaring(capability))
+            knows = plain.kind is not Kind.ACCEPTED or answer.kind is not Kind.REJECTED
+            self._unknown[capability] = "" if knows else answer.text
         return self._unknown[capability]
 
     def ask(self, words: Words, job: ModuleJob | None = None) -> Answer:
@@ -192,7 +196,8 @@ def open_tool(spec: str) -> Tool:
     if wrong := [key for key in options if key not in _OPTIONS]:
         remedy = f"one of: {', '.join(f'{o}=…' for o in _OPTIONS)}"
         raise BadInput("driver-option", f"spirv-val has no option {wrong[0]!r}", f"--driver {spec}", remedy)
-    command = shlex.split(options["command"]) if "command" in options else [program("spirv-val")]
+    own = packaged_program("spirv-val")
+    command = shlex.split(options["command"]) if "command" in options else [str(own or program("spirv-val"))]
     if not command or shutil.which(command[0]) is None:
         what = f"no program {command[0] if command else ''!r}"
         raise BadInput("driver-option", what, f"--driver {spec}", "the path of a spirv-val, or a command that runs it")
