@@ -12,6 +12,7 @@ from cts.cli import completion
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cts.errors import BadInput
     from cts.validation.judging import Judgement
     from cts.validation.rules import Rule
 
@@ -20,7 +21,7 @@ def validation(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names of rules, or the beginning of names. Default: all.",
+            help="Names of rules or the beginning of names, or files of rules. Default: all that come with the suite.",
             metavar="[RULE]...",
             autocompletion=completion.rules,
         ),
@@ -97,23 +98,30 @@ def _run(
 
 
 def _selected(targets: Sequence[str]) -> list[Rule]:
-    import difflib
+    """The rules that targets name, in order. Raises BadInput for a target that names none."""
+    from pathlib import Path
 
-    from cts.errors import BadInput
-    from cts.validation.rules import rules
+    from cts.validation.rules import load_rules, rules
 
     if not targets:
         return list(rules())
-    for target in targets:
-        if not any(_matches(rule.name, target) for rule in rules()):
-            close = difflib.get_close_matches(target, [rule.name for rule in rules()], n=1)
-            remedy = f"did you mean {close[0]!r}?" if close else "`cts validation --list` prints them"
-            raise BadInput("unknown-rule", f"no rule is named {target!r}, nor begins so", "cts validation", remedy)
-    return [rule for rule in rules() if any(_matches(rule.name, target) for target in targets)]
+    files = [Path(target) for target in targets if target.endswith((".yaml", ".yml"))]
+    names = [target for target in targets if not target.endswith((".yaml", ".yml"))]
+    found = [rule for rule in rules() if any(rule.name.startswith(name) for name in names)]
+    for name in names:
+        if not any(rule.name.startswith(name) for rule in found):
+            raise _unknown(name, [rule.name for rule in rules()])
+    return found + [rule for path in files for rule in load_rules(path)]
 
 
-def _matches(name: str, target: str) -> bool:
-    return name == target or name.startswith(target)
+def _unknown(target: str, known: Sequence[str]) -> BadInput:
+    import difflib
+
+    from cts.errors import BadInput
+
+    close = difflib.get_close_matches(target, [*known, *{name.partition(".")[0] for name in known}], n=1)
+    remedy = f"did you mean {close[0]!r}?" if close else "`cts validation --list` prints them"
+    return BadInput("unknown-rule", f"no rule is named {target!r}, nor begins so", "cts validation", remedy)
 
 
 def _list(rules: Sequence[Rule]) -> None:

@@ -68,7 +68,7 @@ def _find(lines: Sequence[str], text: str, where: str) -> tuple[int, int]:
         found += [(at, start) for start in starts[:1]]
     if len(found) != 1:
         what = f"{len(found)} lines of the module have {text!r}" if found else f"no line of the module has {text!r}"
-        raise BadInput("rule-edit", what, where, "words of exactly one line; `cts validation RULE --list` prints them")
+        raise BadInput("rule-edit", what, where, "words of exactly one line; `cts validation RULE --write DIR` writes all lines")
     return found[0]
 
 
@@ -79,7 +79,7 @@ def _with_constants(lines: list[str]) -> list[str]:
     #: Types are declared from here on; modes and decorations before may name ids that follow.
     declaring = False
     for line in lines:
-        declaring = declaring or " = " in line and "OpExtInstImport" not in line
+        declaring = declaring or (" = " in line and "OpExtInstImport" not in line)
         used = tokens_of(line.partition(" = ")[2] or line) if declaring else []
         for token in used:
             constant = _CONSTANT.match(token)

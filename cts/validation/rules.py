@@ -98,7 +98,11 @@ def rules() -> tuple[Rule, ...]:
 def load_rules(path: Path) -> tuple[Rule, ...]:
     """The rules of a file, called FILE.NAME. Raises BadInput with the place in the file."""
     try:
-        parsed = msgspec.convert(parse(path.read_text(encoding="utf-8"), str(path), PAGE), _File)
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise BadInput("rule-file", f"cannot read it: {e}", str(path), f"a file of rules, see {PAGE}") from e
+    try:
+        parsed = msgspec.convert(parse(text, str(path), PAGE), _File)
     except msgspec.ValidationError as e:
         raise BadInput("rule-invalid", str(e), str(path), f"the fields of {PAGE}") from e
     found = []

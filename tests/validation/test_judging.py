@@ -139,6 +139,7 @@ def test_rules_are_listed_and_written(cts: Cts) -> None:
     ("arguments", "code"),
     [
         (("-d", "spirv-val", "tensor_adressing"), "unknown-rule"),
+        (("-d", "spirv-val", "none.yaml"), "rule-file"),
         ((), "no-driver"),
         (("-d", "spirv-val", "--json", "no/such.json"), "output-path"),
         (("-d", "spirv-val", "--markdown", "."), "output-path"),

@@ -52,7 +52,7 @@ def test_bases_are_valid_cases() -> None:
 
 def test_no_two_rules_are_one() -> None:
     words = Counter(rule.modules()[1].tobytes() for rule in rules())
-    assert {n for n in words.values()} == {1}
+    assert set(words.values()) == {1}
 
 
 def test_a_module_that_breaks_a_rule_differs_by_few_lines_from_its_twin() -> None:
