@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cts.spirv.decode import Decoded, decode, decode_header, note_number_type
 from cts.spirv.encode import EmitError, Id, NumberType, Value, encode
-from cts.spirv.grammar import MAGIC, grammar
+from cts.spirv.grammar import MAGIC, extended_instructions, grammar
 from cts.spirv.listing import STRINGS
 
 Words = npt.NDArray[np.uint32]
@@ -39,14 +39,22 @@ _SCALARS: Mapping[tuple[object, ...], str] = {
 def lines_of(words: Words) -> list[str]:
     """A module as lines, the version first. Ids are called after what they are: %uint_16, %half, %layout_2.
 
-    Numbers of floats are bit patterns. Raises DecodeError.
+    Constants of floats are raw words. spirv-as reads these lines as well. Raises DecodeError.
     """
     instructions = list(decode(words))
     names = _names(instructions)
+    floats = {i.result for i in instructions if i.name == "OpTypeFloat"}
+    sets = {i.result: str(i.values[0]) for i in instructions if i.name == "OpExtInstImport"}
     lines = ["; Version: {}.{}".format(*decode_header(words).version)]
     for i in instructions:
         result = f"{names[i.result]} = " if i.result is not None else ""
-        lines.append(" ".join([f"{result}{i.name}", *_operands(i, names)]))
+        operands = list(_operands(i, names))
+        if i.name in ("OpConstant", "OpSpecConstant") and i.values[0] in floats:
+            operands[1:] = [f"!0x{word:x}" for word in _words(i.values[1])]
+        if i.name == "OpExtInst":
+            known = _extended(sets.get(i.values[1], ""))
+            operands[2] = next((name for name, number in known.items() if number == i.values[2]), operands[2])
+        lines.append(" ".join([f"{result}{i.name}", *operands]))
     return lines
 
 
@@ -57,17 +65,38 @@ def words_of(lines: Sequence[str]) -> Words:
     """
     ids: dict[str, Id] = {}
     numbers: dict[Id, NumberType] = {}
+    sets: dict[str, str] = {}
     version = _VERSION.match(lines[0]) if lines else None
     if version is None:
         raise EmitError(f"the first line is {lines[:1]}; it must be like '; Version: 1.6'")
     body: list[int] = []
     for line in lines[1:]:
         try:
-            body += _line(line, ids, numbers)
+            body += _line(_numbered(line, sets), ids, numbers)
         except EmitError as e:
             raise EmitError(f"{line}: {e}") from None
     header = [MAGIC, int(version[1]) << 16 | int(version[2]) << 8, 0, len(ids) + 1, 0]
     return np.array(header + body, np.uint32)
+
+
+def _numbered(line: str, sets: dict[str, str]) -> str:
+    """A line with the number of its extended instruction instead of the name; notes which set an id stands for."""
+    tokens = tokens_of(line)
+    if "OpExtInstImport" in tokens[:-1]:
+        sets[tokens[0]] = tokens[-1].strip('"')
+    if "OpExtInst" in tokens[:-3]:
+        place = tokens.index("OpExtInst") + 3
+        number = _extended(sets.get(tokens[place - 1], "")).get(tokens[place])
+        tokens[place] = tokens[place] if number is None else str(number)
+        return " ".join(tokens)
+    return line
+
+
+def _extended(name: str) -> dict[str, int]:
+    """The instructions of an extended set by name; of GLSL.std.450, which is the one that modules here import."""
+    if name != "GLSL.std.450":
+        return {}
+    return {instruction: number for number, instruction in extended_instructions(name).items()}
 
 
 def tokens_of(text: str) -> list[str]:
@@ -116,6 +145,14 @@ def _operands(instruction: Decoded, names: Mapping[Id, str]) -> Iterator[str]:
             yield '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
         else:
             yield str(value)
+
+
+def _words(value: object) -> Iterator[int]:
+    """A bit pattern of at most 64 bits as words."""
+    assert isinstance(value, int)
+    yield value & 0xFFFFFFFF
+    if value >> 32:
+        yield value >> 32
 
 
 def _names(instructions: Sequence[Decoded]) -> dict[Id, str]:

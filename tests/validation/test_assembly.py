@@ -38,6 +38,17 @@ def test_ids_are_called_after_what_they_are() -> None:
     assert "%ptr_StorageBuffer_half = OpTypePointer StorageBuffer %half" in lines
 
 
+def test_floats_are_raw_words() -> None:
+    lines = lines_of(lower(corpus_case("tensor_addressing.clip.width_beyond_the_columns"), 32).words)
+    assert "%half_0xc700 = OpConstant %half !0xc700" in lines
+
+
+def test_extended_instructions_have_their_names() -> None:
+    lines = lines_of(lower(corpus_case("vector_arithmetic.floats.exponentials"), 32).words)
+    (line,) = (line for line in lines if line.startswith("%r1 = "))
+    assert line == "%r1 = OpExtInst %vector_float_5 %ext_inst_import Log %bv"
+
+
 def test_words_of_known_lines() -> None:
     words = words_of([HEAD, "%uint = OpTypeInt 32 0", "%c = OpConstant %uint 7", 'OpName %c "a \\"b\\""'])
     assert words.tolist()[:5] == [0x07230203, 0x00010600, 0, 3, 0]
