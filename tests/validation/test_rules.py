@@ -14,10 +14,12 @@ from cts.running import corpus
 from cts.spirv import tools
 from cts.validation.files import rule_names
 from cts.validation.judging import Judgement, judge
-from cts.validation.report import difference
+from cts.validation.report import difference, files_of
 from cts.validation.rules import bases, load_rules, rules
 from cts.validation.tools import open_tool
 from cts.verdict import Verdict
+
+FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
 
 #: The version of the wheel, whose answers are known.
 KNOWN = "spirv-val 2025.5"
@@ -93,7 +95,21 @@ def test_verdicts_of_the_installed_spirv_val(judged: dict[str, Judgement]) -> No
         "vulkan.load_without_memory_operands",
     } <= accepted
     crashes = {name for name, j in judged.items() if j.verdict is Verdict.CRASH}
-    assert crashes == {"cooperative_matrix2.decode_of_one_parameter", "cooperative_matrix2.decode_of_two_parameters"}
+    assert crashes == {
+        "cooperative_matrix2.decode_of_one_parameter",
+        "cooperative_matrix2.decode_of_two_parameters",
+        "cooperative_matrix2.decode_of_a_bool",
+    }
+
+
+def test_what_it_accepts_is_in_the_findings(judged: dict[str, Judgement]) -> None:
+    page = (FINDINGS / "spirv-val-2026.4-accepts.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+\.\w+)`", page))
+    assert {name for name, j in judged.items() if j.verdict.is_finding} <= named <= set(judged)
+    by_name = {rule.name: rule for rule in rules()}
+    for path in (FINDINGS / "spirv-val").iterdir():
+        assert path.read_bytes() == files_of(by_name[path.stem])[path.name], f"{path}: cts validation --write"
+        assert path.relative_to(FINDINGS.parents[1]).as_posix() in page
 
 
 def test_what_a_version_does_not_know_is_unsupported(judged: dict[str, Judgement]) -> None:
