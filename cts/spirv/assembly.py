@@ -44,7 +44,7 @@ def lines_of(words: Words) -> list[str]:
     instructions = list(decode(words))
     names = _names(instructions)
     floats = {i.result for i in instructions if i.name == "OpTypeFloat"}
-    sets = {i.result: str(i.values[0]) for i in instructions if i.name == "OpExtInstImport"}
+    sets: dict[object, str] = {i.result: str(i.values[0]) for i in instructions if i.name == "OpExtInstImport"}
     lines = ["; Version: {}.{}".format(*decode_header(words).version)]
     for i in instructions:
         result = f"{names[i.result]} = " if i.result is not None else ""
