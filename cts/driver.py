@@ -162,7 +162,7 @@ class ModuleJudge(Driver, Protocol):
     """Optional: a driver whose validation layer accepts or rejects modules, without running them."""
 
     def layer(self) -> str:
-        """The layer, its version and the device in one line."""
+        """The layer, its version and the device in one line; "" where no layer is loaded."""
         ...
 
     def judge_module(self, words: npt.NDArray[np.uint32], job: ModuleJob) -> tuple[Status, str]:

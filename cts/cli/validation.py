@@ -10,10 +10,11 @@ import typer
 from cts.cli import completion
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cts.errors import BadInput
     from cts.validation.judging import Judgement
+    from cts.validation.known import Known
     from cts.validation.rules import Rule
 
 
@@ -46,6 +47,10 @@ def validation(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", help="Write the table and the findings as Markdown.", metavar="FILE")
     ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option("--known", help="What --json wrote before: findings that it has do not count.", metavar="FILE"),
+    ] = None,
     write: Annotated[
         Path | None,
         typer.Option("--write", help="Write the modules of the rules, and their valid twins, here.", metavar="DIR"),
@@ -56,31 +61,34 @@ def validation(
     A tool passes a rule if it accepts the twin and rejects the other. `pass*` marks a rejection whose message is about
     something else, as far as that is known.
     """
-    raise typer.Exit(_run(targets or [], driver or [], json, markdown, write, listed=listed))
-
-
-def _run(
-    targets: list[str], specs: list[str], json: Path | None, markdown: Path | None, write: Path | None, *, listed: bool
-) -> int:
-    from cts.errors import BadInput, HarnessTrouble
+    from cts.errors import BadInput
     from cts.running.outputs import check_file, check_folder
-    from cts.validation.judging import judge
-    from cts.validation.tools import open_tool
-    from cts.verdict import CLEAN, Verdict, exit_status
+    from cts.validation.known import load_known
 
     to_stdout = json is not None and str(json) == "-"
     for path, option in ((None if to_stdout else json, "--json"), (markdown, "--markdown")):
         check_file(path, option)
     check_folder(write, "--write")
-    rules = _selected(targets)
+    before = load_known(known) if known is not None else {}
+    rules = _selected(targets or [])
     if write is not None:
         _write(rules, write)
     if listed:
         _list(rules)
-    if listed or (write is not None and not specs):
-        return CLEAN
-    if not specs:
+    if listed or (write is not None and not driver):
+        return
+    if not driver:
         raise BadInput("no-driver", "no tool to try", "cts validation", "--driver spirv-val")
+    table = _judged(rules, driver)
+    _report(table, before, json, markdown, to_stdout=to_stdout)
+    raise typer.Exit(_status(table, before))
+
+
+def _judged(rules: Sequence[Rule], specs: Sequence[str]) -> dict[str, Sequence[Judgement]]:
+    """The judgements of each tool, by its label; by its spec as well where labels are alike."""
+    from cts.validation.judging import judge
+    from cts.validation.tools import open_tool
+
     table: dict[str, Sequence[Judgement]] = {}
     for spec in dict.fromkeys(specs):
         tool = open_tool(spec)
@@ -89,12 +97,20 @@ def _run(
             table[label] = tuple(judge(rules, tool))
         finally:
             tool.close()
-    _report(table, json, markdown, to_stdout=to_stdout)
-    idle = [label for label, judged in table.items() if all(j.verdict is Verdict.UNSUPPORTED for j in judged)]
-    if idle:
-        what = f"{idle[0]} could judge none of the rules: {table[idle[0]][0].reason}"
-        raise HarnessTrouble("nothing-tested", what, remedy="a newer version, or other rules")
-    return exit_status(j.verdict for judged in table.values() for j in judged)
+    return table
+
+
+def _status(table: Mapping[str, Sequence[Judgement]], known: Known) -> int:
+    """The exit status. Raises HarnessTrouble where a tool could judge nothing."""
+    from cts.errors import HarnessTrouble
+    from cts.validation.known import is_known
+    from cts.verdict import Verdict, exit_status
+
+    for label, judged in table.items():
+        if all(j.verdict is Verdict.UNSUPPORTED for j in judged):
+            what = f"{label} could judge none of the rules: {judged[0].reason if judged else 'there are none'}"
+            raise HarnessTrouble("nothing-tested", what, remedy="a newer version, or other rules")
+    return exit_status(j.verdict for judged in table.values() for j in judged if not is_known(j, known))
 
 
 def _selected(targets: Sequence[str]) -> list[Rule]:
@@ -146,20 +162,31 @@ def _write(rules: Sequence[Rule], folder: Path) -> None:
 
 
 def _report(
-    table: dict[str, Sequence[Judgement]], json: Path | None, markdown: Path | None, *, to_stdout: bool
+    table: Mapping[str, Sequence[Judgement]],
+    known: Known,
+    json: Path | None,
+    markdown: Path | None,
+    *,
+    to_stdout: bool,
 ) -> None:
     import msgspec
 
     from cts.validation import report
+    from cts.validation.known import is_known, no_longer
 
     for line in report.table_lines(table):
         typer.echo(line, err=to_stdout)
     for label, judged in table.items():
         for judgement in judged:
-            if judgement.verdict.is_finding or judgement.other:
+            if (judgement.verdict.is_finding and not is_known(judgement, known)) or judgement.other:
                 typer.echo(f"\n{label}", err=to_stdout)
                 for line in report.finding_lines(judgement):
                     typer.echo(line, err=to_stdout)
+    if known:
+        every = [j for judged in table.values() for j in judged]
+        typer.echo(f"\n{sum(is_known(j, known) for j in every)} findings are known", err=to_stdout)
+        for name in no_longer(every, known):
+            typer.echo(f"no longer a finding: {name}", err=to_stdout)
     if json is not None:
         text = msgspec.json.format(msgspec.json.encode(report.document(table)), indent=2).decode() + "\n"
         if to_stdout:

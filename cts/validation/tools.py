@@ -157,6 +157,10 @@ class OfDriver:
             raise BadInput("no-validator", what, f"--driver {spec}", "spirv-val, spirv-val:command=PATH, vulkan")
         self._driver = driver
         self.label = driver.layer()
+        if not self.label:
+            driver.close()
+            what = "without a validation layer there is nothing that accepts or rejects modules"
+            raise BadInput("no-validator", what, f"--driver {spec}", "leave out validation=no")
 
     def unknown(self, capability: str) -> str:
         """Nothing: what the device lacks is found when a module is asked about."""

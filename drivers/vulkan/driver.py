@@ -134,8 +134,9 @@ class VulkanDriver:
         return self._run(self._items((job.sweep.template, job) for job in jobs))
 
     def layer(self) -> str:
-        """The validation layer, its version and the device, in one line."""
-        return f"{self.description.layer or 'no validation layer'} on {self.description.device.name}"
+        """The validation layer, its version and the device, in one line; "" where none is loaded."""
+        layer = self.description.layer
+        return f"{layer} on {self.description.device.name}" if layer else ""
 
     def judge_module(self, words: npt.NDArray[np.uint32], job: ModuleJob) -> tuple[Status, str]:
         """What the validation layer says of a pipeline of the words, with what the job's own module needs.

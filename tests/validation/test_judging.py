@@ -112,6 +112,25 @@ def test_the_command_ends_by_what_it_finds(cts: Cts) -> None:
     assert cts("validation", *NAMES[:1], "-d", spec("crashes")).status == 1
 
 
+def test_known_findings_do_not_count(cts: Cts) -> None:
+    names = [*NAMES[:2], "cooperative_matrix2.decode_of_a_bool"]
+    assert cts("validation", *names, "-d", "spirv-val", "--json", "x.json").status == 1
+    ran = cts("validation", *names, "-d", "spirv-val", "--known", "x.json")
+    assert ran.status == 0 and "2 findings are known" in ran.out and "FAIL" not in ran.out
+    # A crash where there was a wrong answer is a finding of its own, and what passes is told.
+    text = (cts.folder / "x.json").read_text()
+    (cts.folder / "y.json").write_text(text.replace('"crash"', '"fail"').replace('"pass"', '"crash"'))
+    ran = cts("validation", *names, "-d", "spirv-val", "--known", "y.json")
+    assert ran.status == 1 and "CRASH cooperative_matrix2.decode_of_a_bool" in ran.out
+    assert "no longer a finding: tensor_addressing.layout_dim_zero" in ran.out
+
+
+def test_other_verbs_say_where_such_tools_are_tried(cts: Cts) -> None:
+    for arguments in (("-d", "spirv-val"), ("-d", "emulator", "--area", "validation")):
+        ran = cts("run", *arguments)
+        assert ran.status == 2 and "fix:   cts validation" in ran.err
+
+
 def test_two_tools_of_one_version_have_columns_of_their_own(cts: Cts) -> None:
     ran = cts("validation", NAMES[0], "-d", spec("accepts all"), "-d", spec("rejects all"), "--json", "-")
     assert ran.status == 1
@@ -145,6 +164,8 @@ def test_rules_are_listed_and_written(cts: Cts) -> None:
         (("-d", "spirv-val", "--markdown", "."), "output-path"),
         (("-d", "spirv-val", "--write", "file"), "output-path"),
         (("-d", "emulator"), "no-validation"),
+        (("-d", "spirv-val", "--known", "none.json"), "known-findings"),
+        (("-d", "spirv-val", "--known", "file"), "known-findings"),
     ],
 )
 def test_wrong_command_lines(cts: Cts, arguments: tuple[str, ...], code: str) -> None:
