@@ -30,7 +30,7 @@ SUBGROUP_SIZE = 32
 _NAMES = ("OpName", "OpMemberName")
 
 
-class _Entry(Struct, frozen=True, forbid_unknown_fields=True):
+class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """A rule as its file has it; see `Rule`."""
 
     of: str
@@ -43,9 +43,11 @@ class _Entry(Struct, frozen=True, forbid_unknown_fields=True):
     source: str = ""
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True):
+class RuleFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of rules, which have names in it; `source` is that of those that have none of their own."""
+
     source: str
-    rules: dict[Annotated[str, Meta(pattern=r"^[a-z0-9_]+$")], _Entry]
+    rules: dict[Annotated[str, Meta(pattern=r"^[a-z0-9_]+$")], Entry]
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
     except (OSError, UnicodeDecodeError) as e:
         raise BadInput("rule-file", f"cannot read it: {e}", str(path), f"a file of rules, see {PAGE}") from e
     try:
-        parsed = msgspec.convert(parse(text, str(path), PAGE), _File)
+        parsed = msgspec.convert(parse(text, str(path), PAGE), RuleFile)
     except msgspec.ValidationError as e:
         raise BadInput("rule-invalid", str(e), str(path), f"the fields of {PAGE}") from e
     found = []
