@@ -139,7 +139,7 @@ rules:
     ("old", "new", "code", "where"),
     [
         ("base: tensor", "base: tensr", "rule-base", "rules.name.base"),
-        ("TA-010", "TA-999", "rule-fact", "rules.name.facts"),
+        ("TA-010", f"TA-{999}", "rule-fact", "rules.name.facts"),
         ("    base: tensor\n", "", "rule-invalid", "file.yaml"),
         ("of: Op", "off: Op", "rule-invalid", "file.yaml"),
         ("  name:", "  Name:", "rule-invalid", "file.yaml"),
