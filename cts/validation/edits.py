@@ -54,7 +54,7 @@ def _apply(lines: list[str], edit: Edit, where: str) -> None:
         at = _find(lines, edit.before or edit.after or "", where)[0] + (edit.after is not None)
         lines[at:at] = [line.strip() for line in edit.insert.splitlines() if line.strip()]
     else:
-        what = f"an edit cannot have {', '.join(sorted(given)) or 'nothing'} alone together"
+        what = f"{', '.join(sorted(given)) or 'nothing'}: no edit has just these fields"
         raise BadInput("rule-edit", what, where, "replace with by; remove; insert with before or after")
 
 
