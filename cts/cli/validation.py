@@ -41,6 +41,9 @@ def validation(
     listed: Annotated[
         bool, typer.Option("--list", help="List the rules, their sentences and edits; run nothing.")
     ] = False,
+    messages: Annotated[
+        bool, typer.Option("--messages", help="Print what each tool says when it rejects a module.")
+    ] = False,
     json: Annotated[
         Path | None, typer.Option("--json", help="Write everything as JSON; - for standard output.", metavar="FILE")
     ] = None,
@@ -80,7 +83,7 @@ def validation(
     if not driver:
         raise BadInput("no-driver", "no tool to try", "cts validation", "--driver spirv-val")
     table = _judged(rules, driver)
-    _report(table, before, json, markdown, to_stdout=to_stdout)
+    _report(table, before, json, markdown, to_stdout=to_stdout, messages=messages)
     raise typer.Exit(_status(table, before))
 
 
@@ -168,6 +171,7 @@ def _report(
     markdown: Path | None,
     *,
     to_stdout: bool,
+    messages: bool,
 ) -> None:
     import msgspec
 
@@ -178,7 +182,8 @@ def _report(
         typer.echo(line, err=to_stdout)
     for label, judged in table.items():
         for judgement in judged:
-            if (judgement.verdict.is_finding and not is_known(judgement, known)) or judgement.other:
+            is_new = judgement.verdict.is_finding and not is_known(judgement, known)
+            if is_new or judgement.other or messages:
                 typer.echo(f"\n{label}", err=to_stdout)
                 for line in report.finding_lines(judgement):
                     typer.echo(line, err=to_stdout)

@@ -36,7 +36,7 @@ def table_lines(table: Table) -> Iterator[str]:
 
 
 def counts(judgements: Sequence[Judgement]) -> str:
-    """How often each verdict is given: "120 pass, 3 of them for another reason; 20 fail"."""
+    """How often each verdict is given: "120 pass (3 for another reason), 20 fail"."""
     parts = []
     for verdict in Verdict:
         number = sum(j.verdict is verdict for j in judgements)
