@@ -158,6 +158,23 @@ class ModuleDriver(Driver, Protocol):
 
 
 @runtime_checkable
+class ModuleJudge(Driver, Protocol):
+    """Optional: a driver whose validation layer accepts or rejects modules, without running them."""
+
+    def layer(self) -> str:
+        """The layer, its version and the device in one line; "" where no layer is loaded."""
+        ...
+
+    def judge_module(self, words: npt.NDArray[np.uint32], job: ModuleJob) -> tuple[Status, str]:
+        """Make the pipeline of a module. DONE with what the layer objects to, "" for nothing; else what happened.
+
+        `job` is that of a valid module, whose buffers and needs of a device are taken for those of `words`. Must not
+        raise for anything the module or the device does.
+        """
+        ...
+
+
+@runtime_checkable
 class SweepDriver(Driver, Protocol):
     """Optional: a driver that runs many parameter sets of one template at a time. Others get them one by one."""
 

@@ -20,6 +20,23 @@ def universes(incomplete: str) -> list[str]:
     return _beginning(incomplete, packaged())
 
 
+def rules(incomplete: str) -> list[str]:
+    """Names of rules for tools that accept or reject modules."""
+    from cts.validation.files import rule_names
+
+    return _beginning(incomplete, rule_names())
+
+
+def validators(incomplete: str) -> list[str]:
+    """Names of tools that accept or reject modules."""
+    from cts.driver import ValidatingFactory
+    from cts.plugins import registry
+
+    known = registry.names("cts.drivers")
+    layers = [n for n in known if isinstance(registry.driver_factory(n), ValidatingFactory)]
+    return _beginning(incomplete, ["spirv-val", "spirv-val:command=", *layers])
+
+
 def profiles(incomplete: str) -> list[str]:
     """Names of profiles."""
     from cts.running.profiles import PROFILES

@@ -33,7 +33,7 @@ def coverage(
     ] = EXAMPLES,
     json: Annotated[bool, typer.Option("--json", help="Everything as JSON, cases by name.")] = False,
 ) -> None:
-    """Print facts against corpus cases, generators and drivers, and name what is untested.
+    """Print facts against corpus cases, rules for validators, generators and drivers, and name what is untested.
 
     Generators are sampled with a fixed seed. Without --driver: the emulator and the interpreter.
     """
@@ -42,6 +42,7 @@ def coverage(
     from cts.running import corpus
     from cts.running.checks import check_drivers
     from cts.running.opening import open_driver
+    from cts.validation.rules import rules_of_facts
 
     specs = list(dict.fromkeys(driver or ("emulator", "interpreter")))
     check_drivers(specs)
@@ -52,7 +53,7 @@ def coverage(
         opened = open_driver(spec)
         drivers[spec] = supported(cases, opened.capabilities)
         opened.driver.close()
-    rows = table(cases, samples, drivers)
+    rows = table(cases, samples, drivers, rules_of_facts())
     gaps = untested(rows, list(drivers), generated=bool(samples))
     if json:
         _print_json(rows, gaps, cases, samples, drivers)
@@ -85,13 +86,13 @@ def _print(
     names = list(drivers)
     widths = [max(len(name), 5) for name in names]
     head = "  ".join(f"{name:>{w}}" for name, w in zip(names, widths, strict=True))
-    typer.echo(f"{'fact':<8} {'cases':>5}  {head}  {'generators' if samples else ''}".rstrip())
+    typer.echo(f"{'fact':<8} {'cases':>5}  {'rules':>5}  {head}  {'generators' if samples else ''}".rstrip())
     for row in rows:
         counts = "  ".join(f"{row.drivers[name]:>{w}}" for name, w in zip(names, widths, strict=True))
         areas = " ".join(f"{area}:{n}" for area, n in row.areas.items())
         if samples and not areas:
             areas = "?" if row.fact in SITUATIONS else "-"
-        typer.echo(f"{row.fact:<8} {len(row.cases):>5}  {counts}  {areas}".rstrip())
+        typer.echo(f"{row.fact:<8} {len(row.cases):>5}  {len(row.rules):>5}  {counts}  {areas}".rstrip())
     typer.echo(f"\n{len(rows)} facts, {len(cases)} cases; examples per area: {_per_area(samples)}")
     for name, able in drivers.items():
         typer.echo(f"{name} can run {len(able.cases)} of {len(cases)} cases")
@@ -115,7 +116,9 @@ def _print_json(
     import msgspec
 
     document: dict[str, Any] = {
-        "facts": [{"fact": r.fact, "cases": r.cases, "areas": r.areas, "drivers": r.drivers} for r in rows],
+        "facts": [
+            {"fact": r.fact, "cases": r.cases, "rules": r.rules, "areas": r.areas, "drivers": r.drivers} for r in rows
+        ],
         "areas": {area: len(drawn) for area, drawn in samples.items()},
         "cases": len(cases),
         "drivers": {

@@ -15,6 +15,7 @@ class Kind(StrEnum):
     DISPATCH = "dispatch"
     CONFIG = "config"
     UNIVERSE = "universe"
+    RULES = "rules"
 
 
 def schema(
@@ -22,8 +23,8 @@ def schema(
         Kind,
         typer.Argument(
             help="case; dispatch: a file for `cts dispatch`; config: the table tool.cts of a pyproject.toml; "
-            "universe: a file for `cts sweep`.",
-            metavar="[case|dispatch|config|universe]",
+            "universe: a file for `cts sweep`; rules: one for `cts validation`.",
+            metavar="[case|dispatch|config|universe|rules]",
         ),
     ] = Kind.CASE,
 ) -> None:
@@ -34,8 +35,9 @@ def schema(
     from cts.dispatch import model
     from cts.model import Case
     from cts.sweeps.universe import UniverseFile
+    from cts.validation.rules import RuleFile
 
-    of = {Kind.CASE: Case, Kind.CONFIG: Settings, Kind.UNIVERSE: UniverseFile}
+    of = {Kind.CASE: Case, Kind.CONFIG: Settings, Kind.UNIVERSE: UniverseFile, Kind.RULES: RuleFile}
     schema_of_kind = model.schema() if kind is Kind.DISPATCH else msgspec.json.schema(of[kind])
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema_of_kind}
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

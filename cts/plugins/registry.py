@@ -45,6 +45,13 @@ _EMBEDDED = {
 }
 
 
+#: What has a verb of its own, and is looked for here.
+_ELSEWHERE = {
+    ("driver", "spirv-val"): "cts validation --driver spirv-val",
+    ("area", "validation"): "cts validation",
+}
+
+
 class Area(Protocol):
     """What a `cts.areas` entry point names: a generator of valid cases that such a driver can run.
 
@@ -73,6 +80,9 @@ def _load(group: str, name: str, noun: str) -> Any:
     for entry in _installed(group):
         if entry.name == name:
             return entry.load()
+    if (noun, name) in _ELSEWHERE:
+        what = f"no {noun} named {name!r}: nothing is run on tools that accept or reject modules"
+        raise BadInput(f"unknown-{noun}", what, f"--{noun} {name}", _ELSEWHERE[noun, name])
     known = names(group)
     close = difflib.get_close_matches(name, known, n=1)
     remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"

@@ -13,7 +13,7 @@ from cts.spirv.encode import Id
 from cts.spirv.tools import disassemble
 
 #: The operand that is a string, not the name of an enumerant.
-_STRINGS = {"OpExtension": 0, "OpExtInstImport": 0, "OpString": 0, "OpName": 1, "OpMemberName": 2, "OpEntryPoint": 2}
+STRINGS = {"OpExtension": 0, "OpExtInstImport": 0, "OpString": 0, "OpName": 1, "OpMemberName": 2, "OpEntryPoint": 2}
 
 _NUMBERS = ("OpConstant", "OpSpecConstant")
 
@@ -40,7 +40,7 @@ def _operands(instruction: Decoded) -> Iterator[str]:
     for i, value in enumerate(instruction.values):
         if isinstance(value, Id):
             yield f"%{int(value)}"
-        elif _STRINGS.get(instruction.name) == i:
+        elif STRINGS.get(instruction.name) == i:
             yield '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
         elif instruction.name in _NUMBERS and isinstance(value, int):
             # The word as it is, whatever its type.

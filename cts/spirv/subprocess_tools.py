@@ -49,18 +49,19 @@ def system_program(name: str) -> str | None:
     """
     sdk = os.environ.get("VULKAN_SDK")
     path = (shutil.which(name, path=str(Path(sdk, "bin"))) if sdk else None) or shutil.which(name)
-    if path is not None and Path(path).parent == Path(sysconfig.get_path("scripts")) and _packaged(name):
+    if path is not None and Path(path).parent == Path(sysconfig.get_path("scripts")) and packaged_program(name):
         return None
     return path
 
 
 def find_program(name: str) -> str | None:
     """The path of a program: that of the system, or else that of the package; None where there is neither."""
-    packaged = _packaged(name)
+    packaged = packaged_program(name)
     return system_program(name) or (str(packaged) if packaged else None)
 
 
-def _packaged(name: str) -> Path | None:
+def packaged_program(name: str) -> Path | None:
+    """The path of a program of the package; None where that is not installed."""
     return find_cmeel_file("bin", f"{name}.exe" if sys.platform == "win32" else name)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -137,6 +138,30 @@ class VulkanDriver:
     def run_sweeps(self, jobs: Iterable[SweepJob]) -> Iterator[Outcome]:
         """Like `run_many`, each job one dispatch of its own."""
         return self._run(self._items((job.sweep.template, job) for job in jobs))
+
+    def layer(self) -> str:
+        """The validation layer, its version and the device, in one line; "" where none is loaded."""
+        layer = self.description.layer
+        return f"{layer} on {self.description.device.name}" if layer else ""
+
+    def judge_module(self, words: npt.NDArray[np.uint32], job: ModuleJob) -> tuple[Status, str]:
+        """What the validation layer says of a pipeline of the words, with what the job's own module needs.
+
+        Nothing is dispatched. What Vulkan itself refuses counts like a message of the layer.
+        """
+        self._numbers += 1
+        item = _Item(self._numbers, None, job)
+        refused = self._examine(item)
+        if refused is not None:
+            return refused.status, refused.detail
+        assert item.support is not None
+        run = _request(item.number, [item], item.support, self._timeout(job), frozenset())
+        self.pool.submit(msgspec.structs.replace(run, module=words.tobytes(), only_pipeline=True))
+        _, result = self.pool.next()
+        rejected = "\n".join(m for m in result.messages if m.startswith("error"))
+        if isinstance(result, Loss) and not rejected and not result.refused:
+            return result.status, result.what
+        return Status.DONE, rejected or (result.what if isinstance(result, Loss) else "")
 
     def close(self) -> None:
         self.pool.close()

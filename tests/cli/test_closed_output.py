@@ -25,6 +25,7 @@ ARGUMENTS = {
     "demo": (),
     "run": (CASE, "-d", "fake:wrong"),
     "sweep": ("matrix_negations_8", "-d", "interpreter"),
+    "validation": ("tensor_addressing.clamp", "--list"),
     "diff": ("cts-run/001", "cts-run/001"),
     "history": ("cts-run",),
     "baseline": ("cts-run",),

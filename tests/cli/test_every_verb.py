@@ -261,6 +261,13 @@ def coverage(world: World) -> None:
 
 
 @exercise
+def validation(world: World) -> None:
+    listed = world.cts("validation", "--list").out.splitlines()
+    assert listed[-1] == f"{sum(not line.startswith(' ') for line in listed[:-1])} rules"
+    assert "1 pass" in world.cts("validation", "tensor_addressing.layout_dim_zero", "-d", "spirv-val").out
+
+
+@exercise
 def drivers(world: World) -> None:
     assert {d["name"] for d in json.loads(world.cts("drivers", "--json").out)} >= {"emulator", "interpreter"}
     assert WRONG in world.cts("drivers", "-d", WRONG).out

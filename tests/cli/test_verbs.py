@@ -118,8 +118,8 @@ def test_coverage_as_json(cts: Cts, fakes: ModuleType) -> None:
 def test_coverage_as_table(cts: Cts, fakes: ModuleType) -> None:
     ran = cts("coverage", "--examples", "0", "-d", "fake:no-features")
     lines = ran.out.splitlines()
-    assert lines[0].split() == ["fact", "cases", "fake:no-features"]
-    assert any(line.split()[0] == "TA-035" and line.split()[2] == "0" for line in lines[1:] if line)
+    assert lines[0].split() == ["fact", "cases", "rules", "fake:no-features"]
+    assert any(line.split()[0] == "TA-035" and line.split()[3] == "0" for line in lines[1:] if line)
     assert any("lack feature cooperativeMatrixTensorAddressing" in line for line in lines)
     assert lines[-2:][0] == "untested by corpus: nothing"
     assert lines[-1].startswith("untested by fake:no-features: ")

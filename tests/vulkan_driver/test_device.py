@@ -314,6 +314,32 @@ def test_validation_layer_accepts_good_jobs_and_rejects_bad_ones(open_device: Op
     assert "VUID-VkComputePipelineCreateInfo-layout-" in outcome.detail
 
 
+def test_validation_layer_says_the_same_more_than_ten_times(open_device: OpenDevice) -> None:
+    """By its own settings it would be silent after ten messages of a kind, and what follows would pass."""
+    vulkan = open_device(validation="yes")
+    for number in range(13):
+        module = words(PHYSICAL.replace("%two = OpConstant", f"%n = OpConstant %uint {number + 3}\n%two = OpConstant"))
+        outcome = vulkan.run_module(ModuleJob(module, (1, 1, 1), {"source": guarded(iota(8))}, {}))
+        assert outcome.status is Status.ERROR and "validation layer" in outcome.detail, number
+
+
+def test_validation_layer_judges_modules_without_running_them(open_device: OpenDevice) -> None:
+    vulkan = open_device(validation="yes")
+    assert vulkan.layer().startswith("VK_LAYER_KHRONOS_validation 1.")
+    job = scale(iota(8))
+    assert vulkan.judge_module(words(ENDLESS), job) == (Status.DONE, "")
+    # What the layer rejects does not reach the driver, which could crash.
+    for wrong, message in (
+        (SCALE.replace("OpMemberDecorate %block 0 Offset 0", "OpMemberDecorate %block 7 Offset 0"), "spirv-val"),
+        (SCALE.replace("%m = OpIMul %uint", "%m = OpFMul %uint"), "FMul"),
+    ):
+        assert wrong != SCALE
+        status, said = vulkan.judge_module(words(wrong), job)
+        assert status is Status.DONE and message in said
+    good = vulkan.run_module(job)
+    assert (good.status, good.detail) == (Status.DONE, "")
+
+
 _TURN = """OpBranch %head
 %head = OpLabel
 OpLoopMerge %done %next None

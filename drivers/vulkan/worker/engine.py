@@ -47,6 +47,8 @@ class Engine:
             for request in requests:
                 if not isinstance(request, Run):
                     raise ProtocolError(f"expected run, got {type(request).__name__}")
+                # Runs of a layer's judgement come one at a time.
+                self._instance.stops_rejected = request.only_pipeline
                 wanted = key(request)
                 future, cached = self._pipelines.request(wanted, self._announce(request.id, "pipeline"))
                 self._waiting.put((request, wanted, future, cached))
@@ -73,6 +75,9 @@ class Engine:
                 yield Failed(
                     "error", "the validation layer rejects the pipeline", run.id, self._instance.take_messages()
                 )
+                return
+            if run.only_pipeline:
+                yield Done(run.id, (), self._instance.take_messages(), {"pipeline": ready - started}, cached)
                 return
             yield Progress(run.id, "dispatch")
             sets = execute(pipeline, run)

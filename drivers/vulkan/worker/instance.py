@@ -21,6 +21,9 @@ from .tables import FEATURES, PROPERTIES
 
 API_VERSION = 1 << 22 | 3 << 12
 _VALIDATION = "VK_LAYER_KHRONOS_validation"
+
+#: Settings of the layer: it would be silent about what it has said ten times before.
+_UNLIMITED = {"VK_LAYER_ENABLE_MESSAGE_LIMIT": "false", "VK_LAYER_DUPLICATE_MESSAGE_LIMIT": "0"}
 _DEBUG_UTILS = "VK_EXT_debug_utils"
 
 #: Lines of a driver that are kept for a thread: not every thread asks for them.
@@ -45,10 +48,17 @@ class Instance:
 
     def __init__(self, *, validation: bool) -> None:
         self.messages: list[str] = []
+        #: Whether calls that the layer objects to end there, instead of going on to the driver.
+        self.stops_rejected = False
         self._remarks = threading.local()
         layers = [_VALIDATION] if validation else []
-        if validation and _VALIDATION not in {p.layerName for p in vk.vkEnumerateInstanceLayerProperties()}:
-            raise NoDevice(f"validation was asked for, but the layer {_VALIDATION} is not installed")
+        self._layer = ""
+        if validation:
+            installed = {p.layerName: p.specVersion for p in vk.vkEnumerateInstanceLayerProperties()}
+            if _VALIDATION not in installed:
+                raise NoDevice(f"validation was asked for, but the layer {_VALIDATION} is not installed")
+            os.environ.update(_UNLIMITED)
+            self._layer = f"{_VALIDATION} {_version(installed[_VALIDATION])}"
         application = vk.VkApplicationInfo(pApplicationName="cts", apiVersion=API_VERSION)
         # Without the layer this is for messages of the driver itself about a module that it refuses.
         known = {p.extensionName for p in vk.vkEnumerateInstanceExtensionProperties(None)}
@@ -91,7 +101,7 @@ class Instance:
             return 0
         kind = "error" if severity & vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT else "warning"
         self.messages.append(f"{kind}: {text}")
-        return 0
+        return int(self.stops_rejected and kind == "error")
 
     def take_messages(self) -> tuple[str, ...]:
         """What the validation layer has said since the last call."""
@@ -161,6 +171,7 @@ class Instance:
             matrices=tuple(self._matrices(device, extensions, supported, structures)),
             vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
             processors=_processors(),
+            layer=self._layer,
         )
 
     def _matrices(

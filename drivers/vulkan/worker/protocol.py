@@ -141,6 +141,8 @@ class Run(_Message, frozen=True, tag="run"):
     take, with the `conversions` by commands around them. Each parameter set has `opaque` memory of its own,
     numbered after its buffers and never handed back, and all conversions are done for each, in order. The dispatches
     are repeated `times` times, with a barrier between.
+    `only_pipeline`: make the pipeline and run nothing; `Done` has no memory then. Calls that the validation layer
+    objects to do not reach the driver. No other run may be in flight.
     """
 
     id: int
@@ -157,6 +159,7 @@ class Run(_Message, frozen=True, tag="run"):
     opaque: tuple[Opaque, ...] = ()
     conversions: tuple[Conversion, ...] = ()
     times: int = 1
+    only_pipeline: bool = False
 
 
 # Worker to driver
@@ -224,7 +227,7 @@ class Description(Struct, frozen=True):
     """Everything the worker asked of a device.
 
     `features` are the features it knows by name; `properties` are by structure, then by member;
-    `processors` is how many the worker may use.
+    `processors` is how many the worker may use; `layer` the validation layer that is loaded, with its version.
     """
 
     device: DeviceSummary
@@ -234,6 +237,7 @@ class Description(Struct, frozen=True):
     matrices: tuple[MatrixRow, ...]
     vectors: tuple[VectorRow, ...]
     processors: int = 1
+    layer: str = ""
 
 
 class Opened(_Message, frozen=True, tag="opened"):

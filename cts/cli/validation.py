@@ -1,0 +1,202 @@
+"""`cts validation`: modules that break one rule each, on tools that must reject them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cts.cli import completion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cts.errors import BadInput
+    from cts.validation.judging import Judgement
+    from cts.validation.known import Known
+    from cts.validation.rules import Rule
+
+
+def validation(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Names of rules or the beginning of names, or files of rules. Default: all that come with the suite.",
+            metavar="[RULE]...",
+            autocompletion=completion.rules,
+        ),
+    ] = None,
+    driver: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--driver",
+            "-d",
+            help="A tool that accepts or rejects modules: spirv-val, spirv-val:command=PATH, or a driver with a "
+            "validation layer, such as vulkan. Repeatable.",
+            metavar="SPEC",
+            autocompletion=completion.validators,
+        ),
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the rules, their sentences and edits; run nothing.")
+    ] = False,
+    messages: Annotated[
+        bool, typer.Option("--messages", help="Print what each tool says when it rejects a module.")
+    ] = False,
+    json: Annotated[
+        Path | None, typer.Option("--json", help="Write everything as JSON; - for standard output.", metavar="FILE")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", help="Write the table and the findings as Markdown.", metavar="FILE")
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option("--known", help="What --json wrote before: findings that it has do not count.", metavar="FILE"),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option("--write", help="Write the modules of the rules, and their valid twins, here.", metavar="DIR"),
+    ] = None,
+) -> None:
+    """Try tools on modules that break one rule of the specifications each, beside valid twins.
+
+    A tool passes a rule if it accepts the twin and rejects the other. `pass*` marks a rejection whose message is about
+    something else, as far as that is known.
+    """
+    from cts.errors import BadInput
+    from cts.running.outputs import check_file, check_folder
+    from cts.validation.known import load_known
+
+    to_stdout = json is not None and str(json) == "-"
+    for path, option in ((None if to_stdout else json, "--json"), (markdown, "--markdown")):
+        check_file(path, option)
+    check_folder(write, "--write")
+    before = load_known(known) if known is not None else {}
+    rules = _selected(targets or [])
+    if write is not None:
+        _write(rules, write)
+    if listed:
+        _list(rules)
+    if listed or (write is not None and not driver):
+        return
+    if not driver:
+        raise BadInput("no-driver", "no tool to try", "cts validation", "--driver spirv-val")
+    table = _judged(rules, driver)
+    _report(table, before, json, markdown, to_stdout=to_stdout, messages=messages)
+    raise typer.Exit(_status(table, before))
+
+
+def _judged(rules: Sequence[Rule], specs: Sequence[str]) -> dict[str, Sequence[Judgement]]:
+    """The judgements of each tool, by its label; by its spec as well where labels are alike."""
+    from cts.validation.judging import judge
+    from cts.validation.tools import open_tool
+
+    table: dict[str, Sequence[Judgement]] = {}
+    for spec in dict.fromkeys(specs):
+        tool = open_tool(spec)
+        try:
+            label = tool.label if tool.label not in table else f"{tool.label} ({spec})"
+            table[label] = tuple(judge(rules, tool))
+        finally:
+            tool.close()
+    return table
+
+
+def _status(table: Mapping[str, Sequence[Judgement]], known: Known) -> int:
+    """The exit status. Raises HarnessTrouble where a tool could judge nothing."""
+    from cts.errors import HarnessTrouble
+    from cts.validation.known import is_known
+    from cts.verdict import Verdict, exit_status
+
+    for label, judged in table.items():
+        if all(j.verdict is Verdict.UNSUPPORTED for j in judged):
+            what = f"{label} could judge none of the rules: {judged[0].reason if judged else 'there are none'}"
+            raise HarnessTrouble("nothing-tested", what, remedy="a newer version, or other rules")
+    return exit_status(j.verdict for judged in table.values() for j in judged if not is_known(j, known))
+
+
+def _selected(targets: Sequence[str]) -> list[Rule]:
+    """The rules that targets name, in order. Raises BadInput for a target that names none."""
+    from pathlib import Path
+
+    from cts.validation.rules import load_rules, rules
+
+    if not targets:
+        return list(rules())
+    files = [Path(target) for target in targets if target.endswith((".yaml", ".yml"))]
+    names = [target for target in targets if not target.endswith((".yaml", ".yml"))]
+    found = [rule for rule in rules() if any(rule.name.startswith(name) for name in names)]
+    for name in names:
+        if not any(rule.name.startswith(name) for rule in found):
+            raise _unknown(name, [rule.name for rule in rules()])
+    return found + [rule for path in files for rule in load_rules(path)]
+
+
+def _unknown(target: str, known: Sequence[str]) -> BadInput:
+    import difflib
+
+    from cts.errors import BadInput
+
+    close = difflib.get_close_matches(target, [*known, *{name.partition(".")[0] for name in known}], n=1)
+    remedy = f"did you mean {close[0]!r}?" if close else "`cts validation --list` prints them"
+    return BadInput("unknown-rule", f"no rule is named {target!r}, nor begins so", "cts validation", remedy)
+
+
+def _list(rules: Sequence[Rule]) -> None:
+    from cts.validation.report import difference
+
+    for rule in rules:
+        typer.echo(f"{rule.name}  [{' '.join(rule.facts)}]")
+        typer.echo(f'    {rule.source}, {rule.of}: "{rule.text}"')
+        for line in difference(rule):
+            typer.echo(f"    {line}")
+    typer.echo(f"{len(rules)} rules")
+
+
+def _write(rules: Sequence[Rule], folder: Path) -> None:
+    from cts.validation.report import files_of
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for rule in rules:
+        for name, content in files_of(rule).items():
+            (folder / name).write_bytes(content)
+    typer.echo(f"{len(rules)} rules, each broken by NAME.spv, kept by NAME.twin.spv: {folder}", err=True)
+
+
+def _report(
+    table: Mapping[str, Sequence[Judgement]],
+    known: Known,
+    json: Path | None,
+    markdown: Path | None,
+    *,
+    to_stdout: bool,
+    messages: bool,
+) -> None:
+    import msgspec
+
+    from cts.validation import report
+    from cts.validation.known import is_known, no_longer
+
+    for line in report.table_lines(table):
+        typer.echo(line, err=to_stdout)
+    for label, judged in table.items():
+        for judgement in judged:
+            is_new = judgement.verdict.is_finding and not is_known(judgement, known)
+            if is_new or judgement.other or messages:
+                typer.echo(f"\n{label}", err=to_stdout)
+                for line in report.finding_lines(judgement):
+                    typer.echo(line, err=to_stdout)
+    if known:
+        every = [j for judged in table.values() for j in judged]
+        typer.echo(f"\n{sum(is_known(j, known) for j in every)} findings are known", err=to_stdout)
+        for name in no_longer(every, known):
+            typer.echo(f"no longer a finding: {name}", err=to_stdout)
+    if json is not None:
+        text = msgspec.json.format(msgspec.json.encode(report.document(table)), indent=2).decode() + "\n"
+        if to_stdout:
+            typer.echo(text, nl=False)
+        else:
+            json.write_text(text, encoding="utf-8")
+    if markdown is not None:
+        markdown.write_text("\n".join(report.markdown(table)) + "\n", encoding="utf-8")

@@ -1,0 +1,101 @@
+"""One rule on one tool: the twin must be accepted, the module that breaks the rule rejected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from cts.job import ModuleJob
+from cts.model import initial_memory, load_case
+from cts.spirv.lower import module_job
+from cts.validation.rules import SUBGROUP_SIZE, Rule, bases
+from cts.validation.tools import Answer, Kind, Tool
+from cts.verdict import Verdict
+
+_BINDING = re.compile(r"OpDecorate %\w+ Binding \d+$")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What came of a rule. `reason` is one line; `other` says that the rejection is about something else.
+
+    `twin` and `broken` are the tool's answers, None where it was not asked.
+    """
+
+    rule: Rule
+    verdict: Verdict
+    reason: str
+    twin: Answer | None = None
+    broken: Answer | None = None
+    other: bool = False
+
+
+def judge(rules: Iterable[Rule], tool: Tool) -> Iterator[Judgement]:
+    """The judgement of each rule, in order. Raises BadInput for a rule whose edits do not fit its base."""
+    for rule in rules:
+        yield _judge(rule, tool)
+
+
+def _judge(rule: Rule, tool: Tool) -> Judgement:
+    twin_words, broken_words = rule.modules()
+    job = job_of(rule)
+    if rule.of_runtime and not tool.knows_device:
+        return Judgement(rule, Verdict.UNSUPPORTED, "depends on the device or the pipeline: for validation layers")
+    for capability in _capabilities(rule):
+        if why := tool.unknown(capability):
+            return Judgement(rule, Verdict.UNSUPPORTED, f"does not know {capability}: {_line(why)}")
+    twin = tool.ask(twin_words, job)
+    if twin.kind is not Kind.ACCEPTED:
+        return Judgement(rule, _VERDICTS[twin.kind], f"the valid twin: {_told(twin)}", twin)
+    broken = tool.ask(broken_words, job)
+    if broken.kind is Kind.REJECTED:
+        other = bool(rule.message) and not re.search(rule.message, broken.text)
+        reason = f"rejected{' for another reason' if other else ''}: {_line(broken.text)}"
+        return Judgement(rule, Verdict.PASS, reason, twin, broken, other)
+    if broken.kind is Kind.ACCEPTED:
+        return Judgement(rule, Verdict.FAIL, "accepted though forbidden", twin, broken)
+    return Judgement(rule, _VERDICTS[broken.kind], _told(broken), twin, broken)
+
+
+#: Verdicts of modules that must be accepted, and were not; also of those that must be rejected, and were not either.
+_VERDICTS = {
+    Kind.REJECTED: Verdict.FAIL,
+    Kind.CRASH: Verdict.CRASH,
+    Kind.TIMEOUT: Verdict.TIMEOUT,
+    Kind.UNSUPPORTED: Verdict.UNSUPPORTED,
+    Kind.ERROR: Verdict.ERROR,
+}
+
+
+def _told(answer: Answer) -> str:
+    return f"{answer.kind.value}: {_line(answer.text)}" if answer.text else answer.kind.value
+
+
+def _line(text: str) -> str:
+    return text.partition("\n")[0]
+
+
+@cache
+def _job_of_base(base: str) -> ModuleJob:
+    """The job of a base. It is never dispatched, and asks for no subgroup size."""
+    case = load_case(bases()[base])
+    return replace(module_job(case, initial_memory(case), SUBGROUP_SIZE), subgroup_size=None)
+
+
+def job_of(rule: Rule) -> ModuleJob:
+    """The job of a rule's twin: its module, and the buffers that it is bound to; its own, and those of its base."""
+    job = _job_of_base(rule.base)
+    places = {(0, int(line.split()[3])) for line in rule.lines()[0] if _BINDING.match(line)}
+    some = next(iter(job.buffers))
+    bindings = {place: job.bindings.get(place, some) for place in places}
+    return replace(job, words=rule.modules()[0], bindings=bindings)
+
+
+def _capabilities(rule: Rule) -> Iterator[str]:
+    """What the twin declares."""
+    for line in rule.lines()[0]:
+        opcode, _, name = line.partition(" ")
+        if opcode == "OpCapability":
+            yield name
