@@ -151,7 +151,7 @@ def test_many_jobs_keep_their_order_and_their_memory(open_device: OpenDevice) ->
 
 
 def test_the_largest_matrix_dimension(open_device: OpenDevice) -> None:
-    """VK-023b."""
+    """DQ-065."""
     description = open_device().description
     if not description.features.get("cooperativeMatrixFlexibleDimensions"):
         pytest.skip("the device has no flexible dimensions")

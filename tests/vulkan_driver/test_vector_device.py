@@ -375,7 +375,7 @@ def test_integers_change_their_layout(vectors: Device) -> None:
 
 
 def test_what_the_device_says_of_itself(vectors: Device) -> None:
-    """CV-036b, VK-051: what every device with cooperative vectors lists, and that packed types are for inputs only."""
+    """DQ-075, DQ-076, VK-051: what every device with cooperative vectors lists, and that packed types are for inputs only."""
     vulkan = vectors()
     found = vulkan.capabilities()
     assert found.max_vector_length >= 128
