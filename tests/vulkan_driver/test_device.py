@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cts.device_queries import State, from_plain
+from cts.device_queries import judge as judge_answers
 from cts.driver import Status
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.job import Address, ModuleJob
@@ -150,14 +152,11 @@ def test_many_jobs_keep_their_order_and_their_memory(open_device: OpenDevice) ->
         assert (contents(outcome.memory["data"]) == iota(8, 10 * i) * factors[i]).all()
 
 
-def test_the_largest_matrix_dimension(open_device: OpenDevice) -> None:
-    """DQ-065."""
-    description = open_device().description
-    if not description.features.get("cooperativeMatrixFlexibleDimensions"):
-        pytest.skip("the device has no flexible dimensions")
-    limits = description.properties["VkPhysicalDeviceCooperativeMatrix2PropertiesNV"]
-    largest = limits["cooperativeMatrixFlexibleDimensionsMaxDimension"]
-    assert isinstance(largest, int) and largest >= 256
+def test_what_the_device_says_of_itself(open_device: OpenDevice) -> None:
+    """DQ-001 to DQ-080: of the devices that these tests run on every statement holds."""
+    judged = judge_answers(from_plain(open_device().answers(), "the device"))
+    assert [j for j in judged if j.state is State.BROKEN] == []
+    assert sum(j.state is State.HOLDS for j in judged) >= 25
 
 
 def test_what_the_device_lacks_is_unsupported(open_device: OpenDevice) -> None:

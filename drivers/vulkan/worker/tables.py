@@ -277,9 +277,7 @@ PARTS = (
         "",
         "vulkanMemoryModel vulkanMemoryModelDeviceScope vulkanMemoryModelAvailabilityVisibilityChains",
     ),
-    _table(
-        "VkPhysicalDeviceSubgroupSizeControlFeatures", 1000225002, "", "subgroupSizeControl computeFullSubgroups"
-    ),
+    _table("VkPhysicalDeviceSubgroupSizeControlFeatures", 1000225002, "", "subgroupSizeControl computeFullSubgroups"),
     _table("VkPhysicalDeviceMaintenance4Features", 1000413000, "", "maintenance4"),
     _table(
         "VkPhysicalDeviceSubgroupProperties",
