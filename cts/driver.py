@@ -191,7 +191,7 @@ class QueriedDriver(Driver, Protocol):
     """Optional: a driver that hands on what a Vulkan device answers to every query."""
 
     def answers(self) -> dict[str, Any]:
-        """The answers in the format of docs/device-queries.md. Raises QueryFailed where the device does not give them."""
+        """The answers in the format of docs/device-queries.md. Raises QueryFailed where the device gives none."""
         ...
 
 

@@ -181,9 +181,9 @@ def _required(answers: Answers) -> Iterator[Listing]:
     own = answers.number(V11, "subgroupSize") or 0
     for listing in answers.listings("CooperativeMatrixProperties2EXT"):
         info = listing.info
-        if info["flags"] == 0 and info["subgroupSize"] in (0, own):
-            if info["scope"] == _SUBGROUP or answers.supports(MATRIX2, "cooperativeMatrixWorkgroupScope"):
-                yield listing
+        wide = answers.supports(MATRIX2, "cooperativeMatrixWorkgroupScope")
+        if info["flags"] == 0 and info["subgroupSize"] in (0, own) and (info["scope"] == _SUBGROUP or wide):
+            yield listing
 
 
 def _properties2() -> tuple[str, Condition]:

@@ -59,7 +59,7 @@ def booleans_are_true_or_false(answers: Answers) -> Iterator[Broken]:
     for name, structure in answers.structures[0].items():
         for member, value in structure.members.items():
             boolean = "Features" in name or (name, member) in _BOOLEANS
-            if (boolean or member.startswith("shader") and "FloatControls" in name) and value not in (0, 1):
+            if (boolean or ("FloatControls" in name and member.startswith("shader"))) and value not in (0, 1):
                 yield Broken(f"{name}::{member}", str(value), "0 or 1")
     for listing in answers.lists:
         for place, row in enumerate(listing.rows):

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from cts.drivers.vulkan import package
 from cts.driver import QueryFailed
+from cts.drivers.vulkan import package
 from cts.drivers.vulkan.process import Ended, WorkerProcess
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,

@@ -89,7 +89,7 @@ def _lists(instance: Instance, index: int, extensions: set[str], announce: Annou
         for info in infos:
             yield {
                 "command": wanted.command,
-                "info": info._asdict() if info is not None else {},
+                "info": info.members() if info is not None else {},
                 "calls": [] if found is None else [*_calls(wanted, found, info, announce)],
             }
 
@@ -99,7 +99,7 @@ def _calls(wanted: List, call: Entry, info: Selector | None, announce: Announce)
     yield (first := _call(wanted, call, info, None, announce))
     yield _call(wanted, call, info, None, announce)
     total = first["count"] if first["result"] == 0 else 0
-    for length in sorted({0, min(1, total), max(0, total - 1), total, total + BEHIND}) + [total]:
+    for length in (*sorted({0, min(1, total), max(0, total - 1), total, total + BEHIND}), total):
         yield _call(wanted, call, info, length, announce)
 
 

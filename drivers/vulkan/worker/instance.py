@@ -15,8 +15,8 @@ import msgspec
 import vulkan as vk
 
 from .extensions import Chain
-from .protocol import Description, DeviceSummary, MatrixRow, Property
 from .lists import Selector
+from .protocol import Description, DeviceSummary, MatrixRow, Property
 from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
 from .tables import FEATURES, PROPERTIES
 

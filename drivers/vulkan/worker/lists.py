@@ -1,4 +1,4 @@
-"""The commands that list matrices and vectors: entry points and structures that the `vulkan` package (1.3.275) lacks."""
+"""The commands that list matrices and vectors, and their structures, which the `vulkan` package (1.3.275) lacks."""
 
 from __future__ import annotations
 
@@ -47,12 +47,17 @@ SATURATING = 1
 
 
 class Selector(NamedTuple):
-    """What cooperativeMatrixProperties2 is asked about; `subgroupSize` 0 is for pipelines that require none."""
+    """What cooperativeMatrixProperties2 is asked about; `subgroup_size` 0 is for pipelines that require none."""
 
     scope: int
     invocations: int
-    subgroupSize: int
+    subgroup_size: int
     flags: int = 0
+
+    def members(self) -> dict[str, int]:
+        """The members of VkPhysicalDeviceCooperativeMatrixInfo2EXT."""
+        scope, invocations, size, flags = self
+        return {"scope": scope, "invocations": invocations, "subgroupSize": size, "flags": flags}
 
 
 #: A command for one device: an info structure, a count, elements or None; returns the VkResult and the count.
@@ -117,7 +122,7 @@ def entry(instance: Any, device: Any, wanted: List) -> Entry | None:
         number = own.new("uint32_t *", count)
         asked = [physical]
         if selector is not None:
-            asked.append(own.new("MatrixInfo2 *", {"sType": 1000659001, **selector._asdict()}))
+            asked.append(own.new("MatrixInfo2 *", {"sType": 1000659001, **selector.members()}))
         result = function(*asked, number, own.NULL if elements is None else elements)
         return int(result), int(number[0])
 

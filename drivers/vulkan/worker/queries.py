@@ -31,7 +31,7 @@ def query_matrices2(instance: Any, device: Any, selector: Selector) -> Iterator[
         sizes, types = (r.MGranularity, r.NGranularity, r.KGranularity), (r.AType, r.BType, r.CType, r.ResultType)
         saturating = bool(selector.flags & SATURATING)
         about = selector.scope, selector.invocations
-        yield MatrixRow(*sizes, *types, saturating, *about, subgroup_size=selector.subgroupSize)
+        yield MatrixRow(*sizes, *types, saturating, *about, subgroup_size=selector.subgroup_size)
 
 
 def selectors(default: int, smallest: int, largest: int, largest_workgroup: int) -> Iterator[Selector]:
