@@ -34,6 +34,7 @@ _NUMBERS = {
     _C.uint16: 65521,
 }
 _MANY = 1048573
+_READ_SIGNED = {_C.uint8: _C.int8, _C.uint16: _C.int16}
 
 #: Factors and addends of products, small and with many zeros: so sums of a thousand of them are exact in every type.
 A: tuple[int, ...] = (1, 0, 0, -1, 0, 0, 2, 0, 0, 0, 1, 0, 0)
@@ -46,9 +47,10 @@ def patterns(component: ComponentType) -> Data:
     return Data(counter=Counter(step=1, modulo=_PATTERNS.get(component)))
 
 
-def numbers(*components: ComponentType) -> Data:
-    """Numbers that all these types represent."""
-    return Data(iota=Iota(modulo=min(_NUMBERS.get(c, _MANY) for c in components)))
+def numbers(*components: ComponentType, signed: bool = False) -> Data:
+    """Numbers that all these types represent; `signed`: also where integers are read as signed ones."""
+    types = [_READ_SIGNED.get(c, c) if signed else c for c in components]
+    return Data(iota=Iota(modulo=min(_NUMBERS.get(c, _MANY) for c in types)))
 
 
 def factors(component: ComponentType, cycle: Sequence[int], *, nonnegative: bool = False) -> Data:

@@ -14,6 +14,7 @@ from cts.model import (
     Buffer,
     Case,
     ComponentType,
+    Conversion,
     Data,
     Dispatch,
     MatrixBitcast,
@@ -32,6 +33,10 @@ from cts.model.types import MatrixShape
 
 #: Bytes to whose multiples rows are aligned that are at least as long (VK-040).
 _ALIGNMENT = 16
+
+#: Conversions that read integers as signed, and as unsigned.
+_SIGNED = (Conversion.SConvert, Conversion.ConvertSToF)
+_UNSIGNED = (Conversion.UConvert, Conversion.ConvertUToF)
 
 #: What results are written over.
 _BEFORE = Data(fill=5)
@@ -128,6 +133,14 @@ def cases(capabilities: Capabilities) -> Iterator[Case]:
                 yield from _conversions(capabilities, row, type_, place)
 
 
+def left_out(capabilities: Capabilities) -> Iterator[str]:
+    """The rows that hold in no workgroup that the driver has."""
+    for row in (*capabilities.matrices, *capabilities.mul_adds):
+        if not can_run(capabilities, row.scope, row.subgroups):
+            of = f"workgroups of {row.subgroups} subgroups" if row.subgroups else "workgroups"
+            yield f"matrices of {of}: the driver has no such workgroups, or no matrices of Workgroup scope"
+
+
 def _named(kind: str, type_: MatrixType) -> str:
     component, use = type_.component.value, type_.use
     assert isinstance(use, Use)
@@ -156,14 +169,15 @@ def _conversions(capabilities: Capabilities, row: MatrixSupport, type_: MatrixTy
     types = [c for c in ComponentType if listed(c, row.use)]
     target = types[(types.index(row.component) + 1) % len(types)]
     if target is not row.component:
-        steps = feasible(row.component, rows, cols, row.use, lambda c, *_: c is target, uses=False)
-        step = next(steps)
+        steps = [*feasible(row.component, rows, cols, row.use, lambda c, *_: c is target, uses=False)]
+        own = _SIGNED if row.component.is_signed else _UNSIGNED
+        operation = next((s.operation for s in steps if s.operation in own), steps[0].operation)
         builder = Builder(place)
-        builder.load("m", "src", type_, numbers(row.component, target))
-        if step.operation is None:
+        builder.load("m", "src", type_, numbers(row.component, target, signed=operation in _SIGNED))
+        if operation is None:
             builder.program.append(MatrixBitcast(id="r", matrix="m", component=target))
         else:
-            builder.program.append(MatrixConvert(id="r", matrix="m", operation=step.operation, component=target))
+            builder.program.append(MatrixConvert(id="r", matrix="m", operation=operation, component=target))
         builder.store("r", "dst", MatrixType(target, row.scope, rows, cols, row.use))
         named = _named("convert", type_).replace(type_.component.value, f"{type_.component.value}_to_{target.value}")
         yield builder.case(named, ("KM-018", "VK-029"))

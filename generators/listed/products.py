@@ -10,7 +10,15 @@ from cts.generators.listed.matrices import Builder, Place, extents, places
 from cts.model import Case, MatrixMulAdd, MatrixType, MulAddOperand, Use
 
 
-def is_sayable(row: MulAddSupport) -> bool:
+def left_out(capabilities: Capabilities) -> Iterator[str]:
+    """The rows that no case can say."""
+    for row in capabilities.mul_adds:
+        if not _is_sayable(row):
+            types = " ".join(c.value for c in (row.a, row.b, row.c, row.result))
+            yield f"multiplication {types}: a case's result has the type of C"
+
+
+def _is_sayable(row: MulAddSupport) -> bool:
     """Whether a case can say it: the result of its multiplications has the type of C, whatever the sign of integers."""
     if row.c.is_float or row.result.is_float:
         return row.c is row.result
@@ -19,7 +27,7 @@ def is_sayable(row: MulAddSupport) -> bool:
 
 def cases(capabilities: Capabilities) -> Iterator[Case]:
     """Of each row the smallest and the largest multiplication."""
-    for row in filter(is_sayable, capabilities.mul_adds):
+    for row in filter(_is_sayable, capabilities.mul_adds):
         sizes = extents((row.m, row.n, row.k), capabilities.max_dimension, exact=row.exact)
         for number, (m, n, k) in enumerate(sizes):
             for place in places(capabilities, row.scope, row.subgroups, largest=number > 0):

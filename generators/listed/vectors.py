@@ -38,9 +38,6 @@ _ALIGNMENT = 16
 
 _BEFORE = Data(fill=5)
 
-#: Elements of the largest matrix: more would take memory that a case may not have.
-_MOST_ELEMENTS = 1 << 20
-
 
 class Builder:
     """A case under construction of so many invocations, each with vectors of its own."""
@@ -75,7 +72,9 @@ class Builder:
         self.buffers[buffer] = Buffer(component, (rows, stride // component.size), data)
         return stride
 
-    def fill(self, name: str, component: ComponentType, shape: tuple[int, int], layout: MatrixLayout, data: Data) -> None:
+    def fill(
+        self, name: str, component: ComponentType, shape: tuple[int, int], layout: MatrixLayout, data: Data
+    ) -> None:
         """An opaque matrix, converted from rows in a buffer; those of float8 from float16 (VK-054)."""
         given = _C.float16 if component.is_float8 else component
         self.opaque[name] = OpaqueMatrix(component, *shape, layout)
@@ -106,7 +105,7 @@ class Builder:
 
 def cases(capabilities: Capabilities) -> Iterator[Case]:
     """Vectors of one component and of the most; small ones in one invocation and in the largest workgroup."""
-    if Feature.COOPERATIVE_VECTOR not in capabilities.features:
+    if Feature.COOPERATIVE_VECTOR not in capabilities.features or not capabilities.vector_components:
         return
     most = capabilities.max_vector_length
     workgroups = list(dict.fromkeys((1, capabilities.max_invocations)))
@@ -121,7 +120,7 @@ def cases(capabilities: Capabilities) -> Iterator[Case]:
                 yield _product(row, length, invocations, layout, transpose=transpose)
     if optimal:
         for component in interpreted(capabilities):
-            for length in dict.fromkeys((1, min(most, 1024))):
+            for length in dict.fromkeys((1, most)):
                 for layout in (MatrixLayout.InferencingOptimal, MatrixLayout.TrainingOptimal):
                     yield _conversion(capabilities, component, length, layout)
     yield from _training(capabilities, sizes, optimal=optimal)
@@ -135,12 +134,13 @@ def _load_store(component: ComponentType, length: int, invocations: int) -> Case
 
 
 def _layouts(row: VectorMulSupport, *, optimal: bool) -> Iterator[tuple[MatrixLayout, bool]]:
-    """The layouts in which a row multiplies (VK-051), and whether it transposes: only optimal ones can be."""
-    for layout in layouts_of(row.matrix_interpretation.component):
-        if optimal or not layout.optimal:
-            yield layout, False
-        if optimal and layout.optimal and row.transpose:
-            yield layout, True
+    """Rows where a matrix may have them (VK-051), an optimal layout, and that transposed where the row says so."""
+    if MatrixLayout.RowMajor in layouts_of(row.matrix_interpretation.component):
+        yield MatrixLayout.RowMajor, False
+    if optimal:
+        yield MatrixLayout.InferencingOptimal, False
+        if row.transpose:
+            yield MatrixLayout.InferencingOptimal, True
 
 
 def _product(row: VectorMulSupport, length: int, invocations: int, layout: MatrixLayout, *, transpose: bool) -> Case:
@@ -157,7 +157,6 @@ def _product(row: VectorMulSupport, length: int, invocations: int, layout: Matri
         given = _C.float16 if matrix.component.is_float8 else matrix.component
         builder.fill("w", matrix.component, (length, length), layout, factors(given, B))
     else:
-        # Rows of the one layout are columns of the other: the matrix is square.
         stride = builder.rows("w", matrix.component, length, length, factors(matrix.component, B))
     tile = -(-length * bias.component.size // _ALIGNMENT) * _ALIGNMENT
     builder.buffers["bias"] = Buffer(bias.component, (tile // bias.component.size,), numbers(bias.component))
