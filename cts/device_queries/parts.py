@@ -81,10 +81,10 @@ def enumerations_have_no_reserved_values(answers: Answers) -> Iterator[Broken]:
                 elif member == "scope" and value not in _SCOPES:
                     yield Broken(where, f"scope {value}", "a VkScopeKHR: 1, 2, 3 or 5")
     for member in ("denormBehaviorIndependence", "roundingModeIndependence"):
-        value = answers.number("VkPhysicalDeviceFloatControlsProperties", member)
-        if value is not None and value not in (0, 1, 2):
+        reported = answers.number("VkPhysicalDeviceFloatControlsProperties", member)
+        if reported is not None and reported not in (0, 1, 2):
             where = f"VkPhysicalDeviceFloatControlsProperties::{member}"
-            yield Broken(where, str(value), "a VkShaderFloatControlsIndependence: 0, 1 or 2")
+            yield Broken(where, str(reported), "a VkShaderFloatControlsIndependence: 0, 1 or 2")
 
 
 @statement("DQ-013")

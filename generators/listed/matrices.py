@@ -135,9 +135,11 @@ def cases(capabilities: Capabilities) -> Iterator[Case]:
 
 def left_out(capabilities: Capabilities) -> Iterator[str]:
     """The rows that hold in no workgroup that the driver has."""
-    for row in (*capabilities.matrices, *capabilities.mul_adds):
-        if not can_run(capabilities, row.scope, row.subgroups):
-            of = f"workgroups of {row.subgroups} subgroups" if row.subgroups else "workgroups"
+    held = [(row.scope, row.subgroups) for row in capabilities.matrices]
+    held += [(row.scope, row.subgroups) for row in capabilities.mul_adds]
+    for scope, subgroups in dict.fromkeys(held):
+        if not can_run(capabilities, scope, subgroups):
+            of = f"workgroups of {subgroups} subgroups" if subgroups else "workgroups"
             yield f"matrices of {of}: the driver has no such workgroups, or no matrices of Workgroup scope"
 
 

@@ -160,7 +160,8 @@ def test_features_go_by_names_that_are_unique(worker: SimpleNamespace) -> None:
 def test_an_array_is_asked_for_in_several_lengths(driver: Driver, worker: SimpleNamespace) -> None:
     """What comes of it is what a device should answer, and is recorded word by word."""
     rows = [(16, 8, 32, 0, 0, 1, 1, 0, 3), (8, 8, 16, 3, 3, 5, 5, 1, 3), (8, 8, 8, 7, 7, 9, 9, 0, 3)]
-    driver.answer("CooperativeMatrixPropertiesKHR", 1000506001, {(): rows}, 56)
+    of_nothing: Rows = {(): [*rows]}
+    driver.answer("CooperativeMatrixPropertiesKHR", 1000506001, of_nothing, 56)
     wanted = worker.lists.MATRICES
     call = worker.lists.entry(handle(driver, INSTANCE), handle(driver, DEVICE), wanted)
     told: list[str] = []
