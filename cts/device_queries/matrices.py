@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cts.device_queries.answers import Answers, Listing
+from cts.device_queries.names import typed
 from cts.device_queries.sizes import COMPUTE_STAGE, V11, at_least, bits, in_compute
 from cts.device_queries.statement import Broken, Condition, is_power_of_two, of_extension, of_feature, statement
 
@@ -169,7 +170,7 @@ def _typed(fact: str, codes: tuple[int, ...], structure: str, feature: str) -> N
             types = [name for name in _TYPES if row[name] in codes]
             if types and not answers.supports(structure, feature):
                 right = f"{feature} supported, or no such element"
-                yield Broken(where, f"{types[0]} {row[types[0]]}, and {feature} is not supported", right)
+                yield Broken(where, f"{typed(types[0], row[types[0]])}, and {feature} is not supported", right)
 
 
 _typed("DQ-070", _BFLOAT16, "VkPhysicalDeviceShaderBfloat16FeaturesKHR", "shaderBFloat16CooperativeMatrix")
@@ -203,7 +204,7 @@ def required_questions_list_every_combination(answers: Answers) -> Iterator[Brok
         listed = {tuple(row[name] for name in _TYPES) for row in listing.rows}
         for wanted in COMBINATIONS:
             if wanted not in listed:
-                types = ", ".join(f"{n} {v}" for n, v in zip(_TYPES, wanted, strict=True))
+                types = ", ".join(map(typed, _TYPES, wanted))
                 yield Broken(listing.about, f"none of {len(listing.rows)} elements", f"an element with {types}")
 
 

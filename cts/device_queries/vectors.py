@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cts.device_queries.answers import Answers
+from cts.device_queries.names import typed
 from cts.device_queries.sizes import COMPUTE_STAGE, at_least, bits, in_compute
 from cts.device_queries.statement import Broken, of_extension, statement
 
@@ -37,7 +38,7 @@ def required_combinations_are_listed(answers: Answers) -> Iterator[Broken]:
     listed = {tuple(row[name] for name in _MEMBERS) for _, row in _rows(answers)}
     for wanted in COMBINATIONS:
         if wanted not in listed:
-            types = ", ".join(f"{n} {v}" for n, v in zip(_MEMBERS, wanted, strict=True))
+            types = ", ".join(map(typed, _MEMBERS, wanted))
             yield Broken(f"vkGetPhysicalDevice{COMMAND}", f"none of {len(listed)} elements", f"an element with {types}")
 
 
@@ -46,15 +47,15 @@ def packed_components_are_for_inputs_alone(answers: Answers) -> Iterator[Broken]
     for where, row in _rows(answers):
         for name in _MEMBERS:
             if name != "inputInterpretation" and row[name] in (_S8_PACKED, _U8_PACKED):
-                yield Broken(where, f"{name} {row[name]}", "no packed type but as inputInterpretation")
+                yield Broken(where, typed(name, row[name]), "no packed type but as inputInterpretation")
 
 
 @statement("DQ-077", *of_extension("VK_NV_cooperative_vector"))
 def packed_inputs_are_words(answers: Answers) -> Iterator[Broken]:
     for where, row in _rows(answers):
         if row["inputInterpretation"] in (_S8_PACKED, _U8_PACKED) and row["inputType"] != _U32:
-            reported = f"inputType {row['inputType']} with inputInterpretation {row['inputInterpretation']}"
-            yield Broken(where, reported, f"inputType {_U32} (UINT32)")
+            members = ("inputType", "inputInterpretation")
+            yield Broken(where, " with ".join(typed(m, row[m]) for m in members), typed("inputType", _U32))
 
 
 @statement("DQ-078", *of_extension("VK_NV_cooperative_vector"))
