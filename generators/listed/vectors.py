@@ -38,6 +38,10 @@ _ALIGNMENT = 16
 
 _BEFORE = Data(fill=5)
 
+#: The longest vectors of these cases, and the most invocations: a square matrix of more is no case of moderate size,
+#: and a dispatch has no more.
+_LONGEST, _INVOCATIONS = 1024, 1024
+
 
 class Builder:
     """A case under construction of so many invocations, each with vectors of its own."""
@@ -107,8 +111,8 @@ def cases(capabilities: Capabilities) -> Iterator[Case]:
     """Vectors of one component and of the most; small ones in one invocation and in the largest workgroup."""
     if Feature.COOPERATIVE_VECTOR not in capabilities.features or not capabilities.vector_components:
         return
-    most = capabilities.max_vector_length
-    workgroups = list(dict.fromkeys((1, capabilities.max_invocations)))
+    most = min(capabilities.max_vector_length, _LONGEST)
+    workgroups = list(dict.fromkeys((1, min(capabilities.max_invocations, _INVOCATIONS))))
     sizes = [(1, n) for n in workgroups] + ([(most, 1)] if most > 1 else [])
     for component in (c for c in ComponentType if c in capabilities.vector_components):
         for length, invocations in sizes:

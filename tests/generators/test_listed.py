@@ -83,6 +83,15 @@ def test_every_row_has_its_smallest_and_its_largest() -> None:
     assert counted == {("mul_add", row): 3 + 8 for row in rows}
 
 
+def test_no_vector_is_longer_than_a_case_may_be() -> None:
+    """A device may report any number."""
+    unbounded = replace(TRAINING, max_vector_length=(1 << 32) - 1, max_invocations=2048)
+    found = cases(replace(unbounded, vector_muls=unbounded.vector_muls[:1])).cases
+    largest = next(c for c in found if c.name.endswith("outer_product.float16.1024x1024.1_invocation"))
+    assert loads_case(dumps_case(largest), "largest") == largest
+    assert any(c.name.endswith("vector_load_store.float16.1.1024_invocations") for c in found)
+
+
 def test_every_kind_is_there() -> None:
     kinds = {case.name.split(".")[1] for case in cases(SMALL).cases}
     matrices = {"load_store", "convert", "convert_use", "mul_add"}
