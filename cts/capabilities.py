@@ -283,7 +283,7 @@ def _everywhere() -> Iterator[VectorMulSupport]:
         yield VectorMulSupport(given, reading, matrix, bias, result)
 
 
-#: What every device with cooperative vectors multiplies (CV-036, CV-036b).
+#: What every device with cooperative vectors multiplies (CV-036, DQ-075).
 EVERYWHERE = tuple(_everywhere())
 
 
@@ -340,7 +340,7 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
     """A driver with every feature, every matrix type at granularity 1, and the multiplications of `_products`.
 
     Buffers reach 4 GiB. Workgroups have up to 16 subgroups and 32 KiB; with Workgroup scope 8, and half of the memory
-    (VK-030).
+    (DQ-067, DQ-068).
     """
     return Capabilities(
         subgroup_size=subgroup_size,
@@ -363,7 +363,7 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
 
 
 def _vector_muls() -> Iterator[VectorMulSupport]:
-    """What every device must list (CV-036b), unsigned ones, wider results, and integers as floats, all transposable."""
+    """What every device must list (DQ-075), unsigned ones, wider results, and integers as floats, all transposable."""
     t, r = ComponentType, Interpretation
     f16, f32 = r.float16, r.float32
     for given, reading, matrix, bias, result in (

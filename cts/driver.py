@@ -195,6 +195,23 @@ class ReportingDriver(Driver, Protocol):
         ...
 
 
+@dataclass
+class QueryFailed(Exception):
+    """A query about a device did not come back: `call` is the one, and `what` happened in words."""
+
+    call: str
+    what: str
+
+
+@runtime_checkable
+class QueriedDriver(Driver, Protocol):
+    """Optional: a driver that hands on what a Vulkan device answers to every query."""
+
+    def answers(self) -> dict[str, Any]:
+        """The answers in the format of docs/device-queries.md. Raises QueryFailed where the device gives none."""
+        ...
+
+
 class DriverFactory(Protocol):
     """What the entry point names: builds a driver from the options of its spec string.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cts.cli import completion
+from cts.cli.paths import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,17 +48,62 @@ REMEDIES = {
 
 def doctor(
     driver: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--driver", "-d", help="The driver to check, with its options.", autocompletion=completion.drivers
         ),
-    ],
+    ] = None,
+    conformance: Annotated[
+        bool,
+        typer.Option(
+            "--conformance",
+            help="Instead: hold what the Vulkan device answers to queries against what the specifications say of it.",
+        ),
+    ] = False,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers",
+            help="With --conformance: the answers in this file, and no driver.",
+            metavar="FILE",
+            autocompletion=completion.paths,
+        ),
+    ] = None,
+    save_answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-answers",
+            help="With --conformance: write the device's answers to this file.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
+    ] = None,
 ) -> None:
     """Tell whether a driver can be tested: does it start, what does it report, does it pass ten tiny cases.
 
     Each case runs twice, and all memory is compared, with 1024 guard bytes around each buffer.
     """
-    raise typer.Exit(check_driver(driver))
+    from cts.errors import BadInput
+
+    if not conformance and (answers or save_answers):
+        option = "--answers" if answers else "--save-answers"
+        raise BadInput("no-conformance", f"{option} without --conformance", "cts doctor", f"--conformance {option}")
+    if (driver is None) == (answers is None):
+        what = "both a driver and a file of answers" if driver else "no driver to check"
+        remedy = "--driver SPEC; with --conformance also --answers FILE instead"
+        raise BadInput("no-driver" if not driver else "two-sources", what, "cts doctor", remedy)
+    if not conformance:
+        assert driver is not None
+        raise typer.Exit(check_driver(driver))
+    from cts.cli.conformance import judge_device, judge_file
+
+    if answers is not None:
+        if save_answers is not None:
+            raise BadInput("two-sources", "--answers and --save-answers", "cts doctor", "one of them")
+        raise typer.Exit(judge_file(answers))
+    assert driver is not None
+    raise typer.Exit(judge_device(driver, save_answers))
 
 
 def check_driver(driver: str) -> int:

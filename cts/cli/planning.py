@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from cts.errors import BadInput, Checks
 from cts.known.baseline import NO_BASELINE
 from cts.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running import corpus
 from cts.running.checks import check_drivers, load_known
+from cts.running.listed import listed
 from cts.running.outputs import check_file, check_folder
 from cts.running.profiles import check_shared_seed, profile
 from cts.running.runner import Plan
@@ -50,6 +53,8 @@ class Request:
     sweeps: Sequence[SweepEntry] | None = None
     sets: int = 0
     forms: int = 0
+    #: The folder of runs where it is to run what the drivers list.
+    listed: Path | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -111,6 +116,11 @@ def make_plan(request: Request, checks: Checks) -> Plan:
     entries, areas = _selected(request, settings, checks)
     checks.finish()
     assert settings is not None, "it is only missing with an error"
+    if request.listed is not None:
+        found = listed(drivers, request.listed, request.words, settings.shard)
+        entries = list(found.entries)
+        for what in found.left_out:
+            typer.echo(f"left out: {what}", err=True)
     return Plan(
         drivers,
         settings,
@@ -139,6 +149,12 @@ def _settings(request: Request, checks: Checks) -> Profile | None:
 def _selected(request: Request, settings: Profile | None, checks: Checks) -> tuple[list[Entry], list[str]]:
     """The cases and the areas that are asked for."""
     before = len(checks.errors)
+    if request.listed is not None:
+        with checks.part():
+            if request.targets or request.areas or request.corpus or request.generate:
+                what = "--listed with CASE, --area, --corpus or --generate"
+                raise BadInput("listed-alone", what, "cts run", "--listed alone; -k TEXT chooses some of its cases")
+        return [], []
     if request.sweeps is not None:
         with checks.part():
             if settings is not None and any(entry.max_sets for entry in request.sweeps):

@@ -86,6 +86,13 @@ def run(
             min=0,
         ),
     ] = 0,
+    listed: Annotated[
+        bool,
+        typer.Option(
+            "--listed",
+            help="Instead: one smallest and one largest case of everything that the drivers list, named after its row.",
+        ),
+    ] = False,
     keyword: Annotated[
         list[str] | None,
         typer.Option(
@@ -149,7 +156,7 @@ def run(
         folder, plan = resumed(resume, typed(context), WITH_RESUME, "cts run")
         plan = replace(plan, max_seconds=max_time)
     else:
-        if targets:
+        if targets or listed:
             # What a file says of all cases is not meant for those that are named.
             area = None if "area" in places else area
             corpus = None if "corpus" in places else corpus
@@ -175,6 +182,7 @@ def run(
             reruns,
             sets=sets,
             forms=forms,
+            listed=save_dir if listed else None,
             origins=places,
         )
         plan = make_plan(request, checks)

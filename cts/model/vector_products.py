@@ -152,7 +152,7 @@ class VectorMatrixMul(VectorInstructionBase, Product, frozen=True):
         for field in ("matrix_interpretation", "bias_interpretation"):
             declared = getattr(self, field)
             if declared is not None and interpretation_of(declared).packed:
-                yield Problem(field, "packed", "an unpacked type: only inputs are packed", "CV-036b")
+                yield Problem(field, "packed", "an unpacked type: only inputs are packed", "DQ-076")
         if (self.bias is None) != (self.bias_interpretation is None):
             yield Problem("bias_interpretation", "a bias by half", "`bias` and `bias_interpretation`, or neither")
         unknown = set(self.operands) - {MulAddOperand.MatrixBSigned, MulAddOperand.MatrixResultSigned}

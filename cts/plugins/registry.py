@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cts.driver import CheckingFactory, DeclaringFactory, Driver, DriverFactory, TunableFactory, ValidatingFactory
@@ -40,6 +41,7 @@ _EMBEDDED = {
         "vector_multiply": "cts.generators.areas.vector_multiply:cases",
         "vector_training": "cts.generators.areas.vector_training:cases",
     },
+    "cts.listed": {"rows": "cts.generators.listed:cases"},
     "cts.oracles": {"reference": "cts.reference:ORACLE"},
     "cts.needs": {"vulkan": "cts.drivers.vulkan.needs:needs"},
 }
@@ -59,6 +61,20 @@ class Area(Protocol):
     """
 
     def __call__(self, capabilities: Capabilities) -> Source[Case]: ...
+
+
+@dataclass(frozen=True)
+class ListedCases:
+    """A case for each thing that a driver's capabilities list, and what of it no case can say, in words."""
+
+    cases: tuple[Case, ...]
+    left_out: tuple[str, ...]
+
+
+class ListedGenerator(Protocol):
+    """What makes cases of all that capabilities list."""
+
+    def __call__(self, capabilities: Capabilities) -> ListedCases: ...
 
 
 def names(group: str) -> list[str]:
@@ -224,6 +240,12 @@ def _takes(spec: str) -> frozenset[str]:
 def area(name: str) -> Area:
     """The generator of an area by name."""
     generator: Area = _load("cts.areas", name, "area")
+    return generator
+
+
+def listed() -> ListedGenerator:
+    """What makes cases of all that a driver lists."""
+    generator: ListedGenerator = _load("cts.listed", "rows", "listed")
     return generator
 
 

@@ -38,7 +38,7 @@ _ASKED_BY = dict.fromkeys(
 
 _SCOPES = {2: Scope.Workgroup, 3: Scope.Subgroup}
 
-#: The largest dimension a device must support where it reports none (VK-023b).
+#: The largest dimension a device must support where it reports none (DQ-065).
 _MATRIX_DIMENSION = 256
 
 

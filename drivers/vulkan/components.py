@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cts.model import ComponentType, Interpretation
+from cts.model import ComponentType
 
 
 class Component(NamedTuple):
@@ -16,16 +16,6 @@ class Component(NamedTuple):
 
     def __str__(self) -> str:
         return self.encoding or f"{self.kind}{self.width}"
-
-
-#: Names for messages.
-NAMES = {
-    **{component.descriptor.number: component.value for component in ComponentType},
-    **{i.number: i.value.replace("_", " ") for i in Interpretation if i.packed},
-    2: "float64",
-    6: "int64",
-    10: "uint64",
-}
 
 
 def _codes() -> dict[Component, tuple[int, ...]]:
@@ -41,11 +31,6 @@ CODES = _codes()
 
 #: The signed integers.
 SIGNED = (3, 4, 5, 6)
-
-
-def name(code: int) -> str:
-    """A component type as text, also one that is unknown here."""
-    return NAMES.get(code, f"component type {code}")
 
 
 def code(component: Component, *, signed: bool) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.drivers.vulkan.components import name
+from cts.device_queries.names import component_name
 from cts.drivers.vulkan.worker.protocol import Description
 from cts.job import LayoutConversion, ModuleJob
 
@@ -29,13 +29,13 @@ def missing(description: Description, job: ModuleJob) -> Iterator[str]:
     supported = {row.matrix_interpretation for row in description.vectors} | {_FLOAT32}
     for what, o in job.opaque.items():
         if o.component not in supported:
-            yield f"opaque matrix {what!r} of {name(o.component)} (VK-054)"
+            yield f"opaque matrix {what!r} of {component_name(o.component)} (VK-054)"
         if o.layout not in _OPTIMAL:
             yield f"opaque matrix {what!r} in layout {o.layout}, which is not optimal (CV-002)"
     for c in job.conversions:
         for place in (c.source, c.destination):
             if place.component not in supported:
-                yield f"conversion of a matrix of {name(place.component)} (VK-054)"
+                yield f"conversion of a matrix of {component_name(place.component)} (VK-054)"
             if not c.host and place.offset % _ALIGNMENT:
                 yield f"conversion at byte {place.offset} of {place.of!r}: only at multiples of {_ALIGNMENT} (VK-053)"
         yield from _types(c)
@@ -45,6 +45,6 @@ def _types(c: LayoutConversion) -> Iterator[str]:
     source, destination = c.source.component, c.destination.component
     bits = _BITS.get(source), _BITS.get(destination)
     if source != destination and (None in bits or bits[0] == bits[1]):
-        yield f"conversion of {name(source)} to {name(destination)} (VK-054)"
+        yield f"conversion of {component_name(source)} to {component_name(destination)} (VK-054)"
     if bits[1] == 8 and c.destination.layout not in _OPTIMAL:
-        yield f"conversion to {name(destination)} in no optimal layout (VK-051)"
+        yield f"conversion to {component_name(destination)} in no optimal layout (VK-051)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
 from cts.drivers.vulkan.pool import Pool
 from cts.drivers.vulkan.session import Limits, Loss, Result
-from cts.drivers.vulkan.start import Opening
+from cts.drivers.vulkan.start import Opening, ask_device
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.errors import HarnessTrouble
@@ -78,7 +78,7 @@ class VulkanDriver:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        opening = Opening(
+        self._opening = Opening(
             options.worker,
             options.device,
             options.validation,
@@ -89,7 +89,7 @@ class VulkanDriver:
         # With validation on, messages can be assigned to a run only if one run is in flight at a time.
         window = 1 if options.validation else 2 * options.threads
         grace = min(5.0, max(1.0, options.timeout or DEFAULT_TIMEOUT))
-        self.pool = Pool(opening, window, Limits(options.pipeline_timeout, grace), options.workers)
+        self.pool = Pool(self._opening, window, Limits(options.pipeline_timeout, grace), options.workers)
         self._journal = Journal(options.journal)
         self._numbers = 0
         self._batches: dict[int, list[_Item]] = {}
@@ -116,6 +116,10 @@ class VulkanDriver:
     def report(self) -> list[tuple[str, str]]:
         """Everything worth showing of the device, by name."""
         return report.table(self.description)
+
+    def answers(self) -> dict[str, Any]:
+        """What the device answers to every query, as docs/device-queries.md describes; asked in a worker of its own."""
+        return ask_device(self._opening, self.description.device.uuid)
 
     def run(self, job: Job) -> Outcome:
         return next(self.run_many([job]))

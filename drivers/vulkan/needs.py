@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cts.device_queries.names import component_name
 from cts.drivers.vulkan import components, conversion_support, module
 from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS
 from cts.drivers.vulkan.module_facts import Facts, Matrix, Multiplication, Vector, VectorProduct
@@ -114,8 +115,8 @@ def _vector_mul(p: VectorProduct) -> VectorMulNeed:
     result = components.code(p.result, signed="MatrixResultSignedComponentsKHR" in p.mask)
     assert input_ is not None and result is not None, "spirv-val knows no other components of vectors"
     codes = (input_, p.input_interpretation, p.matrix_interpretation, result)
-    operand, as_, matrix, to = map(components.name, codes)
-    bias = "" if p.bias_interpretation is None else f", with bias {components.name(p.bias_interpretation)}"
+    operand, as_, matrix, to = map(component_name, codes)
+    bias = "" if p.bias_interpretation is None else f", with bias {component_name(p.bias_interpretation)}"
     transposed = " transposed" * p.transpose
     text = f"product of a cooperative vector of {operand}, read as {as_}, with a{transposed} matrix of {matrix}{bias}"
     return VectorMulNeed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.drivers.vulkan.components import name
+from cts.device_queries.names import component_name
 from cts.drivers.vulkan.support import SCOPES, Limits
 from cts.drivers.vulkan.vector_support import PROPERTIES
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
@@ -41,7 +41,7 @@ def table(description: Description) -> list[tuple[str, str]]:
 
 
 def _matrix_text(row: MatrixRow) -> str:
-    a, b, c, result = (name(t) for t in (row.a, row.b, row.c, row.result))
+    a, b, c, result = (component_name(t) for t in (row.a, row.b, row.c, row.result))
     queried = row.subgroup_size is not None
     granular = "granularity " if queried else "multiples of " if row.flexible else ""
     scope = SCOPES.get(row.scope, f"scope {row.scope}")
@@ -53,5 +53,5 @@ def _matrix_text(row: MatrixRow) -> str:
 
 def _vector_text(row: VectorRow) -> str:
     types = (row.input, row.input_interpretation, row.matrix_interpretation, row.bias_interpretation, row.result)
-    text = "{} as {}, matrix {}, bias {}, result {}".format(*map(name, types))
+    text = "{} as {}, matrix {}, bias {}, result {}".format(*map(component_name, types))
     return text + (", transposed too" if row.transpose else "")

@@ -6,12 +6,16 @@ import os
 import re
 import time
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
+from cts.driver import QueryFailed
 from cts.drivers.vulkan import package
 from cts.drivers.vulkan.process import Ended, WorkerProcess
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,
+    Answers,
+    Ask,
+    Asking,
     Description,
     Devices,
     DeviceSummary,
@@ -56,6 +60,26 @@ def open_device(opening: Opening, again: Description | None = None) -> tuple[Wor
     except BaseException:
         worker.kill()
         raise
+
+
+def ask_device(opening: Opening, device: str) -> dict[str, Any]:
+    """What the device of a UUID answers to every query. Raises HarnessTrouble, and QueryFailed where a query fails."""
+    worker, devices = greet(opening)
+    try:
+        worker.send(Ask(choose(devices.devices, device).index))
+        call, deadline = "the first query", time.monotonic() + opening.timeout
+        while isinstance(reply := worker.receive(deadline - time.monotonic()), Asking):
+            call = reply.call
+        if isinstance(reply, Answers):
+            return reply.answers
+        what = f"no answer within {opening.timeout:g} s" if reply is None else getattr(reply, "detail", str(reply))
+        words = worker.last_words()
+        told = f"{what}\nlast lines of the worker:\n{words}" if words else what
+        if reply is None or isinstance(reply, Ended):
+            raise QueryFailed(call, told)
+        raise HarnessTrouble("queries", told, call, "this is a bug of the suite: please report it")
+    finally:
+        worker.kill()
 
 
 def greet(opening: Opening) -> tuple[WorkerProcess, Devices]:

@@ -45,7 +45,7 @@ class Limits:
 
     @classmethod
     def from_description(cls, description: Description) -> Limits:
-        """The limits that a device reports (VK-003, VK-023b, VK-025)."""
+        """The limits that a device reports (VK-003, DQ-065, VK-025)."""
         p = description.properties
         v13, matrix2 = p["VkPhysicalDeviceVulkan13Properties"], p.get(_MATRIX2, {})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from cts.device_queries.names import component_name
 from cts.drivers.vulkan import components
 from cts.drivers.vulkan.module_facts import Facts, OuterProduct, ReduceSum, Vector, VectorProduct
 from cts.drivers.vulkan.worker.protocol import Description, VectorRow
@@ -85,15 +86,15 @@ def _product(product: VectorProduct, rows: tuple[VectorRow, ...]) -> Iterator[st
         and (row.transpose or not product.transpose)
         for row in rows
     ):
-        operand, as_, matrix, result = (str(None) if t is None else components.name(t) for t in types)
+        operand, as_, matrix, result = (str(None) if t is None else component_name(t) for t in types)
         bias = product.bias_interpretation
         yield (
             f"product of a cooperative vector of {operand}, read as {as_}, with a{' transposed' * product.transpose}"
-            f" matrix of {matrix}, {'no bias' if bias is None else f'bias {components.name(bias)}'},"
+            f" matrix of {matrix}, {'no bias' if bias is None else f'bias {component_name(bias)}'},"
             f" giving {result} (VK-052)"
         )
     if product.matrix_interpretation in _FLOAT8 and product.layout not in _OPTIMAL:
-        matrix = components.name(product.matrix_interpretation)
+        matrix = component_name(product.matrix_interpretation)
         yield f"a matrix of {matrix} in {_layout(product.layout)} order: only in an optimal layout (VK-051)"
     if product.transpose and product.layout not in _OPTIMAL:
         yield f"a transposed matrix in {_layout(product.layout)} order: only in an optimal layout (CV-018)"
@@ -101,7 +102,7 @@ def _product(product: VectorProduct, rows: tuple[VectorRow, ...]) -> Iterator[st
 
 def _outer_product(outer: OuterProduct, limits: dict[str, Any]) -> Iterator[str]:
     property_ = _ACCUMULATION.get(outer.matrix_interpretation)
-    what = f"outer product accumulated as {components.name(outer.matrix_interpretation)}"
+    what = f"outer product accumulated as {component_name(outer.matrix_interpretation)}"
     if property_ is None:
         yield f"{what}: only float16 and float32 are (CV-037)"
     elif not limits.get(property_):

@@ -20,7 +20,7 @@ from cts.model import (
 MAX_ELEMENTS = 4096
 
 #: Rows or columns beyond one tile of a device, whole numbers of tiles and not, simplest first. 256 is the longest that
-#: every device with flexible dimensions has (VK-023b).
+#: every device with flexible dimensions has (DQ-065).
 LONG = (33, 48, 17, 80, 128, 65, 64, 100, 256)
 
 _SIMPLEST_FIRST = (

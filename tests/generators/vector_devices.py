@@ -9,7 +9,7 @@ from cts.model import ComponentType, Interpretation
 
 _T, _I = ComponentType, Interpretation
 
-#: CV-036b, and nothing more.
+#: DQ-075, and nothing more.
 REQUIRED = tuple(
     VectorMulSupport(given, reading, matrix, bias, result)
     for given, reading, matrix, bias, result in (

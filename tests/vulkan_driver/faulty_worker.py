@@ -2,7 +2,8 @@
 
 It "runs" a module by adding 1 to every byte of the first buffer's window. The first byte of that window
 names a fault of FAULTS to commit instead; 0 is none. The environment variable CTS_FAULT names one of
-START_FAULTS to commit before that, and CTS_FAULT_ONCE a file whose absence cancels it (it is removed).
+START_FAULTS to commit before that, or of QUERY_FAULTS where it is asked what the device answers to queries, and
+CTS_FAULT_ONCE a file whose absence cancels it (it is removed).
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import msgspec
 
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,
+    Answers,
+    Ask,
+    Asking,
     Description,
     Devices,
     Done,
@@ -59,6 +63,8 @@ FAULTS = (
 
 START_FAULTS = ("silence", "death", "no loader", "no device", "old version", "garbage")
 
+QUERY_FAULTS = ("crash in a query", "hang in a query", "bug in a query")
+
 
 def main() -> None:
     wire = Wire(os.fdopen(0, "rb"), os.fdopen(1, "wb"))
@@ -69,6 +75,8 @@ def main() -> None:
         if isinstance(request, Hello):
             start_fault(wire)
             wire.send(Devices(VERSION, "faulty", (description.device,)))
+        elif isinstance(request, Ask):
+            wire.send(asked(wire))
         elif isinstance(request, Open):
             wire.send(Opened(description))
         else:
@@ -96,6 +104,20 @@ def start_fault(wire: Wire) -> None:
         sys.exit(0)
     elif fault == "garbage":
         os.write(1, b"Welcome to Ubuntu 14.04 LTS (GNU/Linux 3.13.0-24-generic x86_64)\n")
+
+
+def asked(wire: Wire) -> Answers | Failed:
+    fault = os.environ.get("CTS_FAULT", "")
+    wire.send(Asking("vkGetPhysicalDeviceFeatures2"))
+    wire.send(Asking("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR with an array of 0"))
+    if fault == "crash in a query":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif fault == "hang in a query":
+        time.sleep(3600)
+    elif fault == "bug in a query":
+        return Failed("error", "KeyError: 'subgroupSize'")
+    folder = Path(__file__).parents[1] / "device_queries" / "answers"
+    return Answers(msgspec.json.decode((folder / "lavapipe-26.1.6.json").read_bytes(), type=dict))
 
 
 def serve(wire: Wire, run: Run) -> None:

@@ -251,3 +251,11 @@ def test_cts_worker_says_what_is_wrong(arguments: list[str], words: str, tmp_pat
     result = CliRunner().invoke(app, ["worker", *(a.format(folder=tmp_path) for a in arguments)])
     assert result.exit_code == 2
     assert words in result.output
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--answers", "first"], ["--answers", "0", "1"]])
+def test_a_worker_as_a_program_says_what_it_takes(arguments: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "worker.pyz"
+    path.write_bytes(package.zipapp())
+    ran = subprocess.run([sys.executable, str(path), *arguments], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1 and ran.stderr == "usage: worker.pyz [--answers [NUMBER OF A DEVICE]]\n"

@@ -20,7 +20,7 @@ FLOAT16, FLOAT32, SINT8, SINT32, UINT32, PACKED, E4M3 = 0, 1, 3, 5, 9, 100049100
 ROW_MAJOR, COLUMN_MAJOR, INFERENCING, TRAINING = range(4)
 NAME = "VkPhysicalDeviceCooperativeVectorPropertiesNV"
 
-#: The rows that every device lists (CV-036b), and one with a transposed matrix.
+#: The rows that every device lists (DQ-075), and one with a transposed matrix.
 ROWS = (
     VectorRow(FLOAT16, FLOAT16, FLOAT16, FLOAT16, FLOAT16, False),
     VectorRow(UINT32, PACKED, SINT8, SINT32, SINT32, False),

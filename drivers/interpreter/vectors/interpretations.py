@@ -58,7 +58,7 @@ def interpretation(number: int, *, may_be_packed: bool = False) -> Interpretatio
     if component is None:
         raise Malformed(f"{number} is not a component type (CV-002)")
     if component.packed and not may_be_packed:
-        raise Malformed(f"{component.name} components are for input vectors only (CV-036b)")
+        raise Malformed(f"{component.name} components are for input vectors only (DQ-076)")
     return component
 
 

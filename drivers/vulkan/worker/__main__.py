@@ -1,6 +1,8 @@
-"""`python3 -m` entry: the worker on standard input and output."""
+"""`python3 -m` entry: the worker on standard input and output, or what its options ask for."""
 
-from .main import main
+import sys
+
+from .command import start
 
 if __name__ == "__main__":
-    main()
+    start(sys.argv[1:])

@@ -6,7 +6,7 @@ One C structure serves them all, and a table says which is which.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import cffi
@@ -15,15 +15,24 @@ import vulkan as vk
 from .tables import Table
 
 own = cffi.FFI()
-own.cdef("typedef struct { uint32_t sType; void *pNext; uint32_t values[64]; } Members;")
+_WORDS = 64
+own.cdef(f"typedef struct {{ uint32_t sType; void *pNext; uint32_t values[{_WORDS}]; }} Members;")
+
+
+#: What a structure or an array holds before a query fills it: no number that a device reports.
+PATTERN = 0xA5A5A5A5
 
 
 class Chain:
-    """Structures linked through pNext, to be filled by a query or handed to vkCreateDevice."""
+    """Structures linked through pNext, to be filled by a query or handed to vkCreateDevice.
 
-    def __init__(self, tables: Iterable[Table]) -> None:
+    With `filled` all members are the pattern at first, and so is the memory behind each structure.
+    """
+
+    def __init__(self, tables: Iterable[Table], *, filled: bool = False) -> None:
         self.tables = tuple(tables)
-        self._structures = [own.new("Members *", {"sType": t.s_type}) for t in self.tables]
+        values = [PATTERN if filled else 0] * _WORDS
+        self._structures = [own.new("Members *", {"sType": t.s_type, "values": values}) for t in self.tables]
         for structure, following in pairwise(self._structures):
             structure.pNext = following
 
@@ -45,3 +54,11 @@ class Chain:
         """What a query has filled in."""
         for table, structure in zip(self.tables, self._structures, strict=True):
             yield table, {name: int(structure.values[i]) for i, name in enumerate(table.members)}
+
+    def kept(self) -> Iterator[bool]:
+        """Of each structure: whether sType, pNext and the memory behind it are what they were, if it was filled."""
+        for table, structure, following in zip_longest(self.tables, self._structures, self._structures[1:]):
+            # A structure has as many bytes as its pointer's alignment divides: an odd word is followed by padding.
+            behind = structure.values[len(table.members) + len(table.members) % 2 : _WORDS]
+            linked = structure.pNext == (own.NULL if following is None else following)
+            yield structure.sType == table.s_type and linked and set(behind) == {PATTERN}

@@ -15,6 +15,7 @@ import msgspec
 import vulkan as vk
 
 from .extensions import Chain
+from .lists import Selector
 from .protocol import Description, DeviceSummary, MatrixRow, Property
 from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
 from .tables import FEATURES, PROPERTIES
@@ -154,9 +155,7 @@ class Instance:
         supported = {name: bool(getattr(features.features, name)) for name in FEATURES[0].members}
         for _, members in chain.values():
             supported.update({name: bool(value) for name, value in members.items()})
-        properties, structures = self._core_properties(index)
-        structures["VkPhysicalDeviceProperties"] = dict(_members(properties))
-        structures["VkPhysicalDeviceLimits"] = dict(_members(properties.limits))
+        structures = self.core_properties(index)
         further = Chain(t for t in PROPERTIES if t.extension in extensions)
         vk.lib.vkGetPhysicalDeviceProperties2(
             device,
@@ -174,6 +173,18 @@ class Instance:
             layer=self._layer,
         )
 
+    def core_properties(self, index: int) -> dict[str, dict[str, Property]]:
+        """The structures of core properties of a device of Vulkan 1.3, by name, then by member."""
+        properties, structures = self._core_properties(index)
+        structures["VkPhysicalDeviceProperties"] = dict(_members(properties))
+        structures["VkPhysicalDeviceLimits"] = dict(_members(properties.limits))
+        return structures
+
+    def selectors(self, index: int) -> list[Selector]:
+        """All that may be asked of the query of VK_EXT_cooperative_matrix_maintenance1 (VK-028)."""
+        description = self.describe(index)
+        return [*_selectors(description.features, description.properties)]
+
     def _matrices(
         self,
         device: Any,
@@ -187,7 +198,7 @@ class Instance:
         if "VK_NV_cooperative_matrix2" in extensions:
             yield from query_flexible_dimensions(self.handle, device)
         if features.get("cooperativeMatrixProperties2"):
-            for selector in selectors(*_subgroup_sizes(features, properties), _largest_workgroup(features, properties)):
+            for selector in _selectors(features, properties):
                 yield from query_matrices2(self.handle, device, selector)
 
     def _core_properties(self, index: int) -> tuple[Any, dict[str, dict[str, Property]]]:
@@ -202,6 +213,10 @@ class Instance:
         head = vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": structures[0][1]})
         vk.lib.vkGetPhysicalDeviceProperties2(device, head)
         return properties, {name: dict(_members(structure[0])) for name, structure in structures}
+
+
+def _selectors(features: dict[str, bool], properties: dict[str, dict[str, Property]]) -> Iterator[Selector]:
+    return selectors(*_subgroup_sizes(features, properties), _largest_workgroup(features, properties))
 
 
 def _subgroup_sizes(features: dict[str, bool], properties: dict[str, dict[str, Property]]) -> tuple[int, int, int]:

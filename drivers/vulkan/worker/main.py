@@ -1,12 +1,13 @@
-"""The worker's main loop: greet, open one device, then run what arrives until the input ends."""
+"""The worker's main loop: greet, answer queries, open one device, then run what arrives until the input ends."""
 
 from __future__ import annotations
 
 import faulthandler
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from .protocol import VERSION, Devices, Failed, Hello, Open, Opened, ProtocolError, Request
+from .protocol import VERSION, Answers, Ask, Asking, Devices, Failed, Hello, Open, Opened, ProtocolError, Request
 from .wire import Wire, claim_standard_streams
 
 # For type checkers only: importing these loads the Vulkan loader, which may not be there.
@@ -27,7 +28,7 @@ def main(loaded: Callable[[], None] = lambda: None) -> None:
     requests = wire.requests()
     try:
         instance = _greet(wire, next(requests, None), missing)
-        engine = _open(wire, instance, next(requests, None)) if instance else None
+        engine = _serve(wire, instance, requests) if instance else None
     except ProtocolError as e:
         wire.send(Failed("error", f"protocol: {e}"))
         return
@@ -38,7 +39,7 @@ def main(loaded: Callable[[], None] = lambda: None) -> None:
 def _load() -> str:
     """Import what needs a Vulkan loader; what is missing, in words."""
     try:
-        from . import engine  # noqa: F401
+        from . import answers, engine  # noqa: F401
     except ImportError as e:
         return f"the worker's Python lacks a package: {e}"
     except OSError as e:
@@ -68,14 +69,27 @@ def _greet(wire: Wire, hello: Request | None, missing: str) -> Instance | None:
     return instance
 
 
-def _open(wire: Wire, instance: Instance, request: Request | None) -> Engine | None:
-    if request is None:
-        return None
-    if not isinstance(request, Open):
-        raise ProtocolError(f"expected open, got {type(request).__name__}")
-    if not 0 <= request.device < len(instance.physical):
-        wire.send(Failed("no-device", f"no device number {request.device}: there are {len(instance.physical)}"))
-        return None
+def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engine | None:
+    """Answer queries until a device is to be opened."""
+    for request in requests:
+        if not isinstance(request, (Ask, Open)):
+            raise ProtocolError(f"expected ask or open, got {type(request).__name__}")
+        if not 0 <= request.device < len(instance.physical):
+            wire.send(Failed("no-device", f"no device number {request.device}: there are {len(instance.physical)}"))
+            return None
+        if isinstance(request, Open):
+            return _open(wire, instance, request)
+        from .answers import answers
+
+        try:
+            wire.send(Answers(answers(instance, request.device, lambda call: wire.send(Asking(call)))))
+        except Exception as e:  # noqa: BLE001 - the worker must answer whatever went wrong
+            traceback.print_exc()
+            wire.send(Failed("error", f"{type(e).__name__}: {e}"))
+    return None
+
+
+def _open(wire: Wire, instance: Instance, request: Open) -> Engine:
     from .engine import Engine
 
     wire.send(Opened(instance.describe(request.device)))

@@ -6,7 +6,7 @@ whose `type` names the message. Described for other implementers in docs/vulkan-
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -52,6 +52,12 @@ class Open(_Message, frozen=True, tag="open"):
     device: int
     threads: int = 1
     memory: Literal["auto", "host", "staged"] = "auto"
+
+
+class Ask(_Message, frozen=True, tag="ask"):
+    """Instead of `Open`, or before it: what this device answers to every query. Answered by `Asking` and `Answers`."""
+
+    device: int
 
 
 class Address(Struct, frozen=True):
@@ -246,6 +252,18 @@ class Opened(_Message, frozen=True, tag="opened"):
     description: Description
 
 
+class Asking(_Message, frozen=True, tag="asking"):
+    """A query is about to be made: a crash or hang that follows happened in it."""
+
+    call: str
+
+
+class Answers(_Message, frozen=True, tag="answers"):
+    """The raw answers of a device to every query, in the format of docs/device-queries.md."""
+
+    answers: dict[str, Any]
+
+
 class Progress(_Message, frozen=True, tag="progress"):
     """Run `id` has entered a phase: a crash or hang that follows happened in it."""
 
@@ -275,8 +293,8 @@ class Failed(_Message, frozen=True, tag="failed"):
     messages: tuple[str, ...] = ()
 
 
-Request: TypeAlias = Hello | Open | Run
-Reply: TypeAlias = Devices | Opened | Progress | Done | Failed
+Request: TypeAlias = Hello | Ask | Open | Run
+Reply: TypeAlias = Devices | Asking | Answers | Opened | Progress | Done | Failed
 
 _M = TypeVar("_M")
 

@@ -236,6 +236,81 @@ PROPERTIES = (
     ),
 )
 
+#: The structures of VK_NV_cooperative_matrix, which came before VK_KHR_cooperative_matrix: reported, never enabled.
+OLDER = (
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixFeaturesNV",
+        1000249000,
+        "VK_NV_cooperative_matrix",
+        "cooperativeMatrix cooperativeMatrixRobustBufferAccess",
+    ),
+    _table(
+        "VkPhysicalDeviceCooperativeMatrixPropertiesNV",
+        1000249002,
+        "VK_NV_cooperative_matrix",
+        "cooperativeMatrixSupportedStages",
+    ),
+)
+
+#: The structures whose members those of Vulkan 1.1 to 1.3 have taken over: reported, to be compared with these.
+PARTS = (
+    _table(
+        "VkPhysicalDevice16BitStorageFeatures",
+        1000083000,
+        "",
+        "storageBuffer16BitAccess uniformAndStorageBuffer16BitAccess storagePushConstant16 storageInputOutput16",
+    ),
+    _table(
+        "VkPhysicalDevice8BitStorageFeatures",
+        1000177000,
+        "",
+        "storageBuffer8BitAccess uniformAndStorageBuffer8BitAccess storagePushConstant8",
+    ),
+    _table(
+        "VkPhysicalDeviceVariablePointersFeatures", 1000120000, "", "variablePointersStorageBuffer variablePointers"
+    ),
+    _table("VkPhysicalDeviceShaderFloat16Int8Features", 1000082000, "", "shaderFloat16 shaderInt8"),
+    _table("VkPhysicalDeviceScalarBlockLayoutFeatures", 1000221000, "", "scalarBlockLayout"),
+    _table(
+        "VkPhysicalDeviceBufferDeviceAddressFeatures",
+        1000257000,
+        "",
+        "bufferDeviceAddress bufferDeviceAddressCaptureReplay bufferDeviceAddressMultiDevice",
+    ),
+    _table(
+        "VkPhysicalDeviceVulkanMemoryModelFeatures",
+        1000211000,
+        "",
+        "vulkanMemoryModel vulkanMemoryModelDeviceScope vulkanMemoryModelAvailabilityVisibilityChains",
+    ),
+    _table("VkPhysicalDeviceSubgroupSizeControlFeatures", 1000225002, "", "subgroupSizeControl computeFullSubgroups"),
+    _table("VkPhysicalDeviceMaintenance4Features", 1000413000, "", "maintenance4"),
+    _table(
+        "VkPhysicalDeviceSubgroupProperties",
+        1000094000,
+        "",
+        "subgroupSize supportedStages supportedOperations quadOperationsInAllStages",
+    ),
+    _table(
+        "VkPhysicalDeviceSubgroupSizeControlProperties",
+        1000225000,
+        "",
+        "minSubgroupSize maxSubgroupSize maxComputeWorkgroupSubgroups requiredSubgroupSizeStages",
+    ),
+    _table(
+        "VkPhysicalDeviceFloatControlsProperties",
+        1000197000,
+        "",
+        "denormBehaviorIndependence roundingModeIndependence "
+        "shaderSignedZeroInfNanPreserveFloat16 shaderSignedZeroInfNanPreserveFloat32 "
+        "shaderSignedZeroInfNanPreserveFloat64 shaderDenormPreserveFloat16 shaderDenormPreserveFloat32 "
+        "shaderDenormPreserveFloat64 shaderDenormFlushToZeroFloat16 shaderDenormFlushToZeroFloat32 "
+        "shaderDenormFlushToZeroFloat64 shaderRoundingModeRTEFloat16 shaderRoundingModeRTEFloat32 "
+        "shaderRoundingModeRTEFloat64 shaderRoundingModeRTZFloat16 shaderRoundingModeRTZFloat32 "
+        "shaderRoundingModeRTZFloat64",
+    ),
+)
+
 #: Extensions that an extension needs enabled as well (VK-001); those in Vulkan 1.3 are left out.
 DEPENDENCIES = {
     "VK_EXT_shader_atomic_float2": ("VK_EXT_shader_atomic_float",),

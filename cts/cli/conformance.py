@@ -1,0 +1,101 @@
+"""`cts doctor --conformance`: what a Vulkan device answers to queries, held against the specifications."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from cts.device_queries import Answers, Judged
+
+#: Columns of a list of facts.
+_WIDTH = 11
+
+
+def judge_file(path: Path) -> int:
+    """Print what becomes of the answers in a file; returns the exit status."""
+    from cts.device_queries import read
+
+    answers = read(path)
+    typer.echo(str(path))
+    return _judged(answers, str(path))
+
+
+def judge_device(spec: str, save: Path | None) -> int:
+    """Print what becomes of the answers of a driver's device, and save them; returns the exit status."""
+    from contextlib import closing
+
+    import msgspec
+
+    from cts.device_queries import from_plain
+    from cts.driver import QueriedDriver, QueryFailed
+    from cts.errors import BadInput
+    from cts.running.opening import open_driver
+    from cts.verdict import FINDINGS
+
+    opened = open_driver(spec)
+    with closing(opened.driver):
+        if not isinstance(opened.driver, QueriedDriver):
+            remedy = "--driver vulkan, with its options; --answers FILE for a saved file"
+            raise BadInput("no-queries", f"driver {spec!r} has no Vulkan device", "--driver", remedy)
+        typer.echo(spec)
+        try:
+            plain = opened.driver.answers()
+        except QueryFailed as e:
+            typer.echo(f"  BROKEN        {e.call}")
+            for line in e.what.splitlines():
+                typer.echo(f"{'':<16} {line}")
+            typer.echo(f"\nno: {spec} does not survive its queries")
+            return FINDINGS
+    if save is not None:
+        try:
+            save.write_bytes(msgspec.json.format(msgspec.json.encode(plain), indent=1) + b"\n")
+        except OSError as e:
+            raise BadInput(
+                "output-path", e.strerror or str(e), f"--save-answers {save}", "a file that can be written"
+            ) from e
+    status = _judged(from_plain(plain, spec), spec)
+    if save is not None:
+        typer.echo(f"saved: {save}")
+    return status
+
+
+def _judged(answers: Answers, source: str) -> int:
+    from cts.device_queries import State, judge
+    from cts.verdict import CLEAN, FINDINGS
+
+    judged = judge(answers)
+    of = {state: [j for j in judged if j.state is state] for state in State}
+    _row("device", answers.name)
+    _row("Vulkan", ".".join(map(str, answers.api)))
+    for command in dict.fromkeys(listing.command for listing in answers.lists):
+        total = sum(listing.total for listing in answers.lists if listing.command == command)
+        _row("list", f"{command}: {total}")
+    for label, state in (("holds", State.HOLDS), ("not there", State.ABSENT)):
+        facts = [j.fact for j in of[state]]
+        for start in range(0, len(facts), _WIDTH):
+            _row(label if start == 0 else "", " ".join(facts[start : start + _WIDTH]))
+    for one in of[State.BROKEN]:
+        _broken(one)
+    broken, asked = len(of[State.BROKEN]), len(judged) - len(of[State.ABSENT])
+    rest = f"{len(of[State.ABSENT])} are about what the device does not have"
+    if broken:
+        typer.echo(f"\nno: {source} breaks {broken} of {asked} statements; {rest}")
+        return FINDINGS
+    typer.echo(f"\nyes: all {asked} statements hold of {source}; {rest}")
+    return CLEAN
+
+
+def _row(label: str, text: str) -> None:
+    typer.echo(f"  {label:<13} {text}")
+
+
+def _broken(judged: Judged) -> None:
+    from cts.coverage.facts import text_of
+
+    _row("BROKEN", f"{judged.fact}: {text_of(judged.fact)}")
+    for one in judged.broken:
+        for label, text in (("where", one.where), ("reported", one.reported), ("right", one.right)):
+            typer.echo(f"{'':<16} {label + ':':<10}{text}")

@@ -1,0 +1,64 @@
+"""The cases of `cts run --listed`: what the drivers list, as files that can be run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from cts.errors import BadInput, HarnessTrouble
+from cts.model import Case, dumps_case
+from cts.plugins import registry
+from cts.running.corpus import Entry, has_words, of_path
+from cts.running.opening import open_driver
+from cts.running.shard import Shard
+
+#: The folder of these cases, in the folder of runs.
+FOLDER = "listed"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The cases of some drivers, and rows of theirs that no case can say, in words."""
+
+    entries: tuple[Entry, ...]
+    left_out: tuple[str, ...]
+
+
+def listed(specs: Iterable[str], runs: Path, words: Sequence[str], shard: Shard) -> Listed:
+    """Write the cases of what drivers list into a folder of runs; only those with all the words, of the shard.
+
+    Raises BadInput for a driver that does not open, and where no case is left; HarnessTrouble where nothing can be
+    written.
+    """
+    generator = registry.listed()
+    cases: dict[str, Case] = {}
+    left_out: dict[str, None] = {}
+    for spec in specs:
+        opened = open_driver(spec)
+        with closing(opened.driver):
+            found = generator(opened.capabilities)
+        for case in found.cases:
+            cases.setdefault(case.name, case)
+        left_out.update(dict.fromkeys(found.left_out))
+    chosen = [case for name, case in cases.items() if has_words(name, words) and shard.has(case)]
+    if not chosen:
+        what = "the drivers list nothing" if not cases else f"none of {len(cases)} cases has these words and is in this"
+        remedy = "a device with cooperative matrices or vectors; fewer words"
+        raise BadInput("nothing-selected", what if not cases else f"{what} shard", "--listed", remedy)
+    folder = runs / FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return Listed(tuple(_entry(case, folder) for case in chosen), tuple(left_out))
+    except OSError as e:
+        raise HarnessTrouble("run-folder", e.strerror or str(e), str(folder), "a folder that can be written") from e
+
+
+def _entry(case: Case, folder: Path) -> Entry:
+    """The file of a case, which is left alone where it is there already."""
+    path = folder / f"{case.name.removeprefix(f'{FOLDER}.')}.yaml"
+    text = dumps_case(case)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return of_path(path)
