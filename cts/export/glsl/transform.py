@@ -25,7 +25,7 @@ class Glslang:
     takes_cases = "compiles the GLSL of the case"
 
     def job(self, job: ModuleJob, origin: Origin | None = None) -> ModuleJob:
-        """The same dispatch of the compiled module, which shares the interface of the case's own. Raises TransformFailed.
+        """The same dispatch of the compiled module, whose interface is that of the case. Raises TransformFailed.
 
         Raises HarnessTrouble where the command cannot be run.
         """
