@@ -125,7 +125,7 @@ def passes(path: str) -> Passes:
 @lru_cache(maxsize=8)
 def version(path: str) -> str:
     """The first line of what the program says of its version: "SPIRV-Tools v2026.4", "" for nothing."""
-    found = re.match(r"SPIRV-Tools v[\w.]+", _printed(path, "--version"))
+    found = re.search(r"^SPIRV-Tools v[\w.]+", _printed(path, "--version"), re.MULTILINE)
     return found[0] if found else ""
 
 
@@ -134,4 +134,4 @@ def _printed(path: str, option: str) -> str:
         done = subprocess.run([path, option], capture_output=True, check=False, timeout=60, stdin=subprocess.DEVNULL)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.decode(errors="replace")
+    return (done.stdout + done.stderr).decode(errors="replace")
