@@ -8,6 +8,7 @@ from cts.model import (
     ComponentType,
     Loop,
     MatrixComponents,
+    MatrixConstant,
     MatrixCopy,
     MatrixShape,
     Through,
@@ -38,10 +39,10 @@ def workgroup_size_constant(case: Case) -> bool:
     return case.dispatch.size_by is SizeBy.SpecWorkgroupSize
 
 
-@condition("vector-constant-replicated", operands=())
-def vector_constant_replicated(case: Case) -> bool:
-    """A constant cooperative vector is written by its one value (OpConstantCompositeReplicateEXT)."""
-    return any(isinstance(i, VectorConstant) and i.replicated for i in case.program)
+@condition("constant-replicated", operands=())
+def constant_replicated(case: Case) -> bool:
+    """A constant cooperative vector or matrix is written by its one value (OpConstantCompositeReplicateEXT)."""
+    return any(isinstance(i, (MatrixConstant, VectorConstant)) and i.replicated for i in case.program)
 
 
 @condition("float32-component", operands=())
