@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cts.known.conditions.registry import condition
 from cts.model import (
     Case,
     ComponentType,
+    FloatControls,
     Loop,
     MatrixComponents,
     MatrixConstant,
     MatrixCopy,
     MatrixShape,
     Through,
-    VectorAtomicAdd,
     VectorConstant,
-    VectorExtract,
     VectorShape,
     body_of,
     expression,
@@ -45,15 +46,28 @@ def constant_replicated(case: Case) -> bool:
     return any(isinstance(i, (MatrixConstant, VectorConstant)) and i.replicated for i in case.program)
 
 
-@condition("float32-component", operands=())
-def float32_component(case: Case) -> bool:
-    """A component is taken out of a cooperative vector or matrix of float32."""
-    types = types_of(case)
-    for i in case.program:
-        taken = i.vector if isinstance(i, (VectorExtract, VectorAtomicAdd)) else ""
-        if isinstance(i, MatrixCopy) and i.through is Through.Component:
-            taken = i.matrix
-        shape = types.get(taken)
-        if isinstance(shape, (MatrixShape, VectorShape)) and shape.component is ComponentType.float32:
-            return True
-    return False
+@condition("float-of-16-or-32-bits", operands=())
+def float_of_16_or_32_bits(case: Case) -> bool:
+    """A matrix, a vector or a value of a callback is of float16 or float32."""
+    floats = {ComponentType.float16, ComponentType.float32}
+    shapes = (t for t in types_of(case).values() if isinstance(t, (MatrixShape, VectorShape)))
+    return any(shape.component in floats for shape in shapes) or any(e.type in floats for e in _expressions(case))
+
+
+@condition("callback-negates-float16", operands=())
+def callback_negates_float16(case: Case) -> bool:
+    """A callback negates a number of float16."""
+    negations = (e for e in _expressions(case) if isinstance(e, expression.Unary) and e.operation == "neg")
+    return any(e.type is ComponentType.float16 for e in negations)
+
+
+@condition("no-fast-math", operands=())
+def no_fast_math(case: Case) -> bool:
+    """FPFastMathDefault is None: signs of zeros, NaNs and infinities count."""
+    return case.float_controls is FloatControls.FastMathNone
+
+
+def _expressions(case: Case) -> Iterator[expression.Expression]:
+    """All expressions of all callbacks."""
+    for function in case.functions.values():
+        yield from expression.expressions_of(body_of(function, case.helpers))
