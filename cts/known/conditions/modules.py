@@ -12,9 +12,7 @@ from cts.model import (
     Loop,
     MatrixComponents,
     MatrixConstant,
-    MatrixCopy,
     MatrixShape,
-    Through,
     VectorConstant,
     VectorShape,
     body_of,
@@ -26,12 +24,11 @@ from cts.model.case import SizeBy
 
 @condition("loop", operands=())
 def loop(case: Case) -> bool:
-    """The program or a callback has a loop, or a matrix is gone through component by component."""
+    """The program or a callback has a loop, or a function takes all components of a matrix."""
     bodies = (body_of(function, case.helpers) for function in case.functions.values())
-    return any(
-        isinstance(i, (Loop, MatrixComponents)) or (isinstance(i, MatrixCopy) and i.through is Through.Component)
-        for i in case.program
-    ) or any(isinstance(s, expression.Loop) for body in bodies for s in expression.statements_of(body.statements))
+    return any(isinstance(i, (Loop, MatrixComponents)) for i in case.program) or any(
+        isinstance(s, expression.Loop) for body in bodies for s in expression.statements_of(body.statements)
+    )
 
 
 @condition("workgroup-size-constant", operands=())
