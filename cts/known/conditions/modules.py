@@ -12,8 +12,10 @@ from cts.model import (
     Loop,
     MatrixComponents,
     MatrixConstant,
+    MatrixNull,
     MatrixShape,
     VectorConstant,
+    VectorNull,
     VectorShape,
     body_of,
     expression,
@@ -37,10 +39,16 @@ def workgroup_size_constant(case: Case) -> bool:
     return case.dispatch.size_by is SizeBy.SpecWorkgroupSize
 
 
-@condition("constant-replicated", operands=())
-def constant_replicated(case: Case) -> bool:
-    """A constant cooperative vector or matrix is written by its one value (OpConstantCompositeReplicateEXT)."""
-    return any(isinstance(i, (MatrixConstant, VectorConstant)) and i.replicated for i in case.program)
+@condition("constant-without-parts", operands=())
+def constant_without_parts(case: Case) -> bool:
+    """A constant cooperative vector or matrix is an OpConstantNull, or written by its one value.
+
+    The latter by OpConstantCompositeReplicateEXT.
+    """
+    return any(
+        isinstance(i, (MatrixNull, VectorNull)) or (isinstance(i, (MatrixConstant, VectorConstant)) and i.replicated)
+        for i in case.program
+    )
 
 
 @condition("float-of-16-or-32-bits", operands=())
