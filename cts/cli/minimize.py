@@ -95,10 +95,9 @@ def _watched(case: Case, driver: OpenDriver, budget: Budget) -> tuple[Minimized,
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from cts.judging.events import Reduced
-    from cts.judging.judge import judge, unsupported
     from cts.plugins import registry
     from cts.reduction.minimize import minimize as reduced
-    from cts.reduction.narrowing import narrowed
+    from cts.reduction.narrowing import narrowed_for
     from cts.report.console import ReportConsole
 
     console = ReportConsole(stderr=True)
@@ -112,7 +111,5 @@ def _watched(case: Case, driver: OpenDriver, budget: Budget) -> tuple[Minimized,
                 progress.update(task, description=f"{event.verdict.value}: {size}, {event.runs} runs")
 
         oracle = registry.oracle()
-        if unsupported(driver, case) is None:
-            expectation = oracle.expect(case)
-            driver, _ = narrowed(driver, case, judge(driver, case, expectation), expectation)
-        return reduced(case, driver, oracle, budget, show), driver.narrowed or driver.spec
+        driver = narrowed_for(driver, case, oracle)
+        return reduced(case, driver, oracle, budget, show), driver.spec

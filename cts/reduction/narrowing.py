@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, job, judge
+from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, job, judge, refusal
 from cts.model import Case
-from cts.oracle.expectation import Expectation
+from cts.oracle.expectation import Expectation, Oracle
 from cts.plugins.transform import ListedTransform, Transform, Transformed, TransformFailed
 from cts.verdict import Verdict
 
@@ -39,6 +39,15 @@ def narrowed(
     if not search.ends_alike(settled.transforms):
         return driver, attempt
     return search.found()
+
+
+def narrowed_for(driver: OpenDriver, case: Case, oracle: Oracle) -> OpenDriver:
+    """The same after a run of the case, with the narrower spec for its own; the driver where the case may not run."""
+    if not isinstance(driver.driver, Transformed) or refusal(driver, case) is not None:
+        return driver
+    expectation = oracle.expect(case)
+    narrow, _ = narrowed(driver, case, judge(driver, case, expectation), expectation)
+    return replace(narrow, spec=narrow.narrowed or narrow.spec, narrowed="")
 
 
 class _Search:

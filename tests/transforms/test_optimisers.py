@@ -225,7 +225,8 @@ def test_a_run_names_the_pass_and_reduces_the_case_with_it(fake: str, cts: Cts) 
     assert "with less in its transforms: interpreter|spirv-opt:--add-one\n" in ran.out
     assert "reproduce: cts run planted.yaml --driver 'interpreter|spirv-opt:--add-one'" in ran.out
     (readme,) = cts.folder.glob("bundles/*/README.md")
-    assert "interpreter|spirv-opt:--add-one" in readme.read_text()
+    said = readme.read_text()
+    assert "interpreter|spirv-opt:--add-one" in said and "got the module after `spirv-opt:--add-one`." in said
     (written,) = cts.folder.glob("bundles/*/case.yaml")
     assert len(load_case(written).program) == 2
     assert cts("run", str(written), "-d", "interpreter|spirv-opt:--add-one").status == 1
