@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -14,8 +15,8 @@ from cts.verdict import Verdict
 
 Item = TypeVar("Item")
 
-#: How many runs it may take.
-RUNS = 200
+#: How many runs it may take, and how many seconds until the last of them begins.
+RUNS, SECONDS = 200, 120
 
 
 def narrowed(
@@ -63,10 +64,11 @@ class _Search:
         self._settled = settled
         self._transforms = settled.transforms
         self._runs = 0
+        self._start = time.monotonic()
 
     def ends_alike(self, transforms: Sequence[Transform]) -> bool:
-        """Whether the case ends as it did with these transforms; False once it has run too often."""
-        if self._runs >= RUNS:
+        """Whether the case ends as it did with these transforms; False once it has run too often, or too long."""
+        if self._runs >= RUNS or time.monotonic() - self._start > SECONDS:
             return False
         self._runs += 1
         driver = replace(self._driver, driver=self._settled.with_transforms(transforms))

@@ -1,4 +1,4 @@
-"""A spirv-opt of six passes for tests: each does what its name says, four of them what no optimiser may do."""
+"""A spirv-opt of seven passes for tests: each does what its name says, five of them what no optimiser may do."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 #: What `--add-one` looks for: OpConstant with this word.
 PLANTED = 0x00C0FFEE
 
-PASSES = ("--add-one", "--crash", "--invalidate", "--keep", "--refuse", "--strip-debug")
-
 _PROGRAM = """#!{python}
 import os, signal, sys
 
@@ -18,6 +16,8 @@ HELP = '''Options (in lexicographical order):
                Adds one to a constant, which is wrong.
   --crash
                Ends by a signal.
+  --hang
+               Never ends.
   --invalidate
                Makes the memory model unknown.
   --keep
@@ -60,6 +60,9 @@ for flag in flags:
         os.kill(os.getpid(), signal.SIGSEGV)
     elif flag == "--invalidate":
         words[model] = 99
+    elif flag == "--hang":
+        while True:
+            pass
     elif flag == "--refuse" and constants:
         sys.exit("error: not this one")
     elif flag == "--unknown":

@@ -13,13 +13,14 @@ from cts.errors import BadInput
 from cts.job import ModuleJob
 from cts.judging.judge import job, judge
 from cts.model import load_case, loads_case
-from cts.plugins import optimiser_passes, registry
+from cts.plugins import optimiser, optimiser_passes, registry
 from cts.plugins.optimiser import DrawnOptimiser, Optimiser
 from cts.plugins.optimiser_passes import LEFT_OUT, VALUES, options_of, passes_of
 from cts.plugins.transform import Transformed, parse
 from cts.reduction.narrowing import RUNS, narrowed
 from cts.running.opening import open_driver
 from cts.spirv.subprocess_tools import find_program
+from cts.verdict import Verdict
 from tests.cli.command_line import Cts
 from tests.transforms import fake_optimiser
 from tests.transforms.known_passes import KNOWN
@@ -72,7 +73,16 @@ def test_what_changes_results_or_interfaces_is_not_drawn() -> None:
 
 def test_a_help(fake: str) -> None:
     found = optimiser_passes.passes(fake)
-    assert found.flags == ("--add-one", "--crash", "--invalidate", "--keep", "--refuse", "--strip-debug", "-O")
+    assert found.flags == (
+        "--add-one",
+        "--crash",
+        "--hang",
+        "--invalidate",
+        "--keep",
+        "--refuse",
+        "--strip-debug",
+        "-O",
+    )
     assert found.lists == {"-O": ("--keep", "--add-one", "--strip-debug")}
 
 
@@ -133,6 +143,17 @@ def test_failures_of_an_optimiser_are_findings_by_their_kind(fake: str, flag: st
     outcome = driver.driver.run(job(CASE, 32))
     assert outcome.status is Status.CRASH and words in outcome.detail
     assert outcome.fault is not None and outcome.fault.code == code
+    driver.driver.close()
+
+
+def test_an_optimiser_that_hangs(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the processor's time; the narrower list hangs, too."""
+    monkeypatch.setattr(optimiser, "PROCESSOR_SECONDS", 1)
+    driver, expectation = open_driver("interpreter|spirv-opt:--keep --hang --add-one"), registry.oracle().expect(CASE)
+    attempt = judge(driver, CASE, expectation)
+    assert attempt.kind == (Verdict.TIMEOUT, "optimiser-hangs")
+    assert "took more than 1 s over a module of" in attempt.detail
+    assert narrowed(driver, CASE, attempt, expectation)[0].narrowed == "interpreter|spirv-opt:--hang"
     driver.driver.close()
 
 
@@ -212,7 +233,11 @@ def _drawing(seed_of: str) -> str:
     """A drawn driver whose list for the planted module has --add-one among others, and nothing that fails otherwise."""
     for seed in range(500):
         drawn = optimiser_passes.passes(seed_of).drawn(_module().words.tobytes(), seed)
-        if len(drawn) > 3 and "--add-one" in drawn and not {"--crash", "--invalidate", "--refuse", "-O"} & set(drawn):
+        if (
+            len(drawn) > 3
+            and "--add-one" in drawn
+            and not {"--crash", "--hang", "--invalidate", "--refuse", "-O"} & set(drawn)
+        ):
             return f"interpreter|spirv-opt:drawn:{seed}"
     raise AssertionError("no seed draws such a list")
 
