@@ -12,7 +12,7 @@ from cts.cli import main
 from cts.dispatch import run
 from cts.dispatch.interface import interface
 from cts.errors import BadInput, HarnessTrouble
-from cts.plugins import registry, transform
+from cts.plugins import optimiser, registry, transform
 from cts.running.opening import open_driver
 from cts.spirv import tools
 from cts.spirv.forms import formed
@@ -28,7 +28,7 @@ def test_the_same_result_after_optimisation(tmp_path: Path) -> None:
 
 def test_the_module_is_optimised() -> None:
     words = tools.assemble(ADD)
-    changed = transform.parse("spirv-opt:--strip-debug")(words)
+    changed = optimiser.parse("spirv-opt:--strip-debug", "--strip-debug")(words)
     assert "OpName" in tools.disassemble(words) and "OpName" not in tools.disassemble(changed)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.driver import Job, Status
+from cts.driver import Job, Outcome, Status
 from cts.errors import BadInput
 from cts.job import ModuleJob
 from cts.judging.judge import job, judge
@@ -313,7 +313,7 @@ def test_transforms_are_applied_in_their_order() -> None:
     assert [t.text for t in driver.transforms] == ["form:debug:1", "spirv-opt:--strip-debug"]
     seen = []
 
-    def run(given: Job) -> object:
+    def run(given: Job) -> Outcome:
         seen.append(given.module().words)
         raise NotImplementedError
 
