@@ -180,6 +180,7 @@ NEIGHBOURS = [
         "for i in range(6):\n          total += int32(b[col * 6 + i])\n      ",
         "",
     ),
+    ("physical-storage-buffer", "tensor_addressing.memory.physical_offsets", "PhysicalStorageBuffer", "StorageBuffer"),
     ("workgroup-size-constant", "matrix_memory.dispatch.size_constant", "SpecWorkgroupSize", "SpecLocalSizeId"),
     ("constant-without-parts", "vector_arithmetic.parts.replicated_constant", ", replicated: true", ""),
     ("float-of-16-or-32-bits", "matrix_memory.copies.component_float16", "component: float16", "component: uint16"),

@@ -14,6 +14,7 @@ from cts.model import (
     MatrixConstant,
     MatrixNull,
     MatrixShape,
+    StorageClass,
     VectorConstant,
     VectorNull,
     VectorShape,
@@ -31,6 +32,12 @@ def loop(case: Case) -> bool:
     return any(isinstance(i, (Loop, MatrixComponents)) for i in case.program) or any(
         isinstance(s, expression.Loop) for body in bodies for s in expression.statements_of(body.statements)
     )
+
+
+@condition("physical-storage-buffer", operands=())
+def physical_storage_buffer(case: Case) -> bool:
+    """A buffer is reached by its device address, which is among the push constants."""
+    return any(b.storage is StorageClass.PhysicalStorageBuffer for b in case.buffers.values())
 
 
 @condition("workgroup-size-constant", operands=())
