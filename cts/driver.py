@@ -33,6 +33,10 @@ IN_PROCESSES = "CTS_PROCESSES"
 TRIED = "tried although the device does not list it"
 
 
+#: Codes of faults that are findings about the module, like a difference: its behaviour is undefined.
+UNDEFINED = frozenset({"misuse", "race", "uninitialised"})
+
+
 class Status(enum.Enum):
     """How a run on a driver ended; whether the result is right is not the driver's to say."""
 

@@ -32,6 +32,7 @@ def explain(
     from cts.cli.target import read, tell_if_not_validated
     from cts.explain import explain as explained
     from cts.plugins import registry
+    from cts.reduction.narrowing import narrowed_for
     from cts.running.opening import open_driver
     from cts.running.outputs import check_file
 
@@ -42,7 +43,7 @@ def explain(
     tell_if_not_validated()
     opened = open_driver(driver)
     with closing(opened.driver):
-        explanation = explained(case, opened, oracle, elements)
+        explanation = explained(case, narrowed_for(opened, case, oracle), oracle, elements)
     if json:
         import msgspec
 

@@ -58,7 +58,7 @@ def minimize(
     tell_if_not_validated()
     opened = open_driver(driver)
     with closing(opened.driver):
-        minimized = _watched(case, opened, Budget(seconds, runs=steps))
+        minimized, spec = _watched(case, opened, Budget(seconds, runs=steps))
     text = dumps_case(renamed(minimized))
     if out is not None:
         try:
@@ -66,20 +66,23 @@ def minimize(
         except OSError as e:
             raise BadInput("out-file", e.strerror or str(e), str(out), "a file that can be written") from e
     if json:
-        typer.echo(_json(minimized, text))
+        typer.echo(_json(minimized, text, spec))
     else:
         if out is None:
             typer.echo(text, nl=False)
         typer.echo(report(minimized), err=True)
+        if spec != driver:
+            typer.echo(f"with less in its transforms: {spec}", err=True)
     if out is not None:
-        typer.echo(f"reproduce: cts run {out} --driver '{driver}'", err=True)
+        typer.echo(f"reproduce: cts run {out} --driver '{spec}'", err=True)
 
 
-def _json(minimized: Minimized, text: str) -> str:
+def _json(minimized: Minimized, text: str, spec: str) -> str:
     import msgspec
 
     document = {
         "case": text,
+        "driver": spec,
         "verdict": minimized.verdict,
         "seconds": round(minimized.seconds, 6),
         "reduction": minimized.reduction,
@@ -87,13 +90,14 @@ def _json(minimized: Minimized, text: str) -> str:
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 
-def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
-    """The result, with progress on stderr where it is a terminal."""
+def _watched(case: Case, driver: OpenDriver, budget: Budget) -> tuple[Minimized, str]:
+    """The result, and the spec of the driver that it is of, with progress on stderr where it is a terminal."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from cts.judging.events import Reduced
     from cts.plugins import registry
     from cts.reduction.minimize import minimize as reduced
+    from cts.reduction.narrowing import narrowed_for
     from cts.report.console import ReportConsole
 
     console = ReportConsole(stderr=True)
@@ -106,4 +110,6 @@ def _watched(case: Case, driver: OpenDriver, budget: Budget) -> Minimized:
                 size = f"{event.instructions} instructions, length {event.length}"
                 progress.update(task, description=f"{event.verdict.value}: {size}, {event.runs} runs")
 
-        return reduced(case, driver, registry.oracle(), budget, show)
+        oracle = registry.oracle()
+        driver = narrowed_for(driver, case, oracle)
+        return reduced(case, driver, oracle, budget, show), driver.spec

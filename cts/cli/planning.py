@@ -55,6 +55,7 @@ class Request:
     forms: int = 0
     #: The folder of runs where it is to run what the drivers list.
     listed: Path | None = None
+    optimised: int = 0
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -106,9 +107,10 @@ def make_plan(request: Request, checks: Checks) -> Plan:
         drivers = registry.transformed(drivers, request.transforms)
         if are_drivers:
             check_drivers(drivers)
-    with checks.part(origin.get("forms", "")):
-        if request.forms and are_drivers:
-            drivers = registry.in_forms(drivers, request.forms)
+    with checks.part(", ".join(origin[name] for name in ("forms", "optimised") if name in origin)):
+        if (request.forms or request.optimised) and are_drivers:
+            drivers = registry.with_drawn(drivers, request.forms, request.optimised)
+            check_drivers(drivers)
     quarantine, baseline = NO_RULES, NO_BASELINE
     with checks.part():
         quarantine, baseline = load_known(request.quarantine, request.baseline)

@@ -119,6 +119,16 @@ def run(
             min=0,
         ),
     ] = 0,
+    optimised: Annotated[
+        int,
+        typer.Option(
+            "--optimised",
+            help="Also run each driver that runs modules with every module after so many drawn lists of passes of "
+            "spirv-opt.",
+            metavar="N",
+            min=0,
+        ),
+    ] = 0,
     reruns: Reruns = 1,
     json: JsonFile = None,
     save_dir: SaveFolder = Path("cts-run"),
@@ -183,6 +193,7 @@ def run(
             sets=sets,
             forms=forms,
             listed=save_dir if listed else None,
+            optimised=optimised,
             origins=places,
         )
         plan = make_plan(request, checks)

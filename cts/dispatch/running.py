@@ -16,7 +16,7 @@ from cts.dispatch.elements import Array
 from cts.dispatch.interface import interface
 from cts.dispatch.loading import Dispatch, load, load_cases
 from cts.dispatch.words import Words
-from cts.driver import ModuleDriver, Outcome, Status
+from cts.driver import UNDEFINED, ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble
 from cts.plugins import registry
 from cts.verdict import Verdict, exit_status
@@ -29,10 +29,6 @@ _VERDICTS = {
     Status.UNSUPPORTED: Verdict.UNSUPPORTED,
     Status.ERROR: Verdict.ERROR,
 }
-
-
-#: Codes of faults that are findings about the module, like a difference: its behaviour is undefined.
-_UNDEFINED = frozenset({"misuse", "race", "uninitialised"})
 
 
 @dataclass(frozen=True)
@@ -161,7 +157,7 @@ def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Resul
             done[label] = outcome
             outputs = {name: values(dispatch, outcome.memory, name) for name in dispatch.outputs}
             verdict = Verdict.FAIL if differences else Verdict.PASS
-        elif outcome.fault is not None and outcome.fault.code in _UNDEFINED:
+        elif outcome.fault is not None and outcome.fault.code in UNDEFINED:
             verdict = Verdict.FAIL
         runs.append(Ran(label, verdict, outcome, tuple(differences), outputs))
     return Result(dispatch, tuple(runs))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cts.errors import BadInput, HarnessTrouble
 from cts.export.bundle import bundle
-from cts.export.subject import Seen, Subject, explanation
+from cts.export.subject import Seen, Subject, explanation, identity
 from cts.judging.events import DriverOpened, Event, Finding, Result
 from cts.judging.finding import finding
 from cts.judging.judge import OpenDriver
@@ -62,16 +62,16 @@ class Bundles:
 
     def _subject(self, result: Result) -> Subject:
         assert result.finding is not None
-        described, oracle = self._described[result.driver], registry.oracle()
-        if result.driver not in self._open:
-            self._open[result.driver] = open_driver(result.driver, self.quarantine)
-        driver = self._open[result.driver]
+        described, oracle, spec = self._described[result.driver], registry.oracle(), result.shown_on
+        if spec not in self._open:
+            self._open[spec] = open_driver(spec, self.quarantine)
+        driver = self._open[spec]
         reported, detail, original = result.finding, result.detail, None
         smaller = self._smaller(result, driver, oracle)
         if smaller is not None:
             original, detail = reported.case, smaller.attempt.detail
             reported = _finding(smaller, oracle)
-        seen = Seen(result.driver, described.identity, result.verdict, detail, reported)
+        seen = Seen(spec, identity(driver), result.verdict, detail, reported)
         said = explanation(reported.case, driver, oracle, result.verdict)
         size = described.capabilities["subgroup_size"]
         return Subject(reported.case, oracle.expect(reported.case), size, seen, said, original)

@@ -261,7 +261,8 @@ class Finding(Struct, frozen=True):
     expected value comes about, from the store back. `policy` says which policy of this suite the failure rests on,
     where no specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or the run
     dies with it; `reduction` says which pass of the reducer took which step, None where the case was not reduced.
-    `found` is the case before it was made smaller; None where that is the same.
+    `found` is the case before it was made smaller; None where that is the same. `driver` is the spec of a driver that
+    shows it with less in its transforms than the one that was tested, "" where there is none.
     """
 
     case: Case
@@ -274,6 +275,7 @@ class Finding(Struct, frozen=True):
     policy: str = ""
     reduction: Reduction | None = None
     found: Case | None = None
+    driver: str = ""
 
     @property
     def differing(self) -> int:
@@ -311,6 +313,11 @@ class Result(_Event, frozen=True, tag="result"):
     repeated: int = 0
     sets: int = 0
     lacks: dict[str, int] = {}
+
+    @property
+    def shown_on(self) -> str:
+        """The spec of the driver that shows the finding: that of the run, or one with less in its transforms."""
+        return (self.finding.driver if self.finding is not None else "") or self.driver
 
     @property
     def fails_run(self) -> bool:

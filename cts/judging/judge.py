@@ -59,6 +59,9 @@ class OpenDriver:
 
     `spec` is the string it was chosen by, `quarantine` and `baseline` have the rules that concern
     it, and `resumed` what need not run again. `emit` is told of cases before they are given to it.
+
+    `narrowed` is the spec of a driver with less in its transforms, where that is what shows a finding; `listed` are the
+    rules of the baseline for all drivers, of which it may have other ones.
     """
 
     spec: str
@@ -68,6 +71,8 @@ class OpenDriver:
     resumed: ResumeState = NO_RESUME_STATE
     baseline: Baseline = NO_BASELINE
     emit: Emit = ignore
+    narrowed: str = ""
+    listed: Baseline = NO_BASELINE
 
     def starting(self, cases: Sequence[Case]) -> None:
         """Tell of cases that are about to be given to the driver."""
@@ -90,6 +95,12 @@ class Attempt:
     seconds: float = 0.0
     runs: Mapping[Verdict, int] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> tuple[Verdict, str]:
+        """What must stay the same when the case, or what a transform does, is made less: the code of a fault, too."""
+        fault = None if self.outcome is None else self.outcome.fault
+        return self.verdict, "" if fault is None else fault.code
 
     @property
     def lacks(self) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ _OPERATORS: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
 }  # fmt: skip
 
 _COMPARISON = re.compile(r"\s*(<=|>=|==|!=|<|>)\s*(\d+(?:\.\d+)*)\s*")
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
+#: Not behind a letter: the tools of transforms write v2026.4, and stand behind the device.
+_VERSION = re.compile(r"(?<![\w.])\d+(?:\.\d+)+")
 
 Comparison = tuple[str, tuple[int, ...]]
 
@@ -33,9 +34,9 @@ def comparisons(text: str) -> tuple[Comparison, ...]:
 
 
 def holds(text: str, identity: str) -> bool:
-    """Whether the last dotted number of an identity is within a range; False where it has none.
+    """Whether the last dotted number of an identity, not behind a letter, is within a range; False where it has none.
 
-    >>> holds(">=580, <590", "NVIDIA H200, NVIDIA 580.159.04")
+    >>> holds(">=580, <590", "NVIDIA H200, NVIDIA 580.159.04, spirv-opt:-O (SPIRV-Tools v2026.4)")
     True
     """
     versions = _VERSION.findall(identity)

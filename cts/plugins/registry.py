@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cts.model import Case
     from cts.oracle.expectation import Oracle
     from cts.plugins.needs import ModuleNeeds
+    from cts.plugins.transform import TransformFactory
 
 #: The embedded parts, by name, so that a plain checkout needs no installation. Others come by entry point.
 _EMBEDDED = {
@@ -44,6 +45,11 @@ _EMBEDDED = {
     "cts.listed": {"rows": "cts.generators.listed:cases"},
     "cts.oracles": {"reference": "cts.reference:ORACLE"},
     "cts.needs": {"vulkan": "cts.drivers.vulkan.needs:needs"},
+    "cts.transforms": {
+        "form": "cts.plugins.form:parse",
+        "glslang": "cts.export.glsl.transform:parse",
+        "spirv-opt": "cts.plugins.optimiser:parse",
+    },
 }
 
 
@@ -114,16 +120,15 @@ def driver_factory(name: str) -> DriverFactory:
 def driver(spec: str) -> Driver:
     """A driver by spec string: `emulator`, `emulator:subgroup_size=64,order=reversed`, `vulkan:0`.
 
-    After a bar come transforms of its modules: `interpreter|spirv-opt:-O`.
+    After bars come transforms of its modules, in the order in which they are applied: `interpreter|spirv-opt:-O`.
     """
     plain, *transforms = spec.split("|")
     built = _plain_driver(plain)
-    if transforms:
-        from cts.plugins.transform import Transformed, parse
+    if not transforms:
+        return built
+    from cts.plugins.transform import Transformed, parse
 
-        for text in transforms:
-            built = Transformed(built, parse(text))
-    return built
+    return Transformed(built, [parse(text) for text in transforms])
 
 
 def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, ...]:
@@ -131,20 +136,22 @@ def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, .
     return tuple("|".join((spec, *transforms)) for spec in specs)
 
 
-def in_forms(specs: Iterable[str], count: int) -> tuple[str, ...]:
-    """The specs, and each that runs modules so many times more, with its modules in other forms.
+def with_drawn(specs: Iterable[str], forms: int = 0, optimised: int = 0) -> tuple[str, ...]:
+    """The specs, and each that runs modules so many times more, with its modules in drawn forms, and optimised.
 
     Raises BadInput for a spec with which no driver can be built, and where none runs modules.
     """
+    drawn = {"forms": ("form:drawn", forms), "optimised": ("spirv-opt:drawn", optimised)}
     found, running = [], False
     for spec in specs:
         found.append(spec)
         if _runs_modules(_parsed(spec.partition("|")[0])[0]):
             running = True
-            found += [f"{spec}|form:drawn:{seed}" for seed in range(1, count + 1)]
+            found += [f"{spec}|{text}:{seed}" for text, count in drawn.values() for seed in range(1, count + 1)]
     if not running:
-        what = "none of the drivers runs modules, so there is nothing to write in another form"
-        raise BadInput("forms", what, f"--forms {count}", "interpreter, vulkan or another module driver")
+        what = "none of the drivers runs modules, so there is nothing to write in another form or to optimise"
+        where = " ".join(f"--{option} {count}" for option, (_, count) in drawn.items() if count)
+        raise BadInput("forms", what, where, "interpreter, vulkan or another module driver")
     return tuple(found)
 
 
@@ -162,12 +169,13 @@ def check_driver(spec: str) -> None:
     factory, options = _parsed(plain)
     if isinstance(factory, CheckingFactory):
         factory.check(options)
-    for text in transforms:
-        check_transform(text)
-        if not _runs_modules(factory):
-            from cts.plugins.transform import runs_no_modules
+    if transforms:
+        from cts.plugins.transform import check_order, parse, runs_no_modules
 
-            raise runs_no_modules(plain, text)
+        parsed = [parse(text) for text in transforms]
+        if not _runs_modules(factory):
+            raise runs_no_modules(plain, transforms[0])
+        check_order(spec, parsed)
 
 
 def check_transform(text: str) -> None:
@@ -175,6 +183,12 @@ def check_transform(text: str) -> None:
     from cts.plugins.transform import parse
 
     parse(text)
+
+
+def transform_factory(name: str) -> TransformFactory:
+    """What builds the transforms of that name."""
+    factory: TransformFactory = _load("cts.transforms", name, "transform")
+    return factory
 
 
 def _plain_driver(spec: str) -> Driver:

@@ -1,166 +1,146 @@
 """Transforms: `DRIVER|spirv-opt:-O` is a driver that gets modules after an optimiser has changed them.
 
-`DRIVER|form:drawn` gets each in another form (`cts.spirv.forms`).
+What stands before the colon names a transform in the group `cts.transforms` of `cts.plugins.registry`.
 """
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from cts.capabilities import Capabilities
-from cts.driver import BatchDriver, Driver, Job, ModuleDriver, NamedDriver, Outcome, Status
-from cts.errors import BadInput, HarnessTrouble
+from cts.driver import UNDEFINED, BatchDriver, Driver, Fault, Job, ModuleDriver, NamedDriver, Outcome, Status
+from cts.errors import BadInput
 from cts.job import ModuleJob
-from cts.plugins.commands import split
-from cts.spirv.decode import DecodeError
-from cts.spirv.forms import DRAWN, FORMS, Unreadable, formed, formed_job
-from cts.spirv.subprocess_tools import NOT_VALIDATED, TARGET, crash, find_program, program, validate_apart
-from cts.spirv.tools import can_validate, validate
+from cts.spirv.subprocess_tools import NOT_VALIDATED, find_program, validate_apart
 
-Words = npt.NDArray[np.uint32]
-
-#: How long an optimiser may take over one module, in seconds.
-PATIENCE = 120
-
-#: spirv-opt validates what it gets; devices with scalarBlockLayout take these layouts.
-_LAYOUTS = ("--scalar-block-layout", "--workgroup-scalar-block-layout")
+if TYPE_CHECKING:
+    from cts.model import Case
 
 
 class TransformFailed(Exception):
-    """There is no other module; `status` says whether the optimiser refused, crashed or hung."""
+    """There is no other module; `status` says whether a tool cannot make one, crashed or hung.
 
-    def __init__(self, status: Status, what: str) -> None:
+    `code` is what kind of failure of a tool it is, which stays the same when a case is made smaller.
+    """
+
+    def __init__(self, status: Status, what: str, code: str = "") -> None:
         super().__init__(what)
         self.status = status
-
-
-class Transform(Protocol):
-    """Makes another module of a module; `text` is how it was asked for."""
+        self.code = code
 
     @property
-    def text(self) -> str: ...
-
-    def __call__(self, words: Words) -> Words:
-        """The other module. Raises TransformFailed."""
-        ...
-
-    def job(self, job: ModuleJob) -> ModuleJob:
-        """The same dispatch of the other module, which may have its buffers elsewhere. Raises TransformFailed."""
-        ...
+    def outcome(self) -> Outcome:
+        """What a driver says whose module there is not."""
+        what = str(self)
+        return Outcome(self.status, detail=what, fault=Fault(self.code, what) if self.code else None)
 
 
 @dataclass(frozen=True)
-class Optimiser:
-    """`spirv-opt` with flags."""
+class Origin:
+    """Where a module comes from: a case, and the size of the subgroups that it is lowered for."""
 
-    text: str
-    path: str
-    flags: tuple[str, ...]
-
-    def __call__(self, words: Words) -> Words:
-        """The optimised module. Raises TransformFailed."""
-        return np.frombuffer(_optimised(self, words.tobytes()), np.uint32)
-
-    def job(self, job: ModuleJob) -> ModuleJob:
-        """The same dispatch of the optimised module. Raises TransformFailed."""
-        return replace(job, words=self(job.words))
+    case: Case
+    subgroup_size: int
 
 
-@dataclass(frozen=True)
-class Form:
-    """Forms of a module by their names, drawn by a seed."""
+@runtime_checkable
+class Transform(Protocol):
+    """Makes another module of a module."""
 
-    text: str
-    names: tuple[str, ...]
-    seed: int
+    @property
+    def text(self) -> str:
+        """How it was asked for."""
+        ...
 
-    def __call__(self, words: Words) -> Words:
-        """The module in these forms. Raises TransformFailed where it cannot be read; HarnessTrouble: a bug of ours."""
-        with self._readable():
-            other = formed(words, self.names, self.seed)
-        self._validate(words, other)
-        return other
+    def job(self, job: ModuleJob, origin: Origin | None = None) -> ModuleJob:
+        """The same dispatch of the other module, which may have its buffers elsewhere. Raises TransformFailed.
 
-    def job(self, job: ModuleJob) -> ModuleJob:
-        """The dispatch with its module in these forms, and its buffers where they have them. Raises the same."""
-        with self._readable():
-            other = formed_job(job, self.names, self.seed)
-        self._validate(job.words, other.words)
-        return other
+        `origin` is None where the module comes from elsewhere than from a case.
+        """
+        ...
 
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        try:
-            yield
-        except (DecodeError, Unreadable) as e:
-            raise TransformFailed(
-                Status.UNSUPPORTED, f"{self.text} cannot write the module in another form: {e}"
-            ) from e
 
-    def _validate(self, words: Words, other: Words) -> None:
-        said = validate(other) if can_validate() else ""
-        if said and not validate(words):
-            what = f"{self.text} made an invalid module of a valid one: {said}"
-            raise HarnessTrouble("invalid-form", what, "cts.spirv.forms", "report it: it is a bug of the suite")
+#: Builds a transform from how it was asked for as a whole, and from what stands behind the first colon. Raises
+#: BadInput, and HarnessTrouble where a program is not there.
+TransformFactory: TypeAlias = Callable[[str, str], Transform]
+
+
+@runtime_checkable
+class ToolTransform(Transform, Protocol):
+    """Optional: a transform by a program."""
+
+    def version(self) -> str:
+        """The program with its version: "SPIRV-Tools v2026.4"."""
+        ...
+
+
+@runtime_checkable
+class CaseTransform(Transform, Protocol):
+    """Optional: a transform that takes a module's origin in place of the module, so that none can come before it."""
+
+    #: How a message says what it does.
+    takes_cases: str
+
+
+@runtime_checkable
+class ListedTransform(Transform, Protocol):
+    """Optional: a transform that does several things one after the other, so that fewer of them can be tried."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What it does, one after the other."""
+        ...
+
+    def with_parts(self, parts: Sequence[str]) -> ListedTransform:
+        """One that does these things."""
+        ...
+
+    def expanded(self) -> ListedTransform:
+        """One that does the same with more parts, where some of them stand for several; or itself."""
+        ...
+
+
+@runtime_checkable
+class DrawnTransform(Transform, Protocol):
+    """Optional: a transform that does something else to each module."""
+
+    def settled(self, job: ModuleJob) -> Transform:
+        """What it does to this module, whatever the module."""
+        ...
 
 
 def parse(text: str) -> Transform:
-    """A transform as `spirv-opt:FLAGS`, `form:NAME+NAME` or `form:NAME:SEED`.
+    """A transform such as `spirv-opt:FLAGS` or `form:NAME+NAME:SEED`. Raises BadInput and HarnessTrouble."""
+    from cts.plugins import registry
 
-    Raises BadInput, and HarnessTrouble where there is no spirv-opt.
-    """
-    name, colon, rest = text.partition(":")
-    if name == "form":
-        return _form(text, rest)
-    try:
-        flags = tuple(split(rest))
-    except ValueError as e:
-        raise BadInput("transform", f"{text!r}: {e}", f"--transform {text}", "flags as in a shell") from e
-    if name != "spirv-opt" or not colon or not flags:
-        right = "for example spirv-opt:-O, or form:drawn"
-        raise BadInput("transform", f"{text!r} is not a transform", f"--transform {text}", right)
-    return Optimiser(text, program("spirv-opt"), flags)
+    name, _, rest = text.partition(":")
+    if name not in registry.names("cts.transforms"):
+        raise not_a_transform(text)
+    return registry.transform_factory(name)(text, rest)
 
 
-def _form(text: str, rest: str) -> Form:
-    given, _, seed = rest.partition(":")
-    names = tuple(given.split("+"))
-    wrong = [name for name in names if name not in (*FORMS, DRAWN)]
-    if wrong or not (seed or "0").isdecimal():
-        what = f"{wrong[0]!r} is not a form" if wrong else f"{seed!r} is not a seed"
-        right = f"form:NAME+NAME:SEED, of {DRAWN}, {', '.join(FORMS)}; SEED is a number, by default 0"
-        raise BadInput("transform", what, f"--transform {text}", right)
-    return Form(text, names, int(seed or "0"))
+def not_a_transform(text: str) -> BadInput:
+    """What to say of a text that names no transform."""
+    right = "for example spirv-opt:-O, form:drawn, or glslang"
+    return BadInput("transform", f"{text!r} is not a transform", f"--transform {text}", right)
+
+
+def check_order(spec: str, transforms: Sequence[Transform]) -> None:
+    """Raise BadInput where a transform that takes cases comes after another one."""
+    for transform in transforms[1:]:
+        if isinstance(transform, CaseTransform):
+            what = f"{transform.text} {transform.takes_cases}, so no other transform can come before it"
+            raise BadInput("transform", what, spec, f"|{transform.text} before the others")
 
 
 def runs_no_modules(driver: str, text: str) -> BadInput:
     """What to say of a transform of a driver that takes cases alone."""
     what = f"driver {driver!r} runs no modules, so there is nothing to transform"
     return BadInput("transform", what, f"{driver}|{text}", "interpreter, vulkan or another module driver")
-
-
-@lru_cache(maxsize=256)
-def _optimised(transform: Optimiser, words: bytes) -> bytes:
-    command = [transform.path, f"--target-env={TARGET}", *_LAYOUTS, *transform.flags, "-", "-o", "-"]
-    try:
-        done = subprocess.run(command, input=words, capture_output=True, check=False, timeout=PATIENCE)  # noqa: S603
-    except subprocess.TimeoutExpired:
-        raise TransformFailed(Status.TIMEOUT, f"{transform.text} took more than {PATIENCE} s") from None
-    said = done.stderr.decode(errors="replace").strip()
-    if how := crash(done.returncode):
-        raise TransformFailed(Status.CRASH, f"{transform.text} crashed ({how}): {said}")
-    if done.returncode or not done.stdout or len(done.stdout) % 4:
-        said = said or done.stdout[:400].decode(errors="replace") or f"code {done.returncode}"
-        raise TransformFailed(Status.UNSUPPORTED, f"{transform.text} refuses the module: {said}")
-    return done.stdout
 
 
 @dataclass(frozen=True)
@@ -173,22 +153,45 @@ class _Ready:
 
 
 class Transformed:
-    """A driver that gets modules after a transform. What it is compared with is the same as for the driver itself."""
+    """A driver that gets modules after transforms, the first of which is applied first.
 
-    def __init__(self, driver: Driver, transform: Transform) -> None:
+    What it is compared with is the same as for the driver itself.
+    """
+
+    def __init__(self, driver: Driver, transforms: Sequence[Transform]) -> None:
         if not isinstance(driver, ModuleDriver):
-            raise runs_no_modules(driver.name, transform.text)
-        self.name = f"{driver.name}|{transform.text}"
+            raise runs_no_modules(driver.name, "|".join(t.text for t in transforms))
         self._driver: ModuleDriver = driver
-        self._transform = transform
+        self.transforms = tuple(transforms)
+        self.name = driver.name + self.suffix
+        check_order(self.name, self.transforms)
+
+    @property
+    def suffix(self) -> str:
+        """The transforms as the end of a spec string."""
+        return "".join(f"|{transform.text}" for transform in self.transforms)
+
+    def with_transforms(self, transforms: Sequence[Transform]) -> Transformed:
+        """The same driver, which either closes, with these transforms."""
+        return Transformed(self._driver, transforms)
+
+    def settled(self, job: Job) -> Transformed:
+        """The same with what its transforms do to this job's module. Raises TransformFailed."""
+        settled: list[Transform] = []
+        module, origin = job.module(), self._origin(job)
+        for transform in self.transforms:
+            settled.append(transform.settled(module) if isinstance(transform, DrawnTransform) else transform)
+            if any(isinstance(later, DrawnTransform) for later in self.transforms[len(settled) :]):
+                module = settled[-1].job(module, origin)
+        return self.with_transforms(settled)
 
     def capabilities(self) -> Capabilities:
         return self._driver.capabilities()
 
     def identity(self) -> str:
-        """The driver's, and the transform as it was asked for."""
+        """The driver's, and the transforms as they were asked for, with the versions of their programs."""
         known = self._driver.identity() if isinstance(self._driver, NamedDriver) else self._driver.name
-        return f"{known}, {self._transform.text}"
+        return ", ".join((known, *map(_described, self.transforms)))
 
     def run(self, job: Job) -> Outcome:
         return next(self.run_many([job]))
@@ -206,36 +209,52 @@ class Transformed:
 
     def run_module(self, job: ModuleJob) -> Outcome:
         try:
-            changed = self._transform.job(job)
+            changed = self._changed(job, None)
         except TransformFailed as e:
-            return Outcome(e.status, detail=str(e))
+            return e.outcome
         return self._blamed(self._driver.run_module(changed), job, changed)
 
     def close(self) -> None:
         self._driver.close()
 
-    def _blamed(self, outcome: Outcome, before: ModuleJob, after: ModuleJob) -> Outcome:
-        """The outcome; where a driver rejects what the transform made invalid, that is the transform's failure."""
-        if outcome.status is Status.DONE:
-            return _with_the_buffers_of(before, outcome, after)
-        if outcome.status is Status.UNSUPPORTED:
-            return outcome
-        if find_program("spirv-val") is None:
-            return replace(outcome, detail=f"{outcome.detail}\n{NOT_VALIDATED}")
-        said = validate_apart(after.words)
-        if not said or validate_apart(before.words):
-            return outcome
-        what = f"{self._transform.text} made an invalid module: {said}"
-        return replace(outcome, status=Status.CRASH, detail=f"{what}\n{outcome.detail}")
+    def _origin(self, job: Job) -> Origin:
+        return Origin(job.case, self.capabilities().subgroup_size)
+
+    def _changed(self, job: ModuleJob, origin: Origin | None) -> ModuleJob:
+        for transform in self.transforms:
+            job = transform.job(job, origin)
+        return job
 
     def _prepared(self, job: Job) -> _Ready | Outcome:
         """The job with its module transformed, or why there is none."""
         try:
             module = job.module()
-            changed = self._transform.job(module)
+            changed = self._changed(module, self._origin(job))
         except TransformFailed as e:
-            return Outcome(e.status, detail=str(e))
+            return e.outcome
         return _Ready(replace(job, module=lambda: changed), module, changed)
+
+    def _blamed(self, outcome: Outcome, before: ModuleJob, after: ModuleJob) -> Outcome:
+        """The outcome; where a driver rejects what the transforms made invalid, that is their failure."""
+        if outcome.status is Status.DONE:
+            return _with_the_buffers_of(before, outcome, after)
+        if outcome.status is Status.UNSUPPORTED:
+            return outcome
+        if outcome.status is Status.ERROR and outcome.fault is not None and outcome.fault.code in UNDEFINED:
+            what = f"undefined behaviour after {self.suffix.removeprefix('|')}: {outcome.detail}"
+            return replace(outcome, status=Status.CRASH, detail=what)
+        if find_program("spirv-val") is None:
+            return replace(outcome, detail=f"{outcome.detail}\n{NOT_VALIDATED}")
+        said = validate_apart(after.words)
+        if not said or validate_apart(before.words):
+            return outcome
+        what = f"{self.suffix.removeprefix('|')} made an invalid module: {said}"
+        return replace(outcome, status=Status.CRASH, detail=f"{what}\n{outcome.detail}")
+
+
+def _described(transform: Transform) -> str:
+    version = transform.version() if isinstance(transform, ToolTransform) else ""
+    return f"{transform.text} ({version})" if version else transform.text
 
 
 def _with_the_buffers_of(job: ModuleJob, outcome: Outcome, after: ModuleJob) -> Outcome:

@@ -109,7 +109,7 @@ def _original(case: Case, driver: OpenDriver, oracle: Oracle) -> Minimized:
     expectation = oracle.expect(case)
     attempts = [judge(driver, case, expectation) for _ in range(2)]
     verdicts = [a.verdict for a in attempts]
-    if Verdict.FLAKY in verdicts or _kind(attempts[0]) != _kind(attempts[1]):
+    if Verdict.FLAKY in verdicts or attempts[0].kind != attempts[1].kind:
         what = f"{driver.spec} gives {verdicts[0].value} at first and then {verdicts[1].value}: it is flaky"
         raise BadInput("flaky", what, case.name, "a case that ends the same way each time")
     if verdicts[0] in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.NOT_RUN):
@@ -117,12 +117,6 @@ def _original(case: Case, driver: OpenDriver, oracle: Oracle) -> Minimized:
         raise BadInput("not-minimized", what, case.name, "a case that fails, crashes or times out there")
     reduction = Reduction(Stopped.COMPLETE, size(case), size(case), runs=len(attempts))
     return Minimized(case, attempts[0], reduction, time.monotonic() - start)
-
-
-def _kind(attempt: Attempt) -> tuple[Verdict, str]:
-    """What must stay the same of a verdict."""
-    fault = None if attempt.outcome is None else attempt.outcome.fault
-    return attempt.verdict, "" if fault is None else fault.code
 
 
 def _evidence(case: Case, attempt: Attempt) -> Evidence | None:
@@ -159,7 +153,7 @@ class _Search:
         self.wanted = wanted
         self.case, self.attempt = original.case, original.attempt
         self.size = self.before = original.reduction.before
-        self.kind = _kind(original.attempt)
+        self.kind = original.attempt.kind
         self.evidence = _evidence(original.case, original.attempt)
         expectation = oracle.expect(original.case)
         self.tells, self.is_sized = tells(original.case, original.attempt, expectation), is_sized(original.case)
@@ -189,7 +183,7 @@ class _Search:
     def _is_taken(self, question: _Question, attempt: Attempt) -> bool:
         case = question.candidate.case
         return (
-            _kind(attempt) == self.kind
+            attempt.kind == self.kind
             and self._convinces(question, attempt)
             and self._repeats(case, question.expectation)
         )
@@ -258,7 +252,7 @@ class _Search:
 
     def _repeats(self, case: Case, expectation: Expectation) -> bool:
         self.runs += 1
-        again = _kind(judge(self.driver, case, expectation)) == self.kind
+        again = judge(self.driver, case, expectation).kind == self.kind
         self.flaky += not again
         return again
 

@@ -147,7 +147,7 @@ def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None =
         words += ["--no-corpus", "--area", result.area]
         if header is not None:
             words += ["--max-examples", str(header.max_examples), "--seed", str(header.seed)]
-    return shlex.join([*words, "--driver", result.driver])
+    return shlex.join([*words, "--driver", result.shown_on])
 
 
 def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, most: int | None) -> Iterator[str]:
@@ -159,6 +159,8 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
         seed = f" of seed {header.seed}" if header else ""
         then = "then shrunk" if finding.shrunk else "not shrunk: quarantine"
         yield f"found at example {result.examples}{seed}, {then}"
+    if result.shown_on != result.driver:
+        yield f"with less in its transforms: {result.shown_on}"
     if result.detail:
         yield ""
         yield result.detail

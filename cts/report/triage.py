@@ -82,7 +82,7 @@ def triage(run: Run, against: Run | None, explanations: Mapping[tuple[str, str],
     before = {id(d.after): d.change for d in changes if d.after is not None}
     failures = []
     for result in run.findings():
-        explanation = explanations.get((result.driver, result.finding.case.content_hash)) if result.finding else None
+        explanation = explanations.get((result.shown_on, result.finding.case.content_hash)) if result.finding else None
         instruction, fact, how = _speaks_for(result, explanation)
         failures.append((Failure(result, _status(result, before.get(id(result))), how), instruction, fact))
     ranked = [group for some in _apart(failures) for group in _groups(some, run)]
@@ -112,9 +112,10 @@ _Speaking = tuple[Failure, str, str]
 
 def _apart(failures: Iterable[_Speaking]) -> list[list[_Speaking]]:
     """Failures that cannot have one cause: of other drivers, and those that a baseline gives another reason."""
-    groups: dict[tuple[str, str], list[_Speaking]] = {}
+    groups: dict[tuple[str, ...], list[_Speaking]] = {}
     for one in failures:
-        groups.setdefault((one[0].result.driver, one[0].result.known), []).append(one)
+        result = one[0].result
+        groups.setdefault((result.driver, result.shown_on, result.known), []).append(one)
     return list(groups.values())
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cts.errors import BadInput
-from cts.judging.batch import OnJudged, judge_all
+from cts.judging.batch import Judged, OnJudged, judge_all
 from cts.judging.events import Emit, Result, ignore, problem
 from cts.judging.judge import Attempt, OpenDriver, judged_event, trouble
 from cts.judging.reruns import RERUNS, rerun_findings
 from cts.model import Case
 from cts.oracle.expectation import Oracle
+from cts.reduction.narrowing import narrowed
 from cts.running.corpus import Entry, read
 from cts.running.results import of_case
 
@@ -42,9 +43,16 @@ def run_entries(
     judged = judge_all([case for _, case in block], drivers, oracle.expect, on_judged)
     for (entry, _), one in zip(block, judged, strict=True):
         yield [
-            of_case(driver, entry, rerun_findings(driver, one.case, one.expectation, attempt, reruns), one, oracle)
+            _result(driver, entry, rerun_findings(driver, one.case, one.expectation, attempt, reruns), one, oracle)
             for driver, attempt in zip(drivers, one.attempts, strict=True)
         ]
+
+
+def _result(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle) -> Result:
+    """The result of a case on a driver, of which a finding that is not known has only the transforms that matter."""
+    if driver.baseline.known(judged.case, attempt.verdict) is None:
+        driver, attempt = narrowed(driver, judged.case, attempt, judged.expectation)
+    return of_case(driver, entry, attempt, judged, oracle)
 
 
 def run_cases(

@@ -18,6 +18,7 @@ from cts.model import Case, dynamics
 from cts.model.plain import plain
 from cts.model.sweep import AREA, Sweep, sweep_name
 from cts.oracle.expectation import Oracle
+from cts.reduction.narrowing import narrowed
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
 from cts.sweeps.contents import Numbers
@@ -47,6 +48,7 @@ class _Found:
     failing: Failing
     smallest: str
     constness: dict[str, str]
+    driver: OpenDriver
     known: str = ""
 
 
@@ -145,15 +147,17 @@ class Causes:
         if failing.attempt.verdict is Verdict.PASS:
             detail = f"{verdict.value} among others in a dispatch, pass alone"
             attempt = replace(failing.attempt, verdict=Verdict.FLAKY, detail=detail)
-            return _Found(region, failing.case, replace(failing, attempt=attempt), smallest, {}, known)
+            return _Found(region, failing.case, replace(failing, attempt=attempt), smallest, {}, self._driver, known)
         constness: dict[str, str] = {}
         if any(dynamics(failing.case)):
             for kind in _CONSTNESS:
                 constness[kind] = self._judged(self._case(int(self._numbers[place]), kind)).attempt.verdict.value
-        whole = failing.case
+        whole, driver = failing.case, self._driver
         if not known:
-            failing = Shrinker(self._driver, self._oracle, self._profile, self._emit).reduced(failing)
-        return _Found(region, whole, failing, smallest, constness, known)
+            driver, attempt = narrowed(driver, whole, failing.attempt, failing.expectation)
+            failing = replace(failing, attempt=attempt)
+            failing = Shrinker(driver, self._oracle, self._profile, self._emit).reduced(failing)
+        return _Found(region, whole, failing, smallest, constness, driver, known)
 
     def _told(self, place: int, alike: list[_Found]) -> tuple[Cause, Result]:
         """What is said of regions with one cause: each of them, and the first one's case."""
@@ -170,7 +174,7 @@ class Causes:
         return cause, result
 
     def _result(self, name: str, found: _Found, detail: str) -> Result:
-        driver, failing = self._driver, found.failing
+        driver, failing = found.driver, found.failing
         attempt = rerun_findings(driver, failing.case, failing.expectation, failing.attempt, self._reruns)
         case = msgspec.structs.replace(
             failing.case, name=f"{sweep_name(self._universe.name)}.{failing.case.content_hash}"
@@ -190,7 +194,9 @@ class Causes:
             unsupported=0,
             seconds=0.0,
             detail=detail,
-            finding=msgspec.structs.replace(shown, case=case, reduction=failing.reduction, found=whole),
+            finding=msgspec.structs.replace(
+                shown, case=case, reduction=failing.reduction, found=whole, driver=driver.narrowed
+            ),
             runs={v.value: n for v, n in attempt.runs.items()},
             known=found.known,
         )

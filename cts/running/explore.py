@@ -21,6 +21,7 @@ from cts.judging.reruns import RERUNS, rerun_findings
 from cts.known.baseline import generated_name
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
+from cts.reduction.narrowing import narrowed
 from cts.running.drawing import Fault, Undrawn, checked_expectation, example
 from cts.running.operand_sets import Given, parameter_sets
 from cts.running.profiles import Profile
@@ -126,6 +127,9 @@ class Explorer:
         if attempt.verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.NOT_RUN):
             return Attempted(attempt.verdict, attempt.detail, attempt.seconds, lacks=attempt.lacks)
         rule = driver.baseline.known_by_condition(case, attempt.verdict)
+        if rule is None:
+            driver, attempt = narrowed(driver, case, attempt, expectation)
+            rule = driver.baseline.known_by_condition(case, attempt.verdict)
         if rule is not None:
             return Attempted(attempt.verdict, attempt.detail, attempt.seconds, rule.text)
         found = self._found(driver, number, Failing(case, attempt, expectation))
@@ -160,6 +164,7 @@ class Explorer:
             self._emit(Shrinking(driver.spec, self._area))
             failing = Shrinker(driver, self._oracle, self._profile, self._emit).shrunk(self._source, number, failing)
             again = rerun_findings(driver, failing.case, failing.expectation, failing.attempt, self._reruns)
+            driver, again = narrowed(driver, failing.case, again, failing.expectation)
             failing = replace(failing, attempt=again)
         case = msgspec.structs.replace(failing.case, name=generated_name(self._area, failing.case))
         attempt = failing.attempt
@@ -167,7 +172,9 @@ class Explorer:
         found = None
         if whole.content_hash != case.content_hash:
             found = msgspec.structs.replace(whole, name=generated_name(self._area, whole))
-        shown = msgspec.structs.replace(shown, shrunk=shrunk, reduction=failing.reduction, found=found)
+        shown = msgspec.structs.replace(
+            shown, shrunk=shrunk, reduction=failing.reduction, found=found, driver=driver.narrowed
+        )
         rule = driver.baseline.known(case, attempt.verdict)
         runs = {v.value: n for v, n in attempt.runs.items()}
         return Found(attempt.verdict, attempt.detail, shown, runs, rule.text if rule is not None else "")

@@ -16,7 +16,12 @@ def open_driver(spec: str, quarantine: Quarantine = NO_RULES, baseline: Baseline
         driver = registry.driver(spec)
         names = (spec, driver.identity()) if isinstance(driver, NamedDriver) else (spec,)
         return OpenDriver(
-            spec, driver, driver.capabilities(), quarantine.for_driver(*names), baseline=baseline.for_driver(*names)
+            spec,
+            driver,
+            driver.capabilities(),
+            quarantine.for_driver(*names),
+            baseline=baseline.for_driver(*names),
+            listed=baseline,
         )
     except (BadInput, HarnessTrouble):
         raise

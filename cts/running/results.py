@@ -23,6 +23,7 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
     """The result of a case on one driver."""
     skipped = attempt.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
     bad = not skipped and attempt.verdict is not Verdict.PASS
+    shown = finding(judged.case, attempt, judged.expectation, oracle) if bad else None
     return Result(
         driver.spec,
         entry.area,
@@ -33,7 +34,7 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
         unsupported=1 if attempt.verdict is Verdict.UNSUPPORTED else 0,
         seconds=round(attempt.seconds, 6),
         detail=attempt.detail,
-        finding=finding(judged.case, attempt, judged.expectation, oracle) if bad else None,
+        finding=msgspec.structs.replace(shown, driver=driver.narrowed) if shown is not None else None,
         not_run={attempt.detail: 1} if attempt.verdict is Verdict.NOT_RUN else {},
         runs={v.value: n for v, n in attempt.runs.items()},
         known=_text(driver.baseline.known(judged.case, attempt.verdict)) if bad else "",

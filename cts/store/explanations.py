@@ -47,7 +47,7 @@ def read(run: Run) -> dict[Key, Explanation]:
             raise BadInput("run-explanations", str(e), f"{path}:{number}", remedy) from e
     renamed = {}
     if run.manifest.hashes != HASHES:
-        failures = [(r.driver, r.finding.case) for r in run.findings() if r.finding is not None]
+        failures = [(r.shown_on, r.finding.case) for r in run.findings() if r.finding is not None]
         renamed = {(driver, case.name): case.content_hash for driver, case in failures}
     return {(e.driver, renamed.get((e.driver, e.case), e.content_hash)): e for e in explanations}
 
@@ -72,8 +72,8 @@ def _missing(run: Run, explained: dict[Key, Explanation]) -> Iterator[tuple[str,
     for result in run.findings():
         if not result.verdict.is_finding or result.finding is None:
             continue
-        if (result.driver, result.finding.case.content_hash) not in explained:
-            by_driver.setdefault(result.driver, []).append(result)
+        if (result.shown_on, result.finding.case.content_hash) not in explained:
+            by_driver.setdefault(result.shown_on, []).append(result)
     yield from by_driver.items()
 
 

@@ -168,6 +168,26 @@ NEIGHBOURS = [
     ("fast-math-none-of-one", "matrix_arithmetic.fast_math.default_of_a_type", "fast_math: []", "fast_math: [NSZ]"),
     ("fast-math-none-of-one", "vector_arithmetic.fast_math.default_of_a_type", "a: s, b: k, ", "a: x0, b: k, "),
     ("layout-span-endless", "tensor_addressing.slice.endless_span_of_five", "4294967295", "16"),
+    (
+        "loop",
+        "matrix_programs.loop.five_times",
+        "Loop, count: {dynamic: 5}, carry: [{id: s, init: x0}]}\n"
+        "  - {op: MatrixArithmetic, id: t, operation: FAdd, a: s, b: y0}\n  - {op: EndLoop, next: [t]}",
+        "MatrixArithmetic, id: s, operation: FAdd, a: x0, b: y0}",
+    ),
+    (
+        "loop",
+        "per_element.flow.sum_of_a_row",
+        "for i in range(6):\n          total += int32(b[col * 6 + i])\n      ",
+        "",
+    ),
+    ("physical-storage-buffer", "tensor_addressing.memory.physical_offsets", "PhysicalStorageBuffer", "StorageBuffer"),
+    ("workgroup-size-constant", "matrix_memory.dispatch.size_constant", "SpecWorkgroupSize", "SpecLocalSizeId"),
+    ("constant-without-parts", "vector_arithmetic.parts.replicated_constant", ", replicated: true", ""),
+    ("float-of-16-or-32-bits", "matrix_memory.copies.component_float16", "component: float16", "component: uint16"),
+    ("callback-negates-float16", "reductions.functions.negated_max_f16", "-max(-x, -y)", "min(x, y)"),
+    ("callback-negates-float16", "reductions.functions.negated_max_f16", "float16", "float32"),
+    ("no-fast-math", "per_element.body.minimum_of_zero_product", "FastMathNone", "NoContraction"),
 ]
 
 

@@ -13,9 +13,11 @@ from cts.dispatch import run
 from cts.dispatch.interface import interface
 from cts.errors import BadInput, HarnessTrouble
 from cts.plugins import registry, transform
+from cts.plugins.optimiser import Optimiser
 from cts.running.opening import open_driver
 from cts.spirv import tools
 from cts.spirv.forms import formed
+from cts.spirv.subprocess_tools import program
 from cts.verdict import Verdict
 from tests.dispatch.files import ADD, said, write
 
@@ -28,7 +30,7 @@ def test_the_same_result_after_optimisation(tmp_path: Path) -> None:
 
 def test_the_module_is_optimised() -> None:
     words = tools.assemble(ADD)
-    changed = transform.parse("spirv-opt:--strip-debug")(words)
+    changed = Optimiser(program("spirv-opt"), ("--strip-debug",))(words)
     assert "OpName" in tools.disassemble(words) and "OpName" not in tools.disassemble(changed)
 
 

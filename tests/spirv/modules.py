@@ -7,8 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from cts.plugins.form import Form, parse
 from cts.spirv.decode import Decoded, decode
 from cts.spirv.encode import Id, Value
+
+
+def form(named: str) -> Form:
+    """The transform `form:NAMED`."""
+    return parse(f"form:{named}", named)
+
 
 CONSTANTS = ("OpConstant", "OpSpecConstant")
 

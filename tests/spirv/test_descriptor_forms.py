@@ -19,7 +19,7 @@ from cts.job import Address, Memory, ModuleJob
 from cts.judging.batch import judge_all
 from cts.model import initial_memory
 from cts.plugins import registry
-from cts.plugins.transform import Transformed, parse
+from cts.plugins.transform import Transformed
 from cts.running.opening import open_driver
 from cts.spirv.decode import Decoded, DecodeError, decode
 from cts.spirv.forms import Unreadable, formed, formed_job
@@ -28,6 +28,7 @@ from cts.spirv.lower import module_job
 from cts.spirv.tools import assemble, validate
 from cts.verdict import Verdict
 from tests.case_builder import corpus_case
+from tests.spirv.modules import form
 from tests.spirv.test_memory_forms import LENGTH, length_job
 from tests.vulkan_driver.devices import LAVAPIPE
 
@@ -188,7 +189,7 @@ def test_the_indices_are_no_part_of_what_comes_back() -> None:
     inner = Driver()
     job = length_job()
     seed = next(n for n in range(9) if "$indices" in formed_job(job, ["descriptors"], n).buffers)
-    driver = Transformed(inner, parse(f"form:descriptors:{seed}"))
+    driver = Transformed(inner, [form(f"descriptors:{seed}")])
     assert list(driver.run_module(job).memory) == ["b"]
     inner.strays = True
     outcome = driver.run_module(job)

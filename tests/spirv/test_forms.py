@@ -29,6 +29,7 @@ from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts
 from tests.spirv.form_mistakes import MISTAKES
+from tests.spirv.modules import form
 
 #: Every so many cases of the corpus.
 STEP = 23
@@ -188,10 +189,10 @@ def test_a_module_that_is_newer_than_the_grammar_is_unsupported() -> None:
     layout = Layout.of(words(DECODES))
     layout.extensions.append(Op("OpExtension", None, ("SPV_XYZ_not_yet",)))
     with pytest.raises(TransformFailed, match="cannot write the module in another form: it declares") as failed:
-        parse("form:ids")(layout.words())
+        form("ids")(layout.words())
     assert failed.value.status is Status.UNSUPPORTED
     with pytest.raises(TransformFailed, match="magic number"):
-        parse("form:ids")(np.zeros(9, np.uint32))
+        form("ids")(np.zeros(9, np.uint32))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_an_invalid_form_is_a_bug_of_the_suite(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setitem(FORMS, "ids", broken)
     with pytest.raises(HarnessTrouble, match="form:ids made an invalid module of a valid one"):
-        parse("form:ids")(words(DECODES))
+        form("ids")(words(DECODES))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)

@@ -19,7 +19,7 @@ from cts.job import Address, Memory, ModuleJob
 from cts.judging.batch import judge_all
 from cts.model import initial_memory
 from cts.plugins import registry
-from cts.plugins.transform import Transformed, parse
+from cts.plugins.transform import Transformed
 from cts.running.opening import open_driver
 from cts.spirv.decode import Decoded, DecodeError, decode, ungrouped
 from cts.spirv.encode import Id
@@ -29,6 +29,7 @@ from cts.spirv.lower import module_job
 from cts.spirv.tools import assemble, validate
 from cts.verdict import Verdict
 from tests.case_builder import corpus_case
+from tests.spirv.modules import form
 from tests.vulkan_driver.devices import LAVAPIPE, examine
 
 STORES = "matrix_memory.strided.padded_store"
@@ -128,13 +129,13 @@ def block(job: ModuleJob) -> Any:
 
 
 def test_a_transform_moves_the_buffers_of_its_driver() -> None:
-    plain, driver = Interpreter(), Transformed(Interpreter(), parse("form:offsets:1"))
+    plain, driver = Interpreter(), Transformed(Interpreter(), [form("offsets:1")])
     job = length_job()
     one, other = plain.run_module(job), driver.run_module(job)
     assert (one.memory["b"] == other.memory["b"]).all()
-    transform = parse("form:offsets:1")
+    transform = form("offsets:1")
     assert (transform(job.words)[5:] == job.words[5:]).all(), "a module without its dispatch stays as it is"
-    assert [parse(f"form:offsets:{seed}").job(job).buffers["b"].start < 1024 for seed in range(6)].count(True) > 2
+    assert [form(f"offsets:{seed}").job(job).buffers["b"].start < 1024 for seed in range(6)].count(True) > 2
     driver.close()
 
 
@@ -257,7 +258,7 @@ def test_alignments_are_those_that_addresses_have() -> None:
                 said.setdefault(f"load {loads.index(i.result)}", set()).add(i.values[3])
         assert not any("NonPrivate" in str(i.values) for i in decode(job.words)), "the memory model is not Vulkan's"
     assert said == {"load 0": {8}, "load 1": {4}, "load 2": {16}, "load 3": {4}, "load 4": {16}}
-    bare = [parse(f"form:operands:{seed}")(words) for seed in range(12)]
+    bare = [form(f"operands:{seed}")(words) for seed in range(12)]
     assert not any("Aligned" in str(i.values) for module in bare for i in decode(module)), "no dispatch, no addresses"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +29,11 @@ TIMEOUT = 120
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """The words of a shader (dtype uint32), or None and what glslang says of it."""
+    """The words of a shader (dtype uint32), or None, what glslang says of it, and its exit status."""
 
     words: npt.NDArray[np.uint32] | None
     message: str = ""
+    status: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class Workplace:
             command = shlex.join(self.command)
             raise HarnessTrouble("glslang", f"cannot be run: {e}", command, "glslang 16 or newer") from e
         if done.returncode or not target.exists():
-            return Compiled(None, (done.stdout + done.stderr).strip() or f"exit status {done.returncode}")
+            message = (done.stdout + done.stderr).strip() or f"exit status {done.returncode}"
+            return Compiled(None, message, done.returncode)
         return Compiled(np.fromfile(target, np.uint32))
 
 
@@ -89,6 +93,19 @@ def compiled(command: str, shaders: Iterable[str], jobs: int = 1) -> Iterator[Co
     """
     with workplace(command) as place, ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(lambda item: _compile(place, *item), enumerate(shaders))
+
+
+@lru_cache(maxsize=8)
+def version(command: str) -> str:
+    """What the compiler says of its version: "glslang v16.6.0"; "" where it says nothing."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the command is the user's own
+            [*split(command), "--version"], capture_output=True, check=False, timeout=TIMEOUT, stdin=subprocess.DEVNULL
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return ""
+    found = re.match(r"Glslang Version: (?:\d+:)?(\S+)", done.stdout.decode(errors="replace"))
+    return f"glslang v{found[1]}" if found else ""
 
 
 def _compile(place: Workplace, number: int, shader: str) -> Compiled:

@@ -3,7 +3,18 @@
 A condition is a function of a case with a name and, as its docstring, one sentence that describes it.
 """
 
-from cts.known.conditions import layouts, matrices, numbers, vectors
+from cts.known.conditions import layouts, matrices, modules, numbers, vectors
 from cts.known.conditions.registry import CONDITIONS, Answers, Condition, condition, find
 
-__all__ = ["CONDITIONS", "Answers", "Condition", "condition", "find", "layouts", "matrices", "numbers", "vectors"]
+__all__ = [
+    "CONDITIONS",
+    "Answers",
+    "Condition",
+    "condition",
+    "find",
+    "layouts",
+    "matrices",
+    "modules",
+    "numbers",
+    "vectors",
+]

@@ -114,7 +114,7 @@ class _Cards:
 
     def _explanation(self, failure: Failure) -> Explanation | None:
         finding = failure.result.finding
-        return None if finding is None else self.explanations.get((failure.result.driver, finding.case.content_hash))
+        return None if finding is None else self.explanations.get((failure.result.shown_on, finding.case.content_hash))
 
     def _failure(self, failure: Failure) -> dict[str, Any]:
         result, finding = failure.result, failure.result.finding
