@@ -153,6 +153,8 @@ class Trees:
         exact = [
             t for t in self.terms if (t.known.grain is not None or not t.known.bounded) and not t.type.storage_only
         ]
+        # Of terms that are all inexact nothing can be compared: then numbers are.
+        exact = exact or [Term("uint32(1)", _C.uint32, Known(1, 1))]
         a = self.choices.pick(exact)
         b = self.choices.group(lambda c: Trees(c, exact).leaf(a.type))
         return f"({a.text} {('<', '<=', '>', '>=', '==', '!=')[order]} {b.text})"

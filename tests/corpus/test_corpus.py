@@ -33,8 +33,8 @@ TOPICS = {
     },
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},
     "per_element": {
-        "applied_twice", "body", "coordinates", "extras", "flow", "helpers", "scalar_per_workgroup", "source_is_kept",
-        "tables",
+        "applied_twice", "body", "coordinates", "extras", "flow", "helpers", "outputs", "scalar_per_workgroup",
+        "source_is_kept", "tables",
     },
     "block_loads": {
         "address", "clamp", "coordinates", "fields", "flow", "format", "helpers", "program", "tables", "types",
@@ -82,6 +82,7 @@ def test_contents_are_distinct() -> None:
 WRITE_NOTHING = {
     "matrix_programs.condition.literal_false",
     "matrix_programs.condition.literal_false_vectors",
+    "matrix_programs.return.always",
     "matrix_programs.loop.constant_zero_vectors",
     "tensor_addressing.clip.store_outside",
     "tensor_addressing.store.never_given_dimensions",
