@@ -65,6 +65,7 @@ CASES = [
     "matrix_programs.kernel.row_maximum",
     "matrix_programs.loop.swap_twice",
     "per_element.body.table",
+    "per_element.outputs.places_of_elements",
     "per_element.flow.branch_in_a_loop",
     "per_element.helpers.called_twice",
     "per_element.tables.bias_by_row",
