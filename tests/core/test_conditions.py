@@ -53,6 +53,7 @@ NEIGHBOURS = [
     ),
     ("matrix-in-struct", "matrix_memory.copies.struct_uint8", "through: Struct", "through: Array"),
     ("matrix-extent-256", "matrix_memory.sizes.largest_dimension", "cols: 256,", "cols: 128,"),
+    ("vector-product-512-integers", "vector_multiply.integer.largest", "512", "256"),
     ("return-constant", "matrix_programs.return.always", "{spec: 1}", "{dynamic: 1}"),
     ("if-literal-condition", "matrix_programs.condition.literal_true", "condition: 1", "condition: {spec: 1}"),
     ("convert-other-signedness", "conversions.mixed.unsigned_type_read_as_signed", "ConvertSToF", "ConvertUToF"),

@@ -94,6 +94,15 @@ def vector_outer_products_in_arms(case: Case) -> bool:
     return False
 
 
+@condition("vector-product-512-integers", operands=())
+def vector_product_512_integers(case: Case) -> bool:
+    """Integers of 512 rows and 512 columns are multiplied."""
+    products = (i for i in case.program if isinstance(i, VectorMatrixMul))
+    return any(
+        not i.type.component.is_float and min(int(str(constant_of(n))) for n in (i.m, i.k)) >= 512 for i in products
+    )
+
+
 @condition("vector-product-in-switch", operands=())
 def vector_product_in_switch(case: Case) -> bool:
     """A Switch whose selector varies by invocation gives on, from one of its arms, a value behind a multiplication."""
