@@ -251,9 +251,13 @@ def test_cases_break_the_rules_that_the_page_names(browse: Browse) -> None:
 
 
 def tensor_cases() -> list[Case]:
-    """Cases of the corpus with tensor loads and stores of matrices that can be drawn."""
+    """Cases of the corpus with tensor loads and stores of matrices that can be drawn.
+
+    The explorer counts from the beginning of a buffer, and knows none whose contents begin later.
+    """
     areas = ("tensor_addressing.", "block_loads.")
-    return [corpus.read(e, registry.oracle()) for e in corpus.entries() if e.name.startswith(areas)]
+    cases = [corpus.read(e, registry.oracle()) for e in corpus.entries() if e.name.startswith(areas)]
+    return [case for case in cases if not any(buffer.begins_at for buffer in case.buffers.values())]
 
 
 def test_the_corpus_lies_where_the_oracle_says(browse: Browse) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -27,7 +26,9 @@ def check(size: int, case: Case) -> None:
     if any(isinstance(i, Return) for i in case.program):
         return  # who has ended has no value of what follows
     for name, bits in expectation.matrices.items():
-        assert np.array_equal(attempt.outcome.matrices[name], bits), name
+        same, spread = attempt.outcome.matrices[name] == bits, expectation.spreads.get(name)
+        # What may be several values is judged where it comes to memory.
+        assert (same if spread is None else same | (spread.lo != spread.hi) | (spread.flags != 0)).all(), name
 
 
 @pytest.mark.parametrize(("size", "examples"), [(32, 150), (1, 30), (128, 30)])

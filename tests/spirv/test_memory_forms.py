@@ -454,5 +454,5 @@ def test_forms_find_what_plain_modules_do_not(
 ) -> None:
     mistake(monkeypatch)
     assert verdict(name, "interpreter") is Verdict.PASS
-    found = {verdict(name, f"interpreter|form:drawn:{seed}") for seed in range(12)}
+    found = {verdict(name, f"interpreter|form:drawn:{seed}") for seed in range(24)}
     assert found - {Verdict.PASS}

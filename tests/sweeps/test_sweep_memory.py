@@ -23,7 +23,12 @@ SIZE = INTERPRETER.capabilities().subgroup_size
 CASES = [
     case
     for entry in corpus.entries()
-    if any(dynamics(case := load_case(entry.path))) and not case.opaque and not case.conversions
+    if any(dynamics(case := load_case(entry.path)))
+    and not case.opaque
+    and not case.conversions
+    # Templates with these are refused.
+    and case.robustness is None
+    and not any(buffer.begins_at for buffer in case.buffers.values())
 ]
 
 
