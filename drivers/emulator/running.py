@@ -62,17 +62,18 @@ def numbered(case: Case) -> Case:
 def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> Machine | VectorMachine:
     """Run a case under some parameter sets; returns the machine as it is at the end."""
     opaque = {name: allocate(matrix, options.opaque, options.mutant) for name, matrix in case.opaque.items()}
-    before = {name: data.copy() for name, data in {**memory, **opaque}.items()}
+    everything = {**memory, **opaque}
+    alike = options.mutant == v.DISPATCHES_BEGIN_ALIKE
+    before = {name: data.copy() for name, data in everything.items()} if alike else {}
     times = case.dispatch.times
     for dispatch in range(times - 1 if options.mutant == v.LAST_DISPATCH_LOST and times > 1 else times):
         instances = Instances(case, sets)
         instances.active = np.tile(
             launched(case.dispatch, options.mutant), instances.count // members_of(case.dispatch)
         )
-        spaces = Memory(case, {**memory, **opaque}, instances)
-        if dispatch and options.mutant == v.DISPATCHES_BEGIN_ALIKE:
-            for name, data in {**memory, **opaque}.items():
-                data[:] = before[name]
+        spaces = Memory(case, everything, instances)
+        for name, data in before.items():
+            everything[name][:] = data
         conversions = Conversions(case, spaces, options)
         with np.errstate(all="ignore"):
             if dispatch == 0 or options.mutant == v.CONVERSIONS_REPEATED:
