@@ -29,7 +29,8 @@ def draw_flow(choices: Choices, a: Term, terms: Sequence[Term]) -> tuple[list[st
     return _draw_loop(choices, a, terms, branches=kind >= 6)
 
 
-def inside(lines: Sequence[str]) -> list[str]:
+def indented(lines: Sequence[str]) -> list[str]:
+    """Lines of a body one level further in."""
     return [f"    {line}" for line in lines]
 
 
@@ -42,8 +43,8 @@ def _draw_branch(choices: Choices, a: Term, terms: Sequence[Term], *, has_else: 
     condition = choices.group(lambda c: Trees(c, terms).condition(1))
     other = choices.group(lambda c: Trees(c, terms).operand(a.type, 1))
     first, known = f"{_RESULT} = {bare(a.text)}", a.known.union(other.known)
-    branch = [f"if {bare(condition)}:", *inside([f"{_RESULT} = {bare(other.text)}"])]
-    lines = [*branch, "else:", *inside([first])] if has_else else [first, *branch]
+    branch = [f"if {bare(condition)}:", *indented([f"{_RESULT} = {bare(other.text)}"])]
+    lines = [*branch, "else:", *indented([first])] if has_else else [first, *branch]
     return lines, _result(a, known)
 
 
@@ -53,7 +54,7 @@ def _draw_guarded_division(choices: Choices, a: Term, terms: Sequence[Term]) -> 
     operator = choices.pick(("//", "%"))
     divided = [f"n = {bare(divisor.text)}", f"{_RESULT} = {bare(a.text)}"]
     # Both are no greater than what is divided.
-    guard = ["if n != 0:", *inside([f"{_RESULT} = {_RESULT} {operator} n"])]
+    guard = ["if n != 0:", *indented([f"{_RESULT} = {_RESULT} {operator} n"])]
     return [*divided, *guard], _result(a, Known(0, a.known.high))
 
 
@@ -65,7 +66,7 @@ def _draw_guarded_lookup(choices: Choices, a: Term, index: Term) -> tuple[list[s
     if index.type is ComponentType.int32:
         condition = f"{index.text} >= 0 and {condition}"
     looked_up = f"{_RESULT} = lookup({bare(index.text)}, {', '.join(typed)})"
-    lines = [f"{_RESULT} = {bare(a.text)}", f"if {condition}:", *inside([looked_up])]
+    lines = [f"{_RESULT} = {bare(a.text)}", f"if {condition}:", *indented([looked_up])]
     return lines, _result(a, a.known.union(Known(min(numbers), max(numbers))))
 
 
@@ -85,8 +86,8 @@ def _draw_loop(choices: Choices, a: Term, terms: Sequence[Term], *, branches: bo
         result = _result(a, updated.known.union(result.known) if branches else updated.known)
     update = f"{_RESULT} = {bare(updated.text)}"
     condition = choices.group(lambda c: Trees(c, inside).condition(0)) if branches else ""
-    body = [f"if {bare(condition)}:", *inside([update])] if branches else [update]
-    lines = [f"{_RESULT} = {bare(a.text)}", f"for {_INDEX} in range({count}):", *inside(body)]
+    body = [f"if {bare(condition)}:", *indented([update])] if branches else [update]
+    lines = [f"{_RESULT} = {bare(a.text)}", f"for {_INDEX} in range({count}):", *indented(body)]
     return lines, result
 
 

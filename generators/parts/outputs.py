@@ -10,7 +10,7 @@ from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.memory import FILL, Region, draw_write
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.bodies import narrowed
-from cts.generators.parts.body_flow import inside
+from cts.generators.parts.body_flow import indented
 from cts.generators.parts.expressions import Term, Trees, bare
 from cts.model import ComponentType, Data, Extra, Operand, Output
 
@@ -81,7 +81,7 @@ def _draw_output(
     lines = [f"{output}[{place}] = {bare(value.text)}"]
     if way >= 4:
         limits = f"{row} < {max(1, rows - part)} and {col} < {max(1, cols - 1 - part)}"
-        lines = [f"if {limits}:", *inside(lines)]
+        lines = [f"if {limits}:", *indented(lines)]
     if count > 1:
-        lines = [f"for {index} in range({count}):", *inside(lines)]
+        lines = [f"for {index} in range({count}):", *indented(lines)]
     drawn.lines += lines
