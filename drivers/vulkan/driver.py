@@ -14,6 +14,7 @@ import numpy.typing as npt
 from cts.capabilities import Capabilities
 from cts.driver import Fault, Job, Outcome, Status, SweepJob
 from cts.drivers.vulkan import capabilities, descriptors, module, report, support
+from cts.drivers.vulkan.features import widened
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
 from cts.drivers.vulkan.pool import Pool
@@ -232,6 +233,9 @@ class VulkanDriver:
             limits = self.description.properties["VkPhysicalDeviceLimits"]
             dynamic = descriptors.dynamic(first.support.descriptors, limits)
         run = _request(first.number, batch, first.support, self._timeout(first.job), dynamic)
+        if self._options.features == "all":
+            enabled = widened(frozenset(run.features), self.description.features)
+            run = msgspec.structs.replace(run, features=tuple(sorted(enabled)))
         self._batches[first.number] = batch
         self.pool.submit(run)
 

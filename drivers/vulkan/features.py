@@ -1,6 +1,9 @@
-"""Which Vulkan features a SPIR-V capability needs."""
+"""Which Vulkan features a SPIR-V capability needs, and which are enabled."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
 
 #: The Vulkan features behind SPIR-V capabilities (VK-010, VK-011). One that is not listed is not supported here.
 FEATURES: dict[str, tuple[str, ...]] = {
@@ -113,3 +116,27 @@ MODES = {
     "MaximallyReconvergesKHR": "shaderMaximalReconvergence",
     "SubgroupUniformControlFlowKHR": "shaderSubgroupUniformControlFlow",
 }
+
+#: Features of pipelines and commands, behind no capability of a module.
+_OTHERS = (
+    "computeFullSubgroups",
+    "cooperativeMatrixFlexibleDimensions",
+    "cooperativeMatrixProperties2",
+    "cooperativeMatrixWorkgroupScope",
+    "descriptorBindingPartiallyBound",
+    "maintenance4",
+    "subgroupSizeControl",
+    "synchronization2",
+)
+
+#: All features that a module may need. Those of robust accesses are not among them: they change what a module does
+#: that does not ask for them.
+HARMLESS = frozenset(chain(*FEATURES.values(), *WHERE_THERE.values(), MODES.values(), _OTHERS))
+
+
+def widened(needed: frozenset[str], listed: Mapping[str, bool]) -> frozenset[str]:
+    """The features that a module needs, and those that a device lists and other modules may need.
+
+    One logical device then serves most modules: to make another takes a driver up to a second.
+    """
+    return needed | {feature for feature in HARMLESS if listed.get(feature)}

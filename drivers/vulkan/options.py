@@ -25,7 +25,8 @@ class Options:
     a time. `workers`: processes, see `pool.Pool`.
     `validation`: load the validation layer. `journal`: the folder of `journal.Journal`.
     `offsets`: those of buffers are in their descriptors, or given when these are bound, as far as the device's limits
-    allow. `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
+    allow. `features`: enable all that modules may need, as `features.widened` does, or what a module needs alone.
+    `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
     `large_buffers`: also run cases whose buffers reach beyond 256 MiB, which take gigabytes on the device.
     """
 
@@ -33,6 +34,7 @@ class Options:
     worker: str = ""
     memory: Literal["auto", "host", "staged"] = "auto"
     offsets: Literal["fixed", "dynamic"] = "fixed"
+    features: Literal["all", "needed"] = "all"
     timeout: float | None = None
     pipeline_timeout: float = 60.0
     start_timeout: float = 60.0
@@ -54,17 +56,19 @@ def parse(options: dict[str, str]) -> Options:
             close = difflib.get_close_matches(key, known, n=1)
             remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
             raise BadInput("driver-option", f"no option {key!r}", "driver vulkan", remedy)
+    validation = _truth("validation", given.get("validation", "no"))
     return Options(
         device=given.get("device", ""),
         worker=given.get("worker", ""),
         memory=_memory(given.get("memory", "auto")),
         offsets=_offsets(given.get("offsets", "fixed")),
+        features=_features(given.get("features", "needed" if validation else "all")),
         timeout=_seconds(given, "timeout", DEFAULT_TIMEOUT) if "timeout" in given else None,
         pipeline_timeout=_seconds(given, "pipeline_timeout", 60.0),
         start_timeout=_seconds(given, "start_timeout", 60.0),
         threads=_integer(given, "threads") or min(8, os.cpu_count() or 1),
         workers=_workers(given),
-        validation=_truth("validation", given.get("validation", "no")),
+        validation=validation,
         journal=Path(given.get("journal", "cts-run/vulkan")),
         subgroup_size=_integer(given, "subgroup_size"),
         unlisted=_unlisted(given.get("unlisted", "refuse")),
@@ -82,6 +86,12 @@ def _offsets(value: str) -> Literal["fixed", "dynamic"]:
     if value in ("fixed", "dynamic"):
         return value  # type: ignore[return-value]
     raise BadInput("driver-option", f"offsets={value!r}", "driver vulkan", "fixed or dynamic")
+
+
+def _features(value: str) -> Literal["all", "needed"]:
+    if value in ("all", "needed"):
+        return value  # type: ignore[return-value]
+    raise BadInput("driver-option", f"features={value!r}", "driver vulkan", "all or needed")
 
 
 def _unlisted(value: str) -> bool:
