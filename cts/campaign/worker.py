@@ -35,7 +35,7 @@ from cts.report.triage import named_by
 from cts.running.drawing import Fault, Undrawn, checked_expectation, example
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
-from cts.running.operand_sets import parameter_sets
+from cts.running.operand_sets import judge_given, parameter_sets
 from cts.store.manifest import sweep_entry
 from cts.sweeps.judging import Judged, State, have_verdict, judge_sets, wrong
 from cts.sweeps.selection import Chosen, opened
@@ -221,9 +221,8 @@ class _ChunkRun:
         sets = parameter_sets(source, settings.seed, number, case, settings.sets)
         if sets is None:
             return
-        every = np.arange(len(sets.words))
-        judged = judge_sets(sets, every, worker.driver, worker.oracle)
-        self._of_sets(judged, lambda place: sets.sweep(every[place : place + 1]).case(0))
+        judged = judge_given(sets, settings.sets, worker.driver, worker.oracle)
+        self._of_sets(judged, lambda place: sets.sweep(np.array([place])).case(0), number)
 
     def sweep(self, universe: tuple[Path, Chosen]) -> None:
         """Judge the sets of the chunk."""
@@ -232,9 +231,9 @@ class _ChunkRun:
         self.drawn = len(numbers)
         for part, some in opened(path).by_part(numbers):
             judged = self._timed("sets", lambda: judge_sets(part, some, self.worker.driver, self.worker.oracle))  # noqa: B023
-            self._of_sets(judged, lambda place: part.sweep(some[place : place + 1]).case(0))  # noqa: B023
+            self._of_sets(judged, lambda place: part.sweep(some[place : place + 1]).case(0), 0)  # noqa: B023
 
-    def _of_sets(self, judged: Judged, case_of: Callable[[int], Case]) -> None:
+    def _of_sets(self, judged: Judged, case_of: Callable[[int], Case], number: int) -> None:
         """Count sets; the first ones that are wrong are judged again, as cases."""
         self.sets += int(have_verdict(judged.states).sum())
         self.excluded += int((judged.states == State.EXCLUDED).sum())
@@ -245,7 +244,7 @@ class _ChunkRun:
             attempt = one.attempts[0]
             if attempt.verdict is Verdict.PASS:
                 attempt = replace(attempt, verdict=Verdict.FLAKY, detail="fails among other sets, passes alone")
-            self._count(case, attempt, one.expectation, 0)
+            self._count(case, attempt, one.expectation, number)
 
     def _count(self, case: Case, attempt: Attempt, expectation: Expectation | None, number: int) -> None:
         """Count what became of a case, and keep it where that is new."""
