@@ -145,7 +145,7 @@ def link_of(case: Case, oracle: Oracle, instruction: int | None = None) -> str:
         raise BadInput("not-taken", "no instance of the case comes here", where, "another instruction")
     tensor, buffer = reached.tensor, case.buffers[reached.buffer]
     if buffer.begins_at:
-        what = f"the contents of {reached.buffer!r} begin at byte {buffer.begins_at}, and the page draws memory from byte 0 on"
+        what = f"the contents of {reached.buffer!r} begin at byte {buffer.begins_at}; the page draws from byte 0 on"
         remedy = "a buffer without `begins_at`, with offsets less by as much"
         raise BadInput("begins-late", what, f"{case.name}: buffers.{reached.buffer}.begins_at", remedy)
     decodes = tensor.block is not None
