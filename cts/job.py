@@ -90,11 +90,11 @@ class Making:
     """How a device makes what it dispatches, none of which may make a difference (VK-070 to VK-075).
 
     `kind`: a pipeline, a shader object of the module, or one of the binary of such a shader object.
-    `cache` is the VkPipelineCache of a pipeline: a new one, one that all pipelines of the device share, one that has made
-    the same pipeline before, or a new one that was merged of two or has got the data of one that had.
+    `cache` is the VkPipelineCache of a pipeline: a new one, one that all pipelines of the device share, one that has
+    made the same pipeline before, or a new one that was merged of two or has got the data of one that had.
     `neighbours`: pipelines that the same call makes, `place` of them before this one. `derivative`: of a pipeline that
-    was made before, or by the same call. `unoptimised`, `statistics`: flags of the pipeline; `inline`: the stage has the
-    words in place of a module. `later`: pipelines that are made and destroyed between this one and its use.
+    was made before, or by the same call. `unoptimised`, `statistics`: flags of the pipeline; `inline`: the stage has
+    the words in place of a module. `later`: pipelines that are made and destroyed between this one and its use.
     `full_subgroups`, `varying`: flags of the stage, where size and device are such that they change nothing.
     """
 
@@ -115,10 +115,10 @@ class Making:
 class Submitting:
     """How a device is given a dispatch, none of which may make a difference (VK-076 to VK-079).
 
-    `parts` by vkCmdDispatchBase, which are all workgroups together, where there are any. `indirect`: the counts are in a
-    buffer, so many bytes behind a multiple of 256. `again`: a submission is repeated after memory was made what it was
-    before. `secondary`: the commands are in a secondary command buffer. `queues`: what follows another command is on the
-    other one of two queues, by transfers of ownership, or by buffers that both families own.
+    `parts` by vkCmdDispatchBase, which are all workgroups together, where there are any. `indirect`: the counts are in
+    a buffer, so many bytes behind a multiple of 256. `again`: a submission is repeated after memory was made what it
+    was before. `secondary`: the commands are in a secondary command buffer. `queues`: what follows another command is
+    on the other one of two queues, by transfers of ownership, or by buffers that both families own.
     """
 
     parts: tuple[Part, ...] = ()

@@ -8,7 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cts.driver import CheckingFactory, DeclaringFactory, Driver, DriverFactory, TunableFactory, ValidatingFactory
+from cts.driver import (
+    CheckingFactory,
+    DeclaringFactory,
+    Driver,
+    DriverFactory,
+    PipelineFactory,
+    TunableFactory,
+    ValidatingFactory,
+)
 from cts.errors import BadInput
 
 if TYPE_CHECKING:
@@ -159,6 +167,10 @@ def _runs_modules(factory: DriverFactory) -> bool:
     return not isinstance(factory, DeclaringFactory) or factory.runs_modules
 
 
+def _makes_pipelines(factory: DriverFactory) -> bool:
+    return isinstance(factory, PipelineFactory) and factory.makes_pipelines
+
+
 def check_driver(spec: str) -> None:
     """Raise BadInput for a spec string with which no driver can be built, as far as that is known without starting it.
 
@@ -170,11 +182,14 @@ def check_driver(spec: str) -> None:
     if isinstance(factory, CheckingFactory):
         factory.check(options)
     if transforms:
-        from cts.plugins.transform import check_order, parse, runs_no_modules
+        from cts.plugins.transform import PipelineTransform, check_order, makes_no_pipelines, parse, runs_no_modules
 
         parsed = [parse(text) for text in transforms]
         if not _runs_modules(factory):
             raise runs_no_modules(plain, transforms[0])
+        for transform in parsed:
+            if isinstance(transform, PipelineTransform) and transform.pipelines and not _makes_pipelines(factory):
+                raise makes_no_pipelines(plain, transform)
         check_order(spec, parsed)
 
 

@@ -14,7 +14,8 @@ from .extensions import Chain
 from .instance import Instance
 from .memory import Arena
 from .protocol import Queues
-from .queues import Channel, families
+from .queue_families import families
+from .queues import Channel
 from .tables import DEPENDENCIES, FEATURES
 
 #: More are closed, the longest unused first: a device can take hundreds of megabytes in a driver.

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import vulkan as vk
 
 from .convert import Converter, Matrix, Side
-from .device import LogicalDevice
 from .descriptor_sets import Descriptors
+from .device import LogicalDevice
 from .memory import ALIGNMENT, Placed
 from .pipeline import Pipeline
 from .protocol import Address, Conversion, Memory, Place, Run

@@ -18,6 +18,7 @@ from .extensions import Chain
 from .lists import Selector
 from .protocol import Description, DeviceSummary, MatrixRow, Property
 from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
+from .queue_families import COMPUTE
 from .tables import FEATURES, PROPERTIES
 
 API_VERSION = 1 << 22 | 3 << 12
@@ -121,7 +122,7 @@ class Instance:
         unusable = ""
         if properties.apiVersion < API_VERSION:
             unusable = "supports Vulkan 1.2 at most; SPIR-V 1.6 needs 1.3"
-        elif not any(flags & vk.VK_QUEUE_COMPUTE_BIT for flags, _ in self.queue_families(index)):
+        elif not any(flags & COMPUTE for flags, _ in self.queue_families(index)):
             unusable = "has no compute queue"
         driver = structures.get("VkPhysicalDeviceVulkan12Properties", {})
         uuid = structures.get("VkPhysicalDeviceVulkan11Properties", {}).get("deviceUUID", ())

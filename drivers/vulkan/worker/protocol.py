@@ -151,7 +151,6 @@ class Making(Struct, frozen=True):
     statistics: bool = False
     inline: bool = False
     later: int = 0
-    full_subgroups: bool = False
     varying: bool = False
 
 

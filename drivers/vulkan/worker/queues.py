@@ -7,29 +7,11 @@ from typing import Any
 
 import vulkan as vk
 
-from .protocol import Queues
-
 _READ_WRITE = vk.VK_ACCESS_MEMORY_READ_BIT | vk.VK_ACCESS_MEMORY_WRITE_BIT
 _ALL = vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT
 
 #: VK_WHOLE_SIZE.
 _WHOLE = 0xFFFFFFFFFFFFFFFF
-
-
-def families(listed: Sequence[tuple[int, int]], queues: Queues) -> tuple[int, ...]:
-    """The family of each queue that is wanted, of those of a device by flags and number of queues.
-
-    The first family with compute has the first. Of two the second is of another such family, where there is one. Raises
-    LookupError where there are too few.
-    """
-    compute = [i for i, (flags, count) in enumerate(listed) if flags & vk.VK_QUEUE_COMPUTE_BIT and count]
-    if queues == "one":
-        return (compute[0],)
-    if len(compute) > 1:
-        return compute[0], compute[1]
-    if not compute or listed[compute[0]][1] < 2:
-        raise LookupError("the device has one queue with compute")
-    return compute[0], compute[0]
 
 
 class Channel:
@@ -77,7 +59,7 @@ class Channel:
 class Trail:
     """Command buffers that run one after the other: all of it on one queue, or each on the other one of two.
 
-    `commands` is the one that is being recorded. `transferred` is a buffer that the families of queues do not own together.
+    `commands` is the one that is being recorded. `transferred` is a buffer that families of queues do not own together.
     """
 
     def __init__(self, channels: Sequence[Channel], *, first: int, again: bool, transferred: Any) -> None:
