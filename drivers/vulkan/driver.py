@@ -36,19 +36,22 @@ Places: TypeAlias = frozenset[tuple[int, int]]
 #: The kinds of descriptors whose offsets are given when they are bound.
 _DYNAMIC: dict[descriptors.Kind, protocol.Kind] = {"storage": "storage-dynamic", "uniform": "uniform-dynamic"}
 
+#: How a pipeline is made where nobody asks for more.
+_PLAIN = Making()
+
 #: Bytes of the widest element of an opaque matrix.
 _WIDEST = 4
 
 
 @dataclass
 class _Item:
-    """A job in flight. `making` is how its pipeline is made; `lost` the batch in which it was before it was run alone."""
+    """A job in flight, and how its pipeline is made. `lost` is the batch in which it was lost before it was run alone."""
 
     number: int
     case: Case | None
     job: ModuleJob
     support: Support | None = None
-    making: Making = Making()
+    making: Making = _PLAIN
     outcome: Outcome | None = None
     lost: _LostBatch | None = None
 
@@ -336,14 +339,8 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
             for c in job.conversions
         ),
         times=job.times,
-        making=pipelining.as_message(making),
-        submitting=protocol.Submitting(
-            job.submitting.parts,
-            job.submitting.indirect,
-            job.submitting.again,
-            job.submitting.secondary,
-            job.submitting.queues,
-        ),
+        making=pipelining.making_message(making),
+        submitting=pipelining.submitting_message(job.submitting),
     )
 
 

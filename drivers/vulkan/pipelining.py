@@ -53,7 +53,7 @@ def fitted(making: Making, description: Description, facts: Facts, required_size
     )
 
 
-def as_message(making: Making) -> protocol.Making:
+def making_message(making: Making) -> protocol.Making:
     """As the worker's protocol says it; full subgroups are a member of the run."""
     return protocol.Making(
         making.kind,
@@ -67,3 +67,8 @@ def as_message(making: Making) -> protocol.Making:
         making.later,
         making.varying,
     )
+
+
+def submitting_message(how: Submitting) -> protocol.Submitting:
+    """As the worker's protocol says it."""
+    return protocol.Submitting(how.parts, how.indirect, how.again, how.secondary, how.queues)

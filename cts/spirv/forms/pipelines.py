@@ -23,7 +23,7 @@ _Draw = Callable[[ModuleJob, np.random.Generator], ModuleJob]
 
 @dataclass(frozen=True)
 class Way:
-    """A form by what it does to a job. Of a `group` a job has one; `of_pipelines`: shader objects have no such thing."""
+    """A form by what it does to a job, which has one of a `group`. `of_pipelines`: shader objects have no such thing."""
 
     group: str
     draw: _Draw
@@ -151,7 +151,7 @@ def drawn(available: Collection[str], random: np.random.Generator) -> set[str]:
 
 
 def applied(job: ModuleJob, names: Collection[str], counts_workgroups: bool, random: np.random.Generator) -> ModuleJob:
-    """The job as the forms have it. `counts_workgroups`: the module asks how many there are, so that it is not split."""
+    """The job as the forms have it. `counts_workgroups`: the module asks how many there are, and is not split."""
     for name, way in WAYS.items():
         if name in names and not (name == "split" and counts_workgroups):
             job = way.draw(job, random)
