@@ -45,7 +45,7 @@ _WIDEST = 4
 
 @dataclass
 class _Item:
-    """A job in flight, and how its pipeline is made. `lost` is the batch in which it was lost before it was run alone."""
+    """A job in flight, and how its pipeline is made. `lost` is the batch that was lost before it was run alone."""
 
     number: int
     case: Case | None

@@ -23,7 +23,7 @@ _Draw = Callable[[ModuleJob, np.random.Generator], ModuleJob]
 
 @dataclass(frozen=True)
 class Way:
-    """A form by what it does to a job, which has one of a `group`. `of_pipelines`: shader objects have no such thing."""
+    """A form by what it does to a job, which has one of a `group`. `of_pipelines`: not of shader objects."""
 
     group: str
     draw: _Draw
