@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -232,11 +232,13 @@ def validated(specs: Iterable[str]) -> tuple[str, ...]:
     given = tuple(specs)
     extended = []
     for spec in given:
-        name, _, rest = spec.partition(":")
+        plain, bar, transforms = spec.partition("|")
+        name, _, rest = plain.partition(":")
         factory = driver_factory(name)
         knows = isinstance(factory, ValidatingFactory) and factory.validates
         says = any(item.strip().startswith("validation=") for item in rest.split(","))
-        extended.append(f"{name}:{','.join(filter(None, (rest, 'validation=yes')))}" if knows and not says else spec)
+        more = "" if says or not knows else "validation=yes"
+        extended.append(_with_options(plain, [more]) + bar + transforms if more else spec)
     if tuple(extended) == given and not any("validation=" in spec for spec in given):
         raise BadInput(
             "no-validation", "none of the drivers has a validation layer", ", ".join(given), "a vulkan driver"
@@ -255,14 +257,20 @@ def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str,
             raise BadInput("driver-option", f"none of the drivers has {option}", ", ".join(given), "the interpreter")
     extended = []
     for spec in given:
-        name, _, rest = spec.partition(":")
-        added = [f"{key}={value}" for key, value in options.items() if key in _takes(spec)]
-        extended.append(f"{name}:{','.join(filter(None, (rest, *added)))}" if added else spec)
+        plain, bar, transforms = spec.partition("|")
+        added = [f"{key}={value}" for key, value in options.items() if key in _takes(plain)]
+        extended.append(_with_options(plain, added) + bar + transforms if added else spec)
     return tuple(extended)
 
 
+def _with_options(plain: str, added: Sequence[str]) -> str:
+    """A spec without transforms with more options."""
+    name, _, rest = plain.partition(":")
+    return f"{name}:{','.join(filter(None, (rest, *added)))}"
+
+
 def _takes(spec: str) -> frozenset[str]:
-    factory = driver_factory(spec.partition(":")[0])
+    factory = driver_factory(spec.partition("|")[0].partition(":")[0])
     return factory.takes if isinstance(factory, TunableFactory) else frozenset()
 
 
