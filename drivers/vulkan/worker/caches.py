@@ -92,11 +92,14 @@ def _cache(device: Any, data: bytes = b"") -> Any:
 
 
 def _data(device: Any, cache: Any) -> bytes:
-    ffi, lib = vk.ffi, vk.lib
-    size = ffi.new("size_t *")
-    for pointer in (lambda: ffi.NULL, lambda: ffi.new("char[]", max(1, size[0]))):
-        data = pointer()
-        result = lib.vkGetPipelineCacheData(device, cache, size, data)
+    ffi, size = vk.ffi, vk.ffi.new("size_t *")
+
+    def get(into: Any) -> None:
+        result = vk.lib.vkGetPipelineCacheData(device, cache, size, into)
         if result != vk.VK_SUCCESS:
             raise vk.exception_codes[result]
+
+    get(ffi.NULL)
+    data = ffi.new("char[]", max(1, size[0]))
+    get(data)
     return bytes(ffi.buffer(data, size[0]))
