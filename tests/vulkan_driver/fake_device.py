@@ -18,6 +18,7 @@ BASE = 0x4000_0000_0000
 TRANSFER, COMPUTE, HOST, CONVERT = 0x1000, 0x800, 0x4000, 1 << 44
 TYPES = {0: np.float16, 1: np.float32, 3: np.int8}
 OPTIMAL = (2, 3)
+DEVICE_BUFFER, HOST_BUFFER = 11, 12
 LEAD = 64
 
 _CONSTANTS = {
@@ -65,8 +66,8 @@ typedef struct {
 class FakeDevice:
     """The device behind a pipeline of `execute`. `kernel` is what a dispatch does to device memory.
 
-    `log` has the commands of each submission; `memory` is the device's own, `host` what the host sees. `channels` has the
-    family of each queue.
+    `log` has the commands of each submission; `memory` is the device's own, `host` what the host sees. `channels` has
+    the family of each queue.
     """
 
     channels: tuple[int, ...] = (0,)
@@ -123,8 +124,10 @@ class FakeDevice:
 
     def logical(self, worker: SimpleNamespace) -> Any:
         """A LogicalDevice of the worker's, as far as runs use it."""
-        staging = "host" if self._staged else None
-        arena = SimpleNamespace(reserve=self._reserve, view=self.host, buffer="device", staging=staging, address=BASE)
+        staging = HOST_BUFFER if self._staged else None
+        arena = SimpleNamespace(
+            reserve=self._reserve, view=self.host, buffer=DEVICE_BUFFER, staging=staging, address=BASE
+        )
         channels = tuple(worker.queues.Channel(1, f, self.channels[:i].count(f)) for i, f in enumerate(self.channels))
         return SimpleNamespace(
             handle=1,
@@ -181,7 +184,7 @@ class FakeDevice:
     def _run(self, recorded: list[tuple[Any, ...]]) -> None:
         for command in recorded:
             if command[0] == "copy":
-                source, target = (self.host if name == "host" else self.memory for name in command[1:3])
+                source, target = (self.host if buffer == HOST_BUFFER else self.memory for buffer in command[1:3])
                 target[: command[3]] = source[: command[3]]
             elif command[0] == "push":
                 self._push = command[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import struct
 import sys
 from collections.abc import Iterator
@@ -21,28 +20,11 @@ from cts.drivers.vulkan.worker.protocol import Description, Failed, VectorRow
 from cts.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from tests.vulkan_driver.devices import LAVAPIPE, NOTHING
 from tests.vulkan_driver.fake_device import BASE, COMPUTE, CONVERT, HOST, TRANSFER, FakeDevice, elements
+from tests.vulkan_driver.worker_modules import loaded
 
 FLOAT16, FLOAT32, SINT8, E4M3, E5M2 = 0, 1, 3, 1000491002, 1000491003
 ROW_MAJOR, COLUMN_MAJOR, INFERENCING, TRAINING = range(4)
 ROWS, COLS, OFFSET = 3, 5, 128
-MODULES = (
-    "convert",
-    "extensions",
-    "queries",
-    "queues",
-    "device",
-    "memory",
-    "stages",
-    "caches",
-    "executables",
-    "making",
-    "shader_objects",
-    "pipeline",
-    "descriptor_sets",
-    "execute",
-    "instance",
-    "engine",
-)
 MATRIX = np.arange(ROWS * COLS, dtype=np.float16).reshape(ROWS, COLS)
 
 
@@ -59,15 +41,10 @@ def fake(request: pytest.FixtureRequest) -> FakeDevice:
 
 
 @pytest.fixture
-def worker(fake: FakeDevice, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+def worker(fake: FakeDevice) -> Iterator[SimpleNamespace]:
     """The worker's modules that speak to this device."""
-    package = "cts.drivers.vulkan.worker"
-    monkeypatch.setitem(sys.modules, "vulkan", fake.package())
-    for name in MODULES:
-        monkeypatch.delitem(sys.modules, f"{package}.{name}", raising=False)
-    yield SimpleNamespace(**{name: importlib.import_module(f"{package}.{name}") for name in MODULES})
-    for name in MODULES:
-        sys.modules.pop(f"{package}.{name}", None)
+    with loaded(fake.package()) as modules:
+        yield modules
 
 
 def source(start: int = 0) -> protocol.Memory:

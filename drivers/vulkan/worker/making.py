@@ -70,7 +70,7 @@ def make(device: LogicalDevice, key: Key, layout: Any) -> Any:
     making, handle = key.making, device.handle
     with ExitStack() as stack:
         module = None if making.inline else stack.enter_context(shader_module(handle, key.module))
-        own = _Wanted(stage(key, module), layout, _flags(key))
+        own = plain = _Wanted(stage(key, module), layout, _flags(key))
         others = stack.enter_context(_others(handle, own))
 
         def create(cache: Any, *wanted: _Wanted) -> list[Any]:
@@ -82,8 +82,8 @@ def make(device: LogicalDevice, key: Key, layout: Any) -> Any:
         before: list[_Wanted] = [others[i % 2] for i in range(making.place)]
         after = [others[i % 2] for i in range(making.neighbours - making.place)]
         if making.derivative != "none":
-            parent = own._replace(flags=own.flags | vk.VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT)
-            own = own._replace(flags=own.flags | vk.VK_PIPELINE_CREATE_DERIVATIVE_BIT)
+            parent = plain._replace(flags=plain.flags | vk.VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT)
+            own = plain._replace(flags=plain.flags | vk.VK_PIPELINE_CREATE_DERIVATIVE_BIT)
             if making.derivative == "index":
                 own = own._replace(base_index=len(before))
                 before.append(parent)
@@ -91,7 +91,7 @@ def make(device: LogicalDevice, key: Key, layout: Any) -> Any:
                 (base,) = create(vk.VK_NULL_HANDLE, parent)
                 stack.callback(destroy, base)
                 own = own._replace(base=base)
-        cache = stack.enter_context(caches.prepared(device, making.cache, create, own, others))
+        cache = stack.enter_context(caches.prepared(device, making.cache, create, plain, others))
         made = create(cache, *before, own, *after)
         pipeline = made.pop(len(before))
         for neighbour in made:
