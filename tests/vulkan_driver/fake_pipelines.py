@@ -209,14 +209,19 @@ class PipelineDevice(FakeDevice):
         return 0
 
     def _command(self, name: str) -> Callable[..., Any]:
-        return {
+        def asked(*_: Any) -> list[Any]:
+            self._note_call(name)
+            return []
+
+        functions: dict[str, Callable[..., Any]] = {
             "vkCreateShadersEXT": self._create_shaders,
             "vkDestroyShaderEXT": lambda _, handle, __: self._destroy(handle),
             "vkCmdBindShadersEXT": lambda c, count, stages, shaders: self._note(c, "bind", shaders[0]),
             "vkGetPipelineExecutablePropertiesKHR": lambda *_: [SimpleNamespace(), SimpleNamespace()],
-            "vkGetPipelineExecutableStatisticsKHR": lambda *_: self.calls.names.append(name) or [],
-            "vkGetPipelineExecutableInternalRepresentationsKHR": lambda *_: self.calls.names.append(name) or [],
-        }[name]
+            "vkGetPipelineExecutableStatisticsKHR": asked,
+            "vkGetPipelineExecutableInternalRepresentationsKHR": asked,
+        }
+        return functions[name]
 
     def _create_shaders(self, _: int, count: int, infos: list[Any], none: None, into: Any) -> None:
         self.calls.shaders.append(infos)
