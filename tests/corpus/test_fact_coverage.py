@@ -54,7 +54,10 @@ NOT_TESTABLE = {
     "VK-028b": "a device's list: the Vulkan driver's tests match modules with it",
     "VK-041": "a device's stages: every case is a compute shader",
     "VK-042": "how a pipeline is made: the Vulkan driver's tests check it",
-    **{f"VK-07{i}": "how a pipeline is made or submitted: forms of pipelines and their tests show it" for i in range(10)},
+    **{
+        f"VK-07{i}": "how a pipeline is made or submitted: forms of pipelines and their tests show it"
+        for i in range(10)
+    },
     "CV-010b": "no instruction of a case keeps a vector in a variable",
     "CV-022": BROKEN,
     "CV-019": "a ban: cases that break it are refused",
