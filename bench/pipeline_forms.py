@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cts.driver import IN_PROCESSES
 from cts.errors import NothingToGenerate
 from cts.job import Making, ModuleJob, Submitting
@@ -111,7 +113,8 @@ class Counted:
         after = self.transform.job(job, origin)
         whole = len(after.submitting.parts) == 1 and after.submitting.parts[0] == ((0, 0, 0), after.workgroups)
         submitting = replace(after.submitting, parts=()) if whole and "split" in self.text else after.submitting
-        self.changed += (after.making, submitting) != (Making(), Submitting())
+        plain = (after.making, submitting) == (Making(), Submitting())
+        self.changed += not plain or not np.array_equal(after.words, job.words)
         return after
 
 

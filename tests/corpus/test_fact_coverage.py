@@ -21,6 +21,9 @@ GROUPS = re.compile(r"(?:TA|KM|CM|CV|DV|NU)-\d{3}b?|VK-0(?:[1-3]\d|4[0-4]|5\d|6[
 #: Why no case shows a fact that modules of rules break.
 BROKEN = "a ban or a declaration: a rule of cts validation breaks it"
 
+#: Why no case shows how pipelines are made and submitted.
+PIPELINES = "how a pipeline is made or submitted: forms of pipelines and their tests show it"
+
 #: Facts of these groups that no valid case can show, and why.
 NOT_TESTABLE = {
     "TA-001": BROKEN,
