@@ -47,9 +47,10 @@ def zipapp() -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         entry = zipfile.ZipInfo("__main__.py")
         archive.writestr(entry, f"import sys\n\nfrom {_PACKAGE}.command import start\n\nstart(sys.argv[1:])\n")
-        for source in sorted(resources.files(f"{__package__}.worker").iterdir(), key=lambda s: s.name):
-            if source.name.endswith(".py"):
-                archive.writestr(zipfile.ZipInfo(f"{_PACKAGE}/{source.name}"), source.read_bytes())
+        for folder, package in (("", ""), ("stages/", ".stages")):
+            for source in sorted(resources.files(f"{__package__}.worker{package}").iterdir(), key=lambda s: s.name):
+                if source.name.endswith(".py"):
+                    archive.writestr(zipfile.ZipInfo(f"{_PACKAGE}/{folder}{source.name}"), source.read_bytes())
     return b"#!/usr/bin/env python3\n" + out.getvalue()
 
 

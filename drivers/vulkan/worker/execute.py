@@ -259,7 +259,7 @@ def _record(
         _copy(commands, arena.staging, arena.buffer, _regions(sets))
         stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
     for step in steps:
-        following = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT if step is None else _CONVERT
+        following = pipeline.launch.shader.synchronised if step is None else _CONVERT
         # What the host has written is visible to a submission as it is.
         if stage != vk.VK_PIPELINE_STAGE_HOST_BIT:
             _barrier(commands, stage, following)
@@ -282,22 +282,24 @@ def _record(
 
 
 def _dispatch(pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descriptors: _Descriptors) -> None:
-    """One dispatch for each parameter set; they do not depend on each other."""
-    ffi, lib, point = vk.ffi, vk.lib, vk.VK_PIPELINE_BIND_POINT_COMPUTE
+    """One dispatch, draw or trace for each parameter set; they do not depend on each other."""
+    ffi, lib, launch = vk.ffi, vk.lib, pipeline.launch
     commands, base, per_set = pipeline.device.commands, pipeline.device.arena.address, descriptors.per_set
-    lib.vkCmdBindPipeline(commands, point, pipeline.handle)
+    lib.vkCmdBindPipeline(commands, launch.point, pipeline.handle)
+    launch.begin(commands, run)
     for index, (placed, parameters) in enumerate(zip(sets, run.sets, strict=True)):
         if per_set:
             handles, offsets = descriptors.handles + index * per_set, descriptors.offsets(sets[0], placed)
             lib.vkCmdBindDescriptorSets(
-                commands, point, pipeline.layout, 0, per_set, handles, len(offsets), ffi.new("uint32_t[]", offsets)
+                commands, launch.point, pipeline.layout, 0, per_set, handles, len(offsets), ffi.new("uint32_t[]", offsets)
             )
         if parameters.push_constants:
             data = _patch(parameters.push_constants, parameters.push_addresses, placed, base)
             lib.vkCmdPushConstants(
-                commands, pipeline.layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, len(data), ffi.from_buffer(data)
+                commands, pipeline.layout, launch.shader.flag, 0, len(data), ffi.from_buffer(data)
             )
-        lib.vkCmdDispatch(commands, *run.workgroups)
+        launch.start(commands, run)
+    launch.end(commands)
 
 
 def _regions(sets: list[list[_Placed]]) -> list[tuple[int, int]]:

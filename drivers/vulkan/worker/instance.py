@@ -137,10 +137,11 @@ class Instance:
         )
 
     def queue_family(self, index: int) -> int | None:
-        """The first family of queues with compute."""
+        """The first family of queues with compute, of those with graphics as well if there are any."""
         families = vk.vkGetPhysicalDeviceQueueFamilyProperties(self.physical[index])
-        compute = [i for i, f in enumerate(families) if f.queueFlags & vk.VK_QUEUE_COMPUTE_BIT]
-        return compute[0] if compute else None
+        compute = {i: f.queueFlags for i, f in enumerate(families) if f.queueFlags & vk.VK_QUEUE_COMPUTE_BIT}
+        drawing = [i for i, flags in compute.items() if flags & vk.VK_QUEUE_GRAPHICS_BIT]
+        return next(iter((*drawing, *compute)), None)
 
     def extensions(self, index: int) -> frozenset[str]:
         listed = vk.vkEnumerateDeviceExtensionProperties(self.physical[index], None)

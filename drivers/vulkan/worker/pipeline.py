@@ -1,4 +1,4 @@
-"""Compute pipelines: created once per module, specialization and features, in threads of their own."""
+"""Pipelines: created once per module, specialization and features, in threads of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import vulkan as vk
 
+from . import stages
 from .device import Devices, LogicalDevice
+from .launch import DISPATCHES, Launch
 from .protocol import Run
 
 #: More are destroyed, the longest unused first.
@@ -51,6 +53,7 @@ class Key(NamedTuple):
     features: frozenset[str]
     bindings: tuple[Slot, ...]
     push_bytes: int
+    staged: stages.StagedKey | None = None
 
 
 def key(run: Run) -> Key:
@@ -64,6 +67,7 @@ def key(run: Run) -> Key:
         frozenset(run.features),
         _slots(run),
         len(run.sets[0].push_constants) if run.sets else 0,
+        stages.StagedKey(run.staged.stage, tuple(sorted(run.staged.companions.items()))) if run.staged else None,
     )
 
 
@@ -79,6 +83,7 @@ class Pipeline:
         self.device = device
         self.layout: Any = None
         self.handle: Any = None
+        self.launch: Launch = DISPATCHES
         self.set_layouts: list[Any] = []
         try:
             self._create(key)
@@ -88,6 +93,7 @@ class Pipeline:
 
     def _create(self, key: Key) -> None:
         device = self.device.handle
+        flag = (stages.SHADERS[key.staged.stage] if key.staged else DISPATCHES.shader).flag
         for number in range(1 + max((slot.set for slot in key.bindings), default=-1)):
             slots = [slot for slot in key.bindings if slot.set == number]
             bindings = [
@@ -95,7 +101,7 @@ class Pipeline:
                     binding=slot.binding,
                     descriptorType=DESCRIPTOR_TYPES[slot.kind],
                     descriptorCount=slot.length,
-                    stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+                    stageFlags=flag,
                 )
                 for slot in slots
             ]
@@ -109,7 +115,7 @@ class Pipeline:
                 pBindings=bindings,
             )
             self.set_layouts.append(vk.vkCreateDescriptorSetLayout(device, info, None))
-        push = [vk.VkPushConstantRange(stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT, offset=0, size=key.push_bytes)]
+        push = [vk.VkPushConstantRange(stageFlags=flag, offset=0, size=key.push_bytes)]
         ranges = push if key.push_bytes else []
         self.layout = vk.vkCreatePipelineLayout(
             device,
@@ -128,11 +134,14 @@ class Pipeline:
             stage = vk.VkPipelineShaderStageCreateInfo(
                 flags=_REQUIRE_FULL_SUBGROUPS if key.full_subgroups else 0,
                 pNext=_required_subgroup_size(key.subgroup_size),
-                stage=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+                stage=flag,
                 module=module,
                 pName=key.entry,
                 pSpecializationInfo=_specialization(key.specialization),
             )
+            if key.staged is not None:
+                self.handle, self.launch = stages.make(self.device, key.staged, stage, self.layout)
+                return
             info = vk.VkComputePipelineCreateInfo(stage=stage, layout=self.layout)
             self.handle = vk.vkCreateComputePipelines(device, vk.VK_NULL_HANDLE, 1, [info], None)[0]
         finally:
@@ -140,6 +149,7 @@ class Pipeline:
 
     def close(self) -> None:
         device = self.device.handle
+        self.launch.close()
         if self.handle is not None:
             vk.vkDestroyPipeline(device, self.handle, None)
         if self.layout is not None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 6
+VERSION = 7
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -22,6 +22,21 @@ FailureStatus: TypeAlias = Literal[
 ]
 Phase: TypeAlias = Literal["pipeline", "dispatch"]
 Kind: TypeAlias = Literal["storage", "uniform", "storage-dynamic", "uniform-dynamic"]
+StageName: TypeAlias = Literal[
+    "vertex",
+    "tessellation_control",
+    "tessellation_evaluation",
+    "geometry",
+    "fragment",
+    "task",
+    "mesh",
+    "ray_generation",
+    "any_hit",
+    "closest_hit",
+    "miss",
+    "intersection",
+    "callable",
+]
 
 
 class ProtocolError(Exception):
@@ -139,6 +154,19 @@ class Binding(Struct, frozen=True):
     count: int = 1
 
 
+class Staged(Struct, frozen=True):
+    """The run's module is a shader of another stage than compute: a draw or a trace of so many invocations.
+
+    `extent` is the width and height in pixels that are drawn for a fragment shader; task and mesh shaders are started
+    with the run's workgroups. `companions` are the modules of the other stages that the pipeline has.
+    """
+
+    stage: StageName
+    invocations: int
+    extent: tuple[int, int]
+    companions: dict[StageName, bytes] = {}
+
+
 class Run(_Message, frozen=True, tag="run"):
     """Run a module once per parameter set. Answered, in order of arrival, by `Done` or `Failed`.
 
@@ -166,6 +194,7 @@ class Run(_Message, frozen=True, tag="run"):
     conversions: tuple[Conversion, ...] = ()
     times: int = 1
     only_pipeline: bool = False
+    staged: Staged | None = None
 
 
 # Worker to driver
