@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from cts.stages import Staged
+
 
 @dataclass(frozen=True)
 class Address:
@@ -90,7 +92,7 @@ class ModuleJob:
     left out. `subgroup_size` requires a size, `full_subgroups` that no subgroup is smaller than it. `robust`: reads
     and writes outside a buffer are harmless; with `robust2`, which goes with it, such reads give zeros, and such writes
     do nothing. `timeout`: seconds, for drivers that have such a limit, where it is not their own. `times`: each
-    dispatch sees what those before it have written.
+    dispatch sees what those before it have written. `staged`: the module is one of another stage than compute.
     """
 
     words: npt.NDArray[np.uint32]
@@ -110,3 +112,4 @@ class ModuleJob:
     robust2: bool = False
     timeout: float | None = None
     times: int = 1
+    staged: Staged | None = None
