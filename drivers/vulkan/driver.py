@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cts.capabilities import Capabilities
 from cts.driver import Fault, Job, Outcome, Status, SweepJob
-from cts.drivers.vulkan import capabilities, descriptors, module, report, support
+from cts.drivers.vulkan import capabilities, descriptors, module, report, stages, support
 from cts.drivers.vulkan.features import widened
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
@@ -107,6 +107,7 @@ class VulkanDriver:
             options.subgroup_size,
             unlisted=options.unlisted,
             large_buffers=options.large_buffers,
+            stage=options.stage,
         )
 
     def identity(self) -> str:
@@ -281,7 +282,7 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
         return False
     if list(a.buffers) != list(b.buffers) or (a.bindings, a.array_bindings) != (b.bindings, b.array_bindings):
         return False
-    if (a.opaque, a.conversions, a.timeout) != (b.opaque, b.conversions, b.timeout):
+    if (a.opaque, a.conversions, a.timeout, a.staged) != (b.opaque, b.conversions, b.timeout, b.staged):
         return False
     if [m.start for m in a.buffers.values()] != [m.start for m in b.buffers.values()]:
         return False
@@ -327,6 +328,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
             for c in job.conversions
         ),
         times=job.times,
+        staged=stages.request(job.staged),
     )
 
 

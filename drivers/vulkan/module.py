@@ -26,6 +26,9 @@ from cts.spirv.encode import Id
 _SCOPES = {2: "Workgroup", 3: "Subgroup"}
 _USES = {0: "A", 1: "B", 2: "Accumulator"}
 
+#: Execution models whose invocations form workgroups.
+_WITH_WORKGROUPS = ("GLCompute", "TaskEXT", "MeshEXT")
+
 _WORD_64 = 0xFFFFFFFFFFFFFFFF
 
 #: Execution modes that a device supports width by width.
@@ -133,6 +136,7 @@ class _Reader:
             tuple(dict.fromkeys(descriptors.read(self.module, self.constants))),
             frozenset(self.modes),
             newer,
+            self.model(),
         )
 
     def local_size(self) -> tuple[tuple[int, int, int], bool]:
@@ -152,6 +156,8 @@ class _Reader:
         for i in self.module:
             if i.name == "OpDecorate" and i.values[1:] == ("BuiltIn", "WorkgroupSize"):
                 size = self.composite(_id(i.values[0]))
+        if size is None and self.model() not in _WITH_WORKGROUPS:
+            return (1, 1, 1), by_id
         if size is None:
             raise Unreadable(f"entry point {self.entry!r} has no LocalSize: is it a compute shader?")
         if len(size) != 3 or min(size) < 1:
@@ -159,6 +165,10 @@ class _Reader:
                 f"entry point {self.entry!r} has the workgroup size {size}: it must be three numbers above 0"
             )
         return (size[0], size[1], size[2]), by_id
+
+    def model(self) -> str:
+        """The execution model of the entry point."""
+        return next(str(i.values[0]) for i in self.module if i.name == "OpEntryPoint" and i.values[2] == self.entry)
 
     def composite(self, id_: Id) -> tuple[int, ...]:
         """The numbers of a constant vector. Raises Unreadable."""

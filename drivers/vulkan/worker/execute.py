@@ -291,13 +291,18 @@ def _dispatch(pipeline: Pipeline, run: Run, sets: list[list[_Placed]], descripto
         if per_set:
             handles, offsets = descriptors.handles + index * per_set, descriptors.offsets(sets[0], placed)
             lib.vkCmdBindDescriptorSets(
-                commands, launch.point, pipeline.layout, 0, per_set, handles, len(offsets), ffi.new("uint32_t[]", offsets)
+                commands,
+                launch.point,
+                pipeline.layout,
+                0,
+                per_set,
+                handles,
+                len(offsets),
+                ffi.new("uint32_t[]", offsets),
             )
         if parameters.push_constants:
             data = _patch(parameters.push_constants, parameters.push_addresses, placed, base)
-            lib.vkCmdPushConstants(
-                commands, pipeline.layout, launch.shader.flag, 0, len(data), ffi.from_buffer(data)
-            )
+            lib.vkCmdPushConstants(commands, pipeline.layout, launch.shader.flag, 0, len(data), ffi.from_buffer(data))
         launch.start(commands, run)
     launch.end(commands)
 

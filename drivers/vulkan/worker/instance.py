@@ -143,6 +143,11 @@ class Instance:
         drawing = [i for i, flags in compute.items() if flags & vk.VK_QUEUE_GRAPHICS_BIT]
         return next(iter((*drawing, *compute)), None)
 
+    def _draws(self, index: int) -> bool:
+        family = self.queue_family(index)
+        flags = vk.vkGetPhysicalDeviceQueueFamilyProperties(self.physical[index])
+        return family is not None and bool(flags[family].queueFlags & vk.VK_QUEUE_GRAPHICS_BIT)
+
     def extensions(self, index: int) -> frozenset[str]:
         listed = vk.vkEnumerateDeviceExtensionProperties(self.physical[index], None)
         return frozenset(e.extensionName for e in listed)
@@ -172,6 +177,7 @@ class Instance:
             vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
             processors=_processors(),
             layer=self._layer,
+            draws=self._draws(index),
         )
 
     def core_properties(self, index: int) -> dict[str, dict[str, Property]]:

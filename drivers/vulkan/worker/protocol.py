@@ -262,7 +262,8 @@ class Description(Struct, frozen=True):
     """Everything the worker asked of a device.
 
     `features` are the features it knows by name; `properties` are by structure, then by member;
-    `processors` is how many the worker may use; `layer` the validation layer that is loaded, with its version.
+    `processors` is how many the worker may use; `layer` the validation layer that is loaded, with its version;
+    `draws`: the queue has graphics.
     """
 
     device: DeviceSummary
@@ -273,6 +274,7 @@ class Description(Struct, frozen=True):
     vectors: tuple[VectorRow, ...]
     processors: int = 1
     layer: str = ""
+    draws: bool = False
 
 
 class Opened(_Message, frozen=True, tag="opened"):

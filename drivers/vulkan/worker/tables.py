@@ -252,6 +252,31 @@ PROPERTIES = (
         "cooperativeVectorSupportedStages cooperativeVectorTrainingFloat16Accumulation"
         " cooperativeVectorTrainingFloat32Accumulation maxCooperativeVectorComponents",
     ),
+    # Arrays of three are three members here.
+    _table(
+        "VkPhysicalDeviceMeshShaderPropertiesEXT",
+        1000328001,
+        "VK_EXT_mesh_shader",
+        "maxTaskWorkGroupTotalCount maxTaskWorkGroupCountX maxTaskWorkGroupCountY maxTaskWorkGroupCountZ"
+        " maxTaskWorkGroupInvocations maxTaskWorkGroupSizeX maxTaskWorkGroupSizeY maxTaskWorkGroupSizeZ"
+        " maxTaskPayloadSize maxTaskSharedMemorySize maxTaskPayloadAndSharedMemorySize"
+        " maxMeshWorkGroupTotalCount maxMeshWorkGroupCountX maxMeshWorkGroupCountY maxMeshWorkGroupCountZ"
+        " maxMeshWorkGroupInvocations maxMeshWorkGroupSizeX maxMeshWorkGroupSizeY maxMeshWorkGroupSizeZ"
+        " maxMeshSharedMemorySize maxMeshPayloadAndSharedMemorySize maxMeshOutputMemorySize"
+        " maxMeshPayloadAndOutputMemorySize maxMeshOutputComponents maxMeshOutputVertices maxMeshOutputPrimitives"
+        " maxMeshOutputLayers maxMeshMultiviewViewCount meshOutputPerVertexGranularity"
+        " meshOutputPerPrimitiveGranularity maxPreferredTaskWorkGroupInvocations"
+        " maxPreferredMeshWorkGroupInvocations prefersLocalInvocationVertexOutput"
+        " prefersLocalInvocationPrimitiveOutput prefersCompactVertexOutput prefersCompactPrimitiveOutput",
+    ),
+    _table(
+        "VkPhysicalDeviceRayTracingPipelinePropertiesKHR",
+        1000347001,
+        "VK_KHR_ray_tracing_pipeline",
+        "shaderGroupHandleSize maxRayRecursionDepth maxShaderGroupStride shaderGroupBaseAlignment"
+        " shaderGroupHandleCaptureReplaySize maxRayDispatchInvocationCount shaderGroupHandleAlignment"
+        " maxRayHitAttributeSize",
+    ),
     _table(
         "VkPhysicalDeviceShaderLongVectorPropertiesEXT", 1000635001, "VK_EXT_shader_long_vector", "maxVectorComponents"
     ),

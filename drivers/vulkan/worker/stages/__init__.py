@@ -67,7 +67,9 @@ def _stages(device: Any, modules: Sequence[tuple[str, bytes]]) -> Iterator[dict[
     infos: dict[str, Any] = {}
     try:
         for name, words in modules:
-            made.append(vk.vkCreateShaderModule(device, vk.VkShaderModuleCreateInfo(codeSize=len(words), pCode=words), None))
+            made.append(
+                vk.vkCreateShaderModule(device, vk.VkShaderModuleCreateInfo(codeSize=len(words), pCode=words), None)
+            )
             infos[name] = vk.VkPipelineShaderStageCreateInfo(stage=SHADERS[name].flag, module=made[-1], pName="main")
         yield infos
     finally:

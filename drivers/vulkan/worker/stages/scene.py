@@ -80,9 +80,7 @@ class Scene:
             self._build(commands, 1, level, vk.ffi.new("VkAccelerationStructureBuildRangeInfoKHR *[]", [ranges]))
             accesses = {"srcAccessMask": vk.VK_ACCESS_MEMORY_WRITE_BIT, "dstAccessMask": vk.VK_ACCESS_MEMORY_READ_BIT}
             barrier = vk.ffi.new("VkMemoryBarrier *", {"sType": vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER, **accesses})
-            vk.lib.vkCmdPipelineBarrier(
-                commands, _BUILD, following, 0, 1, barrier, 0, vk.ffi.NULL, 0, vk.ffi.NULL
-            )
+            vk.lib.vkCmdPipelineBarrier(commands, _BUILD, following, 0, 1, barrier, 0, vk.ffi.NULL, 0, vk.ffi.NULL)
 
     def close(self) -> None:
         destroy = command(self._device, "vkDestroyAccelerationStructureKHR")
