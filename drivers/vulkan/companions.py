@@ -1,4 +1,4 @@
-"""The shaders that a pipeline needs beside the one under test. They do nothing but lead to it, for every case the same."""
+"""The shaders that a pipeline needs beside the one under test: they lead to it, and are the same for every case."""
 
 from __future__ import annotations
 

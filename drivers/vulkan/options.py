@@ -28,7 +28,8 @@ class Options:
     `offsets`: those of buffers are in their descriptors, or given when these are bound, as far as the device's limits
     allow. `features`: enable all that modules may need, as `features.widened` does, or what a module needs alone.
     `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
-    `large_buffers`: also run cases whose buffers reach beyond 256 MiB, which take gigabytes on the device. `stage`: run cases in shaders of this stage.
+    `large_buffers`: also run cases whose buffers reach beyond 256 MiB, which take gigabytes on the device.
+    `stage`: run cases in shaders of this stage.
     """
 
     device: str = ""
