@@ -8,6 +8,7 @@ import vulkan as vk
 
 from ..launch import Shader
 from ..protocol import Run
+from .commands import command
 
 #: VkPrimitiveTopology.
 _POINTS, _TRIANGLE_STRIP, _PATCHES = 0, 4, 10
@@ -32,6 +33,7 @@ class Draws:
 
     def __init__(self, device: Any, stage: str, shader: Shader, infos: dict[str, Any], layout: Any) -> None:
         self.shader = shader
+        self._device = device
         self._stage = stage
         self.pipeline = _pipeline(device, stage, infos, layout)
 
@@ -51,7 +53,7 @@ class Draws:
     def start(self, commands: Any, run: Run) -> None:
         assert run.staged is not None
         if self._stage in _MESHES:
-            vk.lib.vkCmdDrawMeshTasksEXT(commands, *run.workgroups)
+            command(self._device, "vkCmdDrawMeshTasksEXT")(commands, *run.workgroups)
         else:
             vk.lib.vkCmdDraw(commands, _CORNERS if self._stage == "fragment" else run.staged.invocations, 1, 0, 0)
 

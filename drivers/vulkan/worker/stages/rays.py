@@ -10,13 +10,17 @@ import vulkan as vk
 from ..launch import Shader
 from ..protocol import Run
 from .blocks import Block
-from .scene import Scene, check, command
+from .commands import check, command
+from .scene import Scene
 
 #: VkBufferUsageFlagBits of tables of shaders.
 _TABLE = 0x400
 
 #: VkRayTracingShaderGroupTypeKHR.
 _GENERAL, _TRIANGLES, _PROCEDURAL = 0, 1, 2
+
+#: VkStructureType; the `vulkan` package (1.3.275) has wrong numbers of these, and of the bind point.
+_PIPELINE_INFO, _GROUP_INFO = 1000150015, 1000150016
 
 _UNUSED = 0xFFFFFFFF
 
@@ -34,7 +38,7 @@ _REGIONS = ("ray_generation", "miss", "hit", "callable")
 class Traces:
     """A ray tracing pipeline with the table of its shaders, and what its rays meet."""
 
-    point = 1000347000
+    point = 1000165000
 
     def __init__(self, device: Any, stage: str, shader: Shader, infos: dict[str, Any], layout: Any) -> None:
         self.shader = shader
@@ -126,10 +130,10 @@ def _pipeline(device: Any, stages: list[Any], groups: list[dict[str, int]], layo
     infos = ffi.new("VkPipelineShaderStageCreateInfo[]", len(stages))
     for i, stage in enumerate(stages):
         infos[i] = stage
-    s_type = {"sType": vk.VK_STRUCTURE_TYPE_RAY_TRACING_SHADER_GROUP_CREATE_INFO_KHR}
+    s_type = {"sType": _GROUP_INFO}
     described = ffi.new("VkRayTracingShaderGroupCreateInfoKHR[]", [s_type | group for group in groups])
     info = ffi.new("VkRayTracingPipelineCreateInfoKHR *")
-    info.sType = vk.VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR
+    info.sType = _PIPELINE_INFO
     info.stageCount, info.pStages, info.groupCount, info.pGroups = len(stages), infos, len(groups), described
     info.maxPipelineRayRecursionDepth, info.layout, info.basePipelineIndex = 1, layout, -1
     made = ffi.new("VkPipeline *")

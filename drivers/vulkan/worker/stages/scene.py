@@ -8,6 +8,7 @@ from typing import Any
 import vulkan as vk
 
 from .blocks import Block
+from .commands import check, command
 
 #: VkBufferUsageFlagBits: input of builds, memory of acceleration structures, storage buffers for scratch.
 _INPUT, _STORAGE, _SCRATCH = 0x80000, 0x100000, 0x20
@@ -15,6 +16,9 @@ _INPUT, _STORAGE, _SCRATCH = 0x80000, 0x100000, 0x20
 #: VkAccelerationStructureTypeKHR and VkGeometryTypeKHR.
 _TOP, _BOTTOM = 0, 1
 _TRIANGLES, _BOXES, _INSTANCES = 0, 1, 2
+
+#: VkIndexType, of which the `vulkan` package (1.3.275) has a wrong number.
+_NO_INDICES = 1000165000
 
 #: VkGeometryFlagBitsKHR.
 _OPAQUE, _ONE_ANY_HIT = 1, 2
@@ -32,17 +36,6 @@ _IDENTITY = (1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0)
 
 #: VkPipelineStageFlagBits.
 _BUILD, _TRACE = 0x2000000, 0x200000
-
-
-def command(device: Any, name: str) -> Any:
-    """A command of an extension that is enabled."""
-    return vk.ffi.cast(f"PFN_{name}", vk.lib.vkGetDeviceProcAddr(device, name.encode()))
-
-
-def check(result: int) -> None:
-    """Raises vulkan's VkError."""
-    if result != vk.VK_SUCCESS:
-        raise vk.exception_codes[result]
 
 
 class Scene:
@@ -128,7 +121,7 @@ def _geometry(kind: int, data: dict[str, Any], flags: int) -> Any:
 
 def _triangles(address: int) -> dict[str, Any]:
     members = {"vertexFormat": vk.VK_FORMAT_R32G32B32_SFLOAT, "vertexStride": 12, "maxVertex": 2}
-    no_indices = {"indexType": vk.VK_INDEX_TYPE_NONE_KHR}
+    no_indices = {"indexType": _NO_INDICES}
     return {"triangles": {"sType": 1000150005, "vertexData": {"deviceAddress": address}, **members, **no_indices}}
 
 
