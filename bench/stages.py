@@ -1,6 +1,6 @@
-"""Every stage of shaders on a Vulkan device, by modules without cooperative types: does each invocation run once?
+"""Every stage of shaders on a Vulkan device, by modules without cooperative types: how often each invocation runs.
 
-`python bench/stages.py vulkan:SPEC...`: for each stage the counts of invocations that did what they should, and the seconds.
+`python bench/stages.py vulkan:SPEC...`: for each stage whether values are right, how often invocations ran, seconds.
 Invocation i adds 1 to count[i] and stores 3 i + 7; so does the whole suite find its invocations (docs/stages.md).
 """
 
@@ -187,8 +187,9 @@ def results(driver: VulkanDriver, sizes: tuple[int, ...]) -> Iterator[str]:
             counts, values = outcome.memory["data"].view(np.uint32).reshape(2, n)
             right = np.array_equal(values, 3 * np.arange(n, dtype=np.uint32) + 7)
             ran = dict(zip(*(a.tolist() for a in np.unique(counts, return_counts=True)), strict=True))
-            once = "" if outcome.detail == "" else f"; {outcome.detail}"
-            yield f"{stage.value}, {n} invocations: values {'right' if right else 'WRONG'}, times run {ran}, {seconds:.3f} s{once}"
+            said = f"; {outcome.detail}" if outcome.detail else ""
+            found = f"values {'right' if right else 'WRONG'}, times run {ran}, {seconds:.3f} s{said}"
+            yield f"{stage.value}, {n} invocations: {found}"
 
 
 def main(specs: list[str]) -> None:

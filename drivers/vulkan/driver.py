@@ -25,6 +25,7 @@ from cts.drivers.vulkan.worker import protocol
 from cts.errors import HarnessTrouble
 from cts.job import Address, MatrixRegion, ModuleJob
 from cts.model import Case
+from cts.stages import Stage
 
 #: Parameter sets that share one submission, and the bytes of memory they may have together.
 MAX_SETS = 64
@@ -119,6 +120,11 @@ class VulkanDriver:
         """Everything worth showing of the device, by name."""
         return report.table(self.description)
 
+    def stages(self) -> dict[str, str]:
+        """The stages that the device lists for cooperative vectors; why it cannot be driven in one, "" where it can."""
+        found = stages.listed(self.description)
+        return {stage.value: "; ".join(stages.undrivable(self.description, stage)) for stage in found}
+
     def answers(self) -> dict[str, Any]:
         """What the device answers to every query, as docs/device-queries.md describes; asked in a worker of its own."""
         return ask_device(self._opening, self.description.device.uuid)
@@ -208,6 +214,12 @@ class VulkanDriver:
 
     def _examine(self, item: _Item) -> Outcome | None:
         """Why an item cannot be run here, or None."""
+        stage = Stage.COMPUTE if item.job.staged is None else item.job.staged.stage
+        if stage is not self._options.stage and self._options.stage is not Stage.COMPUTE:
+            what = (
+                f"this is a module for {stage.value} shaders, and cannot be run with stage={self._options.stage.value}"
+            )
+            return Outcome(Status.UNSUPPORTED, detail=what)
         try:
             facts = module.facts(item.job.words, item.job.entry, item.job.spec_constants)
         except module.Unjudged as e:

@@ -25,7 +25,24 @@ from tests.vulkan_driver.fake_device import BASE, COMPUTE, CONVERT, HOST, TRANSF
 FLOAT16, FLOAT32, SINT8, E4M3, E5M2 = 0, 1, 3, 1000491002, 1000491003
 ROW_MAJOR, COLUMN_MAJOR, INFERENCING, TRAINING = range(4)
 ROWS, COLS, OFFSET = 3, 5, 128
-MODULES = ("convert", "extensions", "queries", "device", "memory", "pipeline", "execute", "instance", "engine")
+MODULES = (
+    "convert",
+    "extensions",
+    "queries",
+    "launch",
+    "device",
+    "memory",
+    "shaders.commands",
+    "shaders.blocks",
+    "shaders.graphics",
+    "shaders.scene",
+    "shaders.rays",
+    "shaders",
+    "pipeline",
+    "execute",
+    "instance",
+    "engine",
+)
 MATRIX = np.arange(ROWS * COLS, dtype=np.float16).reshape(ROWS, COLS)
 
 
@@ -81,7 +98,9 @@ def run(*, before_on_host: bool = False, after_on_host: bool = False, **changes:
 
 
 def execute(fake: FakeDevice, worker: SimpleNamespace, wanted: protocol.Run) -> Any:
-    pipeline = SimpleNamespace(device=fake.logical(worker), set_layouts=[], layout=6, handle=7)
+    pipeline = SimpleNamespace(
+        device=fake.logical(worker), set_layouts=[], layout=6, handle=7, launch=worker.launch.DISPATCHES
+    )
     return worker.execute.execute(pipeline, wanted)
 
 
@@ -166,7 +185,7 @@ def test_a_run_without_conversions_needs_no_commands_for_them(fake: FakeDevice, 
     fake.commands.clear()
     fake.kernel = lambda memory, push: None
     device = fake.logical(SimpleNamespace(convert=SimpleNamespace(Converter=lambda _: None)))
-    pipeline = SimpleNamespace(device=device, set_layouts=[], layout=6, handle=7)
+    pipeline = SimpleNamespace(device=device, set_layouts=[], layout=6, handle=7, launch=worker.launch.DISPATCHES)
     sets = (protocol.ParameterSet((source(),)),)
     assert worker.execute.execute(pipeline, run(sets=sets, opaque=(), conversions=())) == ((None,),)
     assert all(CONVERT not in command for command in fake.log[0])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import vulkan as vk
 
-from . import stages
+from . import shaders
 from .device import Devices, LogicalDevice
 from .launch import DISPATCHES, Launch
 from .protocol import Run
@@ -53,7 +53,7 @@ class Key(NamedTuple):
     features: frozenset[str]
     bindings: tuple[Slot, ...]
     push_bytes: int
-    staged: stages.StagedKey | None = None
+    staged: shaders.StagedKey | None = None
 
 
 def key(run: Run) -> Key:
@@ -67,7 +67,7 @@ def key(run: Run) -> Key:
         frozenset(run.features),
         _slots(run),
         len(run.sets[0].push_constants) if run.sets else 0,
-        stages.StagedKey(run.staged.stage, tuple(sorted(run.staged.companions.items()))) if run.staged else None,
+        shaders.StagedKey(run.staged.stage, tuple(sorted(run.staged.companions.items()))) if run.staged else None,
     )
 
 
@@ -93,7 +93,7 @@ class Pipeline:
 
     def _create(self, key: Key) -> None:
         device = self.device.handle
-        flag = (stages.SHADERS[key.staged.stage] if key.staged else DISPATCHES.shader).flag
+        flag = (shaders.SHADERS[key.staged.stage] if key.staged else DISPATCHES.shader).flag
         for number in range(1 + max((slot.set for slot in key.bindings), default=-1)):
             slots = [slot for slot in key.bindings if slot.set == number]
             bindings = [
@@ -140,7 +140,7 @@ class Pipeline:
                 pSpecializationInfo=_specialization(key.specialization),
             )
             if key.staged is not None:
-                self.handle, self.launch = stages.make(self.device, key.staged, stage, self.layout)
+                self.handle, self.launch = shaders.make(self.device, key.staged, stage, self.layout)
                 return
             info = vk.VkComputePipelineCreateInfo(stage=stage, layout=self.layout)
             self.handle = vk.vkCreateComputePipelines(device, vk.VK_NULL_HANDLE, 1, [info], None)[0]

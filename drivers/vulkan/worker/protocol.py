@@ -197,6 +197,14 @@ class Run(_Message, frozen=True, tag="run"):
     staged: Staged | None = None
 
 
+def pipeline_command(run: Run) -> str:
+    """The Vulkan command that makes the pipeline of a run."""
+    if run.staged is None:
+        return "vkCreateComputePipelines"
+    rays = ("ray_generation", "any_hit", "closest_hit", "miss", "intersection", "callable")
+    return "vkCreateRayTracingPipelinesKHR" if run.staged.stage in rays else "vkCreateGraphicsPipelines"
+
+
 # Worker to driver
 
 
