@@ -39,8 +39,8 @@ class Seen:
         """What a reader must know of an outcome that is not one of a compute shader; "" otherwise."""
         if self.stage is Stage.COMPUTE:
             return ""
-        name = self.stage.value.replace("_", " ")
-        return f"this happened in a {name} shader; what is exported runs in a compute shader, where it need not happen"
+        what = "what is exported runs in a compute shader, where it need not happen"
+        return f"this happened in the stage {self.stage.value}; {what}"
 
 
 @dataclass(frozen=True, eq=False)
