@@ -35,6 +35,7 @@ from cts.model import (
 )
 from cts.model.feature import Feature as Feature
 from cts.model.matrices import effective
+from cts.stage_support import lacking
 from cts.stages import Stage
 
 #: Parts of buffers in Workgroup memory take whole units of so many bytes, so that all begin aligned (VK-040, VK-050).
@@ -168,7 +169,7 @@ class Capabilities:
 
     def missing(self, case: Case) -> list[str]:
         """What the case needs and this driver lacks, in words; empty when it can run."""
-        return list(self._missing(case))
+        return [*lacking(case, self.stage), *self._missing(case)]
 
     def _missing(self, case: Case) -> Iterator[str]:
         for feature in sorted(required_features(case) - self.features, key=lambda f: f.value):
