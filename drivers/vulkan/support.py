@@ -228,16 +228,9 @@ class _Check:
 
     def sizes(self) -> Iterator[str]:
         """Vulkan's limits on workgroups, memory and constants."""
-        limits, local = self.device_limits, self.facts.local_size
-        for axis, size, most in zip("xyz", local, limits["maxComputeWorkGroupSize"], strict=True):
-            if size > most:
-                yield f"workgroup size {size} in {axis} (at most {most})"
-        for axis, count, most in zip("xyz", self.job.workgroups, limits["maxComputeWorkGroupCount"], strict=True):
-            if count > most:
-                yield f"{count} workgroups in {axis} (at most {most})"
-        most = limits["maxComputeWorkGroupInvocations"]
-        if self.invocations > most:
-            yield f"{self.invocations} invocations per workgroup (at most {most})"
+        if self.stage is Stage.COMPUTE:
+            yield from self.workgroups()
+        limits = self.device_limits
         low, high = self.limits.smallest_subgroup, self.limits.largest_subgroup
         wanted = self.job.subgroup_size
         if wanted is not None and not (low <= wanted <= high):
@@ -252,6 +245,19 @@ class _Check:
         most = int(self.description.properties.get(_LONG_VECTOR, {}).get("maxVectorComponents", 4))  # type: ignore[arg-type]
         if longest > most:
             yield f"a vector of {longest} components (at most {most}, VK-013)"
+
+    def workgroups(self) -> Iterator[str]:
+        """Limits on the workgroups of compute shaders; `stages` has those of others."""
+        limits, local = self.device_limits, self.facts.local_size
+        for axis, size, most in zip("xyz", local, limits["maxComputeWorkGroupSize"], strict=True):
+            if size > most:
+                yield f"workgroup size {size} in {axis} (at most {most})"
+        for axis, count, most in zip("xyz", self.job.workgroups, limits["maxComputeWorkGroupCount"], strict=True):
+            if count > most:
+                yield f"{count} workgroups in {axis} (at most {most})"
+        most = limits["maxComputeWorkGroupInvocations"]
+        if self.invocations > most:
+            yield f"{self.invocations} invocations per workgroup (at most {most})"
         scoped = any(m.scope == "Workgroup" for m in self.facts.matrices)
         most = limits["maxComputeSharedMemorySize"] - (self.limits.reserved_shared if scoped else 0)
         if self.facts.shared_bytes > most:
