@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cts.capabilities import Capabilities
-    from cts.job import ModuleJob
+    from cts.job import Making, ModuleJob, Submitting
     from cts.model import Case
     from cts.model.sweep import Sweep
 
@@ -162,6 +162,15 @@ class ModuleDriver(Driver, Protocol):
 
 
 @runtime_checkable
+class PipelineDriver(ModuleDriver, Protocol):
+    """Optional: a driver that makes and submits pipelines, in the ways that a job asks for."""
+
+    def lacks_for(self, making: Making, submitting: Submitting) -> str:
+        """Why the device cannot make a pipeline, or submit it, in these ways; "" where it can."""
+        ...
+
+
+@runtime_checkable
 class ModuleJudge(Driver, Protocol):
     """Optional: a driver whose validation layer accepts or rejects modules, without running them."""
 
@@ -258,6 +267,13 @@ class DeclaringFactory(DriverFactory, Protocol):
 
     #: Whether its drivers are `ModuleDriver`s, which transforms need.
     runs_modules: bool
+
+
+@runtime_checkable
+class PipelineFactory(DriverFactory, Protocol):
+    """Optional: a factory of `PipelineDriver`s, which forms of pipelines need."""
+
+    makes_pipelines: bool
 
 
 @runtime_checkable

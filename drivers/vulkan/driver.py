@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cts.capabilities import Capabilities
 from cts.driver import Fault, Job, Outcome, Status, SweepJob
-from cts.drivers.vulkan import capabilities, descriptors, module, report, stages, support
+from cts.drivers.vulkan import capabilities, descriptors, module, pipelining, report, stages, support
 from cts.drivers.vulkan.features import widened
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
@@ -23,7 +23,7 @@ from cts.drivers.vulkan.start import Opening, ask_device
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.errors import HarnessTrouble
-from cts.job import Address, MatrixRegion, ModuleJob
+from cts.job import Address, Making, MatrixRegion, ModuleJob, Submitting
 from cts.model import Case
 from cts.stages import Stage
 
@@ -37,18 +37,22 @@ Places: TypeAlias = frozenset[tuple[int, int]]
 #: The kinds of descriptors whose offsets are given when they are bound.
 _DYNAMIC: dict[descriptors.Kind, protocol.Kind] = {"storage": "storage-dynamic", "uniform": "uniform-dynamic"}
 
+#: How a pipeline is made where nobody asks for more.
+_PLAIN = Making()
+
 #: Bytes of the widest element of an opaque matrix.
 _WIDEST = 4
 
 
 @dataclass
 class _Item:
-    """A job in flight. `lost` is the batch in which it was lost before it was run alone."""
+    """A job in flight, and how its pipeline is made. `lost` is the batch that was lost before it was run alone."""
 
     number: int
     case: Case | None
     job: ModuleJob
     support: Support | None = None
+    making: Making = _PLAIN
     outcome: Outcome | None = None
     lost: _LostBatch | None = None
 
@@ -151,6 +155,10 @@ class VulkanDriver:
         """Like `run_many`, each job one dispatch of its own."""
         return self._run(self._items((job.sweep.template, job) for job in jobs))
 
+    def lacks_for(self, making: Making, submitting: Submitting) -> str:
+        """Why the device cannot make and submit pipelines in these ways; "" where it can."""
+        return "; ".join(pipelining.missing(self.description, making, submitting))
+
     def layer(self) -> str:
         """The validation layer, its version and the device, in one line; "" where none is loaded."""
         layer = self.description.layer
@@ -234,7 +242,11 @@ class VulkanDriver:
             return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(found.missing))
         if found.misuse:
             return Outcome(Status.ERROR, detail=found.misuse, fault=Fault("misuse", found.misuse))
-        return None
+        if item.job.staged is not None and (item.job.making, item.job.submitting) != (_PLAIN, Submitting()):
+            return Outcome(Status.UNSUPPORTED, detail="forms of pipelines are those of compute shaders")
+        item.making = pipelining.fitted(item.job.making, self.description, facts, found.subgroup_size)
+        lacking = self.lacks_for(item.making, item.job.submitting)
+        return Outcome(Status.UNSUPPORTED, detail=f"missing: {lacking}") if lacking else None
 
     def _submit(self, batch: list[_Item]) -> None:
         for item in batch:
@@ -294,6 +306,8 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
         return False
     if list(a.buffers) != list(b.buffers) or (a.bindings, a.array_bindings) != (b.bindings, b.array_bindings):
         return False
+    if (first.making, a.submitting) != (item.making, b.submitting):
+        return False
     if (a.opaque, a.conversions, a.timeout, a.staged) != (b.opaque, b.conversions, b.timeout, b.staged):
         return False
     if [m.start for m in a.buffers.values()] != [m.start for m in b.buffers.values()]:
@@ -316,7 +330,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
 
     `dynamic` are the places of descriptors with dynamic offsets.
     """
-    job = batch[0].job
+    job, making = batch[0].job, batch[0].making
     numbers = {name: i for i, name in enumerate([*job.buffers, *job.opaque])}
     return protocol.Run(
         id=number,
@@ -325,10 +339,10 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
         sets=tuple(_parameter_set(item.job, numbers) for item in batch),
         bindings=tuple(_bindings(job, support, numbers, dynamic)),
         specialization=job.spec_constants,
-        features=tuple(sorted(support.features - support.absent)),
+        features=tuple(sorted((support.features | pipelining.features(making)) - support.absent)),
         entry=job.entry,
         subgroup_size=support.subgroup_size,
-        full_subgroups=support.full_subgroups,
+        full_subgroups=support.full_subgroups or making.full_subgroups,
         timeout=timeout,
         opaque=tuple(
             protocol.Opaque(o.component, o.layout, o.rows, o.cols, o.offset, o.zero) for o in job.opaque.values()
@@ -340,6 +354,8 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
             for c in job.conversions
         ),
         times=job.times,
+        making=pipelining.making_message(making),
+        submitting=pipelining.submitting_message(job.submitting),
         staged=stages.request(job.staged),
     )
 

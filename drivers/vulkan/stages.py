@@ -11,6 +11,7 @@ from cts.drivers.vulkan.companions import companions
 from cts.drivers.vulkan.module_facts import Facts
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.protocol import Description
+from cts.drivers.vulkan.worker.queue_families import GRAPHICS, families
 from cts.job import ModuleJob
 from cts.stages import Stage, Staged
 
@@ -50,10 +51,19 @@ def listed(description: Description) -> list[Stage]:
     return [stage for stage in Stage if stages & stage.flag]
 
 
+def draws(description: Description) -> bool:
+    """Whether the queue that is used has graphics."""
+    try:
+        family = families(description.queues, "one")[0]
+    except LookupError:
+        return False
+    return bool(description.queues[family][0] & GRAPHICS)
+
+
 def undrivable(description: Description, stage: Stage) -> list[str]:
     """Why pipelines of a stage cannot be made and run here, whatever their module is; empty where they can."""
     lacking = [f"feature {f}" for f in features(stage) if not description.features.get(f)]
-    if stage is not Stage.COMPUTE and not stage.traces_rays and not description.draws:
+    if stage is not Stage.COMPUTE and not stage.traces_rays and not draws(description):
         lacking.append("a queue with graphics and compute")
     return lacking
 
@@ -62,7 +72,7 @@ def missing(description: Description, facts: Facts, job: ModuleJob) -> Iterator[
     """What stops a job that is `staged`."""
     assert job.staged is not None
     stage, limits = job.staged.stage, description.properties["VkPhysicalDeviceLimits"]
-    if stage is not Stage.COMPUTE and not stage.traces_rays and not description.draws:
+    if stage is not Stage.COMPUTE and not stage.traces_rays and not draws(description):
         yield f"a queue with graphics and compute, for {stage.value} shaders"
     if stage in (Stage.TASK, Stage.MESH):
         yield from _workgroups(stage, description.properties.get(_MESH_LIMITS, {}), facts, job)

@@ -50,7 +50,7 @@ DEVICE = msgspec.structs.replace(
         "VkPhysicalDeviceRayTracingPipelinePropertiesKHR": {"maxRayDispatchInvocationCount": 1000},
         "VkPhysicalDeviceCooperativeVectorPropertiesNV": {"cooperativeVectorSupportedStages": 0x3FFF},
     },
-    draws=True,
+    queues=((7, 1),),
 )
 
 
@@ -100,7 +100,7 @@ def test_what_a_device_lacks_is_named(stage: Stage) -> None:
         lacking = msgspec.structs.replace(DEVICE, features=DEVICE.features | {feature: False})
         assert f"feature {feature}" in missing(lacking, counting(stage, 16))
         assert f"feature {feature}" in stages.undrivable(lacking, stage)
-    computing = msgspec.structs.replace(DEVICE, draws=False)
+    computing = msgspec.structs.replace(DEVICE, queues=((2, 1),))
     assert ("a queue with graphics" in missing(computing, counting(stage, 16))) == (not stage.traces_rays)
 
 

@@ -1,10 +1,8 @@
-"""How the invocations of a pipeline are started: one object for each kind of pipeline."""
+"""How the invocations of a pipeline are started that is no compute pipeline."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
-
-import vulkan as vk
 
 from .protocol import Run
 
@@ -39,25 +37,3 @@ class Launch(Protocol):
 
     def close(self) -> None:
         """Give back what is not the pipeline's own."""
-
-
-class Dispatches:
-    """Compute pipelines."""
-
-    point = 1
-    shader = COMPUTE
-
-    def begin(self, commands: Any, run: Run) -> None:
-        """Nothing."""
-
-    def start(self, commands: Any, run: Run) -> None:
-        vk.lib.vkCmdDispatch(commands, *run.workgroups)
-
-    def end(self, commands: Any) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
-
-
-DISPATCHES = Dispatches()

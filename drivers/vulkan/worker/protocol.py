@@ -167,6 +167,34 @@ class Staged(Struct, frozen=True):
     companions: dict[StageName, bytes] = {}
 
 
+class Making(Struct, frozen=True):
+    """How the pipeline is made, or what in place of it; see docs/vulkan-worker-protocol.md."""
+
+    kind: Literal["pipeline", "shader", "shader-binary"] = "pipeline"
+    cache: Literal["none", "new", "shared", "hit", "merged", "stored"] = "none"
+    neighbours: int = 0
+    place: int = 0
+    derivative: Literal["none", "handle", "index"] = "none"
+    unoptimised: bool = False
+    statistics: bool = False
+    inline: bool = False
+    later: int = 0
+    varying: bool = False
+
+
+Queues: TypeAlias = Literal["one", "exclusive", "concurrent"]
+
+
+class Submitting(Struct, frozen=True):
+    """How dispatches are recorded and submitted; see docs/vulkan-worker-protocol.md."""
+
+    parts: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = ()
+    indirect: int | None = None
+    again: bool = False
+    secondary: bool = False
+    queues: Queues = "one"
+
+
 class Run(_Message, frozen=True, tag="run"):
     """Run a module once per parameter set. Answered, in order of arrival, by `Done` or `Failed`.
 
@@ -194,6 +222,8 @@ class Run(_Message, frozen=True, tag="run"):
     conversions: tuple[Conversion, ...] = ()
     times: int = 1
     only_pipeline: bool = False
+    making: Making = Making()
+    submitting: Submitting = Submitting()
     staged: Staged | None = None
 
 
@@ -270,8 +300,8 @@ class Description(Struct, frozen=True):
     """Everything the worker asked of a device.
 
     `features` are the features it knows by name; `properties` are by structure, then by member;
-    `processors` is how many the worker may use; `layer` the validation layer that is loaded, with its version;
-    `draws`: the queue has graphics.
+    `processors` is how many the worker may use; `layer` the validation layer that is loaded, with its version.
+    `queues` are the flags of each queue family, and how many queues it has.
     """
 
     device: DeviceSummary
@@ -282,7 +312,7 @@ class Description(Struct, frozen=True):
     vectors: tuple[VectorRow, ...]
     processors: int = 1
     layer: str = ""
-    draws: bool = False
+    queues: tuple[tuple[int, int], ...] = ()
 
 
 class Opened(_Message, frozen=True, tag="opened"):

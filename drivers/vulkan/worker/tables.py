@@ -228,6 +228,14 @@ FEATURES = (
         "VK_KHR_shader_subgroup_uniform_control_flow",
         "shaderSubgroupUniformControlFlow",
     ),
+    _table("VkPhysicalDeviceMaintenance5FeaturesKHR", 1000470000, "VK_KHR_maintenance5", "maintenance5"),
+    _table("VkPhysicalDeviceShaderObjectFeaturesEXT", 1000482000, "VK_EXT_shader_object", "shaderObject"),
+    _table(
+        "VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR",
+        1000269000,
+        "VK_KHR_pipeline_executable_properties",
+        "pipelineExecutableInfo",
+    ),
 )
 
 #: Properties beside those of core structures (VK-002, VK-003, VK-005).
