@@ -208,6 +208,15 @@ class ReportingDriver(Driver, Protocol):
         ...
 
 
+@runtime_checkable
+class StagedDriver(Driver, Protocol):
+    """Optional: a driver of a device, whose option `stage` runs cases in shaders of another stage than compute."""
+
+    def stages(self) -> dict[str, str]:
+        """The stages listed for cooperative vectors, by name; why one cannot be driven here, "" where it can."""
+        ...
+
+
 @dataclass
 class QueryFailed(Exception):
     """A query about a device did not come back: `call` is the one, and `what` happened in words."""

@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cts.stages import Staged
+
 
 @dataclass(frozen=True)
 class Address:
@@ -139,6 +141,7 @@ class ModuleJob:
     and writes outside a buffer are harmless; with `robust2`, which goes with it, such reads give zeros, and such writes
     do nothing. `timeout`: seconds, for drivers that have such a limit, where it is not their own. `times`: each
     dispatch sees what those before it have written. `making` and `submitting` are for drivers that make pipelines.
+    `staged`: the module is one of another stage than compute.
     """
 
     words: npt.NDArray[np.uint32]
@@ -160,3 +163,4 @@ class ModuleJob:
     times: int = 1
     making: Making = Making()
     submitting: Submitting = Submitting()
+    staged: Staged | None = None

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cts.capabilities import Capabilities
 from cts.driver import Fault, Job, Outcome, Status, SweepJob
-from cts.drivers.vulkan import capabilities, descriptors, module, pipelining, report, support
+from cts.drivers.vulkan import capabilities, descriptors, module, pipelining, report, stages, support
 from cts.drivers.vulkan.features import widened
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
@@ -25,6 +25,7 @@ from cts.drivers.vulkan.worker import protocol
 from cts.errors import HarnessTrouble
 from cts.job import Address, Making, MatrixRegion, ModuleJob, Submitting
 from cts.model import Case
+from cts.stages import Stage
 
 #: Parameter sets that share one submission, and the bytes of memory they may have together.
 MAX_SETS = 64
@@ -111,6 +112,7 @@ class VulkanDriver:
             options.subgroup_size,
             unlisted=options.unlisted,
             large_buffers=options.large_buffers,
+            stage=options.stage,
         )
 
     def identity(self) -> str:
@@ -121,6 +123,11 @@ class VulkanDriver:
     def report(self) -> list[tuple[str, str]]:
         """Everything worth showing of the device, by name."""
         return report.table(self.description)
+
+    def stages(self) -> dict[str, str]:
+        """The stages that the device lists for cooperative vectors; why it cannot be driven in one, "" where it can."""
+        found = stages.listed(self.description)
+        return {stage.value: "; ".join(stages.undrivable(self.description, stage)) for stage in found}
 
     def answers(self) -> dict[str, Any]:
         """What the device answers to every query, as docs/device-queries.md describes; asked in a worker of its own."""
@@ -215,6 +222,12 @@ class VulkanDriver:
 
     def _examine(self, item: _Item) -> Outcome | None:
         """Why an item cannot be run here, or None."""
+        stage = Stage.COMPUTE if item.job.staged is None else item.job.staged.stage
+        if stage is not self._options.stage and self._options.stage is not Stage.COMPUTE:
+            what = (
+                f"this is a module for {stage.value} shaders, and cannot be run with stage={self._options.stage.value}"
+            )
+            return Outcome(Status.UNSUPPORTED, detail=what)
         try:
             facts = module.facts(item.job.words, item.job.entry, item.job.spec_constants)
         except module.Unjudged as e:
@@ -229,6 +242,8 @@ class VulkanDriver:
             return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(found.missing))
         if found.misuse:
             return Outcome(Status.ERROR, detail=found.misuse, fault=Fault("misuse", found.misuse))
+        if item.job.staged is not None and (item.job.making, item.job.submitting) != (_PLAIN, Submitting()):
+            return Outcome(Status.UNSUPPORTED, detail="forms of pipelines are those of compute shaders")
         item.making = pipelining.fitted(item.job.making, self.description, facts, found.subgroup_size)
         lacking = self.lacks_for(item.making, item.job.submitting)
         return Outcome(Status.UNSUPPORTED, detail=f"missing: {lacking}") if lacking else None
@@ -293,7 +308,7 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
         return False
     if (first.making, a.submitting) != (item.making, b.submitting):
         return False
-    if (a.opaque, a.conversions, a.timeout) != (b.opaque, b.conversions, b.timeout):
+    if (a.opaque, a.conversions, a.timeout, a.staged) != (b.opaque, b.conversions, b.timeout, b.staged):
         return False
     if [m.start for m in a.buffers.values()] != [m.start for m in b.buffers.values()]:
         return False
@@ -341,6 +356,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
         times=job.times,
         making=pipelining.making_message(making),
         submitting=pipelining.submitting_message(job.submitting),
+        staged=stages.request(job.staged),
     )
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from cts.drivers.vulkan import driver, support
 from cts.drivers.vulkan.worker import protocol
+from cts.drivers.vulkan.worker.launch import Shader
 from cts.drivers.vulkan.worker.protocol import Description, Failed, VectorRow
 from cts.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from tests.vulkan_driver.devices import LAVAPIPE, NOTHING
@@ -77,7 +78,8 @@ def run(*, before_on_host: bool = False, after_on_host: bool = False, **changes:
 def pipeline(device: Any) -> SimpleNamespace:
     """What runs use of a pipeline."""
     bind = lambda commands: sys.modules["vulkan"].lib.vkCmdBindPipeline(commands)  # noqa: E731
-    return SimpleNamespace(device=device, set_layouts=[], layout=6, bind=bind)
+    computing = {"launch": None, "point": 1, "shader": Shader(0x20, COMPUTE)}
+    return SimpleNamespace(device=device, set_layouts=[], layout=6, bind=bind, **computing)
 
 
 def execute(fake: FakeDevice, worker: SimpleNamespace, wanted: protocol.Run) -> Any:

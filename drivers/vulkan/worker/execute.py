@@ -190,7 +190,7 @@ def _record(
             _barrier(trail.commands, before, after)
 
     for step in steps:
-        following = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT if step is None else _CONVERT
+        following = pipeline.shader.synchronised if step is None else _CONVERT
         # What the host has written is visible to a submission as it is.
         if stage != vk.VK_PIPELINE_STAGE_HOST_BIT:
             between(stage, following)
@@ -232,7 +232,7 @@ class _Recorded:
         _barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT)
 
     def dispatch(self, trail: Trail) -> None:
-        """One dispatch for each parameter set; they do not depend on each other."""
+        """One dispatch, draw or trace for each parameter set; they do not depend on each other."""
         if not self.run.submitting.secondary:
             self._record(trail.commands)
             return
@@ -248,22 +248,29 @@ class _Recorded:
         return end + -end % ALIGNMENT + (self.run.submitting.indirect or 0)
 
     def _record(self, commands: Any) -> None:
-        ffi, lib, point = vk.ffi, vk.lib, vk.VK_PIPELINE_BIND_POINT_COMPUTE
+        ffi, lib, launch = vk.ffi, vk.lib, self.pipeline.launch
         pipeline, descriptors, sets = self.pipeline, self.descriptors, self.sets
         base, per_set = pipeline.device.arena.address, descriptors.per_set
         pipeline.bind(commands)
+        if launch is not None:
+            launch.begin(commands, self.run)
         for index, (placed, parameters) in enumerate(zip(sets, self.run.sets, strict=True)):
             if per_set:
                 handles, offsets = descriptors.handles + index * per_set, descriptors.offsets(sets[0], placed)
+                numbers = ffi.new("uint32_t[]", offsets)
                 lib.vkCmdBindDescriptorSets(
-                    commands, point, pipeline.layout, 0, per_set, handles, len(offsets), ffi.new("uint32_t[]", offsets)
+                    commands, pipeline.point, pipeline.layout, 0, per_set, handles, len(offsets), numbers
                 )
             if parameters.push_constants:
                 data = _patch(parameters.push_constants, parameters.push_addresses, placed, base)
-                lib.vkCmdPushConstants(
-                    commands, pipeline.layout, vk.VK_SHADER_STAGE_COMPUTE_BIT, 0, len(data), ffi.from_buffer(data)
-                )
-            self._workgroups(commands)
+                flag, content = pipeline.shader.flag, ffi.from_buffer(data)
+                lib.vkCmdPushConstants(commands, pipeline.layout, flag, 0, len(data), content)
+            if launch is not None:
+                launch.start(commands, self.run)
+            else:
+                self._workgroups(commands)
+        if launch is not None:
+            launch.end(commands)
 
     def _workgroups(self, commands: Any) -> None:
         how = self.run.submitting

@@ -19,7 +19,7 @@ _LARGE = 1 << 28
 _TRANSFERS = vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
 
 # Bits that the `vulkan` package lacks: VkBufferUsageFlagBits, VkMemoryAllocateFlagBits.
-_USAGE_SHADER_DEVICE_ADDRESS, _ALLOCATE_DEVICE_ADDRESS = 0x20000, 0x2
+USAGE_SHADER_DEVICE_ADDRESS, ALLOCATE_DEVICE_ADDRESS = 0x20000, 0x2
 
 
 class _Block(NamedTuple):
@@ -72,7 +72,7 @@ class Arena:
             | _TRANSFERS
         )
         if addressable:
-            self._usage |= _USAGE_SHADER_DEVICE_ADDRESS
+            self._usage |= USAGE_SHADER_DEVICE_ADDRESS
         probe = self._buffer(self._usage, ALIGNMENT, shared)
         allowed = vk.vkGetBufferMemoryRequirements(device, probe).memoryTypeBits
         vk.vkDestroyBuffer(device, probe, None)
@@ -105,7 +105,7 @@ class Arena:
             self.staging = host.buffer
         self.buffer = work.buffer
         if self._addressable:
-            self.address = _address(self._device, work.buffer)
+            self.address = device_address(self._device, work.buffer)
         self.view = memoryview(vk.vkMapMemory(self._device, host.memory, 0, capacity, 0))
         self.capacity = capacity
 
@@ -113,8 +113,8 @@ class Arena:
         buffer = self._buffer(usage, size, shared)
         self._buffers.append(buffer)
         required = vk.vkGetBufferMemoryRequirements(self._device, buffer)
-        addressable = usage & _USAGE_SHADER_DEVICE_ADDRESS
-        flags = vk.VkMemoryAllocateFlagsInfo(flags=_ALLOCATE_DEVICE_ADDRESS) if addressable else None
+        addressable = usage & USAGE_SHADER_DEVICE_ADDRESS
+        flags = vk.VkMemoryAllocateFlagsInfo(flags=ALLOCATE_DEVICE_ADDRESS) if addressable else None
         memory = vk.vkAllocateMemory(
             self._device,
             vk.VkMemoryAllocateInfo(pNext=flags, allocationSize=required.size, memoryTypeIndex=kind),
@@ -151,7 +151,7 @@ def _capacity(size: int) -> int:
     return max(_SMALLEST, 1 << (size - 1).bit_length())
 
 
-def _address(device: Any, buffer: Any) -> int:
+def device_address(device: Any, buffer: Any) -> int:
     """The result of vkGetBufferDeviceAddress, for which the package's wrapper returns its argument."""
     s_type = vk.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO
     info = vk.ffi.new("VkBufferDeviceAddressInfo *", {"sType": s_type, "buffer": buffer})

@@ -1,4 +1,4 @@
-"""Compute pipelines: created once per module, specialization and features, in threads of their own."""
+"""Pipelines: created once per module, specialization and features, in threads of their own."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 
 import vulkan as vk
 
+from . import shaders
 from .device import Devices, Home, LogicalDevice
+from .launch import COMPUTE, Launch, Shader
 from .making import make
 from .protocol import Making, Queues, Run
 from .shader_objects import ShaderObject
+from .stages import shader_module, stage
 
 #: More are destroyed, the longest unused first.
 MAX_PIPELINES = 256
@@ -52,11 +55,17 @@ class Key(NamedTuple):
     making: Making
     dispatch_base: bool
     queues: Queues
+    staged: shaders.StagedKey | None = None
 
     @property
     def home(self) -> Home:
         """The logical device that it is made on."""
         return Home(self.features, self.queues)
+
+    @property
+    def shader(self) -> Shader:
+        """The stage of its module."""
+        return COMPUTE if self.staged is None else shaders.SHADERS[self.staged.stage]
 
 
 def key(run: Run) -> Key:
@@ -73,6 +82,7 @@ def key(run: Run) -> Key:
         run.making,
         bool(run.submitting.parts),
         run.submitting.queues,
+        shaders.StagedKey(run.staged.stage, tuple(sorted(run.staged.companions.items()))) if run.staged else None,
     )
 
 
@@ -88,6 +98,8 @@ class Pipeline:
         self.device = device
         self.layout: Any = None
         self.handle: Any = None
+        self.shader = key.shader
+        self.launch: Launch | None = None
         self._shader: ShaderObject | None = None
         self.set_layouts: list[Any] = []
         try:
@@ -98,6 +110,7 @@ class Pipeline:
 
     def _create(self, key: Key) -> None:
         device = self.device.handle
+        flag = key.shader.flag
         for number in range(1 + max((slot.set for slot in key.bindings), default=-1)):
             slots = [slot for slot in key.bindings if slot.set == number]
             bindings = [
@@ -105,7 +118,7 @@ class Pipeline:
                     binding=slot.binding,
                     descriptorType=DESCRIPTOR_TYPES[slot.kind],
                     descriptorCount=slot.length,
-                    stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+                    stageFlags=flag,
                 )
                 for slot in slots
             ]
@@ -119,7 +132,7 @@ class Pipeline:
                 pBindings=bindings,
             )
             self.set_layouts.append(vk.vkCreateDescriptorSetLayout(device, info, None))
-        push = [vk.VkPushConstantRange(stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT, offset=0, size=key.push_bytes)]
+        push = [vk.VkPushConstantRange(stageFlags=flag, offset=0, size=key.push_bytes)]
         ranges = push if key.push_bytes else []
         self.layout = vk.vkCreatePipelineLayout(
             device,
@@ -131,20 +144,30 @@ class Pipeline:
             ),
             None,
         )
-        if key.making.kind == "pipeline":
+        if key.staged is not None:
+            with shader_module(device, key.module) as module:
+                self.handle, self.launch = shaders.make(self.device, key.staged, stage(key, module), self.layout)
+        elif key.making.kind == "pipeline":
             self.handle = make(self.device, key, self.layout)
         else:
             self._shader = ShaderObject(self.device, key, self.set_layouts, ranges)
 
+    @property
+    def point(self) -> int:
+        """The VkPipelineBindPoint."""
+        return 1 if self.launch is None else self.launch.point
+
     def bind(self, commands: Any) -> None:
-        """Record that dispatches use it."""
+        """Record that what follows uses it."""
         if self._shader is not None:
             self._shader.bind(commands)
         else:
-            vk.lib.vkCmdBindPipeline(commands, vk.VK_PIPELINE_BIND_POINT_COMPUTE, self.handle)
+            vk.lib.vkCmdBindPipeline(commands, self.point, self.handle)
 
     def close(self) -> None:
         device = self.device.handle
+        if self.launch is not None:
+            self.launch.close()
         if self.handle is not None:
             vk.vkDestroyPipeline(device, self.handle, None)
         if self._shader is not None:

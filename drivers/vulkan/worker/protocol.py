@@ -22,6 +22,21 @@ FailureStatus: TypeAlias = Literal[
 ]
 Phase: TypeAlias = Literal["pipeline", "dispatch"]
 Kind: TypeAlias = Literal["storage", "uniform", "storage-dynamic", "uniform-dynamic"]
+StageName: TypeAlias = Literal[
+    "vertex",
+    "tessellation_control",
+    "tessellation_evaluation",
+    "geometry",
+    "fragment",
+    "task",
+    "mesh",
+    "ray_generation",
+    "any_hit",
+    "closest_hit",
+    "miss",
+    "intersection",
+    "callable",
+]
 
 
 class ProtocolError(Exception):
@@ -139,6 +154,19 @@ class Binding(Struct, frozen=True):
     count: int = 1
 
 
+class Staged(Struct, frozen=True):
+    """The run's module is a shader of another stage than compute: a draw or a trace of so many invocations.
+
+    `extent` is the width and height in pixels that are drawn for a fragment shader; task and mesh shaders are started
+    with the run's workgroups. `companions` are the modules of the other stages that the pipeline has.
+    """
+
+    stage: StageName
+    invocations: int
+    extent: tuple[int, int]
+    companions: dict[StageName, bytes] = {}
+
+
 class Making(Struct, frozen=True):
     """How the pipeline is made, or what in place of it; see docs/vulkan-worker-protocol.md."""
 
@@ -196,6 +224,15 @@ class Run(_Message, frozen=True, tag="run"):
     only_pipeline: bool = False
     making: Making = Making()
     submitting: Submitting = Submitting()
+    staged: Staged | None = None
+
+
+def pipeline_command(run: Run) -> str:
+    """The Vulkan command that makes the pipeline of a run."""
+    if run.staged is None:
+        return "vkCreateComputePipelines"
+    rays = ("ray_generation", "any_hit", "closest_hit", "miss", "intersection", "callable")
+    return "vkCreateRayTracingPipelinesKHR" if run.staged.stage in rays else "vkCreateGraphicsPipelines"
 
 
 # Worker to driver

@@ -1,4 +1,4 @@
-"""The stage of a compute pipeline, and the module behind it."""
+"""The stage of a pipeline that is under test, and the module behind it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stage(key: Key, module: Any) -> Any:
         flags=(_REQUIRE_FULL_SUBGROUPS if key.full_subgroups else 0)
         | (_ALLOW_VARYING_SUBGROUP_SIZE if key.making.varying else 0),
         pNext=module_info(key.module, following) if module is None else following,
-        stage=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+        stage=key.shader.flag,
         module=module,
         pName=key.entry,
         pSpecializationInfo=specialization(key.specialization),
