@@ -148,9 +148,7 @@ def _guarded(data: Bytes) -> Memory:
     return Memory(data, GUARD_BYTES, len(data) - GUARD_BYTES)
 
 
-def module_job(
-    case: Case, memory: dict[str, Bytes], subgroup_size: int, stage: Stage = Stage.COMPUTE
-) -> ModuleJob:
+def module_job(case: Case, memory: dict[str, Bytes], subgroup_size: int, stage: Stage = Stage.COMPUTE) -> ModuleJob:
     """Lower and bind a case in one go."""
     return bind(lower(case, subgroup_size, stage=stage), case, memory, stage)
 

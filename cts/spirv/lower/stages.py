@@ -95,7 +95,11 @@ def _write_outputs(lowering: Lowering, stage: Stage) -> None:
             op("OpStore", variable, op("OpConstantComposite", levels, *length * [zero]))
     elif stage is Stage.VERTEX:
         position = op("OpTypeVector", float32, 4)
-        op("OpStore", _output(lowering, "Position", position), op("OpConstantComposite", position, zero, zero, zero, one))
+        op(
+            "OpStore",
+            _output(lowering, "Position", position),
+            op("OpConstantComposite", position, zero, zero, zero, one),
+        )
         op("OpStore", _output(lowering, "PointSize", float32), one)
 
 
@@ -151,4 +155,3 @@ def _coordinates(lowering: Lowering, index: Id, extents: tuple[int, int, int]) -
 
 def _split(lowering: Lowering, index: Id, extent: int) -> Id:
     return lowering.module.op("OpUMod", lowering.uint, index, lowering.constant(extent))
-
