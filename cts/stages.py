@@ -91,7 +91,7 @@ class Staged:
         """So many invocations of a stage.
 
         A fragment shader's area is as near to a square as it can be with an odd width, which leaves quads along an
-        edge covered in part; numbers that have no odd divisor between 1 and themselves have an area of one row or column.
+        edge covered in part. Of an odd prime it is one row.
 
         >>> [Staged.of(Stage.FRAGMENT, n).extent for n in (1, 7, 8, 64, 12, 45)]
         [(1, 1), (7, 1), (2, 4), (8, 8), (3, 4), (5, 9)]

@@ -50,7 +50,7 @@ class Fragments:
     def effective(self, mask: Array | None, kind: str) -> Array:
         """Of the active lanes (None: all) those whose write takes effect. `kind` is one of the four below."""
         every = np.ones(len(self.helpers), np.bool_) if mask is None else mask
-        if self.bug == _UNMASKED[kind]:
+        if self.bug and self.bug == _UNMASKED.get(kind):
             return every
         if kind == STORE and self.bug == mutants.QUAD_OF_HELPER_DROPPED:
             return every & ~self.helpers & ~self._dropped
@@ -70,9 +70,9 @@ class Fragments:
 
 
 #: Kinds of writes, and the mutants that perform those of helper invocations.
+#: Of stores there is none: a helper invocation stores what the invocation of its number does.
 STORE, ATOMIC, OUTER_PRODUCT, SUM = "store", "atomic", "outer product", "sum"
 _UNMASKED = {
-    STORE: mutants.HELPER_STORES,
     ATOMIC: mutants.HELPER_ATOMICS,
     OUTER_PRODUCT: mutants.HELPER_OUTER_PRODUCTS,
     SUM: mutants.HELPER_SUMS,

@@ -18,7 +18,6 @@ def mutants() -> list[Described]:
     return list(_catalogue)
 
 
-HELPER_STORES = mutant("helper-stores", "vector_arithmetic", "a helper invocation's store takes effect")
 HELPER_ATOMICS = mutant("helper-atomics", "vector_training", "a helper invocation's atomic addition takes effect")
 HELPER_OUTER_PRODUCTS = mutant(
     "helper-outer-products", "vector_training", "a helper invocation's outer product is added to the matrix"

@@ -37,7 +37,7 @@ class StagedBatch(Batch, frozen=True):
 
 
 def batches(staged: Staged, at_once: int, subgroup_size: int) -> Iterator[StagedBatch]:
-    """All invocations of a stage, in batches of about `at_once` whole subgroups' lanes. Only the last subgroup is partial."""
+    """All invocations of a stage, in batches of about `at_once` lanes, of which only the last subgroup is partial."""
     lanes = max(subgroup_size, at_once // subgroup_size * subgroup_size)
     if staged.stage is Stage.FRAGMENT:
         for pixels, covered in pixels_of_triangles(*staged.extent):
