@@ -143,6 +143,7 @@ class Factory:
     - `mutant=NAME`: have this bug, of fragment shaders
     """
 
+    runs_stages = True
     takes = frozenset({"max_steps", "max_memory", "robust", "check", "trace"})
 
     def __call__(self, options: dict[str, str]) -> Interpreter:

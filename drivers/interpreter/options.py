@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cts.drivers.interpreter.fragments import QUAD
 from cts.drivers.interpreter.mutants import mutants
 from cts.errors import BadInput
-from cts.stages import Stage
+from cts.stages import Stage, named
 
 DEFAULT_SUBGROUP_SIZE = 32
 MAX_SUBGROUP_SIZE = 128
@@ -93,15 +93,11 @@ def parse(options: Mapping[str, str]) -> Options:
 
 
 def _stage(options: Mapping[str, str], subgroup_size: int) -> Stage:
-    given = options.get("stage", Stage.COMPUTE.value)
-    known = [stage.value for stage in Stage]
-    if given not in known:
-        close = difflib.get_close_matches(given, known, n=1)
-        raise _bad(f"stage is {given!r}", f"did you mean {close[0]!r}?" if close else f"one of {', '.join(known)}")
-    if given == Stage.FRAGMENT.value and subgroup_size % QUAD:
+    stage = named(options.get("stage", Stage.COMPUTE.value), "interpreter")
+    if stage is Stage.FRAGMENT and subgroup_size % QUAD:
         what = f"subgroups of {subgroup_size} invocations cannot hold the quads of a fragment shader"
         raise _bad(what, f"a multiple of {QUAD} (ST-005)")
-    return Stage(given)
+    return stage
 
 
 def _mutant(options: Mapping[str, str], stage: Stage) -> str:
