@@ -277,6 +277,14 @@ class PipelineFactory(DriverFactory, Protocol):
 
 
 @runtime_checkable
+class StagedFactory(DriverFactory, Protocol):
+    """Optional: a factory whose drivers run cases in any shader stage."""
+
+    #: Whether `--stages` is to add drivers with the option `stage`, see `cts.stages`.
+    runs_stages: bool
+
+
+@runtime_checkable
 class TunableFactory(DriverFactory, Protocol):
     """Optional: a factory whose drivers take options that `cts dispatch` has as well."""
 

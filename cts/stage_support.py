@@ -1,10 +1,14 @@
-"""What a case needs that a shader stage cannot give it, whatever the device: docs/stages.md."""
+"""What a case needs that a shader stage cannot give it, whatever the device: docs/stages.md.
+
+All else that a case does leaves the same in memory when an invocation runs twice: none reads what it or another one
+writes, unless a barrier lies between (TA-044).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.model import Accumulation, Case, ControlBarrier, StorageClass, VectorLoad, VectorStore
+from cts.model import Accumulation, Case, ControlBarrier, StorageClass
 from cts.stages import Stage
 
 
@@ -22,8 +26,8 @@ def lacking(case: Case, stage: Stage) -> Iterator[str]:
         yield f"a required subgroup size {where} (VK-042)"
     if not stage.has_workgroups:
         yield from _of_workgroups(case, where)
-    if stage.may_repeat:
-        yield from _not_repeatable(case, where)
+    if stage.may_repeat and any(isinstance(i, Accumulation) for i in case.program):
+        yield f"additions to memory {where}, which may run an invocation more than once (ST-004)"
 
 
 def _of_workgroups(case: Case, where: str) -> Iterator[str]:
@@ -31,13 +35,3 @@ def _of_workgroups(case: Case, where: str) -> Iterator[str]:
         yield f"workgroup memory {where} (ST-003)"
     if any(isinstance(i, ControlBarrier) for i in case.program):
         yield f"a barrier of the workgroup {where} (ST-003)"
-
-
-def _not_repeatable(case: Case, where: str) -> Iterator[str]:
-    """What does not leave the same in memory when an invocation runs twice."""
-    if any(isinstance(i, Accumulation) for i in case.program):
-        yield f"additions to memory {where}, which may run an invocation more than once (ST-004)"
-    loaded = {i.buffer for i in case.program if isinstance(i, VectorLoad)}
-    stored = {i.buffer for i in case.program if isinstance(i, VectorStore)}
-    for name in sorted(loaded & stored):
-        yield f"loads from {name}, to which it also stores, {where}, which may run an invocation more than once (ST-004)"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from dataclasses import dataclass
 from enum import Enum
+
+from cts.errors import BadInput
 
 
 class Stage(Enum):
@@ -55,6 +58,31 @@ class Stage(Enum):
         return self in (Stage.VERTEX, Stage.TESSELLATION_EVALUATION)
 
 
+#: What stands for all stages but compute.
+ALL = "all"
+
+
+def parse(text: str) -> tuple[Stage, ...]:
+    """The stages of `fragment,miss`, or of `all`: each but compute. Raises BadInput.
+
+    >>> [stage.name for stage in parse("fragment,miss")]
+    ['FRAGMENT', 'MISS']
+    """
+    if text.strip() == ALL:
+        return tuple(stage for stage in Stage if stage is not Stage.COMPUTE)
+    return tuple(dict.fromkeys(named(name.strip(), f"--stages {text}") for name in text.split(",")))
+
+
+def named(name: str, where: str) -> Stage:
+    """The stage of a name. Raises BadInput."""
+    names = [stage.value for stage in Stage]
+    if name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
+        remedy = f"did you mean {close[0]!r}?" if close else f"one of {', '.join(names)}"
+        raise BadInput("unknown-stage", f"{name!r} is not a shader stage", where, remedy)
+    return Stage(name)
+
+
 _BITS_AND_MODELS = {
     Stage.VERTEX: (0, "Vertex"),
     Stage.TESSELLATION_CONTROL: (1, "TessellationControl"),
@@ -91,7 +119,7 @@ class Staged:
         """So many invocations of a stage.
 
         A fragment shader's area is as near to a square as it can be with an odd width, which leaves quads along an
-        edge covered in part; numbers that have no odd divisor between 1 and themselves have an area of one row or column.
+        edge covered in part. Of an odd prime it is one row.
 
         >>> [Staged.of(Stage.FRAGMENT, n).extent for n in (1, 7, 8, 64, 12, 45)]
         [(1, 1), (7, 1), (2, 4), (8, 8), (3, 4), (5, 9)]

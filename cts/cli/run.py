@@ -129,6 +129,15 @@ def run(
             min=0,
         ),
     ] = 0,
+    stages: Annotated[
+        str,
+        typer.Option(
+            "--stages",
+            help="Also run each driver that can in these shader stages: all, or names such as fragment,miss. Cases of "
+            "cooperative vectors alone run there.",
+            metavar="NAMES",
+        ),
+    ] = "",
     reruns: Reruns = 1,
     json: JsonFile = None,
     save_dir: SaveFolder = Path("cts-run"),
@@ -194,6 +203,7 @@ def run(
             forms=forms,
             listed=save_dir if listed else None,
             optimised=optimised,
+            stages=stages,
             origins=places,
         )
         plan = make_plan(request, checks)

@@ -14,10 +14,12 @@ from cts.driver import (
     Driver,
     DriverFactory,
     PipelineFactory,
+    StagedFactory,
     TunableFactory,
     ValidatingFactory,
 )
 from cts.errors import BadInput
+from cts.stages import Stage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -160,6 +162,28 @@ def with_drawn(specs: Iterable[str], forms: int = 0, optimised: int = 0) -> tupl
         what = "none of the drivers runs modules, so there is nothing to write in another form or to optimise"
         where = " ".join(f"--{option} {count}" for option, (_, count) in drawn.items() if count)
         raise BadInput("forms", what, where, "interpreter, vulkan or another module driver")
+    return tuple(found)
+
+
+def in_stages(specs: Iterable[str], stages: Sequence[Stage]) -> tuple[str, ...]:
+    """The specs, and each that runs in any stage and names none once more in each of the stages.
+
+    Raises BadInput for a spec with which no driver can be built, and where none runs in any stage.
+    """
+    found, running = [], False
+    for spec in specs:
+        found.append(spec)
+        plain, *transforms = spec.split("|")
+        factory, options = _parsed(plain)
+        if isinstance(factory, StagedFactory) and factory.runs_stages:
+            running = True
+            name, _, rest = plain.partition(":")
+            for stage in stages if "stage" not in options else ():
+                staged = f"{name}:{','.join(filter(None, (rest, f'stage={stage.value}')))}"
+                found.append("|".join((staged, *transforms)))
+    if not running:
+        where = f"--stages {','.join(stage.value for stage in stages)}"
+        raise BadInput("stages", "none of the drivers runs in several stages", where, "interpreter or vulkan")
     return tuple(found)
 
 

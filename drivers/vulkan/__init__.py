@@ -10,6 +10,7 @@ class _Factory:
 
     #: The option `validation` loads a validation layer.
     validates = True
+    runs_stages = True
 
     makes_pipelines = True
 

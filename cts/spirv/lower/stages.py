@@ -17,7 +17,6 @@ from cts.spirv.lower.types import scalar
 from cts.spirv.lower.values import constant_of_bits, glsl
 from cts.stages import Stage
 
-
 _CAPABILITIES = {
     Stage.TESSELLATION_CONTROL: "Tessellation",
     Stage.TESSELLATION_EVALUATION: "Tessellation",
@@ -123,7 +122,7 @@ def _number(lowering: Lowering, placed: Placement) -> Id:
 
 
 def _pixel(lowering: Lowering, placed: Placement) -> Id:
-    """y * width + x; at most the last: helper invocations beside the area read what a pixel reads (ST-006)."""
+    """Number y * width + x, at most the last: helper invocations beside the area are pixels inside (ST-006)."""
     op, uint = lowering.module.op, lowering.uint
     float32 = scalar(lowering.module, ComponentType.float32)
     vector = op("OpTypeVector", float32, 4)

@@ -78,7 +78,7 @@ class Placement(Struct, frozen=True):
 
 
 def staged(case: Case, stage: Stage) -> Staged | None:
-    """How a case's invocations are those of a stage; None for compute shaders. See `cts.stage_support` for what can be."""
+    """How a case's invocations are those of a stage; None for compute shaders."""
     if stage is Stage.COMPUTE:
         return None
     assert case.dispatch.invocations is not None, "matrices are for compute shaders"
