@@ -13,8 +13,8 @@ GRAPHICS, COMPUTE = 1, 2
 def families(listed: Sequence[tuple[int, int]], queues: Queues) -> tuple[int, ...]:
     """The family of each queue that is wanted, of those of a device by flags and number of queues.
 
-    The first family with compute has the first, of those with graphics as well if there are any. Of two the second is of
-    another such family, where there is one. Raises LookupError where there are too few.
+    The first family with compute has the first, of those with graphics as well if there are any. Of two the second is
+    of another such family, where there is one. Raises LookupError where there are too few.
     """
     compute = [i for i, (flags, count) in enumerate(listed) if flags & COMPUTE and count]
     compute.sort(key=lambda i: not listed[i][0] & GRAPHICS)
