@@ -83,7 +83,7 @@ def campaign(
     ] = None,
     chunk: Annotated[
         int, typer.Option("--chunk", help="Cases that a process gets at a time.", metavar="N", min=1, max=10_000)
-    ] = 50,
+    ] = 25,
     transform: Transforms = None,
     quarantine: QuarantineFile = None,
     baseline: BaselineFile = None,
