@@ -42,7 +42,7 @@ class Fragments:
         first = lanes // QUAD * QUAD
         covered = ~helpers.reshape(-1, QUAD)
         #: Of each lane, where its quad is covered in part, the lane that a bug takes for it; itself elsewhere.
-        whole: Array = covered.all(axis=1)
+        whole = np.asarray(covered.all(axis=1))
         self._first = np.where(whole[first // QUAD], lanes, first)
         rank = np.where(covered, covered.cumsum(axis=1) - 1, np.arange(QUAD)).reshape(-1)
         self._packed = first + rank

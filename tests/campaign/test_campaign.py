@@ -1,4 +1,4 @@
-"""`cts campaign`: the same findings in one process, in several, after any end, and on the workers of a Dask scheduler."""
+"""`cts campaign`: the same findings in one process, in several, after any end, and on workers of a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ def test_one_process_writes_a_campaign(tmp_path: Path) -> None:
 def test_another_suite_is_refused(tmp_path: Path) -> None:
     given = settings(suite={**identity(), "files": "0123"})
     folders.create(tmp_path, given).close()
-    with pytest.raises(BadInput, match="files .* in the place of 0123"):
+    with pytest.raises(BadInput, match=r"files .* in the place of 0123"):
         folders.resume(tmp_path / "001")
-    with pytest.raises(BadInput, match="files .* in the place of 0123"):
+    with pytest.raises(BadInput, match=r"files .* in the place of 0123"):
         Worker(given)
 
 
@@ -293,7 +293,7 @@ def test_workers_of_a_scheduler_find_the_same(alone: Path, tmp_path: Path) -> No
 
     given = settings()
     options = {"n_workers": 2, "threads_per_worker": 1, "resources": {"cts": 1}, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster:  # type: ignore[no-untyped-call, arg-type]
+    with distributed.LocalCluster(**options) as cluster:
         workers = [cluster.workers[0].pid]
         folder = folders.create(tmp_path, given)
         assert campaign(folder, Dying(given, cluster.scheduler_address)) == 1
