@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from cts.judging.events import Event, Result
-from cts.model import dynamic_words, dynamics
+from cts.model import Loop, dynamic_words, dynamics
 from cts.plugins import registry
 from cts.running import runner
-from cts.running.drawing import example
-from cts.running.operand_sets import ROUNDS, parameter_sets
+from cts.running.drawing import Undrawn, example
+from cts.running.operand_sets import ITERATIONS, ROUNDS, parameter_sets
 from cts.running.profiles import profile
 from cts.running.runner import Plan
 from cts.spirv.lower.structure import structure_of
@@ -48,6 +48,23 @@ def test_sets_change_nothing_but_words(area: str) -> None:
         again = parameter_sets(source, 3, number, case, 20)  # type: ignore[arg-type]
         assert again is not None and (again.words == given.words).all()
     assert found > 5
+
+
+def test_no_loop_is_made_long() -> None:
+    """A device that misses a Break goes through all of a loop's count."""
+    source = registry.area("matrix_programs")(CAPABILITIES)
+    found = 0
+    for number in range(1, 80):
+        case = example(source, 3, number)
+        assert not isinstance(case, Undrawn)
+        given = parameter_sets(source, 3, number, case, 8)
+        counts = [
+            n for n, (i, path, _) in enumerate(dynamics(case)) if isinstance(case.program[i], Loop) and path == "count"
+        ]
+        if given is not None and counts:
+            found += 1
+            assert (given.words[:, counts] <= ITERATIONS).all()
+    assert found > 3
 
 
 def test_a_bug_that_the_examples_pass_over_is_found_with_sets() -> None:
