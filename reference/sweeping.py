@@ -1,37 +1,32 @@
 """A sweep: which parameter sets break a rule, and what the others may leave behind.
 
-All sets of a simple program are judged together, as whole arrays; those of any other program one by one, as cases.
+Sets that take one way through the program are judged together, as whole arrays; those of programs that accumulate one
+by one, as cases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from cts.errors import BadInput
 from cts.model import (
     Case,
-    Constant,
-    LayoutInstruction,
+    ControlInstruction,
     Load,
-    MatrixArithmetic,
-    MatrixBitcast,
-    MatrixConvert,
-    MatrixMulAdd,
-    MatrixTimesScalar,
-    Pointer,
-    PointerSelect,
+    Loop,
     PointerType,
     StorageClass,
     Store,
-    VectorArithmetic,
-    VectorBitcast,
-    VectorConvert,
-    VectorMatrixMul,
-    VectorTimesScalar,
-    ViewInstruction,
+    VectorAtomicAdd,
+    VectorReduceSumAccumulate,
+    dynamics,
+    outputs_of,
+    pointers_of,
+    tables_of,
     types_of,
     written,
 )
@@ -41,53 +36,73 @@ from cts.reference.common.broken import Broken, violations_of
 from cts.reference.execution.execute import run
 from cts.reference.execution.program import check_size, evaluate
 from cts.reference.numeric.arrays import I64, Mask
-from cts.reference.validity import rules_broken, violations
-
-_SIMPLE = LayoutInstruction | ViewInstruction | Pointer | PointerSelect | Constant | Load | Store
-
-#: Each element of a result follows from those of the operands under the same set.
-_COMPUTING = (
-    MatrixArithmetic
-    | MatrixTimesScalar
-    | MatrixConvert
-    | MatrixBitcast
-    | MatrixMulAdd
-    | VectorArithmetic
-    | VectorTimesScalar
-    | VectorConvert
-    | VectorBitcast
-    | VectorMatrixMul
-)
+from cts.reference.validity import races, rules_broken, violations
 
 
 def swept(sweep: Sweep) -> Swept:
     """The oracle's answer. Raises BadInput for more elements than can be judged at a time."""
     check_size(sweep.template, types_of(sweep.template), max(1, len(sweep)))
-    return _together(sweep) if judged_together(sweep.template) and len(sweep) else _one_by_one(sweep)
+    if not judged_together(sweep.template) or not len(sweep):
+        return _one_by_one(sweep)
+    ways = _ways(sweep)
+    parts = [(numbers, _of_one_way(sweep.chosen(numbers))) for numbers in ways]
+    return parts[0][1] if len(parts) == 1 else _merged(sweep, parts)
 
 
 def judged_together(case: Case) -> bool:
-    """Whether all sets of a template are judged as whole arrays, and not one by one.
+    """Whether the sets of a template are judged as whole arrays, and not one by one.
 
-    They are where a program only addresses, loads (perhaps with decode functions), computes element by element or
-    multiplies, and stores, every buffer is either loaded from or stored to by one instruction, and no memory is a
-    workgroup's own. Then only two elements of one store can be a race, and what a set gives does not depend on the sets
-    beside it, as a bound on the longest of all sums does.
+    They are where nothing accumulates: a bound on the longest of all sums would depend on the sets beside. Those that
+    take other ways through the program are apart, and races are looked for one by one where memory is shared.
     """
-    if case.conversions or case.opaque or not all(isinstance(i, _SIMPLE | _COMPUTING) for i in case.program):
+    if case.conversions or case.opaque:
         return False
+    return not any(isinstance(i, VectorReduceSumAccumulate | VectorAtomicAdd) for i in case.program)
+
+
+def _ways(sweep: Sweep) -> list[I64]:
+    """The numbers of the sets that agree in all operands that decide which instructions are executed."""
+    program = sweep.template.program
+    flow = {n for n, instruction in enumerate(program) if isinstance(instruction, ControlInstruction)}
+    columns = [column for column, (n, _, _) in enumerate(dynamics(sweep.template)) if n in flow]
+    _, way = np.unique(sweep.sets[:, columns], axis=0, return_inverse=True)
+    return [np.flatnonzero(way == n) for n in range(int(way.max()) + 1)]
+
+
+def _of_one_way(sweep: Sweep) -> Swept:
+    """The answer of sets that take one way through the program."""
+    try:
+        return _together(sweep)
+    except BadInput:  # a set may run a loop far more often than its template
+        return _one_by_one(sweep)
+
+
+def _shares_memory(case: Case) -> bool:
+    """Whether a place may be accessed twice, by instructions or in a loop, and stored to, so that accesses may race.
+
+    Elsewhere only two elements of one store can.
+    """
+    if any(isinstance(i, Loop) for i in case.program):
+        return True
     if any(buffer.storage is StorageClass.Workgroup for buffer in case.buffers.values()):
-        return False
+        return True
+    if any(outputs_of(function) or pointers_of(function) for function in case.functions.values()):
+        return True
     pointers = {name: t.buffer for name, t in types_of(case).items() if isinstance(t, PointerType)}
     loaded = {pointers.get(i.buffer, i.buffer) for i in case.program if isinstance(i, Load)}
+    loaded |= {table.buffer for function in case.functions.values() for table in tables_of(function)}
     stored = [pointers.get(i.buffer, i.buffer) for i in case.program if isinstance(i, Store)]
-    return len(set(stored)) == len(stored) and not loaded.intersection(stored)
+    return len(set(stored)) < len(stored) or not loaded.isdisjoint(stored)
 
 
 def _together(sweep: Sweep) -> Swept:
     evaluation = evaluate(sweep.template, sweep.sets)
     excluded = _Excluded(len(sweep))
-    excluded.add(rules_broken(evaluation))
+    shared = _shares_memory(sweep.template)
+    excluded.add(rules_broken(evaluation, shared))
+    for number in excluded.valid if shared else ():
+        for race in islice(races(evaluation.chosen(np.array([number]))), 1):
+            excluded.take(race, np.array([number]))
     valid = excluded.valid
     while True:
         if not valid.size:
@@ -122,8 +137,7 @@ def _one_by_one(sweep: Sweep) -> Swept:
         else:
             for name, each in allowed.items():
                 each.append(execution.memories[name].allowed())
-    sizes = {name: sweep.template.buffers[name].size for name in allowed}
-    buffers = {name: _joined(each, sizes[name]) for name, each in allowed.items()}
+    buffers = {name: _joined(each) for name, each in allowed.items()}
     return Swept(excluded.valid, excluded.exclusions(), buffers)
 
 
@@ -172,15 +186,47 @@ def _nothing(case: Case) -> dict[str, Allowed]:
     return {name: Allowed(np.zeros(0, np.uint8)) for name in written(case)}
 
 
-def _joined(each: Sequence[Allowed], size: int) -> Allowed:
-    """The contents of several sets, of `size` bytes each, one after the other."""
+def _merged(sweep: Sweep, parts: Sequence[tuple[I64, Swept]]) -> Swept:
+    """The answers of some sets each, by their numbers, as one."""
+    excluded = _Excluded(len(sweep))
+    for numbers, part in parts:
+        for exclusion in part.exclusions:
+            excluded.take(exclusion.violation, numbers[exclusion.sets])
+    valid = np.concatenate([numbers[part.valid] for numbers, part in parts])
+    places = np.argsort(np.argsort(valid))
+    buffers = {
+        name: _in_places(_joined([part.buffers[name] for _, part in parts]), places) for name in written(sweep.template)
+    }
+    return Swept(np.sort(valid), excluded.exclusions(), buffers)
+
+
+def _in_places(allowed: Allowed, places: I64) -> Allowed:
+    """The contents of several sets, each moved to its place among them."""
+    if not places.size:
+        return allowed
+    size = len(allowed.exact) // len(places)
+    exact = np.empty_like(allowed.exact).reshape(len(places), size)
+    exact[places] = allowed.exact.reshape(len(places), size)
+
+    def moved(offsets: I64) -> I64:
+        return places[offsets // size] * size + offsets % size
+
+    intervals = tuple(replace(i, offsets=moved(i.offsets)) for i in allowed.intervals)
+    identical = tuple(replace(i, offsets=moved(i.offsets)) for i in allowed.identical)
+    return Allowed(exact.reshape(-1), intervals, identical)
+
+
+def _joined(each: Sequence[Allowed]) -> Allowed:
+    """The contents of some sets and others, one after the other."""
     exact = np.concatenate([np.zeros(0, np.uint8), *(allowed.exact for allowed in each)])
-    intervals = [replace(i, offsets=i.offsets + n * size) for n, allowed in enumerate(each) for i in allowed.intervals]
+    intervals: list[Intervals] = []
     identical: list[Identical] = []
-    groups = 0
-    for n, allowed in enumerate(each):
-        identical += [Identical(i.component, i.offsets + n * size, i.group + groups) for i in allowed.identical]
+    start = groups = 0
+    for allowed in each:
+        intervals += [replace(i, offsets=i.offsets + start) for i in allowed.intervals]
+        identical += [Identical(i.component, i.offsets + start, i.group + groups) for i in allowed.identical]
         groups += max((int(i.group.max()) + 1 for i in allowed.identical), default=0)
+        start += len(allowed.exact)
     return Allowed(exact, tuple(map(_one_interval, _by_kind(intervals))), tuple(identical))
 
 

@@ -24,12 +24,13 @@ from cts.model import (
     Exit,
     If,
     Loop,
+    Operand,
     Return,
     Switch,
     branches_of,
 )
 from cts.reference.common.operands import Operands
-from cts.reference.numeric.arrays import I64, Mask, some_sets
+from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
 
 #: The most iterations of all loops together, each iteration of an inner loop counted.
 MAX_ITERATIONS = 4096
@@ -102,7 +103,7 @@ class _Unrolling:
                 case Exit():
                     active = yield from self._exit(i, iterations, active)
                 case Return(condition=condition):
-                    ending = self.operands.scalar(i, "condition", condition, iterations) != 0
+                    ending = self._deciding(i, "condition", condition, iterations) != 0
                     self.ended = self.ended | (ending if active is None else active & ending)
                     active = self._remaining(active)
                 case _:
@@ -120,7 +121,7 @@ class _Unrolling:
         loop = self.program[i]
         assert isinstance(loop, Loop)
         yield Taken(i, iterations, active)
-        count = self.operands.scalar(i, "count", loop.count, iterations)
+        count = self._deciding(i, "count", loop.count, iterations)
         iteration = 0
         self.left.append(np.zeros((1, 1), bool))
         while (now := _both(active, (count > iteration) & ~self.left[-1] & ~self.ended)) is None or now.any():
@@ -142,7 +143,7 @@ class _Unrolling:
         """Those that leave take the step; returns the others."""
         instruction = self.program[i]
         assert isinstance(instruction, Exit)
-        condition = self.operands.scalar(i, "condition", instruction.condition, iterations) != 0
+        condition = self._deciding(i, "condition", instruction.condition, iterations) != 0
         leaving = condition if active is None else active & condition
         if leaving.any():
             yield Taken(i, iterations, None if leaving.all() else leaving)
@@ -166,20 +167,25 @@ class _Unrolling:
         """The branch of an If that each takes: 0, or 1 where the condition is 0."""
         instruction = self.program[i]
         assert isinstance(instruction, If)
-        branch: I64 = (self.operands.scalar(i, "condition", instruction.condition, iterations) == 0).astype(np.int64)
+        branch: I64 = (self._deciding(i, "condition", instruction.condition, iterations) == 0).astype(np.int64)
         return branch
 
     def _choice(self, i: int, iterations: tuple[int, ...]) -> I64:
         """The branch of a Switch that each takes; the default's number is that behind all others (KM-023)."""
         instruction = self.program[i]
         assert isinstance(instruction, Switch)
-        selector = self.operands.scalar(i, "selector", instruction.selector, iterations)
+        selector = self._deciding(i, "selector", instruction.selector, iterations)
         branches = [b for b in (self.program[n] for n in branches_of(self.program, i)[0]) if isinstance(b, Branch)]
         chosen = np.full(selector.shape, len(branches), np.int64)
         for n, branch in enumerate(branches):
             words = np.array([literal % (1 << 32) for literal in branch.literals], np.uint32)
             chosen[np.isin(selector, words)] = n
         return chosen
+
+    def _deciding(self, i: int, field: str, operand: Operand, iterations: tuple[int, ...]) -> U32:
+        """An operand that decides who takes which way, (1, subgroups) where all sets agree."""
+        words = self.operands.scalar(i, field, operand, iterations)
+        return words[:1] if (words == words[:1]).all() else words
 
     def _count(self, i: int) -> None:
         self.steps += 1

@@ -274,7 +274,7 @@ class Floats:
         if not self.ieee:
             x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
         bounds, zero = _each(choose, (x, x_zero), (y, y_zero))
-        bounds = _either(bounds, (x, x_zero), (y, y_zero))
+        bounds = _either(bounds, (x, x_zero), (y, y_zero), component_of(a).format.least)
         result = rounded(component_of(a), bounds, wild, merged(a, b), zero, self.ieee, mode)
         if not self.loose:
             result = stepped(result, np.minimum(step_of(a), step_of(b))) if result.free is not None else result
@@ -356,11 +356,13 @@ def _each(
     return (np.where(alone, lo, low), np.where(alone, hi, high)), zero & (at_x | at_y)
 
 
-def _either(bounds: Interval, first: tuple[Interval, Mask | None], second: tuple[Interval, Mask | None]) -> Interval:
+def _either(
+    bounds: Interval, first: tuple[Interval, Mask | None], second: tuple[Interval, Mask | None], least: float
+) -> Interval:
     """The bounds of a minimum or maximum, wider where operands that may be flushed may compare as equal.
 
     A device that flushes for the comparison, and then moves one of the operands as it is, flushes the operands of one
-    of its two steps (NU-013).
+    of its two steps (NU-013). `least` is the least number that is no denormal.
     """
     (x, x_zero), (y, y_zero) = first, second
     if x_zero is None and y_zero is None:
@@ -371,8 +373,14 @@ def _either(bounds: Interval, first: tuple[Interval, Mask | None], second: tuple
     if not equal.any():
         return bounds
     # Zeros are among the results already, beside the bounds.
-    low = np.where(none_x, y[0], np.where(none_y, x[0], np.minimum(x[0], y[0])))
-    high = np.where(none_x, y[1], np.where(none_y, x[1], np.maximum(x[1], y[1])))
+    low, high = (
+        np.where(none_x, b, np.where(none_y, a, choose(a, b)))
+        for a, b, choose in zip(x, y, (np.minimum, np.maximum), strict=True)
+    )
+    low, high = np.maximum(low, -least), np.minimum(high, least)
+    none = (bounds[0] == 0) & (bounds[1] == 0)
+    low = np.where(none, low, np.minimum(bounds[0], low))
+    high = np.where(none, high, np.maximum(bounds[1], high))
     return np.where(equal, low, bounds[0]), np.where(equal, high, bounds[1])
 
 

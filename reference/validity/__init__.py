@@ -28,7 +28,7 @@ from cts.reference.numeric.arrays import Mask
 from cts.reference.validity import conversions, memory, operands, robustness, state, uniformity, vectors
 from cts.reference.validity.races import races, stored_twice
 
-__all__ = ["computes", "rules_broken", "violations"]
+__all__ = ["computes", "races", "rules_broken", "violations"]
 
 
 def violations(evaluation: Evaluation) -> list[Violation]:
@@ -41,14 +41,14 @@ def violations(evaluation: Evaluation) -> list[Violation]:
     return result + list(races(evaluation)) if rules.sound.all() else result
 
 
-def rules_broken(evaluation: Evaluation) -> Iterator[Broken]:
-    """The same under every set, of a program whose stores share locations with no other access.
+def rules_broken(evaluation: Evaluation, shared: bool) -> Iterator[Broken]:
+    """The same under every set, without races of several accesses where memory is `shared` by them.
 
     What it says of a set after the first rule that the set breaks means nothing.
     """
     yield from _Rules(evaluation).before_races()
     for _, access in evaluation.accesses:
-        if access.store:
+        if access.store and not shared:
             yield from stored_twice(evaluation, access)
 
 

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from cts.errors import BadInput
 from cts.model import (
     Case,
     LayoutInstruction,
@@ -73,7 +74,11 @@ def by_case(sweep: Sweep) -> tuple[dict[tuple[str, str], tuple[str, list[int]]],
     allowed: dict[str, list[Allowed]] = {}
     for number in range(len(sweep)):
         oracle, case = Reference(), sweep.case(number)
-        found = oracle.violations(case)
+        try:
+            found = oracle.violations(case)
+        except BadInput as e:  # more iterations than the oracle judges
+            excluded.setdefault((e.code, e.where), (e.what, []))[1].append(number)
+            continue
         if found:
             excluded.setdefault((found[0].rule, found[0].path), (found[0].what, []))[1].append(number)
         else:
@@ -126,6 +131,8 @@ def _free(*many: Sequence[Intervals]) -> dict[int, tuple[Any, ...]]:
     found = {}
     for intervals in (i for some in many for i in some):
         step = np.zeros(len(intervals.lo)) if intervals.step is None else intervals.step
+        only_zeros = (intervals.lo << 1 == 0) & (intervals.hi << 1 == 0)  # multiples of anything
+        step = np.where(only_zeros, 0.0, step)
         columns = (intervals.offsets, intervals.lo, intervals.hi, intervals.flags, step)
         for offset, *rest in zip(*(c.tolist() for c in columns), strict=True):
             found[offset] = (intervals.component, *rest)

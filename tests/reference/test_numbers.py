@@ -80,6 +80,16 @@ def test_either_of_two_denormals_may_be_the_greatest() -> None:
     assert greatest.flags.tolist() == [ZERO, ZERO, 0]
 
 
+def test_a_maximum_takes_for_zero_what_is_near_it_alone() -> None:
+    """1 / 3 * 3 - 1 may lie far below 0; its maximum with 0 no farther than denormals."""
+    third = STRICT.div(value(T.float16, 1), value(T.float16, 3))
+    around = STRICT.sub(STRICT.mul(third, value(T.float16, 3)), value(T.float16, 1))
+    ((low, high),) = allowed(around)
+    assert low < -(2.0**-12) < 0 < high
+    ((least, greatest),) = allowed(STRICT.max(around, value(T.float16, 0)))
+    assert -(2.0**-14) <= least <= 0 and greatest == high
+
+
 def test_specials_and_overflow_are_not_portable() -> None:
     a = value(T.float16, 65504, "0x7c00", "0x7e00", 256)
     for result in (STRICT.mul(a, value(T.float16, 2, 0, 1, 256)), LOOSE.add(a, a)):
