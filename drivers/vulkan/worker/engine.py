@@ -15,10 +15,11 @@ import vulkan as vk
 
 from .convert import Refused, TooSmall, Unsupported
 from .device import Devices
-from .execute import Hung, execute
+from .execute import execute
 from .instance import Instance
 from .pipeline import Key, Pipeline, Pipelines, key
 from .protocol import Done, Failed, FailureStatus, Open, Phase, Progress, ProtocolError, Reply, Request, Run
+from .submission import Hung
 from .wire import Wire
 
 

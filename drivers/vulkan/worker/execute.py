@@ -15,10 +15,7 @@ from .device import LogicalDevice
 from .memory import ALIGNMENT
 from .pipeline import DESCRIPTOR_TYPES, Pipeline
 from .protocol import Address, Conversion, Memory, Place, Run
-
-#: VK_PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT_NV and the accesses of that stage (VK-056).
-_CONVERT = 1 << 44
-_TRANSFERS = vk.VK_ACCESS_TRANSFER_READ_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
+from .submission import CONVERT, Hung, barrier, copy, submit
 
 #: What opaque memory holds where it is not zero: finite in every floating-point type, as padding must be (CV-039).
 _POISON = 0xA5
@@ -31,14 +28,6 @@ _Step: TypeAlias = "Conversion | None"
 
 #: Bytes between buffers from which on they are copied apart.
 _GAP = 1 << 20
-
-_READ, _WRITE = vk.VK_ACCESS_MEMORY_READ_BIT, vk.VK_ACCESS_MEMORY_WRITE_BIT
-_FULL_MEMORY = {"srcAccessMask": _WRITE, "dstAccessMask": _READ | _WRITE}
-
-
-class Hung(Exception):
-    """The device did not finish in time. It cannot be used any more."""
-
 
 class _Placed(NamedTuple):
     """A buffer's place in the arena."""
@@ -78,7 +67,7 @@ def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...
             if on_host:
                 _convert_on_host(device, sets, [step for step in steps if step is not None])
             else:
-                _submit(device, run.timeout, deadline, _record(pipeline, run, sets, descriptors, list(steps)))
+                submit(device, run.timeout, deadline, _record(pipeline, run, sets, descriptors, list(steps)))
     except Hung:
         raise  # the device still uses the descriptors: the worker ends with them
     except BaseException:
@@ -256,27 +245,27 @@ def _record(
     vk.vkResetCommandPool(device.handle, device.pool, 0)
     vk.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo(flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT))
     if arena.staging is not None:
-        _copy(commands, arena.staging, arena.buffer, _regions(sets))
+        copy(commands, arena.staging, arena.buffer, _regions(sets))
         stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
     for step in steps:
-        following = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT if step is None else _CONVERT
+        following = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT if step is None else CONVERT
         # What the host has written is visible to a submission as it is.
         if stage != vk.VK_PIPELINE_STAGE_HOST_BIT:
-            _barrier(commands, stage, following)
+            barrier(commands, stage, following)
         if step is None:
             for repeated in range(run.times):
                 if repeated:
-                    _barrier(commands, following, following)
+                    barrier(commands, following, following)
                 _dispatch(pipeline, run, sets, descriptors)
         else:
             converter = device.converter
             converter.record(commands, [_sides(converter, placed, arena.address, step) for placed in sets])
         stage = following
     if arena.staging is not None:
-        _barrier(commands, stage, vk.VK_PIPELINE_STAGE_TRANSFER_BIT)
-        _copy(commands, arena.buffer, arena.staging, _regions(sets))
+        barrier(commands, stage, vk.VK_PIPELINE_STAGE_TRANSFER_BIT)
+        copy(commands, arena.buffer, arena.staging, _regions(sets))
         stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
-    _barrier(commands, stage, vk.VK_PIPELINE_STAGE_HOST_BIT)
+    barrier(commands, stage, vk.VK_PIPELINE_STAGE_HOST_BIT)
     vk.vkEndCommandBuffer(commands)
     return commands
 
@@ -310,42 +299,3 @@ def _regions(sets: list[list[_Placed]]) -> list[tuple[int, int]]:
         else:
             regions[-1] = start, buffer.offset + len(buffer.memory.data) - start
     return [(start, size) for start, size in regions if size] or [(0, ALIGNMENT)]
-
-
-def _copy(commands: Any, source: Any, target: Any, regions: list[tuple[int, int]]) -> None:
-    copies = [{"srcOffset": start, "dstOffset": start, "size": size} for start, size in regions]
-    vk.lib.vkCmdCopyBuffer(commands, source, target, len(copies), vk.ffi.new("VkBufferCopy[]", copies))
-
-
-def _barrier(commands: Any, before: int, after: int) -> None:
-    """All memory written by `before` is visible to `after`. Only the stage of conversions needs synchronization2."""
-    if _CONVERT in (before, after):
-        read_write = {stage: _TRANSFERS if stage == _CONVERT else _READ | _WRITE for stage in (before, after)}
-        wide = vk.ffi.new(
-            "VkMemoryBarrier2 *",
-            {
-                "sType": vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                "srcStageMask": before,
-                "srcAccessMask": read_write[before],
-                "dstStageMask": after,
-                "dstAccessMask": read_write[after],
-            },
-        )
-        s_type = vk.VK_STRUCTURE_TYPE_DEPENDENCY_INFO
-        info = {"sType": s_type, "memoryBarrierCount": 1, "pMemoryBarriers": wide}
-        vk.lib.vkCmdPipelineBarrier2(commands, vk.ffi.new("VkDependencyInfo *", info))
-        return
-    barrier = vk.ffi.new("VkMemoryBarrier *", {"sType": vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER, **_FULL_MEMORY})
-    vk.lib.vkCmdPipelineBarrier(commands, before, after, 0, 1, barrier, 0, vk.ffi.NULL, 0, vk.ffi.NULL)
-
-
-def _submit(device: LogicalDevice, timeout: float, deadline: float, commands: Any) -> None:
-    """Submit and wait until the `deadline` of time.monotonic(), `timeout` after the run began. Raises Hung."""
-    submit = vk.VkSubmitInfo(pCommandBuffers=[commands])
-    vk.vkQueueSubmit(device.queue, 1, [submit], device.fence)
-    try:
-        left = max(0.0, deadline - time.monotonic())
-        vk.vkWaitForFences(device.handle, 1, [device.fence], vk.VK_TRUE, int(left * 1e9))
-    except vk.VkTimeout:
-        raise Hung(f"the device did not finish within {timeout:g} s of vkQueueSubmit") from None
-    vk.vkResetFences(device.handle, 1, [device.fence])
