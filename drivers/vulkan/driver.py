@@ -19,11 +19,12 @@ from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
 from cts.drivers.vulkan.pool import Pool
 from cts.drivers.vulkan.session import Limits, Loss, Result
-from cts.drivers.vulkan.start import Opening, ask_device
+from cts.drivers.vulkan.start import Opening, Trials, ask_device
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.errors import HarnessTrouble
 from cts.job import Address, MatrixRegion, ModuleJob
+from cts.layout_conversions.calls import Trial, Tried
 from cts.model import Case
 
 #: Parameter sets that share one submission, and the bytes of memory they may have together.
@@ -121,6 +122,15 @@ class VulkanDriver:
     def answers(self) -> dict[str, Any]:
         """What the device answers to every query, as docs/device-queries.md describes; asked in a worker of its own."""
         return ask_device(self._opening, self.description.device.uuid)
+
+    def convert(self, trials: Iterable[Trial]) -> Iterator[Tried]:
+        """What comes of calls that convert matrices, in a worker of their own. Raises HarnessTrouble."""
+        worker = Trials(self._opening, self.description.device.uuid)
+        try:
+            for trial in trials:
+                yield worker.run(trial)
+        finally:
+            worker.close()
 
     def run(self, job: Job) -> Outcome:
         return next(self.run_many([job]))

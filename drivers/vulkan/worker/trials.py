@@ -1,0 +1,175 @@
+"""Trials of the function and the command that convert matrices: raw calls and what they leave, none of it judged.
+
+Trials and what comes of them are plain data, as cts/layout_conversions/calls.py of the suite describes them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import vulkan as vk
+
+from .convert import OPTIMAL, HostCopy, Matrix, Side
+from .device import LogicalDevice
+from .memory import ALIGNMENT
+from .submission import CONVERT, Hung, barrier, copy, submit
+
+#: The features of devices on which trials run.
+FEATURES = frozenset({"cooperativeVector", "bufferDeviceAddress", "synchronization2"})
+
+GUARD = 256
+PATTERN = 0xA5
+
+#: Seconds that a submission may take.
+_TIMEOUT = 10.0
+
+#: Told of each call before it is made, in words.
+Announce = Callable[[str], None]
+
+
+def run_trial(device: LogicalDevice, trial: dict[str, Any], announce: Announce) -> dict[str, Any]:
+    """What comes of a trial. Raises Hung, convert.Unsupported and vulkan's VkError."""
+    return _Trial(device, trial, announce).run()
+
+
+class _Trial:
+    """The memory of a trial: `_blocks` are bytes with their guards, copied to where a step needs them."""
+
+    def __init__(self, device: LogicalDevice, trial: dict[str, Any], announce: Announce) -> None:
+        self._device = device
+        self._trial = trial
+        self._announce = announce
+        self._matrices = [_matrix(block["form"]) for block in trial["blocks"]]
+        self._shifts = [block["shift"] for block in trial["blocks"]]
+        self._blocks: list[bytearray] = []
+
+    def run(self) -> dict[str, Any]:
+        required = {}
+        for number, (block, matrix) in enumerate(zip(self._trial["blocks"], self._matrices, strict=True)):
+            window = matrix.stride * (matrix.cols if matrix.layout == 1 else matrix.rows)
+            if matrix.layout in OPTIMAL:
+                self._announce(f"vkConvertCooperativeVectorMatrixNV asked for the size of {matrix}")
+                required[number] = self._device.converter.call(Side(matrix, 0, 0), Side(matrix, 0, 0))
+                if required[number][0] != 0:
+                    return {"required": required}
+                window = required[number][1]
+            contents = block["contents"] or b""
+            memory = bytearray([PATTERN]) * (window + 2 * GUARD)
+            memory[GUARD : GUARD + len(contents)] = contents
+            self._blocks.append(memory)
+        return {"required": required, "answers": [*self._answers()]}
+
+    def _answers(self) -> Iterator[dict[str, Any]]:
+        for step in self._trial["steps"]:
+            results: list[tuple[int, int]] = []
+            if step["do"] == "copy":
+                self._copy(step["source"], step["destination"])
+            elif step["do"] == "ask":
+                results = [self._ask(step)]
+            elif step["by"] == "function":
+                results = [self._by_function(pair) for pair in step["pairs"]]
+            else:
+                self._by_command(step)
+            yield {
+                "results": [result for result, _ in results],
+                "sizes": [size for _, size in results],
+                "blocks": [bytes(block) for block in self._blocks],
+            }
+
+    def _copy(self, source: int, destination: int) -> None:
+        into = self._blocks[destination]
+        into[GUARD : len(into) - GUARD] = self._blocks[source][GUARD:-GUARD]
+
+    def _ask(self, step: dict[str, Any]) -> tuple[int, int]:
+        source, destination = _matrix(step["source"]), _matrix(step["destination"])
+        self._announce(f"vkConvertCooperativeVectorMatrixNV asked for the size of {destination} from {source}")
+        size = source.stride * max(source.rows, source.cols)
+        given = HostCopy(bytes([PATTERN]) * size) if step["source_given"] else None
+        side = Side(source, given.address, size) if given else Side(source, 0, 0)
+        return self._device.converter.call(side, Side(destination, 0, step["before"]))
+
+    def _by_function(self, pair: dict[str, int]) -> tuple[int, int]:
+        numbers = pair["source"], pair["destination"]
+        copies = [HostCopy(bytes(self._blocks[n]), self._shifts[n]) for n in numbers]
+        source, destination = (self._side(n, c.address) for n, c in zip(numbers, copies, strict=True))
+        destination = destination._replace(size=destination.size + pair["extra"])
+        self._announce(f"vkConvertCooperativeVectorMatrixNV of {source.matrix} to {destination}")
+        found = self._device.converter.call(source, destination)
+        for number, copied in zip(numbers, copies, strict=True):
+            self._blocks[number][:] = copied.view
+        return found
+
+    def _side(self, number: int, address: int) -> Side:
+        """A block of which a copy begins at an address."""
+        return Side(self._matrices[number], address + GUARD, len(self._blocks[number]) - 2 * GUARD)
+
+    def _by_command(self, step: dict[str, Any]) -> None:
+        arena = self._device.arena
+        starts, end = [], 0
+        for block in self._blocks:
+            starts.append(end)
+            end += -(-len(block) // ALIGNMENT) * ALIGNMENT
+        arena.reserve(end)
+        for start, block in zip(starts, self._blocks, strict=True):
+            arena.view[start : start + len(block)] = bytes(block)
+        pairs = []
+        for pair in step["pairs"]:
+            source, destination = (self._side(n, arena.address + starts[n]) for n in (pair["source"], pair["destination"]))
+            pairs.append((source, destination._replace(size=destination.size + pair["extra"])))
+        self._announce(f"vkCmdConvertCooperativeVectorMatrixNV of {', '.join(f'{s.matrix} to {d}' for s, d in pairs)}")
+        with _Commands(self._device, pairs, end, secondary=step["secondary"]) as commands:
+            for _ in range(step["times"]):
+                submit(self._device, _TIMEOUT, time.monotonic() + _TIMEOUT, commands.handle)
+        for start, block in zip(starts, self._blocks, strict=True):
+            block[:] = arena.view[start : start + len(block)]
+
+
+class _Commands:
+    """The device's command buffer with conversions in it, directly or in a secondary command buffer."""
+
+    def __init__(self, device: LogicalDevice, pairs: list[tuple[Side, Side]], size: int, *, secondary: bool) -> None:
+        self._device = device
+        self._inner: Any = None
+        self.handle = device.commands
+        vk.vkResetCommandPool(device.handle, device.pool, 0)
+        if secondary:
+            allocation = vk.VkCommandBufferAllocateInfo(
+                commandPool=device.pool, level=vk.VK_COMMAND_BUFFER_LEVEL_SECONDARY, commandBufferCount=1
+            )
+            self._inner = vk.vkAllocateCommandBuffers(device.handle, allocation)[0]
+            inheritance = vk.VkCommandBufferInheritanceInfo()
+            vk.vkBeginCommandBuffer(self._inner, vk.VkCommandBufferBeginInfo(flags=0, pInheritanceInfo=inheritance))
+            device.converter.record(self._inner, pairs)
+            vk.vkEndCommandBuffer(self._inner)
+        vk.vkBeginCommandBuffer(self.handle, vk.VkCommandBufferBeginInfo(flags=0))
+        self._record(pairs, size)
+        vk.vkEndCommandBuffer(self.handle)
+
+    def _record(self, pairs: list[tuple[Side, Side]], size: int) -> None:
+        commands, arena = self.handle, self._device.arena
+        if arena.staging is not None:
+            copy(commands, arena.staging, arena.buffer, [(0, size)])
+            barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, CONVERT)
+        if self._inner is not None:
+            vk.vkCmdExecuteCommands(commands, 1, [self._inner])
+        else:
+            self._device.converter.record(commands, pairs)
+        stage = CONVERT
+        if arena.staging is not None:
+            barrier(commands, stage, vk.VK_PIPELINE_STAGE_TRANSFER_BIT)
+            copy(commands, arena.buffer, arena.staging, [(0, size)])
+            stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
+        barrier(commands, stage, vk.VK_PIPELINE_STAGE_HOST_BIT)
+
+    def __enter__(self) -> _Commands:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
+        if self._inner is not None and not isinstance(error, Hung):
+            vk.vkFreeCommandBuffers(self._device.handle, self._device.pool, 1, [self._inner])
+
+
+def _matrix(form: dict[str, int]) -> Matrix:
+    return Matrix(form["component"], form["layout"], form["rows"], form["cols"], form["stride"])
